@@ -1,0 +1,87 @@
+# What one needs: `make demo`, `make test`; for work on rdb itself also `make dev`, `make lint`.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.PHONY: help dev demo test bench lint clean distclean debian
+
+# The system's Python, not whichever is first on PATH: GDB's own is this one.
+PYTHON ?= /usr/bin/python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := .make
+DEBIAN := python3 python3-venv gcc g++ make pkg-config gdb openmpi-bin libopenmpi-dev binutils git
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+# A runtime library path would be seen by recorded programs too.
+unexport PYTHONPATH
+
+help:
+	@echo "make demo   set everything up, then record and rewind the heat demo"
+	@echo "make test   set everything up, then run the tests"
+	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
+	@echo "make dev    set everything up: Debian packages, .venv, build"
+	@echo "make lint   ruff, mypy, clang-format"
+	@echo "make clean  remove what was built; make distclean removes .venv too"
+
+dev: $(STAMPS)/debian $(STAMPS)/venv build/build.ninja rdb/_lib
+	@$(BIN)/ninja -C build --quiet
+
+debian: $(STAMPS)/debian
+
+$(STAMPS)/debian: Makefile
+	@mkdir -p $(STAMPS)
+	@missing=(); for p in $(DEBIAN); do \
+	  dpkg-query -W -f='$${Status}' "$$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$$p"); \
+	done; \
+	if [ "$${#missing[@]}" -eq 0 ]; then echo "Debian packages: all there"; else \
+	  echo "Debian packages to install: $${missing[*]}"; \
+	  $(SUDO) apt-get update -q; \
+	  $(SUDO) env DEBIAN_FRONTEND=noninteractive \
+	    apt-get install -q -y --no-install-recommends "$${missing[@]}"; \
+	fi
+	@touch $@
+
+# The virtual environment sees the source tree through a .pth, so nothing is installed twice.
+$(STAMPS)/venv: pyproject.toml tools/requirements.py $(STAMPS)/debian
+	@[ -x $(BIN)/python3 ] || { echo "virtual environment: $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@$(BIN)/python3 tools/requirements.py > $(STAMPS)/requirements.txt
+	@echo "Python packages into $(VENV):" $$(cut -d'>' -f1 $(STAMPS)/requirements.txt | cut -d'=' -f1)
+	@$(BIN)/python3 -m pip install --quiet --disable-pip-version-check -r $(STAMPS)/requirements.txt
+	@pwd > $$($(BIN)/python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/rdb-source.pth
+	@printf '#!%s\nimport sys\n\nfrom rdb.cli import main\n\nsys.exit(main())\n' \
+	  "$$(pwd)/$(BIN)/python3" > $(BIN)/rdb
+	@chmod +x $(BIN)/rdb
+	@touch $@
+
+build/build.ninja: | $(STAMPS)/venv
+	@echo "building into build/"
+	@PATH="$$(pwd)/$(BIN):$$PATH" $(BIN)/meson setup build > build.log 2>&1 || { cat build.log; rm build.log; exit 1; }
+	@mv build.log build/setup.log
+
+rdb/_lib:
+	@ln -sfn ../build/interposer $@
+
+demo: dev
+	@demos/heat/demo.sh
+
+# pytest's closing line is the last one; its exit code is ours.
+test: dev
+	@$(BIN)/python3 -m pytest -q $(ARGS)
+
+bench: dev
+	@$(BIN)/python3 tests/bench.py $(ARGS)
+
+lint: dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict rdb
+	@if command -v clang-format > /dev/null; then \
+	  git ls-files '*.c' '*.h' | xargs -r clang-format --dry-run -Werror; \
+	else echo "clang-format is not installed: C formatting not checked"; fi
+
+clean:
+	rm -rf build rdb/_lib .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find rdb gdb_scripts tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	@if [ -d demos/heat ]; then $(MAKE) -s -C demos/heat clean; fi
+
+distclean: clean
+	rm -rf .venv .make

@@ -1,0 +1,78 @@
+"""Errors a user may see: one line that says what is wrong, a hint what to do, an exit code."""
+
+from __future__ import annotations
+
+
+class RdbError(Exception):
+    """Something rdb could not do.  Shown as `rdb: MESSAGE; HINT`, never as a traceback."""
+
+    exit_code = 1
+    hint: str | None = None
+
+    def __init__(self, message: str, hint: str | None = None, exit_code: int | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if hint is not None:
+            self.hint = hint
+        if exit_code is not None:
+            self.exit_code = exit_code
+
+    def line(self) -> str:
+        """The one line that a user sees."""
+        text = f"rdb: {self.message}"
+        return f"{text}; {self.hint}" if self.hint else text
+
+
+class Usage(RdbError):
+    """The command line or a command's arguments make no sense."""
+
+    exit_code = 2
+
+
+class VersionMismatch(RdbError):
+    """A recording, a protocol or a table of another version."""
+
+    exit_code = 3
+
+
+class UnknownJob(RdbError):
+    """No such job, rank or position."""
+
+    exit_code = 4
+    hint = "`rdb ls` shows what there is"
+
+
+class DamagedRecording(RdbError):
+    """A log or an image that is not what was written."""
+
+    exit_code = 5
+
+
+class Diverged(RdbError):
+    """A replay did something else than the recording."""
+
+    exit_code = 5
+
+
+class MissingTool(RdbError):
+    """A program that rdb needs is not installed."""
+
+    exit_code = 6
+
+
+class Unsupported(RdbError):
+    """rdb itself could not: the kernel, a call it does not know, no room on the disk."""
+
+    exit_code = 125
+
+
+class CannotExecute(RdbError):
+    """The program is there but cannot be run (permission, another architecture)."""
+
+    exit_code = 126
+
+
+class ProgramNotFound(RdbError):
+    """There is no such program."""
+
+    exit_code = 127

@@ -1,0 +1,47 @@
+"""Where rdb's own files are.  The same in a source tree and when installed (see meson.build)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rdb.errors import MissingTool
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def lib_dir() -> Path:
+    """The built C parts; in a source tree a link to build/interposer that `make dev` makes."""
+    return _PACKAGE / "_lib"
+
+
+def _built(*parts: str) -> Path:
+    path = lib_dir().joinpath(*parts)
+    if not path.exists():
+        raise MissingTool(f"{path} is missing: rdb is not built", "run `make dev`")
+    return path
+
+
+def rdb_exec_path() -> Path:
+    """The lower half: loads and records, or replays, one program."""
+    return _built("rdb-exec")
+
+
+def log_library_path() -> Path:
+    """The shared library that reads logs (interposer/log_reader.h)."""
+    return _built("librdblog.so")
+
+
+def mpi_dir(flavour: str = "openmpi") -> Path:
+    """The folder of one MPI's stub and real side; it need not exist."""
+    return lib_dir() / "mpi" / flavour
+
+
+def mpi_functions_path() -> Path:
+    """Names and parameters of the MPI functions by their index in the hypercall table."""
+    return lib_dir() / "mpi" / "functions.json"
+
+
+def gdb_scripts_dir() -> Path:
+    """The GDB extension: beside the package when installed inside it, else in the source tree."""
+    installed = _PACKAGE / "gdb_scripts"
+    return installed if installed.is_dir() else _PACKAGE.parent / "gdb_scripts"
