@@ -1,0 +1,7 @@
+"""`python -m rdb`."""
+
+import sys
+
+from rdb.cli import main
+
+sys.exit(main())

@@ -1,0 +1,39 @@
+"""The command line.  `rdb exec` runs in every rank, so nothing is imported before it is needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from rdb.errors import RdbError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code; a user never sees a traceback."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if arguments[:1] == ["exec"]:
+            from rdb.cli.exec import exec_command
+
+            return exec_command(arguments[1:])
+        from rdb.cli.parser import dispatch
+
+        return dispatch(arguments)
+    except RdbError as error:
+        if os.environ.get("RDB_DEBUG"):
+            raise
+        print(error.line(), file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has gone: no message, and none at interpreter exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        if os.environ.get("RDB_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error}".replace("\n", " ")
+        print(f"rdb: internal error: {what}; RDB_DEBUG=1 shows where", file=sys.stderr)
+        return 70

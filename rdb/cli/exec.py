@@ -1,0 +1,75 @@
+"""`rdb exec`: become rdb-exec for this rank.  Started by mpirun or srun, or by hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from rdb.errors import Unsupported, Usage
+from rdb.launch.command import rdb_exec_line
+from rdb.launch.newjob import join_job, rank_directory
+from rdb.launch.program import find_program
+from rdb.launch.where import where
+
+USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] -- PROG [ARGS...]
+
+Records this one process as a rank of a job; the launcher's environment says which rank and which
+job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
+
+  --name NAME       the job's name (default: PROG-1, PROG-2, ...)
+  --job DIR         the job's directory, made before (default: $RDB_JOB_DIR, or found by the launch)
+  --hash-every N    store a hash of memory every N events (0: never)
+  --lax             pass on system calls that rdb does not know, instead of stopping
+"""
+
+
+def exec_command(arguments: Sequence[str]) -> int:
+    """Does not return when it works.  Parsed by hand: argparse costs every rank 10 ms."""
+    name: str | None = None
+    job = os.environ.get("RDB_JOB_DIR")
+    hash_every: int | None = None
+    lax = False
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):
+        option, equals, value = rest.pop(0).partition("=")
+        if option == "--":
+            break
+        if option in ("-h", "--help"):
+            print(USAGE, end="")
+            return 0
+        if option == "--lax":
+            lax = True
+            continue
+        if option not in ("--name", "--job", "--hash-every"):
+            raise Usage(f"exec: unknown option {option}", "`rdb exec --help` lists them")
+        if not equals:
+            if not rest:
+                raise Usage(f"exec: {option} needs a value")
+            value = rest.pop(0)
+        if option == "--name":
+            name = value
+        elif option == "--job":
+            job = value
+        elif value.isdigit():
+            hash_every = int(value)
+        else:
+            raise Usage(f"exec: --hash-every {value}: not a number")
+    if not rest:
+        raise Usage("exec: no program", "rdb exec -- PROG ARGS")
+
+    program = find_program(rest[0])
+    place = where(os.environ)
+    path = os.path.abspath(job) if job else join_job(program, rest, place, name)
+    if not os.path.exists(os.path.join(path, "job.json")):
+        raise Unsupported(f"{path} is not a job's directory")
+    line = rdb_exec_line(
+        rank_directory(path, place.rank),
+        os.path.join(path, "files"),
+        place.rank,
+        program,
+        rest[1:],
+        hash_every,
+        lax,
+    )
+    os.environ.pop("RDB_JOB_DIR", None)  # the program's environment stays its own
+    os.execv(line[0], line)

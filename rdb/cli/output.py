@@ -1,0 +1,31 @@
+"""Printing: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def print_json(data: Any) -> None:
+    json.dump(data, sys.stdout, indent=2)
+    print()
+
+
+def print_table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()
+) -> None:
+    """A table on a terminal; through a pipe plain columns that are never cut."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False)
+    numbers = set(right)
+    for place, title in enumerate(header):
+        table.add_column(title, justify="right" if place in numbers else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*(text.replace("[", r"\[") for text in row))
+    console = Console(highlight=False, width=None if sys.stdout.isatty() else 1000)
+    console.print(table)

@@ -1,0 +1,137 @@
+"""The commands and their arguments; each is carried out by a function of a module of its own."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from rdb import __version__
+from rdb.errors import Usage
+
+_EPILOG = """exit codes: run and exec pass the program's own on (128+n for signal n; 127 not found,
+126 cannot be executed, 125 rdb itself could not).  Others: 0 ok, 1 a negative answer, 2 usage,
+3 another version, 4 unknown job, rank or position, 5 damaged or diverged recording, 6 a tool is
+missing, 130 Ctrl-C."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Usage errors as one line, like every other error."""
+
+    def error(self, message: str) -> NoReturn:
+        raise Usage(
+            f"{self.prog.removeprefix('rdb').strip()}: {message}".lstrip(": "), self._hint()
+        )
+
+    def _hint(self) -> str:
+        return f"`{self.prog} --help`"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="rdb",
+        description="A reversible debugger for MPI programs.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"rdb {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name: str, text: str, target: str, json: bool = False) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=text, description=text)
+        sub.set_defaults(target=target)
+        if json:
+            sub.add_argument("--json", action="store_true", help="print JSON")
+        return sub
+
+    run = command("run", "record a job", "rdb.cli.run:run_command")
+    run.add_argument("--name", help="the job's name (default: PROG-1, PROG-2, ...)")
+    run.add_argument("-n", type=_count, metavar="N", help="start N MPI ranks with mpirun")
+    run.add_argument(
+        "--hash-every", type=_natural, metavar="N", help="a memory hash every N events"
+    )
+    run.add_argument("--lax", action="store_true", help="pass unknown system calls on")
+    run.add_argument(
+        "--launcher-arg", action="append", default=[], metavar="ARG", help="one more for mpirun"
+    )
+    run.add_argument("program", nargs=argparse.REMAINDER, metavar="-- PROG ARGS")
+
+    commands.add_parser("exec", help="record this process as a rank of a job (for launchers)")
+
+    command("ls", "list the recorded jobs", "rdb.cli.jobs:ls_command", json=True)
+    info = command("info", "show a job's ranks and their ends", "rdb.cli.jobs:info_command", True)
+    info.add_argument("job")
+    remove = command("rm", "remove recorded jobs", "rdb.cli.jobs:rm_command")
+    remove.add_argument("job", nargs="+")
+
+    replay = command(
+        "replay", "replay ranks, each alone, at full speed", "rdb.cli.replay:replay_command", True
+    )
+    replay.add_argument("job")
+    replay.add_argument("--rank", type=_natural, metavar="R", help="only this rank")
+    replay.add_argument(
+        "--verify",
+        action="store_true",
+        help="compare memory with the recorded hashes (the default)",
+    )
+    replay.add_argument("--times", type=_count, default=1, metavar="N", help="N times in a row")
+
+    attach = command(
+        "attach", "debug a job, forwards and backwards", "rdb.cli.debug:attach_command"
+    )
+    attach.add_argument("job")
+    attach.add_argument("-x", dest="script", metavar="FILE", help="run commands from a file")
+
+    bisect = command(
+        "bisect",
+        "when, where and in which rank an expression first turned false",
+        "rdb.cli.debug:bisect_command",
+        json=True,
+    )
+    bisect.add_argument("job")
+    bisect.add_argument("expression", metavar="EXPR")
+    bisect.add_argument("--rank", type=_natural, metavar="R", help="only in this rank")
+    bisect.add_argument("--last", action="store_true", help="the last turn, not the first")
+
+    # Parsed by rdb.server itself, which GDB also starts as `python -m rdb.server`.
+    commands.add_parser("serve", help="serve a rank to GDB (target extended-remote)")
+    command("doctor", "what works here, and how to mend it", "rdb.cli.doctor:doctor_command", True)
+    return parser
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    """Parses and runs; argparse's own exits (help, version) become return values."""
+    parser = build_parser()
+    if not arguments:
+        parser.print_help(sys.stderr)
+        return 2
+    try:
+        if arguments[0] == "serve":
+            serve = importlib.import_module("rdb.server.__main__").main
+            return int(serve(list(arguments[1:])))
+        parsed = parser.parse_args(arguments)
+    except SystemExit as leave:
+        return int(leave.code or 0)
+    module, _, name = parsed.target.partition(":")
+    function: Callable[[argparse.Namespace], int] = getattr(importlib.import_module(module), name)
+    return function(parsed)
+
+
+def _natural(text: str) -> int:
+    value = int(text)
+    if value < 0:
+        raise ValueError(text)
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+_natural.__name__ = "number"  # argparse names the type in its message
+_count.__name__ = "count"

@@ -1,0 +1,79 @@
+"""`rdb replay`: each rank alone at full speed, its memory compared with the recorded hashes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from typing import Any
+
+from rdb.cli.output import print_json
+from rdb.errors import RdbError
+from rdb.paths import rdb_exec_path
+from rdb.recording import RankRecording, open_job
+
+
+def replay_command(args: argparse.Namespace) -> int:
+    job = open_job(args.job)
+    ranks = [args.rank] if args.rank is not None else job.ranks
+    if not ranks:
+        raise RdbError(f"{job.name} has no ranks", "was it recorded at all?", exit_code=4)
+    results = []
+    for rank in ranks:
+        recording = job.rank(rank)
+        _ = recording.index  # refuses a damaged log, with file and offset
+        first: str | None = None
+        for turn in range(1, args.times + 1):
+            result = {"rank": rank, "turn": turn, **_replay(recording)}
+            first = first or result.get("hash")
+            if result["ok"] and result.get("hash") != first:
+                result.update(ok=False, what=f"another hash than the first time, {first}")
+            results.append(result)
+            if not args.json:
+                _say(result, args.times)
+    if args.json:
+        print_json(results)
+    return 0 if all(result["ok"] for result in results) else 5
+
+
+def _replay(recording: RankRecording) -> dict[str, Any]:
+    """rdb-exec answers with one JSON line; anything else is a failure and says so."""
+    line = [
+        str(rdb_exec_path()),
+        "--replay",
+        str(recording.path),
+        "--files",
+        str(recording.files_dir),
+        "--verify",
+    ]
+    done = subprocess.run(
+        line, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    try:
+        answer = json.loads(done.stdout.strip().splitlines()[-1])
+        if not isinstance(answer, dict) or "ok" not in answer:
+            raise ValueError(done.stdout)
+    except (ValueError, IndexError):
+        said = " ".join((done.stderr or done.stdout).split()) or "it said nothing"
+        how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit {done.returncode}"
+        return {"ok": False, "what": f"the replica ended ({how}): {said}"}
+    if done.returncode != 0:
+        answer["ok"] = False
+        answer.setdefault("what", f"exit {done.returncode}")
+    return answer
+
+
+def _say(result: dict[str, Any], times: int) -> None:
+    turn = f", turn {result['turn']}" if times > 1 else ""
+    if result["ok"]:
+        print(
+            f"rank {result['rank']}{turn}: {result['events']} events, {result['hashes']} hashes"
+            f" agree, memory {result['hash']}"
+        )
+    else:
+        where = f" at event {result['event']}" if "event" in result else ""
+        print(
+            f"rdb: rank {result['rank']}{turn}: replay failed{where}: {result.get('what', '?')}",
+            file=sys.stderr,
+        )

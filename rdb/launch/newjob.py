@@ -1,0 +1,162 @@
+"""Making the directory of a new job: a name nobody has, one job.json, one folder a rank."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Sequence
+
+from rdb.errors import RdbError, Unsupported, Usage
+from rdb.launch.where import Where
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\Z")
+_CLAIMS = ".launches"  # $RDB_HOME/.launches/KEY holds the name of the job of that launch
+_FORMAT = 1  # rdb.recording.FORMAT, which is not imported here: it costs every rank's start
+
+
+def home() -> str:
+    """As rdb.recording.home(), without its imports."""
+    given = os.environ.get("RDB_HOME")
+    if given:
+        return os.path.abspath(given)
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.join(state, "rdb")
+
+
+def create_job(
+    program: str,
+    argv: Sequence[str],
+    place: Where,
+    name: str | None = None,
+) -> str:
+    """Makes a job's directory and returns its path."""
+    root = home()
+    with _said(root):
+        os.makedirs(root, mode=0o700, exist_ok=True)
+        path = _reserve(root, os.path.basename(program), name)
+        try:
+            os.mkdir(os.path.join(path, "files"), 0o700)
+            _write_meta(path, argv, place)
+        except OSError:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+    return path
+
+
+def join_job(program: str, argv: Sequence[str], place: Where, name: str | None = None) -> str:
+    """The directory of the job of this launch; the first rank that comes makes it."""
+    if place.key is None:
+        return create_job(program, argv, place, name)
+    root = home()
+    claims = os.path.join(root, _CLAIMS)
+    with _said(root):
+        os.makedirs(claims, mode=0o700, exist_ok=True)
+        with open(os.path.join(claims, "lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            _forget_removed(root, claims)
+            claim = os.path.join(claims, place.key)
+            if os.path.exists(claim):
+                with open(claim, encoding="utf-8") as file:
+                    return os.path.join(root, file.read())
+            path = create_job(program, argv, place, name)
+            with open(claim + ".new", "w", encoding="utf-8") as file:
+                file.write(os.path.basename(path))
+            os.rename(claim + ".new", claim)
+    return path
+
+
+def rank_directory(job: str, rank: int) -> str:
+    """Makes the folder of a rank; refuses one that already has a recording."""
+    path = os.path.join(job, f"rank-{rank}")
+    with _said(job):
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            if os.listdir(path):
+                raise RdbError(
+                    f"rank {rank} of {os.path.basename(job)} is recorded already",
+                    "start a new job",
+                    exit_code=125,
+                ) from None
+    return path
+
+
+def _forget_removed(root: str, claims: str) -> None:
+    for key in os.listdir(claims):
+        claim = os.path.join(claims, key)
+        if key != "lock":
+            with open(claim, encoding="utf-8") as file:
+                job = os.path.join(root, file.read())
+            if not os.path.exists(os.path.join(job, "job.json")):
+                os.unlink(claim)
+
+
+def _reserve(root: str, program: str, name: str | None) -> str:
+    if name is not None:
+        if not _NAME.match(name):
+            raise Usage(f"{name!r} cannot be a job's name", "use letters, digits and . _ + -")
+        path = os.path.join(root, name)
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            raise Usage(f"there is a job {name} already", f"`rdb rm {name}` removes it") from None
+        return path
+    stem = re.sub(r"[^A-Za-z0-9._+-]", "_", program).lstrip("._+-") or "job"
+    number = _next_number(root, stem)
+    while True:
+        path = os.path.join(root, f"{stem}-{number}")
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            number += 1
+        else:
+            return path
+
+
+def _next_number(root: str, stem: str) -> int:
+    taken = [
+        int(entry[len(stem) + 1 :])
+        for entry in os.listdir(root)
+        if entry.startswith(stem + "-") and entry[len(stem) + 1 :].isdigit()
+    ]
+    return max(taken, default=0) + 1
+
+
+def _write_meta(path: str, argv: Sequence[str], place: Where) -> None:
+    meta = {
+        "format": _FORMAT,
+        "name": os.path.basename(path),
+        "argv": list(argv),
+        "cwd": os.getcwd(),
+        "created_ns": time.time_ns(),
+        "nranks": place.nranks,
+        "launcher": place.launcher,
+    }
+    temporary = os.path.join(path, ".job.json")
+    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        json.dump(meta, file)
+    os.rename(temporary, os.path.join(path, "job.json"))
+
+
+class _said:
+    """Turns what the file system refuses into one line; 125: rdb itself could not."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            text = os.strerror(error.errno) if error.errno else str(error)
+            hint = "set RDB_HOME to a directory you may write to"
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                hint = "make room, or set RDB_HOME to another disk"
+            where = error.filename or self._where
+            raise Unsupported(f"cannot write {where}: {text}", hint) from error

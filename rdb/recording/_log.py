@@ -1,0 +1,119 @@
+"""librdblog (interposer/log_reader.h) through cffi: the index of a log, and its bytes."""
+
+from __future__ import annotations
+
+import bisect
+import errno
+import mmap
+import os
+import struct
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from cffi import FFI
+
+from rdb.errors import DamagedRecording, RdbError, VersionMismatch
+from rdb.paths import log_library_path
+from rdb.recording.record import Kind, Record
+
+_CDEF = """
+struct log_entry {
+    uint64_t event; int64_t result; uint64_t at_ns; uint64_t offset;
+    uint32_t segment, size, nr, repeat;
+    uint16_t kind, nargs;
+    uint32_t reserved;
+};
+int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error);
+void log_index_free(struct log_entry *entries);
+"""
+_ENTRY = struct.Struct("<QqQQIIIIHHI")  # struct log_entry
+_ENTRY_WORDS = _ENTRY.size // 8
+_ENTRY_HALVES = _ENTRY.size // 2
+_KIND_HALF = 24  # offset of log_entry.kind in 16-bit units
+
+
+@cache
+def _library() -> tuple[FFI, Any]:
+    ffi = FFI()
+    ffi.cdef(_CDEF)
+    return ffi, ffi.dlopen(str(log_library_path()))
+
+
+class LogIndex:
+    """Every record of one rank's log as it was when opened; the bytes stay in the mapped files."""
+
+    def __init__(self, directory: Path) -> None:
+        ffi, library = _library()
+        self._directory = directory
+        entries = ffi.new("struct log_entry **")
+        count = ffi.new("size_t *")
+        error = ffi.new("char[256]")
+        status = library.log_index(os.fsencode(directory), entries, count, error)
+        text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
+        if status == -errno.EPROTO:
+            raise VersionMismatch(f"{directory}: {text}", "record it again with this rdb")
+        if status != 0 and status != -errno.EBADMSG:
+            raise RdbError(f"{directory}: {text or os.strerror(-status)}", exit_code=5)
+        self.damage: str | None = f"{directory}/{text}" if status else None
+        self.count: int = count[0]
+        # The view borrows C memory: `_keep` frees it when the index goes.
+        self._keep = ffi.gc(entries[0], library.log_index_free)
+        size = self.count * _ENTRY.size
+        self._view = memoryview(ffi.buffer(self._keep, size)).cast("B") if size else memoryview(b"")
+        self._events = self._view.cast("Q")[::_ENTRY_WORDS] if size else memoryview(b"")
+        self._segments: dict[int, tuple[mmap.mmap, memoryview]] = {}
+
+    def check(self) -> None:
+        """Refuses a damaged log: an answer from a part of it could be wrong."""
+        if self.damage is not None:
+            raise DamagedRecording(self.damage)
+
+    def of_kind(self, *kinds: Kind) -> list[int]:
+        """Places of all records of these kinds, in order."""
+        if not self.count:
+            return []
+        wanted = {int(kind) for kind in kinds}
+        column = self._view.cast("H")[_KIND_HALF::_ENTRY_HALVES].tolist()
+        return [place for place, kind in enumerate(column) if kind in wanted]
+
+    def first_at(self, event: int) -> int:
+        """Place of the first record of an event after `event - 1`."""
+        return bisect.bisect_left(self._events, event)
+
+    def event_place(self, event: int) -> int | None:
+        """Place of the record that holds this event (its first or a repetition)."""
+        place = bisect.bisect_right(self._events, event)
+        while place > 0:
+            place -= 1
+            kind, first, repeat = self.brief(place)
+            if kind.is_event:
+                return place if event <= first + repeat else None
+        return None
+
+    def brief(self, place: int) -> tuple[Kind, int, int]:
+        """Kind, first event, repetitions: without touching the log itself."""
+        entry = _ENTRY.unpack_from(self._view, place * _ENTRY.size)
+        return Kind(entry[8]), entry[0], entry[7]
+
+    def number(self, place: int) -> int:
+        """The record's `nr`."""
+        return int(_ENTRY.unpack_from(self._view, place * _ENTRY.size)[6])
+
+    def record(self, place: int) -> Record:
+        return Record(_ENTRY.unpack_from(self._view, place * _ENTRY.size), self.bytes_of)
+
+    def records(self, start: int = 0, stop: int | None = None) -> Iterator[Record]:
+        stop = self.count if stop is None else stop
+        part = self._view[start * _ENTRY.size : stop * _ENTRY.size]
+        bytes_of = self.bytes_of
+        return (Record(entry, bytes_of) for entry in _ENTRY.iter_unpack(part))
+
+    def bytes_of(self, segment: int, offset: int, size: int) -> memoryview:
+        held = self._segments.get(segment)
+        if held is None or offset + size > len(held[1]):
+            with (self._directory / f"log-{segment:06}.seg").open("rb") as file:
+                mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+            held = self._segments[segment] = (mapped, memoryview(mapped))
+        return held[1][offset : offset + size]

@@ -1,0 +1,180 @@
+"""The recording of one rank: its log, its checkpoints, its files."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rdb.errors import DamagedRecording, UnknownJob
+from rdb.recording._log import LogIndex
+from rdb.recording.describe import describe
+from rdb.recording.record import End, EndKind, Kind, Note, Receive, Record
+
+META_VERSION = 1
+_NOTE_RECV = struct.Struct("<iiIIQ")  # struct rdb_note_recv
+
+
+class RankRecording:
+    """A rank's recording as it was when opened; `refresh()` looks again at one that still runs."""
+
+    def __init__(self, path: Path, files_dir: Path) -> None:
+        self.path = path
+        self.files_dir = files_dir
+        self.rank = int(path.name.removeprefix("rank-"))
+
+    def __repr__(self) -> str:
+        return f"RankRecording({str(self.path)!r})"
+
+    def refresh(self) -> None:
+        for name in ("_index", "meta", "end", "files", "checkpoints", "last_event"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def _index(self) -> LogIndex:
+        if not (self.path / "log-000000.seg").exists():
+            raise DamagedRecording(f"{self.path}/log-000000.seg: expected a log, there is none")
+        return LogIndex(self.path)
+
+    @property
+    def index(self) -> LogIndex:
+        """The log's index; refuses a damaged log."""
+        self._index.check()
+        return self._index
+
+    @property
+    def damage(self) -> str | None:
+        """File, offset and what was expected there, or None for a whole log."""
+        return self._index.damage
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        places = self._index.of_kind(Kind.META)
+        if not places:
+            return {}
+        try:
+            meta = json.loads(self._index.record(places[0]).text())
+        except ValueError as error:
+            raise DamagedRecording(f"{self.path}: expected JSON in the first record") from error
+        return dict(meta)
+
+    @cached_property
+    def end(self) -> End | None:
+        places = self._index.of_kind(Kind.END)
+        if not places:
+            return None
+        record = self._index.record(places[-1])
+        return End(EndKind(record.nr), record.result, record.text())
+
+    @cached_property
+    def last_event(self) -> int:
+        """Number of the newest event; -1 if not even the start was recorded."""
+        for place in range(self._index.count - 1, -1, -1):
+            kind, event, repeat = self._index.brief(place)
+            if kind.is_event:
+                return event + repeat
+        return -1
+
+    @property
+    def state(self) -> str:
+        """`running`, `exited 3`, `signal 11`, `killed`, `unsupported: ...`, `damaged`."""
+        if self.damage is not None:
+            return "damaged"
+        if self.end is not None:
+            return self.end.state
+        return "running" if self._alive() else "killed"
+
+    def _alive(self) -> bool:
+        """Is the process that wrote this log still there?  A later one may have got its number."""
+        pid = self.meta.get("pid")
+        if pid is None or self.meta.get("host", os.uname().nodename) != os.uname().nodename:
+            return False
+        try:
+            executable = os.readlink(f"/proc/{pid}/exe")
+        except OSError:
+            return False
+        return os.path.basename(executable).startswith("rdb-exec")
+
+    @cached_property
+    def files(self) -> dict[str, str]:
+        """Path as the program used it -> key in the store."""
+        files = {}
+        for place in self._index.of_kind(Kind.FILE):
+            text = self._index.record(place).text()
+            fields = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+            if "path" in fields and "key" in fields:
+                files[fields["path"]] = fields["key"]
+        return files
+
+    def store_path(self, path: str) -> Path | None:
+        """The store's copy of a file that the program mapped under this path."""
+        key = self.files.get(path) or self.files.get(os.path.realpath(path))
+        if key is None:
+            return None
+        stored = self.files_dir / key
+        return stored if stored.exists() else None
+
+    @cached_property
+    def checkpoints(self) -> list[tuple[int, int]]:
+        """(number, event) of each checkpoint."""
+        return [
+            (self._index.number(place), self._index.brief(place)[1])
+            for place in self._index.of_kind(Kind.CHECKPOINT)
+        ]
+
+    def records(self, first: int = 0, last: int | None = None) -> Iterator[Record]:
+        """All records, events and others, from event `first` to event `last` inclusive."""
+        index = self.index
+        start = 0
+        if first > 0:
+            place = index.event_place(first)
+            start = index.first_at(first) if place is None else place
+        stop = index.count if last is None else index.first_at(last + 1)
+        return index.records(start, stop)
+
+    def event(self, event: int) -> Record:
+        """The record that holds this event."""
+        place = self.index.event_place(event)
+        if place is None:
+            raise UnknownJob(
+                f"rank {self.rank} has no event {event}", f"its events are 0 to {self.last_event}"
+            )
+        return self._index.record(place)
+
+    def describe(self, event: int) -> str:
+        """The event in words: `read(3, 0x10..., 100) = 100`."""
+        return describe(self.event(event))
+
+    def receives(self, event: int) -> list[Receive]:
+        """Messages whose receipt this event completed."""
+        return _messages(self.event(event), Note.RECV)
+
+    def sends(self, event: int) -> list[Receive]:
+        """Messages that this event posted."""
+        return _messages(self.event(event), Note.SEND)
+
+    def last_receive(self, before_event: int) -> Receive | None:
+        """The newest message received by an event up to and including `before_event`."""
+        index = self.index
+        place = index.first_at(before_event + 1)
+        while place > 0:
+            place -= 1
+            if index.brief(place)[0] is Kind.HYPERCALL:
+                found = _messages(index.record(place), Note.RECV)
+                if found:
+                    return found[-1]
+        return None
+
+
+def _messages(record: Record, note: Note) -> list[Receive]:
+    if record.kind is not Kind.HYPERCALL:
+        return []
+    return [
+        Receive(record.event, *_NOTE_RECV.unpack_from(chunk.data))
+        for chunk in record.chunks
+        if chunk.addr == 0 and chunk.note == note
+    ]

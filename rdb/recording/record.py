@@ -1,0 +1,153 @@
+"""What a log holds, as Python sees it (interposer/log_format.h, interposer/host.h)."""
+
+from __future__ import annotations
+
+import signal
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Kind(IntEnum):
+    """enum log_kind."""
+
+    META = 1
+    START = 2
+    SYSCALL = 3
+    HYPERCALL = 4
+    UPCALL = 5
+    SIGNAL = 6
+    TSC = 7
+    HASH = 8
+    CHECKPOINT = 9
+    FILE = 10
+    END = 11
+
+    @property
+    def is_event(self) -> bool:
+        return Kind.START <= self <= Kind.TSC
+
+
+_KINDS = {int(kind): kind for kind in Kind}
+_RECORD_BYTES = 48  # struct log_record
+_CHUNK = struct.Struct("<QII")  # struct log_chunk
+
+
+class Note(IntEnum):
+    """enum rdb_note: annotations that replay does not apply."""
+
+    FILE = 1
+    RECV = 2
+    SEND = 3
+    TEXT = 4
+
+
+class EndKind(IntEnum):
+    """enum log_end."""
+
+    EXIT = 1
+    SIGNAL = 2
+    UNSUPPORTED = 3
+    DISK = 4
+    EXEC = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes that an event wrote to upper memory at addr, or (addr 0) a note."""
+
+    addr: int
+    note: int
+    data: memoryview
+
+
+class Record:
+    """One record; as an event it stands for `repeat` more of the same in a row.
+
+    Arguments and chunks are read from the log when asked for: most of a million are not.
+    """
+
+    __slots__ = ("_bytes_of", "_entry", "at_ns", "event", "kind", "nr", "repeat", "result")
+
+    def __init__(self, entry: tuple[int, ...], bytes_of: Callable[[int, int, int], memoryview]):
+        # struct log_entry, see _log.py
+        self.event = entry[0]
+        self.result = entry[1]
+        self.at_ns = entry[2]
+        self.nr = entry[6]
+        self.repeat = entry[7]
+        self.kind = _KINDS[entry[8]]
+        self._entry = entry
+        self._bytes_of = bytes_of
+
+    def _bytes(self) -> memoryview:
+        return self._bytes_of(self._entry[4], self._entry[3], self._entry[5])
+
+    @property
+    def args(self) -> tuple[int, ...]:
+        """The call's arguments, as unsigned 64-bit values."""
+        return struct.unpack_from(f"<{self._entry[9]}Q", self._bytes(), _RECORD_BYTES)
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        data = self._bytes()
+        at = _RECORD_BYTES + 8 * self._entry[9]
+        chunks = []
+        while at < len(data):
+            addr, size, note = _CHUNK.unpack_from(data, at)
+            at += _CHUNK.size
+            chunks.append(Chunk(addr, note, data[at : at + size]))
+            at += (size + 7) & ~7
+        return chunks
+
+    def text(self) -> str:
+        """The first chunk as text: META, FILE and END records have one."""
+        chunks = self.chunks
+        return bytes(chunks[0].data).decode(errors="replace") if chunks else ""
+
+    def __repr__(self) -> str:
+        return f"Record({self.kind.name}, nr={self.nr}, event={self.event}, result={self.result})"
+
+
+@dataclass(frozen=True, slots=True)
+class Receive:
+    """A message that an event received (or, from `sends`, sent: source is then the destination)."""
+
+    event: int
+    source: int  # rank in MPI_COMM_WORLD, -1: unknown
+    tag: int
+    comm: int
+    request: int
+    size_bytes: int
+
+
+def signal_name(number: int) -> str:
+    """`SIGSEGV` for 11; the number where it has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a recording ends: exit code or signal in value, the reason in text."""
+
+    kind: EndKind
+    value: int
+    text: str
+
+    @property
+    def state(self) -> str:
+        match self.kind:
+            case EndKind.EXIT:
+                return f"exited {self.value}"
+            case EndKind.SIGNAL:
+                return f"signal {self.value}"
+            case EndKind.UNSUPPORTED:
+                return f"unsupported: {self.text}"
+            case EndKind.DISK:
+                return "disk full: the rest was not recorded"
+            case EndKind.EXEC:
+                return f"replaced by exec{': ' + self.text if self.text else ''}"

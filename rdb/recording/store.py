@@ -1,0 +1,118 @@
+"""The jobs in $RDB_HOME."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rdb.errors import DamagedRecording, RdbError, UnknownJob, VersionMismatch
+from rdb.recording.rank import RankRecording
+
+FORMAT = 1  # of job.json and of the directory
+
+
+def home() -> Path:
+    """$RDB_HOME, else `rdb` in the XDG state directory."""
+    given = os.environ.get("RDB_HOME")
+    if given:
+        return Path(given)
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(state) / "rdb"
+
+
+class Job:
+    """One recorded job: a directory with job.json, files/ and a rank-N/ for each rank."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"Job({str(self.path)!r})"
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @cached_property
+    def meta(self) -> dict[str, Any]:
+        """job.json, checked."""
+        path = self.path / "job.json"
+        try:
+            meta = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise DamagedRecording(f"{path}: {error.strerror}") from error
+        except ValueError as error:
+            offset = error.pos if isinstance(error, json.JSONDecodeError) else 0
+            raise DamagedRecording(f"{path}: offset {offset}: expected JSON") from error
+        if not isinstance(meta, dict) or "format" not in meta:
+            raise DamagedRecording(f"{path}: offset 0: expected an object with a format")
+        if meta["format"] != FORMAT:
+            raise VersionMismatch(
+                f"{self.name} is a recording of format {meta['format']}, this rdb reads {FORMAT}",
+                "record it again, or use the rdb that recorded it",
+            )
+        return meta
+
+    @property
+    def ranks(self) -> list[int]:
+        """Ranks that have a directory, in order."""
+        return sorted(
+            int(entry.name.removeprefix("rank-"))
+            for entry in self.path.glob("rank-*")
+            if entry.name.removeprefix("rank-").isdigit()
+        )
+
+    def rank(self, rank: int) -> RankRecording:
+        """The recording of one rank."""
+        _ = self.meta  # refuses another format before anything is read
+        path = self.path / f"rank-{rank}"
+        if not path.is_dir():
+            known = ", ".join(map(str, self.ranks)) or "none"
+            raise UnknownJob(f"{self.name} has no rank {rank}", f"its ranks: {known}")
+        return RankRecording(path, self.path / "files")
+
+    def all_ranks(self) -> Iterator[RankRecording]:
+        return (self.rank(rank) for rank in self.ranks)
+
+    def remove(self) -> None:
+        """Deletes the recording; refused while a rank of it runs."""
+        for rank in self.ranks:
+            recording = RankRecording(self.path / f"rank-{rank}", self.path / "files")
+            try:
+                running = recording.state == "running"
+            except RdbError:  # a damaged or foreign rank does not run
+                running = False
+            if running:
+                raise RdbError(f"rank {rank} of {self.name} still runs", "end the job first")
+        try:
+            shutil.rmtree(self.path)
+        except OSError as error:
+            raise RdbError(f"cannot remove {self.path}: {error.strerror}") from error
+
+
+def list_jobs() -> list[Job]:
+    """All jobs, oldest first."""
+    try:
+        entries = [entry for entry in home().iterdir() if (entry / "job.json").exists()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RdbError(f"cannot read {home()}: {error.strerror}", "is $RDB_HOME right?") from error
+    return [Job(path) for path in sorted(entries, key=lambda e: (e / "job.json").stat().st_mtime)]
+
+
+def open_job(name_or_path: str | os.PathLike[str]) -> Job:
+    """A job by its name in $RDB_HOME, or by the path of its directory."""
+    text = os.fspath(name_or_path)
+    candidates = [Path(text)] if "/" in text else [home() / text, Path(text)]
+    for path in candidates:
+        if text and (path / "job.json").is_file():
+            job = Job(path.resolve())
+            _ = job.meta
+            return job
+    raise UnknownJob(f"no job {text!r} in {home()}")

@@ -1,0 +1,82 @@
+"""Makes rdb/recording/syscalls.py: numbers and names from <asm/unistd_64.h>, signatures from here.
+
+A signature has one letter an argument: d signed, u unsigned, p pointer, x flags, o mode.  Calls
+without one are shown without arguments.  Run: .venv/bin/python3 tools/syscall_table.py
+"""
+
+import re
+from pathlib import Path
+
+HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
+OUTPUT = Path(__file__).resolve().parent.parent / "rdb" / "recording" / "syscalls.py"
+
+# man 2 of each call; argument kinds only.
+SIGNATURES = """
+read=dpu write=dpu open=pxo close=d stat=pp fstat=dp lstat=pp poll=pud lseek=ddd mmap=puxxdu
+mprotect=pux munmap=pu brk=p rt_sigaction=dppu rt_sigprocmask=dppu rt_sigreturn= ioctl=dxp
+pread64=dpuu pwrite64=dpuu readv=dpd writev=dpd access=px pipe=p select=dpppp sched_yield=
+mremap=puuxp msync=pux mincore=pup madvise=pud shmget=dux shmat=dpx shmctl=ddp dup=d dup2=dd
+pause= nanosleep=pp getitimer=dp alarm=u setitimer=dpp getpid= sendfile=ddpu socket=ddd
+connect=dpu accept=dpp sendto=dpuxpu recvfrom=dpuxpp sendmsg=dpx recvmsg=dpx shutdown=dd
+bind=dpu listen=dd getsockname=dpp getpeername=dpp socketpair=dddp setsockopt=dddpu
+getsockopt=dddpp clone=xpppp fork= vfork= execve=ppp exit=d wait4=dpxp kill=dd uname=p
+fcntl=ddx flock=dd fsync=d fdatasync=d truncate=pu ftruncate=du getdents=dpu getcwd=pu chdir=p
+fchdir=d rename=pp mkdir=po rmdir=p creat=po link=pp unlink=p symlink=pp readlink=ppu chmod=po
+fchmod=do chown=pdd fchown=ddd lchown=pdd umask=o gettimeofday=pp getrlimit=dp getrusage=dp
+sysinfo=p times=p ptrace=ddpp getuid= getgid= setuid=d setgid=d geteuid= getegid= setpgid=dd
+getppid= getpgrp= setsid= setreuid=dd setregid=dd getgroups=dp setgroups=dp setresuid=ddd
+getresuid=ppp setresgid=ddd getresgid=ppp getpgid=d getsid=d rt_sigpending=pu
+rt_sigtimedwait=pppu rt_sigqueueinfo=ddp rt_sigsuspend=pu sigaltstack=pp utime=pp mknod=pou
+personality=x statfs=pp fstatfs=dp getpriority=dd setpriority=ddd sched_setparam=dp
+sched_getparam=dp sched_setscheduler=ddp sched_getscheduler=d sched_get_priority_max=d
+sched_get_priority_min=d mlock=pu munlock=pu mlockall=x munlockall= prctl=dxxxx arch_prctl=dp
+setrlimit=dp sync= gettid= readahead=duu tkill=dd time=p futex=pdupp sched_setaffinity=dup
+sched_getaffinity=dup epoll_create=d getdents64=dpu set_tid_address=p restart_syscall=
+fadvise64=duud timer_create=dpp timer_settime=dxpp timer_gettime=dp timer_getoverrun=d
+timer_delete=d clock_settime=dp clock_gettime=dp clock_getres=dp clock_nanosleep=dxpp
+exit_group=d epoll_wait=dpdd epoll_ctl=dddp tgkill=ddd utimes=pp mbind=pudpux
+get_mempolicy=ppupx set_mempolicy=dpu waitid=ddpxp inotify_init= inotify_add_watch=dpx
+inotify_rm_watch=dd openat=dpxo mkdirat=dpo mknodat=dpou fchownat=dpddx futimesat=dpp
+newfstatat=dppx unlinkat=dpx renameat=dpdp linkat=dpdpx symlinkat=pdp readlinkat=dppu
+fchmodat=dpo faccessat=dpx pselect6=dppppp ppoll=puppu unshare=x set_robust_list=pu
+get_robust_list=dpp splice=dpdpux tee=ddux sync_file_range=duux vmsplice=dpux utimensat=dppx
+epoll_pwait=dpddpu signalfd=dpu timerfd_create=dx eventfd=u fallocate=dxuu timerfd_settime=dxpp
+timerfd_gettime=dp accept4=dppx signalfd4=dpux eventfd2=ux epoll_create1=x dup3=ddx pipe2=px
+inotify_init1=x preadv=dpduu pwritev=dpduu perf_event_open=pdddx recvmmsg=dpuxp prlimit64=ddpp
+syncfs=d sendmmsg=dpux setns=dx getcpu=ppp process_vm_readv=dpupux process_vm_writev=dpupux
+renameat2=dpdpx seccomp=dxp getrandom=pux memfd_create=px execveat=dpppx userfaultfd=x
+membarrier=dxd mlock2=pux copy_file_range=dpdpux preadv2=dpduux pwritev2=dpduux
+pkey_mprotect=puxd statx=dpxxp rseq=puxx pidfd_send_signal=ddpx pidfd_open=dx clone3=pu
+close_range=uux openat2=dppu pidfd_getfd=ddx faccessat2=dpxx process_madvise=dpudx
+epoll_pwait2=dpdppu
+"""
+
+
+def main() -> None:
+    signatures = dict(item.split("=") for item in SIGNATURES.split())
+    numbers = {
+        name: int(number)
+        for name, number in re.findall(
+            r"^#define __NR_(\w+)\s+(\d+)", HEADER.read_text(encoding="ascii"), re.MULTILINE
+        )
+    }
+    unknown = set(signatures) - set(numbers)
+    if unknown:
+        raise SystemExit(f"not in {HEADER}: {sorted(unknown)}")
+    lines = [
+        '"""System calls of x86-64 Linux: number -> (name, signature).  Generated, see the source.',
+        "",
+        "Made by tools/syscall_table.py from <asm/unistd_64.h>; do not edit.",
+        '"""',
+        "",
+        "SYSCALLS: dict[int, tuple[str, str | None]] = {",
+    ]
+    for name, number in sorted(numbers.items(), key=lambda item: item[1]):
+        signature = f'"{signatures[name]}"' if name in signatures else "None"
+        lines.append(f'    {number}: ("{name}", {signature}),')
+    lines.append("}")
+    OUTPUT.write_text("\n".join(lines) + "\n", encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()
