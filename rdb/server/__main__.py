@@ -1,0 +1,102 @@
+"""Serves a rank to one GDB: `python -m rdb.server JOB --rank R --stdio|--socket PATH|--port N`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rdb.errors import RdbError, Usage
+from rdb.recording import RankRecording, open_job
+from rdb.server.server import serve
+from rdb.timeline.timeline import Timeline
+
+
+def parser() -> argparse.ArgumentParser:
+    parse = argparse.ArgumentParser(
+        prog="rdb serve", description="Serve a recorded rank to GDB (target extended-remote)."
+    )
+    parse.add_argument("job", metavar="JOB", help="name of the job, or the path of its directory")
+    parse.add_argument("--rank", type=int, default=0, metavar="R", help="which rank (default: 0)")
+    how = parse.add_mutually_exclusive_group()
+    how.add_argument("--stdio", action="store_true", help="speak over standard input and output")
+    how.add_argument("--socket", type=Path, metavar="PATH", help="listen on a Unix socket")
+    how.add_argument("--port", type=int, metavar="N", help="listen on 127.0.0.1 (0: any port)")
+    return parse
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        recording = open_job(options.job).rank(options.rank)
+        if options.socket is not None:
+            _serve_socket(recording, _listen_unix(options.socket), options.socket)
+        elif options.port is not None:
+            _serve_socket(recording, _listen_loopback(options.port), None)
+        else:
+            _serve_stdio(recording)
+    except RdbError as error:
+        print(error.line(), file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _serve_stdio(recording: RankRecording) -> None:
+    # Ctrl-C in GDB's terminal reaches its whole process group; GDB tells us by the byte 0x03.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Replicas and prints must not write into the packets.
+    read_fd, write_fd = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    with Timeline(recording) as timeline:
+        serve(timeline, recording, read_fd, write_fd)
+
+
+def _listen_unix(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    old = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    except OSError as error:
+        raise Usage(f"cannot listen on {path}: {error.strerror}") from error
+    finally:
+        os.umask(old)
+    return listener
+
+
+def _listen_loopback(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        raise Usage(f"cannot listen on port {port}: {error}") from error
+    return listener
+
+
+def _serve_socket(recording: RankRecording, listener: socket.socket, path: Path | None) -> None:
+    try:
+        listener.listen(1)
+        where = path if path is not None else f"127.0.0.1:{listener.getsockname()[1]}"
+        print(f"rdb: rank {recording.rank} waits for GDB at {where}", flush=True)
+        peer, _ = listener.accept()
+    finally:
+        listener.close()
+        if path is not None:
+            path.unlink(missing_ok=True)
+    with peer, Timeline(recording) as timeline:
+        if peer.family == socket.AF_INET:
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        serve(timeline, recording, peer.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

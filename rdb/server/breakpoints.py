@@ -1,0 +1,105 @@
+"""Breakpoints and watchpoints as GDB asks for them (`Z`, `z`), told to the timeline when it moves.
+
+GDB takes all its breakpoints out at every stop and puts them back before it goes on.  So the
+packets only note what is wanted; the timeline is told what differs when it is about to move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdb.server.target import Debuggee
+
+_WATCH_KINDS = {2: 0, 3: 1, 4: 2}  # Z2 write, Z3 read, Z4 access -> enum agent_watch
+_STOP_WORDS = {2: "watch", 3: "rwatch", 4: "awatch"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One `Z` packet, or one of its conditions: several conditions mean any of them."""
+
+    type: int
+    addr: int
+    kind: int
+    cond: bytes = b""
+
+
+def parse_points(body: bytes) -> list[Point]:
+    """`type,addr,kind[;Xlen,bytes...][;cmds...]` -> points.  ValueError when it is not that."""
+    head, _, rest = body.partition(b";")
+    type_text, addr_text, kind_text = head.split(b",")
+    type_, addr, kind = int(type_text, 16), int(addr_text, 16), int(kind_text, 16)
+    if not 0 <= type_ <= 4 or addr >= 1 << 64:
+        raise ValueError("no such breakpoint type")
+    conditions = _parse_conditions(rest)
+    if type_ > 1 or not conditions:
+        return [Point(type_, addr, kind)]
+    return [Point(type_, addr, kind, cond) for cond in conditions]
+
+
+def _parse_conditions(rest: bytes) -> list[bytes]:
+    conditions: list[bytes] = []
+    while rest.startswith(b"X"):
+        length_text, _, rest = rest[1:].partition(b",")
+        length = int(length_text, 16)
+        code = bytes.fromhex(rest[: 2 * length].decode("ascii"))
+        if len(code) != length:
+            raise ValueError("a condition is cut short")
+        conditions.append(code)
+        rest = rest[2 * length :].removeprefix(b";")
+    return conditions
+
+
+class Breakpoints:
+    def __init__(self, timeline: Debuggee) -> None:
+        self._timeline = timeline
+        self._wanted: dict[Point, None] = {}
+        self._set: dict[Point, int] = {}
+        self._next_id = 1
+
+    def insert(self, points: list[Point]) -> None:
+        # A second Z for the same place replaces its conditions (GDB manual, E.2, `Z0`).
+        self.remove(points[0])
+        for point in points:
+            self._wanted[point] = None
+
+    def remove(self, point: Point) -> None:
+        same = (point.type, point.addr, point.kind)
+        for old in [p for p in self._wanted if (p.type, p.addr, p.kind) == same]:
+            del self._wanted[old]
+
+    def clear(self) -> None:
+        self._wanted.clear()
+
+    def arm(self) -> None:
+        """Makes the timeline's breakpoints the wanted ones."""
+        for point in [p for p in self._set if p not in self._wanted]:
+            id_ = self._set.pop(point)
+            if point.type <= 1:
+                self._timeline.clear_breakpoint(id_)
+            else:
+                self._timeline.clear_watchpoint(id_)
+        for point in self._wanted:
+            if point in self._set:
+                continue
+            id_ = self._next_id
+            self._next_id += 1
+            if point.type <= 1:
+                self._timeline.set_breakpoint(id_, point.addr, point.cond)
+            else:
+                self._timeline.set_watchpoint(
+                    id_, point.addr, max(point.kind, 1), _WATCH_KINDS[point.type]
+                )
+            self._set[point] = id_
+
+    def stop_word(self, id_: int, addr: int) -> str:
+        """The part of a stop reply that says which point it was."""
+        point = next((p for p, number in self._set.items() if number == id_), None)
+        if point is None:
+            return ""
+        if point.type == 0:
+            return "swbreak:;"
+        if point.type == 1:
+            return "hwbreak:;"
+        inside = point.addr <= addr < point.addr + max(point.kind, 1)
+        return f"{_STOP_WORDS[point.type]}:{addr if inside else point.addr:x};"

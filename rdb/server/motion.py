@@ -1,0 +1,134 @@
+"""Moving the rank: what resume packets and seeks ask of the timeline, and marks to come back to."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rdb.errors import Usage
+from rdb.server.breakpoints import Breakpoints
+from rdb.server.target import Debuggee, StoppedLike
+from rdb.timeline.position import Position
+
+Move = Callable[[], StoppedLike]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A place to come back to, cheap to make: the timeline's own position, not its name."""
+
+    number: int
+    position: Position
+    branch: bool
+    serial: int
+
+
+class Motion:
+    def __init__(self, timeline: Debuggee, points: Breakpoints) -> None:
+        self.timeline = timeline
+        self.points = points
+        self._marks: list[Mark] = []
+        self._serial = 0
+        self._interrupted = threading.Event()
+
+    def changed(self) -> None:
+        """The rank is not where (or what) it was: marks made before are of another state."""
+        self._serial += 1
+
+    def mark(self) -> Mark:
+        if self._marks and self._marks[-1].serial == self._serial:
+            return self._marks[-1]
+        timeline = self.timeline
+        mark = Mark(len(self._marks), timeline.position, timeline.branch, self._serial)
+        self._marks.append(mark)
+        return mark
+
+    def interrupt(self) -> None:
+        self._interrupted.set()
+        self.timeline.interrupt()
+
+    def resume(self, packet: bytes) -> Move | None:
+        """The move that a resume packet means; None when it is not one that we know."""
+        if packet.startswith(b"vCont;"):
+            action = packet[6:].split(b";")[0].split(b":")[0]
+            return self._action(action)
+        if packet == b"bs":
+            return self._moving(lambda: self.timeline.step(False))
+        if packet == b"bc":
+            return self._moving(lambda: self.timeline.cont(False))
+        if re.fullmatch(rb"[cs]|[CS][0-9a-fA-F]{2}", packet):
+            return self._action(packet)
+        return None
+
+    def _action(self, action: bytes) -> Move | None:
+        # A signal to deliver (`C`, `S`) is not: signals come from the recording alone.
+        if action[:1] in (b"c", b"C"):
+            return self._moving(lambda: self.timeline.cont(True))
+        if action[:1] in (b"s", b"S"):
+            return self._moving(lambda: self.timeline.step(True))
+        if action[:1] == b"r":
+            try:
+                start, end = (int(word, 16) for word in action[1:].split(b","))
+            except ValueError:
+                return None
+            return self._moving(lambda: self._step_range(start, end))
+        return None
+
+    def _moving(self, move: Move) -> Move:
+        def run() -> StoppedLike:
+            self._interrupted.clear()
+            self.changed()
+            self.points.arm()
+            return move()
+
+        return run
+
+    def _step_range(self, start: int, end: int) -> StoppedLike:
+        while True:
+            stopped = self.timeline.step(True)
+            if stopped.reason != "step" or not start <= self.timeline.gpr.rip < end:
+                return stopped
+            if self._interrupted.is_set():
+                return stopped
+
+    def seek(self, text: str) -> StoppedLike:
+        """START, END, a position's name, or `@N` for mark N.  Interrupted: back to where it was."""
+        word = text.strip()
+        self._interrupted.clear()
+        self.changed()
+        stopped: StoppedLike
+        if word.upper() == "START":
+            stopped = self.timeline.goto_start()
+        elif word.upper() == "END":
+            stopped = self.timeline.goto_end()
+        elif word.startswith("@"):
+            stopped = self.timeline.seek(self._marked(word).position)
+        else:
+            stopped = self.timeline.seek(Position.parse(word))
+        return stopped
+
+    def _marked(self, word: str) -> Mark:
+        try:
+            return self._marks[int(word[1:])]
+        except (ValueError, IndexError):
+            raise Usage(f"{word!r} is not a mark") from None
+
+    def last_change(self, addr: int, length: int) -> StoppedLike | None:
+        """Back to just before the last change of these bytes; None: there is none, it stays."""
+        self._interrupted.clear()
+        found = self.timeline.last_change(addr, length)
+        if found is None:
+            return None
+        self.changed()
+        return self.timeline.seek(found)
+
+    def next_event(self) -> int | None:
+        """The event that the instruction one stands before brings about, if it does."""
+        here = self.timeline.position
+        before = self.timeline.event
+        self.timeline.step(True)
+        after = self.timeline.event
+        self.timeline.seek(here)
+        return after if after > before else None

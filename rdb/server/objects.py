@@ -1,0 +1,67 @@
+"""`qXfer` objects: target description, auxiliary vector, the program's path, the threads."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from xml.sax.saxutils import quoteattr
+
+from rdb.server.packets import PACKET_SIZE, escape
+from rdb.server.registers import TARGET_XML
+
+_AT_NULL, _AT_ENTRY = 0, 9
+
+
+@dataclass(frozen=True)
+class Objects:
+    """The bytes of each object; they do not change while a rank is served."""
+
+    exec_file: str
+    auxv: bytes
+    thread: int
+    thread_name: str
+
+    def handle(self, body: bytes) -> bytes:
+        """`object:read:annex:offset,length`; empty for an object that we have not."""
+        try:
+            name, operation, annex, window = body.split(b":")
+            offset_text, length_text = window.split(b",")
+            offset, length = int(offset_text, 16), int(length_text, 16)
+        except ValueError:
+            return b"E00"
+        if operation != b"read":
+            return b""
+        data = self._object(name.decode("latin-1"), annex)
+        if data is None:
+            return b"E00" if name == b"features" else b""
+        part = data[offset : offset + min(length, PACKET_SIZE // 2 - 64)]
+        more = offset + len(part) < len(data)
+        return (b"m" if more else b"l") + escape(part)
+
+    def _object(self, name: str, annex: bytes) -> bytes | None:
+        if name == "features":
+            return TARGET_XML.encode("ascii") if annex == b"target.xml" else None
+        if name == "auxv":
+            return self.auxv
+        if name == "exec-file":
+            return self.exec_file.encode("utf-8", "surrogateescape")
+        if name == "threads":
+            return self._threads().encode("utf-8")
+        return None
+
+    def _threads(self) -> str:
+        return (
+            '<?xml version="1.0"?><threads>'
+            f'<thread id="{self.thread:x}" core="0" name={quoteattr(self.thread_name)}/></threads>'
+        )
+
+
+def correct_auxv(auxv: bytes, entry: int) -> bytes:
+    """AT_ENTRY as the program's file has it: in memory it is where rdb takes over from ld.so."""
+    pairs = [
+        (key, entry if key == _AT_ENTRY and entry else value)
+        for key, value in struct.iter_unpack("<QQ", auxv[: len(auxv) // 16 * 16])
+    ]
+    if _AT_NULL in [key for key, _ in pairs]:
+        pairs = pairs[: [key for key, _ in pairs].index(_AT_NULL) + 1]
+    return b"".join(struct.pack("<QQ", key, value) for key, value in pairs)

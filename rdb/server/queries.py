@@ -1,0 +1,156 @@
+"""`qRdb.*`: what our GDB extension asks beyond the GDB protocol.
+
+A request is `qRdb.NAME[:ARGUMENTS]`, an answer a JSON object in hex.  An operation that takes
+longer than a moment answers {"pending": true}: ask `qRdb.poll` until it is over, or `qRdb.cancel`.
+Failure is {"error": TEXT, "hint": TEXT or null, "exit_code": N}.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from rdb.errors import RdbError
+from rdb.server.jobs import Job, Worker
+from rdb.server.motion import Motion
+from rdb.server.output import recorded_output
+from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
+
+_PATIENCE_S = 0.5
+Answer = dict[str, Any]
+
+
+class Queries:
+    def __init__(self, motion: Motion, recording: RankRecordingLike, worker: Worker) -> None:
+        self._motion = motion
+        self._timeline: Debuggee = motion.timeline
+        self._recording = recording
+        self._worker = worker
+        self._job: Job | None = None
+        self._operations: dict[str, Callable[[str], Answer]] = {
+            "state": self._state,
+            "name": lambda text: {"name": str(self._timeline.name()), **self._state("")},
+            "seek": lambda text: self._moved(self._motion.seek(text)),
+            "last-change": self._last_change,
+            "output": self._output,
+            "info": self._info,
+            "describe": lambda text: {"text": recording.describe(int(text))},
+            "last-receive": self._last_receive,
+        }
+
+    def handle(self, body: bytes) -> bytes:
+        """`qRdb.` has been taken off.  Empty: not known."""
+        name, _, text = body.decode("utf-8", "replace").partition(":")
+        if name == "poll":
+            return _encode(self._wait(_PATIENCE_S))
+        if name == "cancel":
+            self._motion.interrupt()
+            return _encode(self._wait(_PATIENCE_S))
+        operation = self._operations.get(name)
+        if operation is None:
+            return b""
+        if self._job is not None:
+            return _encode(_failure(RdbError("still busy with another request")))
+        self._job = self._worker.start(lambda: operation(text))
+        return _encode(self._wait(_PATIENCE_S))
+
+    def settle(self) -> None:
+        """Waits for whatever is under way: nobody else may use the timeline meanwhile."""
+        if self._job is not None:
+            self._job.wait()
+
+    def stop(self) -> None:
+        if self._job is not None:
+            self._motion.interrupt()
+            self._job.wait()
+
+    def _wait(self, timeout_s: float) -> Answer:
+        job = self._job
+        if job is None:
+            return _failure(RdbError("nothing is under way"))
+        if not job.wait(timeout_s):
+            return {"pending": True}
+        self._job = None
+        try:
+            answer: Answer = job.result()
+        except RdbError as error:
+            return _failure(error)
+        except (ValueError, KeyError, IndexError) as error:
+            return _failure(RdbError(f"{type(error).__name__}: {error}"))
+        return answer
+
+    def _state(self, text: str) -> Answer:
+        mark = self._motion.mark()
+        timeline = self._timeline
+        return {
+            "mark": mark.number,
+            "serial": mark.serial,
+            "event": timeline.event,
+            "branch": timeline.branch,
+            "at_start": timeline.at_start,
+            "at_end": timeline.at_end,
+            "pc": timeline.gpr.rip,
+            "position": str(mark.position),
+        }
+
+    def _moved(self, stopped: StoppedLike) -> Answer:
+        return {
+            "reason": stopped.reason,
+            "text": stopped.text,
+            "by_event": bool(stopped.by_event),
+            **self._state(""),
+        }
+
+    def _last_change(self, text: str) -> Answer:
+        addr, length = (int(word, 0) for word in text.split(","))
+        before = str(self._timeline.position)
+        stopped = self._motion.last_change(addr, length)
+        if stopped is None:
+            return {"found": False, **self._state("")}
+        answer = {"found": str(self._timeline.position) != before, **self._moved(stopped)}
+        by = self._motion.next_event()
+        if by is not None:
+            answer["by"] = by
+            answer["describe"] = self._recording.describe(by)
+        return answer
+
+    def _output(self, text: str) -> Answer:
+        first = int(text) if text else 0
+        parts = recorded_output(self._recording, self._timeline.event)
+        return {
+            "output": [
+                {"event": event, "fd": fd, "data": data.hex()}
+                for event, fd, data in parts
+                if event >= first
+            ]
+        }
+
+    def _info(self, text: str) -> Answer:
+        recording = self._recording
+        return {
+            "job": recording.path.parent.name,
+            "rank": recording.rank,
+            "last_event": recording.last_event,
+            "state": str(recording.state),
+            "meta": {k: v for k, v in recording.meta.items() if isinstance(v, (str, int, list))},
+        }
+
+    def _last_receive(self, text: str) -> Answer:
+        before = int(text) if text else self._timeline.event + 1
+        return {"receive": receive_answer(self._recording.last_receive(before))}
+
+
+def receive_answer(receive: Any) -> Answer | None:
+    """A receive as the log noted it, as JSON."""
+    if receive is None:
+        return None
+    return {name: getattr(receive, name) for name in ("event", "source", "tag", "size_bytes")}
+
+
+def _failure(error: RdbError) -> Answer:
+    return {"error": str(error), "hint": error.hint, "exit_code": error.exit_code}
+
+
+def _encode(answer: Answer) -> bytes:
+    return json.dumps(answer).encode("utf-8").hex().encode("ascii")

@@ -1,0 +1,131 @@
+"""The loop of one session: packets in, replies out, moves on a thread so that Ctrl-C is heard."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from rdb.errors import RdbError
+from rdb.server.breakpoints import Breakpoints
+from rdb.server.files import Files
+from rdb.server.jobs import Worker
+from rdb.server.motion import Motion, Move
+from rdb.server.objects import Objects, correct_auxv
+from rdb.server.packets import Connection
+from rdb.server.queries import Queries
+from rdb.server.stub import Stub
+from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A move that could not be made; the rank stands where it stood."""
+
+    reason: str = "diverged"
+    id: int = 0
+    addr: int = 0
+    signal: int = 0
+    text: str = ""
+    by_event: bool = False
+
+
+class Server:
+    def __init__(
+        self, timeline: Debuggee, recording: RankRecordingLike, connection: Connection
+    ) -> None:
+        self._timeline = timeline
+        self._connection = connection
+        self._points = Breakpoints(timeline)
+        self._motion = Motion(timeline, self._points)
+        self._worker = Worker()
+        self._queries = Queries(self._motion, recording, self._worker)
+        self._files = Files(recording)
+        objects = make_objects(timeline, recording)
+        self._stub = Stub(timeline, self._motion, self._points, objects, self._files)
+
+    def run(self) -> None:
+        """Serves until the other side detaches, kills or goes away."""
+        try:
+            while not self._stub.finished:
+                packet = self._connection.receive()
+                if packet is None:
+                    return
+                if not packet.interrupt:  # nothing runs that could be interrupted
+                    self._answer(packet.data)
+        finally:
+            self._queries.stop()
+            self._worker.close()
+            self._files.close()
+
+    def _answer(self, data: bytes) -> None:
+        if data.startswith(b"qRdb."):
+            self._connection.send(self._queries.handle(data[5:]))
+            return
+        self._queries.settle()
+        move = self._stub.resume(data)
+        if move is not None:
+            self._move(move)
+            return
+        reply = self._stub.handle(data)
+        if not data.startswith(b"k"):  # the one request without a reply
+            self._connection.send(reply)
+        if not self._stub.acks:
+            self._connection.acks = False
+
+    def _move(self, move: Move) -> None:
+        job = self._worker.start(move)
+        self._worker.wait(job, self._connection.read_fd, self._heard)
+        if self._connection.closed:
+            return
+        try:
+            stopped: StoppedLike = job.result()
+        except RdbError as error:
+            stopped = Failed(text=error.line())
+        if stopped.reason == "diverged":
+            self._say(f"{stopped.text}\n")
+        elif stopped.reason == "end" and stopped.text:
+            self._say(f"rdb: end of the recording: {stopped.text}\n")
+        elif stopped.reason == "start":
+            self._say("rdb: start of the recording\n")
+        elif stopped.text:
+            self._say(f"rdb: {stopped.text}\n")
+        self._connection.send(self._stub.stopped(stopped))
+
+    def _heard(self) -> bool:
+        """Input while the rank moves: an interrupt, or the end of the session."""
+        self._connection.fill()
+        if self._connection.closed:
+            self._motion.interrupt()
+            return False
+        packet = self._connection.poll()
+        while packet is not None:
+            if packet.interrupt:
+                self._motion.interrupt()
+            packet = self._connection.poll()
+        return True
+
+    def _say(self, text: str) -> None:
+        """Console output of the target; allowed only while it runs (`O`, GDB manual E.3)."""
+        self._connection.send(b"O" + text.encode("utf-8").hex().encode("ascii"))
+
+
+def make_objects(timeline: Debuggee, recording: RankRecordingLike) -> Objects:
+    hello = timeline.hello
+    auxv = timeline.read_memory(hello.auxv_addr, hello.auxv_len)
+    meta = recording.meta
+    exe = str(meta.get("exe", ""))
+    pid = meta.get("pid")
+    return Objects(
+        exec_file=exe,
+        auxv=correct_auxv(auxv, hello.entry),
+        thread=pid if isinstance(pid, int) and pid > 0 else 1,
+        thread_name=os.path.basename(exe),
+    )
+
+
+def serve(
+    timeline: Debuggee, recording: RankRecordingLike, read_fd: int, write_fd: int | None = None
+) -> None:
+    """Serves one GDB over descriptors (a socket: one for both ways)."""
+    connection = Connection(read_fd, read_fd if write_fd is None else write_fd)
+    Server(timeline, recording, connection).run()

@@ -1,0 +1,60 @@
+"""Stop replies (GDB manual, E.3)."""
+
+from __future__ import annotations
+
+import signal as host
+
+from rdb.server.breakpoints import Breakpoints
+from rdb.server.registers import NUMBERS
+from rdb.server.target import Debuggee, StoppedLike
+
+# GDB numbers signals by itself (include/gdb/signals.def); those that differ from Linux x86-64.
+_GDB_SIGNALS = {
+    host.SIGBUS: 10,
+    host.SIGUSR1: 30,
+    host.SIGUSR2: 31,
+    host.SIGCHLD: 20,
+    host.SIGCONT: 19,
+    host.SIGSTOP: 17,
+    host.SIGTSTP: 18,
+    host.SIGURG: 16,
+    host.SIGIO: 23,
+    host.SIGSYS: 12,
+    host.SIGPWR: 32,
+}
+_INTERRUPT, _TRAP = 2, 5
+# What GDB looks at after every step: sent along, so that it need not ask.
+_EXPEDITED = (
+    *("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"),
+    *("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "rip"),
+)
+_EXPEDITED_NUMBERS = tuple((name, NUMBERS[name]) for name in _EXPEDITED)
+
+
+def gdb_signal(number: int) -> int:
+    return _GDB_SIGNALS.get(number, number)  # type: ignore[call-overload, no-any-return]
+
+
+def stop_reply(
+    stopped: StoppedLike | None, timeline: Debuggee, points: Breakpoints, thread: int
+) -> bytes:
+    """`None`: just asked where it is (`?`)."""
+    gpr = timeline.gpr
+    words = [
+        f"{number:x}:{getattr(gpr, name).to_bytes(8, 'little').hex()};"
+        for name, number in _EXPEDITED_NUMBERS
+    ]
+    words.append(f"thread:{thread:x};")
+    signal = _TRAP
+    if stopped is not None:
+        if stopped.reason in ("breakpoint", "watchpoint"):
+            words.append(points.stop_word(stopped.id, stopped.addr))
+        elif stopped.reason == "start":
+            words.append("replaylog:begin;")
+        elif stopped.reason in ("end", "diverged"):
+            words.append("replaylog:end;")
+        elif stopped.reason == "signal":
+            signal = gdb_signal(stopped.signal)
+        elif stopped.reason == "interrupt":
+            signal = _INTERRUPT
+    return f"T{signal:02x}{''.join(words)}".encode("ascii")

@@ -1,0 +1,223 @@
+"""The packets of one session (GDB manual, appendix E): each request gets its reply here.
+
+A packet that is not known is answered by nothing, one that makes no sense by E01: whatever comes,
+the server goes on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from rdb.errors import RdbError
+from rdb.server.breakpoints import Breakpoints, parse_points
+from rdb.server.files import Files
+from rdb.server.motion import Motion, Move
+from rdb.server.objects import Objects
+from rdb.server.packets import PACKET_SIZE, unescape
+from rdb.server.registers import REGISTERS, RegisterFile
+from rdb.server.stops import stop_reply
+from rdb.server.target import Debuggee, StoppedLike
+from rdb.server.values import register_file, set_register_file
+
+OK, BAD, FAULT = b"OK", b"E01", b"E14"
+_FEATURES = (
+    *("ReverseStep+", "ReverseContinue+", "swbreak+", "hwbreak+", "vContSupported+"),
+    *("QStartNoAckMode+", "ConditionalBreakpoints+", "QPassSignals+", "qXfer:features:read+"),
+    *("qXfer:auxv:read+", "qXfer:exec-file:read+", "qXfer:threads:read+"),
+)
+_LIMIT = 1 << 64
+
+
+class Stub:
+    """State of one connection.  `handle` answers; `resume` says when a packet is a move instead."""
+
+    def __init__(
+        self,
+        timeline: Debuggee,
+        motion: Motion,
+        points: Breakpoints,
+        objects: Objects,
+        files: Files,
+    ) -> None:
+        self.timeline = timeline
+        self.motion = motion
+        self.points = points
+        self.objects = objects
+        self.files = files
+        self.thread = objects.thread
+        self.finished = False
+        self.acks = True
+        self._last: StoppedLike | None = None
+
+    def resume(self, packet: bytes) -> Move | None:
+        return self.motion.resume(packet)
+
+    def stopped(self, stopped: StoppedLike) -> bytes:
+        self._last = stopped
+        return stop_reply(stopped, self.timeline, self.points, self.thread)
+
+    def handle(self, packet: bytes) -> bytes:
+        try:
+            return self._handle(packet)
+        except (ValueError, KeyError, IndexError, OverflowError, RdbError):
+            return BAD
+
+    def _handle(self, packet: bytes) -> bytes:
+        letter = packet[:1].decode("latin-1")
+        simple: dict[str, Callable[[bytes], bytes]] = {
+            "?": self._why,
+            "!": lambda body: OK,
+            "g": lambda body: register_file(self.timeline).all().hex().encode("ascii"),
+            "G": self._write_registers,
+            "p": self._read_register,
+            "P": self._write_register,
+            "m": self._read_memory,
+            "M": self._write_memory,
+            "X": self._write_binary,
+            "Z": self._insert_point,
+            "z": self._remove_point,
+            "H": self._select_thread,
+            "T": lambda body: OK if self._is_thread(body) else BAD,
+            "D": self._end,
+            "q": self._query,
+            "Q": self._set,
+            "v": self._v,
+        }
+        if letter == "k":
+            self.finished = True
+            return b""
+        method = simple.get(letter)
+        return method(packet[1:]) if method else b""
+
+    def _why(self, body: bytes) -> bytes:
+        return stop_reply(self._last, self.timeline, self.points, self.thread)
+
+    def _end(self, body: bytes) -> bytes:
+        self.finished = True
+        return OK
+
+    # registers
+
+    def _change(self, change: Callable[[RegisterFile], None]) -> bytes:
+        registers = register_file(self.timeline)
+        before = registers.all()
+        change(registers)
+        if registers.all() != before:
+            set_register_file(self.timeline, registers)
+            self.motion.changed()
+        return OK
+
+    def _write_registers(self, body: bytes) -> bytes:
+        data = bytes.fromhex(body.decode("ascii"))
+        return self._change(lambda registers: registers.write_all(data))
+
+    def _read_register(self, body: bytes) -> bytes:
+        number = int(body, 16)
+        if not 0 <= number < len(REGISTERS):
+            return BAD
+        return register_file(self.timeline).read(number).hex().encode("ascii")
+
+    def _write_register(self, body: bytes) -> bytes:
+        number_text, _, value = body.partition(b"=")
+        number = int(number_text, 16)
+        if not 0 <= number < len(REGISTERS):
+            return BAD
+        data = bytes.fromhex(value.decode("ascii"))
+        return self._change(lambda registers: registers.write(number, data))
+
+    # memory
+
+    def _read_memory(self, body: bytes) -> bytes:
+        addr, length = _addr_length(body)
+        data = self.timeline.read_memory(addr, min(length, PACKET_SIZE // 2 - 8)) if length else b""
+        return data.hex().encode("ascii") if data or not length else FAULT
+
+    def _write_memory(self, body: bytes) -> bytes:
+        head, _, data = body.partition(b":")
+        return self._write(head, bytes.fromhex(data.decode("ascii")))
+
+    def _write_binary(self, body: bytes) -> bytes:
+        head, _, data = body.partition(b":")
+        return self._write(head, unescape(data))
+
+    def _write(self, head: bytes, data: bytes) -> bytes:
+        addr, length = _addr_length(head)
+        if len(data) != length:
+            return BAD
+        if length and self.timeline.read_memory(addr, length) != data:
+            try:
+                self.timeline.write_memory(addr, data)
+            except (OSError, RdbError):
+                return FAULT
+            self.motion.changed()
+        return OK
+
+    # breakpoints
+
+    def _insert_point(self, body: bytes) -> bytes:
+        self.points.insert(parse_points(body))
+        return OK
+
+    def _remove_point(self, body: bytes) -> bytes:
+        self.points.remove(parse_points(body)[0])
+        return OK
+
+    # threads
+
+    def _is_thread(self, text: bytes) -> bool:
+        return int(text, 16) == self.thread
+
+    def _select_thread(self, body: bytes) -> bytes:
+        if body[1:] in (b"-1", b"0") or self._is_thread(body[1:]):
+            return OK
+        return BAD
+
+    # queries
+
+    def _query(self, body: bytes) -> bytes:
+        name, _, rest = body.partition(b":")
+        if name == b"Supported":
+            return f"PacketSize={PACKET_SIZE:x};{';'.join(_FEATURES)}".encode("ascii")
+        if name == b"Xfer":
+            return self.objects.handle(rest)
+        if body == b"C":
+            return b"QC%x" % self.thread
+        if body == b"fThreadInfo":
+            return b"m%x" % self.thread
+        if body == b"sThreadInfo":
+            return b"l"
+        if name == b"Attached":
+            return b"1"
+        if name == b"Symbol":
+            return OK
+        if body.startswith(b"ThreadExtraInfo,"):
+            return self.objects.thread_name.encode("utf-8").hex().encode("ascii")
+        return b""
+
+    def _set(self, body: bytes) -> bytes:
+        name, _, _ = body.partition(b":")
+        if name == b"StartNoAckMode":
+            self.acks = False
+            return OK
+        return OK if name == b"PassSignals" else b""
+
+    def _v(self, body: bytes) -> bytes:
+        if body == b"Cont?":
+            return b"vCont;c;C;s;S;t;r"
+        if body.startswith(b"Cont;"):
+            return OK if body.startswith(b"Cont;t") else BAD
+        if body.startswith(b"File:"):
+            return self.files.handle(body[5:])
+        if re.match(rb"Kill(;|$)", body):
+            self.finished = True
+            return OK
+        return b""
+
+
+def _addr_length(text: bytes) -> tuple[int, int]:
+    addr_text, length_text = text.split(b",")
+    addr, length = int(addr_text, 16), int(length_text, 16)
+    if not (0 <= addr < _LIMIT and 0 <= length < _LIMIT):
+        raise ValueError("out of range")
+    return addr, length
