@@ -1,0 +1,34 @@
+/* The boundary: every crossing of the upper half arrives here. */
+#ifndef RDB_BOUNDARY_H
+#define RDB_BOUNDARY_H
+#include "event.h"
+#include "gate_asm.h"
+
+/* Installs the signal handlers, maps the gate, switches Syscall User Dispatch on for this thread.
+ * 0 or -errno (-ENOSYS: the kernel has no Syscall User Dispatch). */
+int boundary_init(void);
+/* Switches dispatch on again, as after fork. */
+int boundary_dispatch_on(void);
+/* Raises a signal on ourselves whose handler returns into the upper context that `fill` writes. */
+void boundary_resume(void (*fill)(ucontext_t *uc)) __attribute__((noreturn));
+/* Event 0: the program's entry point is reached (both modes start logging/replaying here). */
+void boundary_started(ucontext_t *uc);
+/* Ends the recording; later calls do nothing. */
+void boundary_end(enum log_end how, int64_t value, const char *text);
+/* SIGTRAP at the first upper instruction after the present hypercall. */
+void boundary_trap_on_return(void);
+/* The same, and signals_want_delivery() then. */
+void boundary_deliver_on_return(void);
+
+/* syscalls.c: answers the system call of uc (record and pass modes carry it out). */
+void syscall_event(ucontext_t *uc);
+/* host.c */
+int64_t host_call(struct event *ev, struct gate_frame *frame);
+uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args);
+/* In replay: makes scratch memory up to `end` present. */
+void host_scratch_upto(uint64_t end);
+
+#define UC_REG(uc, r) (*(uint64_t *)&(uc)->uc_mcontext.gregs[REG_##r])
+#define EFLAGS_TF 0x100ul
+
+#endif

@@ -1,0 +1,39 @@
+/* One event in the making: what it was, and which bytes its answer put into upper memory. */
+#ifndef RDB_EVENT_H
+#define RDB_EVENT_H
+#include "lower.h"
+
+struct event_chunk {
+	uint64_t addr;          /* 0: a note */
+	const void *data;
+	uint32_t len;
+	uint32_t note;
+};
+
+struct event {
+	uint16_t kind;
+	uint16_t nargs;
+	uint32_t nr;
+	uint64_t args[RDB_MAX_ARGS];
+	int64_t result;
+	unsigned nchunks, chunk_cap;
+	struct event_chunk *chunks;
+	unsigned notes_used;
+	char notes[4096];       /* copies of note data */
+};
+
+/* boundary.c: the events under way (an upcall nests); `event_begin` gives a fresh one. */
+struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs);
+struct event *event_current(void);
+void event_out(struct event *ev, void *upper, size_t len);
+void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
+/* Record: numbers and logs it.  Takes it off the stack of events. */
+void event_end(struct event *ev);
+/* Replay or verify: finds the recorded answer of `ev`, checks that it is the same question, applies it
+ * and sets ev->result.  Returns false if the recording ends before it (the end has been dealt with:
+ * in a replica the call does not return before the replica exits). */
+void event_replay(struct event *ev, ucontext_t *uc);
+/* After the answer and its effects are complete, both modes: hash, agent. */
+void event_answered(ucontext_t *uc);
+
+#endif

@@ -1,0 +1,202 @@
+/* Crossing between the halves.  System V ABI AMD64 psABI 3.2 (calling sequence); Intel SDM vol. 1 ch. 13
+ * (XSAVE: XINUSE by XGETBV with ECX=1); FSGSBASE instructions.
+ *
+ * The upper half's stack is not written to while the lower half works: its frames would differ from run
+ * to run and so would the memory below the stack pointer.
+ */
+#include "layout.h"
+
+	.text
+
+/* int64_t gate_entry(uint32_t fn, uint32_t nargs, const uint64_t *args) */
+	.globl gate_entry
+	.hidden gate_entry
+	.type gate_entry, @function
+	.balign 16
+gate_entry:
+	movq	%rsp, %rax
+	movq	gate_state(%rip), %rsp
+	pushq	%rax
+	pushq	%rbx
+	pushq	%rbp
+	pushq	%r12
+	pushq	%r13
+	pushq	%r14
+	pushq	%r15
+	rdfsbase %rax
+	pushq	%rax
+	movq	gate_state+8(%rip), %rax
+	wrfsbase %rax
+	movq	%rsp, %rcx
+	movq	gate_state(%rip), %rbx
+	movq	%rsp, gate_state(%rip)
+	cld
+	call	boundary_hypercall
+	movq	%rbx, gate_state(%rip)
+	movq	%rax, %r8
+
+	/* vector state as at a fresh start, or a later spill of dead registers would show ours */
+	vzeroall
+	movq	gate_state+24(%rip), %r9
+	testq	%r9, %r9
+	jz	1f
+	movl	$1, %ecx
+	xgetbv
+	andq	%r9, %rax
+	jz	1f
+	movl	%r9d, %eax
+	xorl	%edx, %edx
+	leaq	gate_xinit_area(%rip), %rcx
+	xrstor	(%rcx)
+1:
+	popq	%rax
+	wrfsbase %rax
+	popq	%r15
+	popq	%r14
+	popq	%r13
+	popq	%r12
+	popq	%rbp
+	popq	%rbx
+	movq	%r8, %rax
+	movq	gate_state+16(%rip), %rcx
+	xorl	%edx, %edx
+	xorl	%esi, %esi
+	xorl	%edi, %edi
+	xorl	%r9d, %r9d
+	xorl	%r10d, %r10d
+	xorl	%r11d, %r11d
+	xorl	%r8d, %r8d
+	testq	%rcx, %rcx
+	jnz	2f
+	xorl	%ecx, %ecx
+	popq	%rsp
+	ret
+2:
+	/* trap flag on: single-steps through what is left of us; the handler waits for an upper pc */
+	movq	$0, gate_state+16(%rip)
+	pushq	$0x346		/* what xorl leaves: IF PF ZF, and TF */
+	popfq
+	movl	$0, %ecx
+	popq	%rsp
+	ret
+	.size gate_entry, . - gate_entry
+
+/* uint64_t gate_upcall(const struct gate_frame *frame, uint64_t fn, const uint64_t args[6]) */
+	.globl gate_upcall
+	.hidden gate_upcall
+	.type gate_upcall, @function
+	.balign 16
+gate_upcall:
+	pushq	%rbx
+	pushq	%rbp
+	pushq	%r12
+	pushq	%r13
+	pushq	%r14
+	pushq	%r15
+	pushq	gate_state+32(%rip)
+	pushq	gate_state(%rip)
+	movq	%rsp, gate_state+32(%rip)
+	movq	%rsp, %rax
+	andq	$-64, %rax
+	movq	%rax, gate_state(%rip)	/* hypercalls of the upcalled function go below us */
+	movq	%rsi, %rax
+	movq	%rdx, %r10
+	movq	56(%rdi), %rbx		/* the upper rsp at the gate */
+	movq	32+8(%rdi), %rbp	/* its frame pointer: backtraces reach the stub */
+	subq	$256, %rbx
+	andq	$-16, %rbx
+	movq	(%rdi), %r9
+	wrfsbase %r9
+	movq	0(%r10), %rdi
+	movq	8(%r10), %rsi
+	movq	16(%r10), %rdx
+	movq	24(%r10), %rcx
+	movq	32(%r10), %r8
+	movq	40(%r10), %r9
+	vzeroall
+	xorl	%r11d, %r11d
+	xorl	%r12d, %r12d
+	xorl	%r13d, %r13d
+	xorl	%r14d, %r14d
+	xorl	%r15d, %r15d
+	movabsq	$(RDB_GATE_CODE + 16), %r10
+	movq	%r10, -8(%rbx)
+	cmpq	$0, gate_state+16(%rip)
+	jne	3f
+	leaq	-8(%rbx), %rsp
+	movq	%rax, %r10
+	xorl	%ebx, %ebx
+	movl	$0, %eax
+	jmp	*%r10
+3:
+	movq	$0, gate_state+16(%rip)
+	pushq	$0x346
+	popfq
+	leaq	-8(%rbx), %rsp
+	movq	%rax, %r10
+	movl	$0, %ebx
+	movl	$0, %eax
+	jmp	*%r10
+
+	.globl gate_upcall_return
+	.hidden gate_upcall_return
+	.balign 16
+gate_upcall_return:
+	movq	gate_state+32(%rip), %rsp
+	movq	gate_state+8(%rip), %rcx
+	wrfsbase %rcx
+	cld
+	popq	gate_state(%rip)
+	popq	gate_state+32(%rip)
+	popq	%r15
+	popq	%r14
+	popq	%r13
+	popq	%r12
+	popq	%rbp
+	popq	%rbx
+	ret
+	.size gate_upcall, . - gate_upcall
+
+/* void gate_enter(uint64_t pc, uint64_t sp) */
+	.globl gate_enter
+	.hidden gate_enter
+	.type gate_enter, @function
+	.balign 16
+gate_enter:
+	movq	%rsi, %rsp
+	movq	%rdi, %r11
+	xorl	%eax, %eax
+	xorl	%ebx, %ebx
+	xorl	%ecx, %ecx
+	xorl	%edx, %edx
+	xorl	%esi, %esi
+	xorl	%edi, %edi
+	xorl	%ebp, %ebp
+	xorl	%r8d, %r8d
+	xorl	%r9d, %r9d
+	xorl	%r10d, %r10d
+	xorl	%r12d, %r12d
+	xorl	%r13d, %r13d
+	xorl	%r14d, %r14d
+	xorl	%r15d, %r15d
+	wrfsbase %rax
+	vzeroall
+	jmp	*%r11
+	.size gate_enter, . - gate_enter
+
+/* Copied to RDB_GATE_CODE: upper-half code, the same bytes in every run. */
+	.section .rodata
+	.globl gate_code_start, gate_code_end
+	.hidden gate_code_start, gate_code_end
+	.balign 16
+gate_code_start:
+	movl	$0x52444230, %eax	/* GATE_START_CALL: the program's entry point is reached */
+	syscall
+	ud2
+	.balign 16
+	/* an upcalled function returns here; gate->upcall_return is at offset 24 of the gate page */
+	movabsq	$RDB_GATE, %rcx
+	jmp	*24(%rcx)
+gate_code_end:
+
+	.section .note.GNU-stack,"",@progbits

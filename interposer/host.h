@@ -1,0 +1,74 @@
+/* What a plug-in (the real-MPI side, the verbs side) and the boundary offer each other.
+ *
+ * A plug-in is a shared object loaded with dlopen into the lower half the first time the program
+ * makes a call of its namespace WHILE RECORDING (or with --record=off).  It is never loaded in
+ * replay: there the log alone answers.  So everything the call did to upper memory must be said
+ * with host->out(), and everything else that it told the program must be in the return value.
+ */
+#ifndef RDB_HOST_H
+#define RDB_HOST_H
+#include <stddef.h>
+#include <stdint.h>
+#include "gate.h"
+
+#define RDB_HOST_VERSION 1
+
+/* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
+enum rdb_note {
+	RDB_NOTE_FILE = 1,    /* text: key of a file in the job's store (file mappings) */
+	RDB_NOTE_RECV = 2,    /* struct rdb_note_recv: a receive that this event completed */
+	RDB_NOTE_SEND = 3,    /* struct rdb_note_recv (peer = destination): a send this event posted */
+	RDB_NOTE_TEXT = 4,    /* free text for people, e.g. a communicator's construction */
+};
+
+struct rdb_note_recv {
+	int32_t peer;         /* rank in MPI_COMM_WORLD (-1: unknown) */
+	int32_t tag;
+	uint32_t comm;        /* virtual communicator id, the same number in every rank's stub table
+	                         only for predefined ones */
+	uint32_t request;     /* virtual request id, 0 for blocking calls */
+	uint64_t bytes;
+};
+
+struct rdb_span {
+	void *addr;           /* upper address */
+	size_t len;           /* bytes */
+};
+
+struct rdb_host {
+	uint32_t version;
+	int rank;
+	/* These bytes of upper memory were (over)written by the present event.  Call it after they
+	 * have their final content; it may be called many times; the bytes are copied into the log
+	 * when the event ends. */
+	void (*out)(void *upper, size_t len);
+	void (*note)(enum rdb_note what, const void *data, size_t len);
+	/* Calls a function of the upper half (user MPI_Op, callback) with up to 6 integer/pointer
+	 * arguments; nested events may happen inside.  `spans` name the scratch memory that was
+	 * filled for it: it is logged, so that replay can make the same call. */
+	uint64_t (*upcall)(void *upper_fn, const uint64_t *args, unsigned nargs,
+	                   const struct rdb_span *spans, unsigned nspans);
+	/* Upper-half scratch memory for upcall arguments: `slot` 0..7, at least `len` bytes, 64-byte
+	 * aligned, same address for the same slot order in every run.  Valid until the event ends. */
+	void *(*scratch)(unsigned slot, size_t len);
+	/* Ends the recording with a clear message on stderr ("rdb: ...") and the process with exit
+	 * code 125.  printf-like.  Does not return. */
+	void (*fatal)(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+	/* The program is about to die on purpose inside the plug-in (MPI_Abort): writes the END
+	 * record with that exit code and closes the log.  Returns. */
+	void (*ending)(int exit_code);
+};
+
+struct rdb_plugin {
+	uint32_t version;     /* RDB_HOST_VERSION */
+	const char *name;     /* "openmpi-4.1.4" */
+	/* 0 or -errno. */
+	int (*init)(const struct rdb_host *host);
+	/* One hypercall; nargs values, upper pointers among them.  Runs on the lower stack with the
+	 * lower thread pointer: any library may be used. */
+	int64_t (*call)(uint32_t fn, uint32_t nargs, const uint64_t *args);
+};
+
+/* The one symbol a plug-in exports: const struct rdb_plugin rdb_plugin; */
+
+#endif

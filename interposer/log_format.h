@@ -1,0 +1,70 @@
+/* The log of one rank: a directory of segments `log-000000.seg`, `log-000001.seg`, ...
+ *
+ * A segment is a struct log_segment_header followed by records.  A record is a struct log_record,
+ * nargs 64-bit arguments, then chunks; everything is little-endian and 8-byte aligned.  `size`
+ * is stored last (release), so after SIGKILL the log ends at the first zero size.  A segment ends
+ * at a zero size or at its end; the next segment continues.
+ *
+ * An event is a crossing of the boundary.  Event 0 is the start of the program (its entry point,
+ * after ld.so); the state "at event N" is the state right after event N has been answered.
+ */
+#ifndef RDB_LOG_FORMAT_H
+#define RDB_LOG_FORMAT_H
+#include <stdint.h>
+
+#define RDB_LOG_MAGIC 0x31676f6c62647200ull
+#define RDB_LOG_VERSION 1
+
+struct log_segment_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t index;       /* 0, 1, ... */
+	uint64_t first_event; /* number of the first event that starts in this segment */
+	uint64_t check;       /* crc32c of the 24 bytes before */
+};
+
+enum log_kind {
+	LOG_META = 1,     /* not an event.  One chunk: UTF-8 text "key=value\n"..., see rdb/recording */
+	LOG_START = 2,    /* event 0 */
+	LOG_SYSCALL = 3,  /* event.  nr = system call number, args = its 6 arguments */
+	LOG_HYPERCALL = 4,/* event.  nr = fn (gate.h), args = the stub's arguments */
+	LOG_UPCALL = 5,   /* event.  The lower half calls upper function args[0] with args[1..] */
+	LOG_SIGNAL = 6,   /* event.  nr = signal number */
+	LOG_TSC = 7,      /* event.  nr = 0 rdtsc / 1 rdtscp, result = value, args[0] = aux */
+	LOG_HASH = 8,     /* not an event.  result = hash of the upper half at `event` */
+	LOG_CHECKPOINT = 9,/* not an event.  nr = checkpoint number; image ckpt-%06u.img holds `event` */
+	LOG_FILE = 10,    /* not an event.  One chunk: text "key=..\npath=..\n" of a stored file */
+	LOG_END = 11,     /* not an event.  The recording ends here; see enum log_end in nr */
+};
+
+enum log_end {
+	LOG_END_EXIT = 1,        /* result = exit code; the last event asked for was exit_group */
+	LOG_END_SIGNAL = 2,      /* result = signal number */
+	LOG_END_UNSUPPORTED = 3, /* rdb could not go on; chunk: text */
+	LOG_END_DISK = 4,        /* the log could not be extended; the program went on unrecorded */
+	LOG_END_EXEC = 5,        /* replaced by execve */
+};
+
+struct log_record {
+	uint32_t size;    /* bytes of the whole record, multiple of 8; written last */
+	uint32_t check;   /* crc32c of bytes [16, size) */
+	uint32_t repeat;  /* this event happened 1 + repeat times in a row with the same answer */
+	uint32_t not_repeat; /* ~repeat: both are stored as one 8-byte word */
+	uint16_t kind;    /* enum log_kind */
+	uint16_t nargs;
+	uint32_t nr;
+	uint64_t event;   /* number of the (first) event; for non-events the event they follow */
+	int64_t result;
+	uint64_t at_ns;   /* CLOCK_REALTIME when it ended */
+	/* uint64_t args[nargs]; struct log_chunk chunks... */
+};
+
+struct log_chunk {
+	uint64_t addr;    /* upper address the bytes go to; 0: a note, not applied in replay */
+	uint32_t len;     /* bytes that follow, before padding to 8 */
+	uint32_t note;    /* enum rdb_note if addr == 0 */
+};
+
+#define LOG_IS_EVENT(kind) ((kind) >= LOG_START && (kind) <= LOG_TSC)
+
+#endif

@@ -1,0 +1,198 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "crc32c.h"
+#include "log_reader.h"
+
+static int damaged(struct log_reader *r, size_t off, const char *expected)
+{
+	snprintf(r->error, sizeof(r->error), "log-%06u.seg: offset %zu: expected %s", r->segment, off, expected);
+	return -EBADMSG;
+}
+
+static void unmap(struct log_reader *r)
+{
+	if (r->base)
+		munmap((void *)r->base, r->len);
+	r->base = NULL;
+	r->len = r->off = 0;
+}
+
+/* -ENOENT: there is no such segment. */
+static int map_segment(struct log_reader *r, unsigned index)
+{
+	char name[32];
+	struct stat st;
+	snprintf(name, sizeof(name), "log-%06u.seg", index);
+	int fd = openat(r->dirfd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unmap(r);
+	r->segment = index;
+	int rc = fstat(fd, &st) ? -errno : 0;
+	if (!rc && (size_t)st.st_size < sizeof(struct log_segment_header))
+		rc = damaged(r, 0, "a segment header");
+	if (!rc) {
+		void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+		if (p == MAP_FAILED)
+			rc = -errno;
+		else {
+			r->base = p;
+			r->len = (size_t)st.st_size;
+		}
+	}
+	close(fd);
+	if (rc)
+		return rc;
+	const struct log_segment_header *h = (const void *)r->base;
+	if (h->magic != RDB_LOG_MAGIC)
+		return damaged(r, 0, "the magic number of an rdb log");
+	if (h->version != RDB_LOG_VERSION) {
+		snprintf(r->error, sizeof(r->error), "log v%u, this rdb reads v%u", h->version, RDB_LOG_VERSION);
+		return -EPROTO;
+	}
+	if (h->check != crc32c(0, h, offsetof(struct log_segment_header, check)) || h->index != index)
+		return damaged(r, 0, "an intact segment header");
+	r->off = sizeof(*h);
+	return 0;
+}
+
+int log_reader_open(struct log_reader *r, const char *dir)
+{
+	memset(r, 0, sizeof(*r));
+	r->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->dirfd < 0) {
+		int rc = -errno;
+		snprintf(r->error, sizeof(r->error), "%s: %s", dir, strerror(-rc));
+		return rc;
+	}
+	int rc = map_segment(r, 0);
+	if (rc) {
+		if (!r->error[0])
+			snprintf(r->error, sizeof(r->error), "%s/log-000000.seg: %s", dir, strerror(-rc));
+		close(r->dirfd);
+		unmap(r);
+	}
+	return rc;
+}
+
+void log_reader_close(struct log_reader *r)
+{
+	unmap(r);
+	close(r->dirfd);
+}
+
+int log_reader_seek(struct log_reader *r, unsigned segment, size_t off)
+{
+	if (!r->base || r->segment != segment) {
+		int rc = map_segment(r, segment);
+		if (rc)
+			return rc;
+	}
+	if (off < sizeof(struct log_segment_header) || off > r->len)
+		return damaged(r, off, "a record inside the segment");
+	r->off = off;
+	return 0;
+}
+
+static bool chunks_fit(const struct log_record *rec)
+{
+	const uint8_t *p = (const uint8_t *)(log_args(rec) + rec->nargs);
+	const uint8_t *end = (const uint8_t *)rec + rec->size;
+	while (p < end) {
+		const struct log_chunk *c = (const void *)p;
+		if ((size_t)(end - p) < sizeof(*c))
+			return false;
+		size_t padded = ((size_t)c->len + 7) & ~(size_t)7;
+		if ((size_t)(end - p) - sizeof(*c) < padded)
+			return false;
+		p += sizeof(*c) + padded;
+	}
+	return p == end;
+}
+
+const struct log_record *log_reader_next(struct log_reader *r)
+{
+	r->error[0] = 0;
+	for (;;) {
+		size_t left = r->len - r->off;
+		const struct log_record *rec = (const void *)(r->base + r->off);
+		uint32_t size = left < 8 ? 0 : __atomic_load_n(&rec->size, __ATOMIC_ACQUIRE);
+		if (size == 0) {
+			int rc = map_segment(r, r->segment + 1);
+			if (rc == -ENOENT)
+				return NULL;
+			if (rc) {
+				if (!r->error[0])
+					snprintf(r->error, sizeof(r->error), "log-%06u.seg: %s", r->segment + 1,
+						 strerror(-rc));
+				return NULL;
+			}
+			continue;
+		}
+		if (size < sizeof(*rec) || size % 8 || size > left)
+			damaged(r, r->off, "a record length");
+		else if (rec->repeat != ~rec->not_repeat)
+			damaged(r, r->off, "a repeat count and its complement");
+		else if (rec->check != crc32c(0, (const uint8_t *)rec + 16, size - 16))
+			damaged(r, r->off, "a record with a matching checksum");
+		else if (sizeof(*rec) + 8ul * rec->nargs > size || !chunks_fit(rec))
+			damaged(r, r->off, "well-formed chunks");
+		else {
+			r->off += size;
+			return rec;
+		}
+		return NULL;
+	}
+}
+
+int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error)
+{
+	struct log_reader r;
+	size_t cap = 1024;
+	const struct log_record *rec;
+	*entries = NULL;
+	*count = 0;
+	int rc = log_reader_open(&r, dir);
+	if (rc) {
+		memcpy(error, r.error, sizeof(r.error));
+		return rc;
+	}
+	struct log_entry *e = malloc(cap * sizeof(*e));
+	while (e && (rec = log_reader_next(&r))) {
+		if (*count == cap) {
+			struct log_entry *grown = realloc(e, (cap *= 2) * sizeof(*e));
+			if (!grown)
+				free(e);
+			e = grown;
+			if (!e)
+				break;
+		}
+		e[(*count)++] = (struct log_entry){
+			.event = rec->event, .result = rec->result, .at_ns = rec->at_ns,
+			.offset = (uint64_t)((const uint8_t *)rec - r.base), .segment = r.segment,
+			.size = rec->size, .nr = rec->nr, .repeat = rec->repeat, .kind = rec->kind,
+			.nargs = rec->nargs,
+		};
+	}
+	if (!e) {
+		*count = 0;
+		snprintf(error, 256, "out of memory");
+		log_reader_close(&r);
+		return -ENOMEM;
+	}
+	*entries = e;
+	memcpy(error, r.error, sizeof(r.error));
+	log_reader_close(&r);
+	return error[0] ? -EBADMSG : 0;
+}
+
+void log_index_free(struct log_entry *entries)
+{
+	free(entries);
+}

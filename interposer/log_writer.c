@@ -1,0 +1,260 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#include "crc32c.h"
+#include "log_writer.h"
+
+enum {
+	FIRST_SEGMENT = 1 << 20,  /* bytes; short programs stay small */
+	SEGMENT = 16 << 20,
+	PREFAULT = 256 << 10,     /* pages are made present this many bytes at a time */
+	END_ROOM = 512,           /* kept free in every segment for the END record */
+	DIRECT = 64 << 10,        /* records from this size on are written, not copied through the map */
+	REPEAT_MAX = 512,         /* records up to this size are compared with the one before */
+};
+
+static struct {
+	int dirfd, fd;
+	unsigned segment;
+	uint8_t *base;
+	size_t len, off, faulted;
+	struct log_record *last;  /* candidate for repetition, NULL if none */
+} log_;
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+	/* where rdtsc traps, the exact clock of the vDSO would trap at every event */
+	clock_gettime(lower.upper.tsc_mode ? CLOCK_REALTIME_COARSE : CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static int open_segment(unsigned index, size_t len, uint64_t first_event)
+{
+	char name[32];
+	snprintf(name, sizeof(name), "log-%06u.seg", index);
+	int fd = openat(log_.dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	fd = lower_fd(fd);
+	int rc = fd < 0 ? fd : -posix_fallocate(fd, 0, (off_t)len);
+	uint8_t *p = MAP_FAILED;
+	if (!rc) {
+		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		rc = p == MAP_FAILED ? -errno : 0;
+	}
+	if (rc) {
+		unlinkat(log_.dirfd, name, 0);
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	struct log_segment_header h = {
+		.magic = RDB_LOG_MAGIC, .version = RDB_LOG_VERSION, .index = index, .first_event = first_event,
+	};
+	h.check = crc32c(0, &h, offsetof(struct log_segment_header, check));
+	memcpy(p, &h, sizeof(h));
+	if (log_.base) {
+		/* what is left over stays zero: the reader goes on to the next segment */
+		munmap(log_.base, log_.len);
+		if (ftruncate(log_.fd, (off_t)log_.off))
+			rdb_warn("log segment %u: %s", log_.segment, strerror(errno));
+		close(log_.fd);
+	}
+	log_.fd = fd;
+	log_.segment = index;
+	log_.base = p;
+	log_.len = len;
+	log_.off = log_.faulted = sizeof(h);
+	log_.last = NULL;
+	return 0;
+}
+
+int log_open(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	log_.dirfd = lower_fd(fd);
+	return log_.dirfd < 0 ? log_.dirfd : open_segment(0, FIRST_SEGMENT, 0);
+}
+
+static size_t record_size(const struct event *ev)
+{
+	size_t size = sizeof(struct log_record) + 8ul * ev->nargs;
+	for (unsigned i = 0; i < ev->nchunks; i++)
+		size += sizeof(struct log_chunk) + (((size_t)ev->chunks[i].len + 7) & ~7ul);
+	return size;
+}
+
+/* The answer is the one just logged: count it instead of writing it again. */
+static bool repeated(const struct event *ev, size_t size)
+{
+	struct log_record *rec = log_.last;
+	if (!rec || size != rec->size || ev->kind != rec->kind || ev->nr != rec->nr || ev->nargs != rec->nargs ||
+	    ev->result != rec->result || rec->repeat == UINT32_MAX)
+		return false;
+	uint8_t *p = (uint8_t *)(rec + 1);
+	if (memcmp(p, ev->args, 8ul * ev->nargs))
+		return false;
+	p += 8ul * ev->nargs;
+	for (unsigned i = 0; i < ev->nchunks; i++) {
+		const struct event_chunk *c = &ev->chunks[i];
+		struct log_chunk head = {.addr = c->addr, .len = c->len, .note = c->note};
+		if (memcmp(p, &head, sizeof(head)) || memcmp(p + sizeof(head), c->data, c->len))
+			return false;
+		p += sizeof(head) + ((c->len + 7ul) & ~7ul);
+	}
+	uint64_t n = rec->repeat + 1u;
+	__atomic_store_n((uint64_t *)&rec->repeat, n | (~n << 32), __ATOMIC_RELEASE);
+	return true;
+}
+
+static void prefault(size_t end)
+{
+	while (log_.faulted < end) {
+		size_t from = log_.faulted & ~(RDB_PAGE - 1);
+		size_t n = from + PREFAULT <= log_.len ? PREFAULT : log_.len - from;
+		/* a kernel without MADV_POPULATE_WRITE (< 5.14) faults page by page instead */
+		madvise(log_.base + from, n, 23 /* MADV_POPULATE_WRITE */);
+		log_.faulted = from + n;
+	}
+}
+
+static void fill_header(struct log_record *rec, const struct event *ev, uint64_t number)
+{
+	*rec = (struct log_record){
+		.not_repeat = UINT32_MAX, .kind = ev->kind, .nargs = ev->nargs, .nr = ev->nr,
+		.event = number, .result = ev->result, .at_ns = now_ns(),
+	};
+}
+
+static void append_mapped(const struct event *ev, uint64_t number, size_t size)
+{
+	prefault(log_.off + size);
+	struct log_record *rec = (void *)(log_.base + log_.off);
+	fill_header(rec, ev, number);
+	uint8_t *p = (uint8_t *)(rec + 1);
+	memcpy(p, ev->args, 8ul * ev->nargs);
+	p += 8ul * ev->nargs;
+	for (unsigned i = 0; i < ev->nchunks; i++) {
+		const struct event_chunk *c = &ev->chunks[i];
+		size_t pad = (8 - c->len % 8) % 8;
+		*(struct log_chunk *)p = (struct log_chunk){.addr = c->addr, .len = c->len, .note = c->note};
+		p += sizeof(struct log_chunk);
+		memcpy(p, c->data, c->len);
+		memset(p + c->len, 0, pad);
+		p += c->len + pad;
+	}
+	rec->check = crc32c(0, (uint8_t *)rec + 16, size - 16);
+	__atomic_store_n(&rec->size, (uint32_t)size, __ATOMIC_RELEASE);
+	log_.last = size <= REPEAT_MAX && LOG_IS_EVENT(ev->kind) ? rec : NULL;
+}
+
+static int write_all(const void *data, size_t len, size_t off)
+{
+	const uint8_t *p = data;
+	while (len) {
+		ssize_t n = pwrite(log_.fd, p, len, (off_t)off);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		p += n;
+		off += (size_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Large answers: no page faults on the mapped segment, one copy into the page cache. */
+static int append_direct(const struct event *ev, uint64_t number, size_t size)
+{
+	static const uint8_t zeros[8];
+	struct log_record rec;
+	size_t at = log_.off;
+	fill_header(&rec, ev, number);
+	uint32_t crc = crc32c(0, (uint8_t *)&rec + 16, sizeof(rec) - 16);
+	crc = crc32c(crc, ev->args, 8ul * ev->nargs);
+	at += sizeof(rec);
+	int rc = write_all(ev->args, 8ul * ev->nargs, at);
+	at += 8ul * ev->nargs;
+	for (unsigned i = 0; i < ev->nchunks && !rc; i++) {
+		const struct event_chunk *c = &ev->chunks[i];
+		struct log_chunk head = {.addr = c->addr, .len = c->len, .note = c->note};
+		size_t pad = (8 - c->len % 8) % 8;
+		crc = crc32c(crc32c(crc32c(crc, &head, sizeof(head)), c->data, c->len), zeros, pad);
+		rc = write_all(&head, sizeof(head), at);
+		if (!rc)
+			rc = write_all(c->data, c->len, at + sizeof(head));
+		at += sizeof(head) + c->len + pad;
+	}
+	rec.check = crc;
+	if (!rc)
+		rc = write_all(&rec, sizeof(rec), log_.off);
+	if (rc)
+		return rc;
+	__atomic_store_n(&((struct log_record *)(log_.base + log_.off))->size, (uint32_t)size, __ATOMIC_RELEASE);
+	log_.last = NULL;
+	return 0;
+}
+
+int log_append(const struct event *ev, uint64_t number)
+{
+	size_t size = record_size(ev);
+	if (repeated(ev, size))
+		return 0;
+	if (size > UINT32_MAX - 8)
+		return -EFBIG;
+	if (log_.off + size + END_ROOM > log_.len) {
+		size_t want = (size + END_ROOM + sizeof(struct log_segment_header) + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+		int rc = open_segment(log_.segment + 1, want > SEGMENT ? want : SEGMENT, number);
+		if (rc)
+			return rc;
+	}
+	int rc = 0;
+	if (size >= DIRECT)
+		rc = append_direct(ev, number, size);
+	else
+		append_mapped(ev, number, size);
+	if (!rc)
+		log_.off += size;
+	return rc;
+}
+
+void log_position(uint32_t *segment, uint64_t *off)
+{
+	*segment = log_.segment;
+	*off = log_.off;
+	log_.last = NULL; /* a repetition must not cross an image */
+}
+
+void log_end(enum log_end how, int64_t value, const char *text)
+{
+	if (!log_.base)
+		return;
+	size_t len = text ? strnlen(text, END_ROOM - 128) : 0;
+	struct event_chunk chunk = {.addr = 0, .data = text, .len = (uint32_t)len, .note = RDB_NOTE_TEXT};
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = LOG_END;
+	ev.nr = how;
+	ev.result = value;
+	ev.nchunks = len ? 1 : 0;
+	ev.chunks = &chunk;
+	size_t size = record_size(&ev);
+	append_mapped(&ev, lower.event, size);
+	log_.off += size;
+	munmap(log_.base, log_.len);
+	log_.base = NULL;
+	if (ftruncate(log_.fd, (off_t)log_.off))
+		rdb_warn("log segment %u: %s", log_.segment, strerror(errno));
+	close(log_.fd);
+	log_.fd = -1;
+}

@@ -1,0 +1,23 @@
+/* System calls that change the memory map: emulated, so that every run has the same addresses. */
+#ifndef RDB_MEMORY_CALLS_H
+#define RDB_MEMORY_CALLS_H
+#include "event.h"
+
+long memory_mmap(struct event *ev, ucontext_t *uc);
+long memory_munmap(struct event *ev, ucontext_t *uc);
+long memory_mprotect(struct event *ev, ucontext_t *uc);
+long memory_mremap(struct event *ev, ucontext_t *uc);
+long memory_madvise(struct event *ev, ucontext_t *uc);
+long memory_brk(struct event *ev, ucontext_t *uc);
+
+/* Maps `len` bytes of an open file at `at` privately, as the program or the loader asks while recording:
+ * the file goes to the store, its key into the log.  0 or -errno. */
+long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset, char *key);
+/* Files opened under `asked` are really `path` (our stub libraries). */
+void memory_alias(const char *path, const char *asked);
+/* Maps [at, at+len) from a stored file (replay, restore); what is beyond its end is zero. */
+long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint64_t offset);
+/* A mapping has become executable: look for rdtsc, which must trap. */
+void memory_look_for_rdtsc(uint64_t at, size_t len, const char *key);
+
+#endif

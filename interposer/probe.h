@@ -1,0 +1,11 @@
+/* Abilities of this machine; `rdb doctor` prints the same probes as the code uses. */
+#ifndef RDB_PROBE_H
+#define RDB_PROBE_H
+#include <stdbool.h>
+#include <stdint.h>
+
+bool probe_dispatch(void);  /* Syscall User Dispatch, Linux 5.11 */
+bool probe_fsgsbase(void);  /* FSGSBASE instructions, Linux 5.9 */
+int probe_print(void);
+
+#endif

@@ -1,0 +1,272 @@
+/* rdb-exec: the lower half's main program.
+ *
+ *   rdb-exec --dir RANKDIR --files FILESDIR [options] -- PROG ARGS     records
+ *   rdb-exec --replay RANKDIR --files FILESDIR --verify                replays at full speed
+ *   rdb-exec --replay RANKDIR --files FILESDIR --agent-fd FD           a replica for the server
+ *   rdb-exec --probe
+ *
+ * Exit codes: the program's own; 127 not found, 126 cannot be executed, 125 rdb itself could not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#include "boundary.h"
+#include "gate_asm.h"
+#include "image.h"
+#include "loader.h"
+#include "log_writer.h"
+#include "probe.h"
+#include "replay.h"
+#include "replica.h"
+#include "signals.h"
+
+struct lower lower;
+
+static void say(const char *fmt, va_list ap)
+{
+	char line[1024] = "rdb: ";
+	int n = vsnprintf(line + 5, sizeof(line) - 7, fmt, ap);
+	size_t len = 5 + (n < (int)sizeof(line) - 7 ? (size_t)n : sizeof(line) - 8);
+	line[len++] = '\n';
+	raw_syscall(1 /* write */, 2, (long)line, (long)len, 0, 0, 0);
+}
+
+void rdb_warn(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+}
+
+void rdb_fatal(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	boundary_end(LOG_END_UNSUPPORTED, 125, text);
+	_exit(125);
+}
+
+int lower_fd(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, lower.lowest_fd);
+	if (high < 0)
+		return -errno;
+	close(fd);
+	return high;
+}
+
+static void usage(void) __attribute__((noreturn));
+
+static void usage(void)
+{
+	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
+	      "                [--mpi-stub PATH] [--record=off] [--lax] -- PROG ARGS\n"
+	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
+	      "       rdb-exec --probe\n", stderr);
+	exit(2);
+}
+
+static long number(const char *name, const char *text, long max)
+{
+	char *end;
+	errno = 0;
+	long v = strtol(text, &end, 10);
+	if (errno || *end || end == text || v < 0 || v > max) {
+		fprintf(stderr, "rdb: --%s %s: not a number from 0 to %ld\n", name, text, max);
+		exit(2);
+	}
+	return v;
+}
+
+static void parse(int argc, char **argv)
+{
+	enum { DIR_ = 1, FILES, RANK, HASH, LOWER, STUB, RECORD, LAX, REPLAY, VERIFY, AGENT, CKPT, PROBE };
+	static const struct option names[] = {
+		{"dir", 1, 0, DIR_}, {"files", 1, 0, FILES}, {"rank", 1, 0, RANK}, {"hash-every", 1, 0, HASH},
+		{"mpi-lower", 1, 0, LOWER}, {"mpi-stub", 1, 0, STUB}, {"record", 1, 0, RECORD}, {"lax", 0, 0, LAX},
+		{"replay", 1, 0, REPLAY}, {"verify", 0, 0, VERIFY}, {"agent-fd", 1, 0, AGENT},
+		{"checkpoint", 1, 0, CKPT}, {"probe", 0, 0, PROBE}, {0, 0, 0, 0},
+	};
+	struct options *o = &lower.opt;
+	bool replay = false, verify = false;
+	int c;
+	o->agent_fd = -1;
+	while ((c = getopt_long(argc, argv, "+", names, NULL)) != -1) {
+		switch (c) {
+		case DIR_: o->dir = optarg; break;
+		case FILES: o->files_dir = optarg; break;
+		case RANK: o->rank = (int)number("rank", optarg, 1 << 30); break;
+		case HASH: o->hash_every = (uint64_t)number("hash-every", optarg, 1L << 60); break;
+		case LOWER: o->mpi_lower = optarg; break;
+		case STUB: o->mpi_stub = optarg; break;
+		case RECORD:
+			if (strcmp(optarg, "off") && strcmp(optarg, "full"))
+				usage();
+			o->mode = strcmp(optarg, "off") ? MODE_RECORD : MODE_PASS;
+			break;
+		case LAX: o->lax = true; break;
+		case REPLAY: o->dir = optarg; replay = true; break;
+		case VERIFY: verify = true; break;
+		case AGENT: o->agent_fd = (int)number("agent-fd", optarg, 1 << 20); break;
+		case CKPT: o->checkpoint = (unsigned)number("checkpoint", optarg, 1 << 30); break;
+		case PROBE: exit(probe_print());
+		default: usage();
+		}
+	}
+	if (!o->dir || !o->files_dir)
+		usage();
+	if (replay) {
+		if (verify == (o->agent_fd >= 0) || optind != argc)
+			usage();
+		o->mode = verify ? MODE_VERIFY : MODE_REPLICA;
+	} else {
+		if (optind == argc)
+			usage();
+		o->argv = argv + optind;
+	}
+	lower.mode = o->mode;
+}
+
+/* Appends text as a JSON string. */
+static void json_string(FILE *f, const char *s)
+{
+	fputc('"', f);
+	for (; *s; s++) {
+		unsigned char ch = (unsigned char)*s;
+		if (ch == '"' || ch == '\\')
+			fprintf(f, "\\%c", ch);
+		else if (ch < ' ')
+			fprintf(f, "\\u%04x", ch);
+		else
+			fputc(ch, f);
+	}
+	fputc('"', f);
+}
+
+static void log_meta(const char *path)
+{
+	char *text = NULL, cwd[4096] = "", host[256] = "";
+	size_t len = 0;
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	FILE *f = open_memstream(&text, &len);
+	if (!f || !getcwd(cwd, sizeof(cwd)) || gethostname(host, sizeof(host) - 1))
+		rdb_fatal("cannot describe the program: %s", strerror(errno));
+	fprintf(f, "{\"version\":%d,\"rank\":%d,\"pid\":%d,\"machine\":\"x86_64\",\"started_ns\":%lu,\"exe\":",
+		RDB_LOG_VERSION, lower.opt.rank, lower.pid,
+		(unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
+	json_string(f, path);
+	fputs(",\"cwd\":", f);
+	json_string(f, cwd);
+	fputs(",\"host\":", f);
+	json_string(f, host);
+	fputs(",\"argv\":[", f);
+	for (char **a = lower.opt.argv; *a; a++) {
+		if (a != lower.opt.argv)
+			fputc(',', f);
+		json_string(f, *a);
+	}
+	fputs("]}", f);
+	if (fclose(f))
+		rdb_fatal("cannot describe the program: %s", strerror(errno));
+	struct event_chunk chunk = {.data = text, .len = (uint32_t)len, .note = RDB_NOTE_TEXT};
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = LOG_META;
+	ev.chunks = &chunk;
+	ev.nchunks = 1;
+	int rc = log_append(&ev, 0);
+	if (rc)
+		rdb_fatal("%s: %s", lower.opt.dir, strerror(-rc));
+	free(text);
+}
+
+static int record(char **envp)
+{
+	static char path[4096];
+	struct loaded prog;
+	const char *why = NULL;
+	int rc = loader_find(lower.opt.argv[0], path);
+	if (rc) {
+		rdb_warn("%s: %s", lower.opt.argv[0], rc == -ENOENT ? "no such program" : "not an executable file");
+		return rc == -ENOENT ? 127 : 126;
+	}
+	if (lower.mode == MODE_RECORD) {
+		rc = log_open(lower.opt.dir);
+		if (rc) {
+			rdb_warn("%s: the log cannot be created: %s", lower.opt.dir, strerror(-rc));
+			return 125;
+		}
+		log_meta(path);
+	}
+	rc = loader_load(path, lower.opt.argv, envp, &prog, &why);
+	if (rc) {
+		rdb_warn("%s: %s", path, why);
+		boundary_end(LOG_END_UNSUPPORTED, 126, why);
+		return 126;
+	}
+	rc = boundary_init();
+	if (rc) {
+		rdb_warn("cannot take over system calls: %s", strerror(-rc));
+		return 125;
+	}
+	signals_install();
+	gate_enter(prog.pc, prog.sp);
+}
+
+static void replay_fill(ucontext_t *uc)
+{
+	image_registers(uc);
+	if (lower.upper.tsc_mode)
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	if (lower.mode == MODE_REPLICA)
+		agent_started(uc);
+}
+
+static int replay(void)
+{
+	int rc = image_restore(lower.opt.checkpoint);
+	if (!rc)
+		rc = boundary_init();
+	if (!rc && lower.mode == MODE_REPLICA)
+		rc = agent_init(lower.opt.agent_fd);
+	if (rc) {
+		if (rc != -EBADMSG && rc != -EPROTO)
+			rdb_warn("%s: cannot be replayed: %s", lower.opt.dir, strerror(-rc));
+		return rc == -EPROTO ? 3 : 5;
+	}
+	loader_pin(lower.upper.pinned_cpu);
+	boundary_resume(replay_fill);
+}
+
+int main(int argc, char **argv, char **envp)
+{
+	struct rlimit rl;
+	parse(argc, argv);
+	lower.pid = getpid();
+	lower.lowest_fd = 800;
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < 1000)
+		lower.lowest_fd = (int)rl.rlim_cur / 4 * 3;
+	if (!probe_dispatch() || !probe_fsgsbase()) {
+		rdb_warn("this kernel has no %s; Linux 5.11 or newer is needed",
+			 probe_dispatch() ? "FSGSBASE instructions" : "Syscall User Dispatch");
+		return 125;
+	}
+	return lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA ? replay() : record(envp);
+}

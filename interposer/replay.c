@@ -1,0 +1,273 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "arena.h"
+#include "boundary.h"
+#include "log_reader.h"
+#include "replay.h"
+#include "replica.h"
+
+static struct {
+	struct log_reader reader;
+	const struct log_record *next;    /* the next event's record, END, or NULL at the end */
+	const struct log_record *present; /* the record last applied */
+	uint32_t done;                    /* repetitions of `next` already answered */
+	uint64_t last_event;
+	uint32_t end_kind;
+	int32_t end_value;
+	uint64_t hashes, last_hash;
+} replay;
+
+static void finish(bool ok, const char *what) __attribute__((noreturn));
+
+/* --verify: one JSON line on stdout. */
+static void finish(bool ok, const char *what)
+{
+	char line[1024];
+	int n = snprintf(line, sizeof(line), "{\"ok\":%s,\"rank\":%d,\"events\":%lu,\"hashes\":%lu,\"hash\":\"%#lx\"",
+			 ok ? "true" : "false", lower.opt.rank, (unsigned long)lower.event,
+			 (unsigned long)replay.hashes, (unsigned long)replay.last_hash);
+	if (what && (size_t)n < sizeof(line)) {
+		n += snprintf(line + n, sizeof(line) - (size_t)n, ",\"what\":\"");
+		for (; *what && (size_t)n < sizeof(line) - 8; what++) {
+			if (*what == '"' || *what == '\\')
+				line[n++] = '\\';
+			line[n++] = *what >= ' ' ? *what : ' ';
+		}
+		line[n++] = '"';
+	}
+	n += snprintf(line + n, sizeof(line) - (size_t)n, "}\n");
+	raw_syscall(1 /* write */, 1, (long)line, n, 0, 0, 0);
+	_exit(ok ? 0 : 5);
+}
+
+static void damaged(void)
+{
+	if (lower.mode == MODE_VERIFY)
+		finish(false, replay.reader.error);
+	rdb_fatal("%s: %s", lower.opt.dir, replay.reader.error);
+}
+
+void replay_diverged(ucontext_t *uc, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (lower.mode == MODE_VERIFY)
+		finish(false, text);
+	agent_diverged(uc, text);
+}
+
+static const struct log_record *advance(void)
+{
+	const struct log_record *rec = log_reader_next(&replay.reader);
+	if (!rec && replay.reader.error[0])
+		damaged();
+	return rec;
+}
+
+static void check_hash(const struct log_record *rec)
+{
+	if (lower.mode != MODE_VERIFY)
+		return;
+	uint64_t hash = arena_hash();
+	replay.hashes++;
+	replay.last_hash = hash;
+	if (hash != (uint64_t)rec->result)
+		replay_diverged(NULL, "memory differs at event %lu: recorded hash %#lx, replayed %#lx",
+				(unsigned long)rec->event, (unsigned long)rec->result, (unsigned long)hash);
+}
+
+void replay_look_ahead(void)
+{
+	if (replay.next && LOG_IS_EVENT(replay.next->kind) && replay.done <= replay.next->repeat)
+		return;
+	replay.done = 0;
+	while ((replay.next = advance()) && !LOG_IS_EVENT(replay.next->kind) && replay.next->kind != LOG_END)
+		if (replay.next->kind == LOG_HASH)
+			check_hash(replay.next);
+}
+
+int replay_open(unsigned segment, uint64_t off)
+{
+	int rc = log_reader_open(&replay.reader, lower.opt.dir);
+	if (rc) {
+		rdb_warn("%s", replay.reader.error);
+		return rc;
+	}
+	/* what the recording holds in all; the agent tells the server */
+	const struct log_record *rec;
+	while ((rec = advance())) {
+		if (LOG_IS_EVENT(rec->kind))
+			replay.last_event = rec->event + rec->repeat;
+		else if (rec->kind == LOG_END) {
+			replay.end_kind = rec->nr;
+			replay.end_value = (int32_t)rec->result;
+		}
+	}
+	rc = log_reader_seek(&replay.reader, segment, off);
+	if (rc)
+		rdb_warn("%s", replay.reader.error);
+	else
+		replay_look_ahead();
+	return rc;
+}
+
+void replica_info(struct replica_info *out)
+{
+	*out = (struct replica_info){
+		.last_event = replay.last_event, .entry = lower.upper.entry, .auxv_addr = lower.upper.auxv_addr,
+		.auxv_len = lower.upper.auxv_len, .interp_base = lower.upper.interp_base,
+		.end_kind = replay.end_kind, .end_value = replay.end_value,
+	};
+}
+
+uint64_t replica_event(void)
+{
+	return lower.event;
+}
+
+uint64_t replica_hash(ucontext_t *uc)
+{
+	return arena_hash();
+}
+
+uint64_t replica_fs_base(void)
+{
+	return lower.upper.fs_base;
+}
+
+void replica_set_fs_base(uint64_t v)
+{
+	lower.upper.fs_base = v;
+}
+
+uint64_t replica_gs_base(void)
+{
+	return __builtin_ia32_rdgsbase64();
+}
+
+void replica_set_gs_base(uint64_t v)
+{
+	__builtin_ia32_wrgsbase64(v);
+}
+
+void replay_ended(ucontext_t *uc)
+{
+	if (lower.mode == MODE_VERIFY)
+		finish(true, NULL);
+	agent_end(uc, replay.end_kind, replay.end_value);
+}
+
+void replay_fault(int sig, siginfo_t *info, ucontext_t *uc)
+{
+	const struct log_record *rec = replay.next;
+	bool recorded = rec && rec->kind == LOG_END && rec->nr == LOG_END_SIGNAL && rec->result == sig;
+	if (lower.mode == MODE_VERIFY)
+		finish(recorded, recorded ? NULL : "the program faults where the recording goes on");
+	agent_fault(sig, info, uc);
+}
+
+static void apply_chunks(const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
+		if (!c->addr)
+			continue;
+		if (c->addr >= RDB_SCRATCH && c->addr < RDB_SCRATCH_END)
+			host_scratch_upto(c->addr + c->len);
+		memcpy((void *)c->addr, c + 1, c->len);
+	}
+}
+
+static const char *kind_name(unsigned kind)
+{
+	static const char *const names[] = {"?", "meta", "start", "system call", "hypercall", "upcall", "signal", "rdtsc"};
+	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "?";
+}
+
+static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t *uc)
+{
+	const struct log_record *rec = replay.next;
+	if (!rec || rec->kind == LOG_END) {
+		replay_ended(uc);
+		return NULL;
+	}
+	if (rec->kind != kind || rec->nr != nr) {
+		replay_diverged(uc, "event %lu: recorded %s %u, replayed %s %u", (unsigned long)lower.event + 1,
+				kind_name(rec->kind), rec->nr, kind_name(kind), nr);
+		return NULL;
+	}
+	replay.done++;
+	replay.present = rec;
+	lower.event++;
+	return rec;
+}
+
+void event_replay(struct event *ev, ucontext_t *uc)
+{
+	const struct log_record *rec = take((enum log_kind)ev->kind, ev->nr, uc);
+	if (!rec)
+		return;
+	if (rec->nargs != ev->nargs || memcmp(log_args(rec), ev->args, 8ul * ev->nargs)) {
+		unsigned i = 0;
+		while (i + 1 < ev->nargs && i < rec->nargs && log_args(rec)[i] == ev->args[i])
+			i++;
+		lower.event--;
+		replay_diverged(uc, "event %lu: %s %u: argument %u was %#lx, is %#lx", (unsigned long)lower.event + 1,
+				kind_name(ev->kind), ev->nr, i, i < rec->nargs ? (unsigned long)log_args(rec)[i] : 0,
+				(unsigned long)ev->args[i]);
+		return;
+	}
+	ev->result = rec->result;
+	apply_chunks(rec);
+}
+
+bool replay_upcall_next(void)
+{
+	return replay.next && replay.next->kind == LOG_UPCALL;
+}
+
+void replay_take_upcall(uint64_t *fn, uint64_t args[6], ucontext_t *uc)
+{
+	const struct log_record *rec = take(LOG_UPCALL, 0, uc);
+	*fn = log_args(rec)[0];
+	memset(args, 0, 6 * sizeof(*args));
+	memcpy(args, log_args(rec) + 1, 8ul * (rec->nargs - 1u));
+	apply_chunks(rec);
+}
+
+bool replay_signal_next(void)
+{
+	return replay.next && replay.next->kind == LOG_SIGNAL;
+}
+
+bool replay_take_signal(int *sig, siginfo_t *info)
+{
+	const struct log_record *rec = replay.next;
+	if (!rec || rec->kind != LOG_SIGNAL)
+		return false;
+	rec = take(LOG_SIGNAL, rec->nr, NULL);
+	*sig = (int)rec->nr;
+	memset(info, 0, sizeof(*info));
+	memcpy(info, log_args(rec), 8ul * rec->nargs < sizeof(*info) ? 8ul * rec->nargs : sizeof(*info));
+	return true;
+}
+
+const struct log_record *replay_record(void)
+{
+	return replay.present;
+}
+
+const void *replay_note(enum rdb_note what, size_t *len)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(replay.present, c));)
+		if (!c->addr && c->note == what) {
+			*len = c->len;
+			return c + 1;
+		}
+	return NULL;
+}

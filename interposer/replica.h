@@ -1,0 +1,66 @@
+/* The seam between the boundary and the agent, in replica mode only (rdb-exec --replay --agent-fd).
+ *
+ * All functions run in the lower half (lower thread pointer), on the alternate signal stack or the
+ * hypercall stack, single-threaded.  `uc` is the upper context that the handler will return to; the
+ * agent may change it.
+ */
+#ifndef RDB_REPLICA_H
+#define RDB_REPLICA_H
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+/* ---- offered by the agent (agent.c) to the boundary ---- */
+int agent_init(int socket_fd);
+/* The image is restored, uc is the upper context at `event`: stop for the first time. */
+void agent_started(ucontext_t *uc);
+/* Event `event` has been answered and its effects applied, by a system call (uc != NULL: the
+ * context after it, may stop right here) or a hypercall or upcall (uc == NULL: no context yet; if
+ * the agent wants to look or stop here it calls replica_trap_on_return()). */
+void agent_event(uint64_t event, ucontext_t *uc);
+/* Every SIGTRAP, whatever its pc (SIGTRAP must not be blocked in the lower half: a watched location
+ * may be written while an event is answered; that trap is passed here too and ignored).  Returns
+ * false if it was not ours: then it is the program's own int3 or icebp (the boundary calls
+ * agent_fault(SIGTRAP..) or delivers it). */
+bool agent_sigtrap(siginfo_t *info, ucontext_t *uc);
+/* Mappings in [start, end) were replaced by the present event (mmap, munmap, mprotect, mremap, brk):
+ * breakpoints there are put in anew.  Call it before agent_event(). */
+void agent_remapped(uint64_t start, uint64_t end);
+/* Takes every int3 of ours out of memory: before the boundary itself hashes or reads upper text.
+ * They come back at the next agent_event(). */
+void agent_hide(void);
+/* The program asks for an event that is not in the log: end of recording.  uc is the context to
+ * show, with rip at the instruction that asks (a SIGSYS context: rip - 2; fpregs may be NULL).
+ * Never returns to the program; stays in the stop loop until exit. */
+void agent_end(ucontext_t *uc, uint32_t end_kind, int32_t end_value);
+/* Same for a divergence. */
+void agent_diverged(ucontext_t *uc, const char *text);
+/* SIGSEGV, SIGBUS, SIGILL, SIGFPE in upper code with no recorded handler. */
+void agent_fault(int signal, siginfo_t *info, ucontext_t *uc);
+/* SIGUSR1. uc may be in lower code. */
+void agent_interrupt(siginfo_t *info, ucontext_t *uc);
+/* A write-like system call is being replayed (fd, data in upper memory); before agent_event(). */
+void agent_output(int fd, const void *upper, uint64_t len);
+
+/* ---- offered by the boundary ---- */
+uint64_t replica_event(void);              /* last answered event */
+void replica_trap_on_return(void);         /* raise SIGTRAP, once, at the first upper instruction (not
+                                              yet executed) after the present or, if none is going on,
+                                              the next hypercall or upcall return leaves the lower
+                                              half.  Called from agent_event(.., NULL), or before the
+                                              `call` or `ret` into the lower half is executed.
+                                              Asking twice is asking once. */
+bool replica_in_gate(uint64_t pc);         /* pc is a first instruction of the lower half reached from
+                                              upper code: the gate's entry or upcall_return */
+void replica_forked(void);                 /* in the child of AGENT_FORK, first of all: switch Syscall
+                                              User Dispatch on again, whatever else fork loses */
+uint64_t replica_fs_base(void);            /* upper FS base of the stopped context, and GS */
+uint64_t replica_gs_base(void);
+void replica_set_fs_base(uint64_t v);
+void replica_set_gs_base(uint64_t v);
+uint64_t replica_hash(ucontext_t *uc);     /* the arena hash; no int3 of ours may be in memory */
+struct replica_info { uint64_t last_event, entry, auxv_addr, auxv_len, interp_base; uint32_t end_kind; int32_t end_value; };
+void replica_info(struct replica_info *out);
+
+#endif

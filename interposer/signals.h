@@ -1,0 +1,20 @@
+/* Signals of the upper half. */
+#ifndef RDB_SIGNALS_H
+#define RDB_SIGNALS_H
+#include "lower.h"
+
+/* SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP: a trapped rdtsc, the program's own handler, or its death. */
+void signals_fault(int sig, siginfo_t *info, ucontext_t *uc);
+/* After every answered event: delivers what is pending (record) or recorded next (replay).  uc NULL: a
+ * hypercall; delivery then happens by a trap at the first upper instruction. */
+void signals_want_delivery(ucontext_t *uc);
+
+/* The system calls about signals: result or -errno. */
+long signals_sigaction(int sig, const void *act, void *old, size_t size);
+long signals_sigprocmask(int how, const void *set, void *old, size_t size);
+long signals_sigaltstack(const stack_t *ss, stack_t *old, ucontext_t *uc);
+void signals_sigreturn(ucontext_t *uc);
+/* Recording and pass modes: makes the kernel's dispositions those of the upper half's table. */
+void signals_install(void);
+
+#endif

@@ -1,0 +1,502 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <asm/prctl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "arena.h"
+#include "boundary.h"
+#include "loader.h"
+#include "log_writer.h"
+#include "memory_calls.h"
+#include "replay.h"
+#include "replica.h"
+#include "signals.h"
+
+/* numbers newer than Debian 12's headers name */
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+enum class { UNKNOWN, PASS, EMU, DENY, NONE };
+enum out_kind { O_END, O_FIX, O_RET, O_VAL, O_ARR, O_ERR, O_FN };
+
+struct row;
+typedef void out_fn(struct event *ev);
+typedef long emu_fn(struct event *ev, ucontext_t *uc);
+
+struct row {
+	const char *name;
+	enum class class;
+	struct {
+		enum out_kind kind;
+		unsigned arg, n, m;
+		out_fn *fn;
+	} out;
+	emu_fn *emu;
+	const char *why;
+};
+
+#define A(i) (ev->args[i])
+#define P(i) ((void *)ev->args[i])
+
+static inline bool replaying(void)
+{
+	return lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA;
+}
+
+static void out_if(struct event *ev, uint64_t addr, size_t len)
+{
+	if (addr && len)
+		event_out(ev, (void *)addr, len);
+}
+
+/* ---- outputs that need a look ---- */
+
+static void out_iovec(struct event *ev, const struct iovec *iov, size_t n, uint64_t bytes)
+{
+	for (size_t i = 0; i < n && bytes; i++) {
+		size_t len = iov[i].iov_len < bytes ? iov[i].iov_len : bytes;
+		out_if(ev, (uint64_t)iov[i].iov_base, len);
+		bytes -= len;
+	}
+}
+
+static void out_readv(struct event *ev)
+{
+	if (ev->result > 0)
+		out_iovec(ev, P(1), A(2), (uint64_t)ev->result);
+}
+
+static void out_recvfrom(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	out_if(ev, A(1), (uint64_t)ev->result < A(2) ? (uint64_t)ev->result : A(2));
+	if (P(4) && P(5)) {
+		out_if(ev, A(4), *(socklen_t *)P(5));
+		out_if(ev, A(5), sizeof(socklen_t));
+	}
+}
+
+static void out_recvmsg(struct event *ev)
+{
+	struct msghdr *m = P(1);
+	if (ev->result < 0)
+		return;
+	out_iovec(ev, m->msg_iov, m->msg_iovlen, (uint64_t)ev->result);
+	out_if(ev, (uint64_t)m->msg_name, m->msg_namelen);
+	out_if(ev, (uint64_t)m->msg_control, m->msg_controllen);
+	out_if(ev, (uint64_t)m, sizeof(*m));
+}
+
+static void out_select(struct event *ev)
+{
+	size_t bytes = ((size_t)(int)A(0) + 63) / 64 * 8;
+	for (unsigned i = 1; i <= 3; i++)
+		out_if(ev, A(i), bytes);
+	out_if(ev, A(4), 16);
+}
+
+static void out_mincore(struct event *ev)
+{
+	if (ev->result == 0)
+		out_if(ev, A(2), (A(1) + RDB_PAGE - 1) / RDB_PAGE);
+}
+
+static void out_gettimeofday(struct event *ev)
+{
+	out_if(ev, A(0), 16);
+	out_if(ev, A(1), 8);
+}
+
+static void out_wait4(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	out_if(ev, A(1), 4);
+	out_if(ev, A(3), 144);
+}
+
+static void out_waitid(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	out_if(ev, A(2), sizeof(siginfo_t));
+	out_if(ev, A(4), 144);
+}
+
+static void out_getres(struct event *ev)
+{
+	for (unsigned i = 0; i < 3; i++)
+		out_if(ev, A(i), 4);
+}
+
+static void out_capget(struct event *ev)
+{
+	out_if(ev, A(0), 8);
+	if (ev->result == 0)
+		out_if(ev, A(1), 24);
+}
+
+static void out_getcpu(struct event *ev)
+{
+	out_if(ev, A(0), 4);
+	out_if(ev, A(1), 4);
+}
+
+static void out_copy_range(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	out_if(ev, A(1), 8);
+	out_if(ev, A(3), 8);
+}
+
+static void out_fcntl(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	if (A(1) == F_GETLK || A(1) == 36 /* F_OFD_GETLK */)
+		out_if(ev, A(2), 32);
+	else if (A(1) == 16 /* F_GETOWN_EX */)
+		out_if(ev, A(2), 8);
+}
+
+/* ioctl_list(2), asm-generic/ioctl.h: newer requests carry direction and size */
+static void out_ioctl(struct event *ev)
+{
+	unsigned req = (unsigned)A(1);
+	switch (req) {
+	case 0x5401: /* TCGETS */
+		if (ev->result >= 0)
+			out_if(ev, A(2), 36);
+		return;
+	case 0x5413: /* TIOCGWINSZ */
+		if (ev->result >= 0)
+			out_if(ev, A(2), 8);
+		return;
+	case 0x541B: /* FIONREAD */
+	case 0x540F: /* TIOCGPGRP */
+	case 0x5429: /* TIOCGSID */
+	case 0x5411: /* TIOCOUTQ */
+		if (ev->result >= 0)
+			out_if(ev, A(2), 4);
+		return;
+	case 0x5402: case 0x5403: case 0x5404: /* TCSETS, TCSETSW, TCSETSF */
+	case 0x5409: case 0x540A: case 0x540B: /* TCSBRK, TCXONC, TCFLSH */
+	case 0x5410: case 0x5414: /* TIOCSPGRP, TIOCSWINSZ */
+	case 0x5421: case 0x5450: case 0x5451: /* FIONBIO, FIONCLEX, FIOCLEX */
+		return;
+	default:
+		if (req >> 30 & 2) /* _IOC_READ */
+			out_if(ev, A(2), req >> 16 & 0x3fff);
+		else if (!(req >> 30) && ev->result >= 0 && !lower.opt.lax)
+			rdb_fatal("the program makes an ioctl that is not supported yet: request %#x; "
+				  "--lax records it all the same", req);
+	}
+}
+
+static void out_prctl(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	switch (A(0)) {
+	case PR_GET_NAME:
+		out_if(ev, A(1), 16);
+		return;
+	case PR_GET_PDEATHSIG: case PR_GET_TSC: case PR_GET_CHILD_SUBREAPER: case PR_GET_ENDIAN:
+		out_if(ev, A(1), 4);
+	}
+}
+
+/* ---- emulated ---- */
+
+static long call_sigaction(struct event *ev, ucontext_t *uc)
+{
+	return signals_sigaction((int)A(0), P(1), P(2), A(3));
+}
+
+static long call_sigprocmask(struct event *ev, ucontext_t *uc)
+{
+	return signals_sigprocmask((int)A(0), P(1), P(2), A(3));
+}
+
+static long call_sigreturn(struct event *ev, ucontext_t *uc)
+{
+	signals_sigreturn(uc);
+	return (long)UC_REG(uc, RAX);
+}
+
+static long call_sigpending(struct event *ev, ucontext_t *uc)
+{
+	if (A(1) > 8)
+		return -EINVAL;
+	memset(P(0), 0, A(1)); /* what arrives is delivered at the same event */
+	return 0;
+}
+
+static long call_sigaltstack(struct event *ev, ucontext_t *uc)
+{
+	return signals_sigaltstack(P(0), P(1), uc);
+}
+
+static long call_arch_prctl(struct event *ev, ucontext_t *uc)
+{
+	switch (A(0)) {
+	case ARCH_SET_FS:
+		lower.upper.fs_base = A(1);
+		return 0;
+	case ARCH_GET_FS:
+		*(uint64_t *)P(1) = lower.upper.fs_base;
+		return 0;
+	case ARCH_SET_GS:
+		__builtin_ia32_wrgsbase64(A(1));
+		return 0;
+	case ARCH_GET_GS:
+		*(uint64_t *)P(1) = __builtin_ia32_rdgsbase64();
+		return 0;
+	default:
+		return -EINVAL; /* CET, AMX and the like: not offered */
+	}
+}
+
+static long call_set_tid_address(struct event *ev, ucontext_t *uc)
+{
+	lower.upper.clear_child_tid = A(0);
+	return lower.pid;
+}
+
+static long call_set_robust_list(struct event *ev, ucontext_t *uc)
+{
+	lower.upper.robust_list = A(0);
+	lower.upper.robust_len = A(1);
+	return 0;
+}
+
+/* One thread: nobody waits, and to wait would be for ever. */
+static long call_futex(struct event *ev, ucontext_t *uc)
+{
+	switch (A(1) & FUTEX_CMD_MASK) {
+	case FUTEX_WAKE: case FUTEX_WAKE_BITSET: case FUTEX_WAKE_OP: case FUTEX_REQUEUE: case FUTEX_CMP_REQUEUE:
+		return 0;
+	case FUTEX_WAIT: case FUTEX_WAIT_BITSET:
+		if (*(uint32_t *)P(0) != (uint32_t)A(2))
+			return -EAGAIN;
+		if (P(3))
+			return -ETIMEDOUT;
+		rdb_fatal("the only thread of the program waits on a futex for ever");
+	default:
+		return -ENOSYS;
+	}
+}
+
+static long call_clone3(struct event *ev, ucontext_t *uc)
+{
+	uint64_t flags = P(0) ? *(uint64_t *)P(0) : 0;
+	if (flags & 0x10000 /* CLONE_THREAD */)
+		rdb_fatal("the program starts a thread: programs with threads cannot be recorded yet");
+	rdb_fatal("the program starts a process: programs with children cannot be recorded yet");
+}
+
+static long call_close_range(struct event *ev, ucontext_t *uc)
+{
+	unsigned last = (unsigned)A(1);
+	if (replaying())
+		return 0;
+	if (A(0) > last)
+		return -EINVAL;
+	if (last >= (unsigned)lower.lowest_fd)
+		last = (unsigned)lower.lowest_fd - 1;
+	return A(0) > last ? 0 : raw_syscall(SYS_close_range, (long)A(0), last, (long)A(2), 0, 0, 0);
+}
+
+static long call_exit(struct event *ev, ucontext_t *uc)
+{
+	if (replaying()) {
+		replay_ended(uc);
+		return 0;
+	}
+	boundary_end(LOG_END_EXIT, (int)A(0) & 0xff, NULL);
+	for (;;)
+		raw_syscall(SYS_exit_group, (long)A(0), 0, 0, 0, 0, 0);
+}
+
+/* ---- the table ---- */
+
+#define NOTHING {O_END, 0, 0, 0, NULL}
+#define FIX(a, n) {O_FIX, a, n, 0, NULL}
+#define RET(a, n) {O_RET, a, n, 0, NULL}
+#define VAL(a, l) {O_VAL, a, l, 0, NULL}
+#define ARR(a, c, n) {O_ARR, a, c, n, NULL}
+#define ERR(a, n) {O_ERR, a, n, 0, NULL}
+#define FN(f) {O_FN, 0, 0, 0, f}
+#define ROW_PASS(nm, spec...) {.name = nm, .class = PASS, .out = spec}
+#define ROW_NONE(nm, spec...) {.name = nm, .class = NONE, .out = spec}
+#define ROW_EMU(nm, f) {.name = nm, .class = EMU, .emu = f}
+#define ROW_DENY(nm, reason) {.name = nm, .class = DENY, .why = reason}
+#define SYS(nm, class, what...) [SYS_##nm] = ROW_##class(#nm, what),
+
+static const struct row rows[] = {
+#include "syscalls.def"
+};
+enum { NROWS = sizeof(rows) / sizeof(*rows) };
+
+static void log_outputs(struct event *ev, const struct row *row)
+{
+	bool ok = ev->result >= 0 || ev->result < -4095;
+	switch (row->out.kind) {
+	case O_END:
+		break;
+	case O_FIX:
+		if (ok)
+			out_if(ev, A(row->out.arg), row->out.n);
+		break;
+	case O_RET:
+		if (ev->result > 0)
+			out_if(ev, A(row->out.arg), (uint64_t)ev->result * row->out.n);
+		break;
+	case O_VAL:
+		if (ok && P(row->out.arg) && P(row->out.n)) {
+			out_if(ev, A(row->out.arg), *(uint32_t *)P(row->out.n));
+			out_if(ev, A(row->out.n), 4);
+		}
+		break;
+	case O_ARR:
+		if (ok)
+			out_if(ev, A(row->out.arg), A(row->out.n) * row->out.m);
+		break;
+	case O_ERR:
+		if (ev->result == -EINTR)
+			out_if(ev, A(row->out.arg), row->out.n);
+		break;
+	case O_FN:
+		row->out.fn(ev);
+		break;
+	}
+}
+
+/* The program asks for /proc/self/exe: that is us. */
+static bool self_exe(const char *path)
+{
+	char own[32];
+	snprintf(own, sizeof(own), "/proc/%d/exe", lower.pid);
+	return path && (!strcmp(path, "/proc/self/exe") || !strcmp(path, own));
+}
+
+static long call_readlink(struct event *ev, const char *path, char *buf, size_t size)
+{
+	size_t len = strlen(lower.upper.exe);
+	if (len > size)
+		len = size;
+	memcpy(buf, lower.upper.exe, len);
+	return (long)len;
+}
+
+/* libmpi is opened: the program gets our stub instead (GDB finds it by the recorded path). */
+static const char *redirected(const char *path)
+{
+	const char *base = path ? strrchr(path, '/') : NULL;
+	if (!base || strncmp(base, "/libmpi.so.40", 13) || !lower.opt.mpi_stub || lower.mode == MODE_VERIFY ||
+	    access(path, R_OK))
+		return path;
+	return lower.opt.mpi_stub;
+}
+
+static long pass(struct event *ev)
+{
+	uint64_t a[6];
+	memcpy(a, ev->args, sizeof(a));
+	switch (ev->nr) {
+	case SYS_readlink:
+		if (self_exe((const char *)a[0]))
+			return call_readlink(ev, (const char *)a[0], (char *)a[1], a[2]);
+		break;
+	case SYS_readlinkat:
+		if (self_exe((const char *)a[1]))
+			return call_readlink(ev, (const char *)a[1], (char *)a[2], a[3]);
+		break;
+	case SYS_open:
+		a[0] = (uint64_t)(self_exe((const char *)a[0]) ? lower.upper.exe : redirected((const char *)a[0]));
+		break;
+	case SYS_openat: {
+		const char *asked = (const char *)a[1];
+		const char *path = self_exe(asked) ? lower.upper.exe : redirected(asked);
+		if (path != asked && path == lower.opt.mpi_stub)
+			memory_alias(lower.opt.mpi_stub, asked);
+		a[1] = (uint64_t)path;
+		break;
+	}
+	case SYS_close:
+		if ((int)a[0] >= lower.lowest_fd)
+			return -EBADF;
+		break;
+	case SYS_dup2: case SYS_dup3:
+		if ((int)a[1] >= lower.lowest_fd)
+			return -EBADF;
+		break;
+	}
+	return raw_syscall(ev->nr, (long)a[0], (long)a[1], (long)a[2], (long)a[3], (long)a[4], (long)a[5]);
+}
+
+static void show_output(const struct event *ev)
+{
+	if (ev->nr == SYS_write || ev->nr == SYS_pwrite64 || ev->nr == SYS_sendto) {
+		if (ev->result > 0)
+			agent_output((int)A(0), P(1), (uint64_t)ev->result);
+	} else if (ev->nr == SYS_writev) {
+		const struct iovec *iov = P(1);
+		uint64_t left = ev->result > 0 ? (uint64_t)ev->result : 0;
+		for (uint64_t i = 0; i < A(2) && left; i++) {
+			uint64_t n = iov[i].iov_len < left ? iov[i].iov_len : left;
+			agent_output((int)A(0), iov[i].iov_base, n);
+			left -= n;
+		}
+	}
+}
+
+void syscall_event(ucontext_t *uc)
+{
+	uint64_t nr = UC_REG(uc, RAX);
+	const uint64_t args[6] = {UC_REG(uc, RDI), UC_REG(uc, RSI), UC_REG(uc, RDX),
+				  UC_REG(uc, R10), UC_REG(uc, R8), UC_REG(uc, R9)};
+	const struct row *row = nr < NROWS ? &rows[nr] : NULL;
+	enum class class = row ? row->class : UNKNOWN;
+	struct event *ev = event_begin(LOG_SYSCALL, (uint32_t)nr, args, 6);
+	bool answered = lower.started && replaying();
+
+	if (class == UNKNOWN && !lower.opt.lax)
+		rdb_fatal("the program makes system call %lu, which is not supported yet; --lax records it all the same",
+			  (unsigned long)nr);
+	if (class == DENY)
+		rdb_fatal("the program %s: not supported yet", row->why);
+	if (answered && !(class == EMU && row->emu == call_exit))
+		event_replay(ev, uc);
+	if (class == EMU) {
+		int64_t recorded = ev->result;
+		ev->result = row->emu(ev, uc);
+		if (answered && ev->result != recorded)
+			replay_diverged(uc, "event %lu: %s gave %#lx, gives %#lx", (unsigned long)lower.event, row->name,
+					(unsigned long)recorded, (unsigned long)ev->result);
+	} else if (class == NONE) {
+		ev->result = -ENOSYS;
+	} else if (!answered) {
+		ev->result = pass(ev);
+		if (row && lower.mode == MODE_RECORD && lower.started)
+			log_outputs(ev, row);
+	} else if (lower.mode == MODE_REPLICA) {
+		show_output(ev);
+	}
+	UC_REG(uc, RAX) = (uint64_t)ev->result;
+	event_end(ev);
+	event_answered(uc);
+}
