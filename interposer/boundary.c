@@ -24,6 +24,7 @@ uint8_t gate_xinit_area[1024] __attribute__((aligned(64)));
 static struct {
 	struct event events[DEPTH];
 	unsigned depth;
+	struct gate_frame *frame;    /* of the hypercall under way; NULL while a system call is answered */
 	bool trap_in_flight;
 	bool deliver;                /* a signal is due when the trap after a hypercall comes */
 	uint64_t hash_ns, started_ns, hashed_event; /* time budget of hashes */
@@ -173,6 +174,11 @@ void boundary_end(enum log_end how, int64_t value, const char *text)
 
 /* ---- crossings ---- */
 
+const struct gate_frame *boundary_frame(void)
+{
+	return boundary.frame;
+}
+
 int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, struct gate_frame *frame)
 {
 	lower.upper.fs_base = frame->fs_base;
@@ -180,6 +186,8 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 		rdb_fatal("hypercall %#x with %u arguments", fn, nargs);
 	if (lower.upper.tsc_mode)
 		prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	struct gate_frame *outer = boundary.frame;
+	boundary.frame = frame;
 	struct event *ev = event_begin(LOG_HYPERCALL, fn, args, nargs);
 	if (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA) {
 		while (replay_upcall_next())
@@ -191,6 +199,7 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 		event_end(ev);
 	}
 	int64_t result = ev->result;
+	boundary.frame = outer;
 	event_answered(NULL);
 	signals_want_delivery(NULL);
 	if (lower.upper.tsc_mode)
@@ -234,8 +243,12 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 	UC_REG(uc, R11) &= ~EFLAGS_TF;
 	if (UC_REG(uc, RAX) == GATE_START_CALL && (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE)
 		boundary_started(uc);
-	else
+	else {
+		struct gate_frame *outer = boundary.frame; /* an upcalled function makes system calls too */
+		boundary.frame = NULL;
 		syscall_event(uc);
+		boundary.frame = outer;
+	}
 	signals_want_delivery(uc);
 	leave_lower(uc, fs);
 }

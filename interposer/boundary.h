@@ -11,6 +11,8 @@ int boundary_init(void);
 int boundary_dispatch_on(void);
 /* Raises a signal on ourselves whose handler returns into the upper context that `fill` writes. */
 void boundary_resume(void (*fill)(ucontext_t *uc)) __attribute__((noreturn));
+/* The hypercall under way, NULL in a system call. */
+const struct gate_frame *boundary_frame(void);
 /* Event 0: the program's entry point is reached (both modes start logging/replaying here). */
 void boundary_started(ucontext_t *uc);
 /* Ends the recording; later calls do nothing. */

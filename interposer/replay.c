@@ -50,6 +50,42 @@ static void damaged(void)
 	rdb_fatal("%s: %s", lower.opt.dir, replay.reader.error);
 }
 
+/* The length of the call instruction that ends at `end`: call *reg, call *disp8(reg), call rel32. */
+static unsigned call_length(const uint8_t *end)
+{
+	if (end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0)
+		return (end[-3] & 0xf8) == 0x40 ? 3 : 2;
+	if (end[-3] == 0xff && (end[-2] & 0xf8) == 0x50)
+		return (end[-4] & 0xf8) == 0x40 ? 4 : 3;
+	return 5;
+}
+
+/* The program stands before the call or system call that is not in the log.  Registers that the crossing
+ * overwrites are not known any more (rcx and r11; in a hypercall all but the callee-saved ones): who
+ * needs them exactly goes there again by position. */
+static void before_crossing(ucontext_t *uc)
+{
+	const struct gate_frame *frame = boundary_frame();
+	if (!frame) {
+		UC_REG(uc, RIP) -= 2;
+		return;
+	}
+	static uint8_t fpregs[512] __attribute__((aligned(64)));
+	const uint8_t *back = *(const uint8_t **)frame->rsp;
+	memset(uc, 0, sizeof(*uc));
+	uc->uc_mcontext.fpregs = (void *)fpregs;
+	UC_REG(uc, RIP) = (uint64_t)back - call_length(back);
+	UC_REG(uc, RSP) = frame->rsp + 8;
+	UC_REG(uc, RBP) = frame->rbp;
+	UC_REG(uc, RBX) = frame->rbx;
+	UC_REG(uc, R12) = frame->r12;
+	UC_REG(uc, R13) = frame->r13;
+	UC_REG(uc, R14) = frame->r14;
+	UC_REG(uc, R15) = frame->r15;
+	UC_REG(uc, EFL) = 0x202;
+	UC_REG(uc, CSGSFS) = 0x33;
+}
+
 void replay_diverged(ucontext_t *uc, const char *fmt, ...)
 {
 	char text[512];
@@ -59,6 +95,11 @@ void replay_diverged(ucontext_t *uc, const char *fmt, ...)
 	va_end(ap);
 	if (lower.mode == MODE_VERIFY)
 		finish(false, text);
+	ucontext_t made;
+	if (!uc) {
+		uc = &made;
+		before_crossing(uc);
+	}
 	agent_diverged(uc, text);
 }
 
@@ -158,8 +199,12 @@ void replica_set_gs_base(uint64_t v)
 
 void replay_ended(ucontext_t *uc)
 {
+	ucontext_t made;
 	if (lower.mode == MODE_VERIFY)
 		finish(true, NULL);
+	if (!uc)
+		uc = &made;
+	before_crossing(uc);
 	agent_end(uc, replay.end_kind, replay.end_value);
 }
 

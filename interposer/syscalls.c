@@ -273,7 +273,7 @@ static long call_arch_prctl(struct event *ev, ucontext_t *uc)
 static long call_set_tid_address(struct event *ev, ucontext_t *uc)
 {
 	lower.upper.clear_child_tid = A(0);
-	return lower.pid;
+	return replaying() && lower.started ? ev->result : lower.pid; /* as recorded */
 }
 
 static long call_set_robust_list(struct event *ev, ucontext_t *uc)
