@@ -1,0 +1,1 @@
+"""Replicas: processes that run a recording, alone, and can be stopped anywhere."""

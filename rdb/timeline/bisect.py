@@ -1,0 +1,253 @@
+"""Bisect: where an expression first (or last) turned from good to bad.
+
+Evaluating the expression is somebody else's business (GDB, in another process), so the search asks:
+
+    search = Bisect(timeline)                  # or Bisect(timeline, last=True)
+    ask = search.start()
+    while isinstance(ask, Probe):
+        timeline.seek(ask.position)            # then evaluate there:
+        ask = search.answer("good")            # or "bad", or "undefined" (out of scope, unreadable)
+    ask.before, ask.after                      # a Result: one instruction apart
+
+`start` and `answer` raise Refused when there is nothing to find (good at the end, bad at the
+start, undefined everywhere), and Unstable when the verdicts contradict each other.  Nothing moves
+the timeline but the driver.
+
+First events are sampled evenly and halved, then the instructions inside the last interval.  An
+undefined verdict is neither: its neighbours are tried, and what is undefined right between good and
+bad is said so (`Result.gap`).  The answer was verified: good at `before`, bad at `after`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from rdb.errors import RdbError
+from rdb.timeline import narrow
+from rdb.timeline.position import Hit, Position, Steps
+from rdb.timeline.timeline import Timeline
+
+Verdict = Literal["good", "bad", "undefined"]
+_SAMPLES = 33
+_SAMPLES_MAX = 513
+_NEIGHBOURS = 8
+
+
+class Refused(RdbError):
+    """There is no change from good to bad to be found."""
+
+    exit_code = 1
+
+
+class Unstable(RdbError):
+    """The same position was judged differently: the expression depends on more than the state."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Go there, evaluate, answer."""
+
+    position: Position
+    stage: Literal["events", "instructions", "verify"]
+    done: float  # 0..1, roughly
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Good at `before`; bad at `after`, which is one instruction later unless there is a gap."""
+
+    before: Position
+    after: Position
+    event: int  # the last event answered before it
+    probes: int
+    undefined: int  # probes where the expression had no value
+    gap: bool  # between the two it is undefined
+
+
+Search = Generator[Probe, Verdict, Result]
+Pair = Generator[Probe, Verdict, tuple[Position, Position]]
+
+
+class Bisect:
+    def __init__(
+        self,
+        timeline: Timeline,
+        last: bool = False,
+        low: int | None = None,
+        high: int | None = None,
+    ) -> None:
+        travel = timeline.travel
+        self._travel = travel
+        self._last = last
+        self._low = travel.origin.event if low is None else low
+        self._high = travel.last_event if high is None else high
+        self._known: dict[Position, Verdict] = {}
+        self._probes = self._undefined = 0
+        self._done = 0.0
+        self._search = self._run()
+
+    def start(self) -> Probe | Result:
+        return self._next(lambda: next(self._search))
+
+    def answer(self, verdict: Verdict) -> Probe | Result:
+        self._probes += 1
+        self._undefined += verdict == "undefined"
+        return self._next(lambda: self._search.send(verdict))
+
+    @staticmethod
+    def _next(advance: Callable[[], Probe]) -> Probe | Result:
+        try:
+            return advance()
+        except StopIteration as finished:
+            result = finished.value
+            assert isinstance(result, Result)
+            return result
+
+    # The search.
+
+    def _ask(
+        self, position: Position, stage: Literal["events", "instructions", "verify"]
+    ) -> Generator[Probe, Verdict, Verdict]:
+        if position not in self._known:
+            self._known[position] = yield Probe(position, stage, self._done)
+        return self._known[position]
+
+    def _run(self) -> Search:
+        low, high = yield from self._sample()
+        before, after = yield from self._edge(low, high)
+        for position, expected in ((before, "good"), (after, "bad")):
+            verdict = yield Probe(position, "verify", 0.99)
+            if verdict != expected:
+                raise Unstable(f"{position} was judged {expected}, and then {verdict}")
+        return Result(
+            before,
+            after,
+            before.event,
+            self._probes,
+            self._undefined,
+            gap=self._known_gap(before, after),
+        )
+
+    def _known_gap(self, before: Position, after: Position) -> bool:
+        return (before, after) not in self._adjacent
+
+    def _sample(self) -> Generator[Probe, Verdict, tuple[int, int]]:
+        """Two sampled events, good and bad, that are nearest to what is asked for."""
+        span = self._high - self._low
+        wanted = _SAMPLES
+        while True:
+            count = min(wanted, span + 1)
+            events = [self._low + span * i // max(count - 1, 1) for i in range(count)]
+            judged: list[tuple[int, Verdict]] = []
+            for index, event in enumerate(events):
+                self._done = 0.4 * index / count
+                verdict = yield from self._ask(Position(event), "events")
+                if verdict != "undefined":
+                    judged.append((event, verdict))
+            if judged or wanted > min(_SAMPLES_MAX, span):
+                break
+            wanted *= 2
+        if not judged:
+            raise Refused(f"undefined at all {count} events it was evaluated at")
+        edges = [
+            (low, high)
+            for (low, first), (high, second) in pairwise(judged)
+            if first == "good" and second == "bad"
+        ]
+        if judged[0][1] == "bad":
+            raise Refused(f"bad at the start already (event {judged[0][0]})")
+        if judged[-1][1] == "good":
+            raise Refused(f"still good at the end (event {judged[-1][0]})")
+        return edges[-1 if self._last else 0]
+
+    def _edge(self, low: int, high: int) -> Pair:
+        """From two events, good and bad, to two instructions."""
+        self._adjacent: set[tuple[Position, Position]] = set()
+        good, bad = low, high
+        first, second = yield from self._halve_events(good, bad, lambda v: v == "bad")
+        before, after = yield from self._inside(first, second, lambda v: v == "bad")
+        if self._known[before] == "good":
+            return before, after
+        # Undefined just before the bad one: find where it was good last.
+        end = before
+        if self._known[Position(first)] == "good":
+            good = first
+        elif good < first:
+            good, second = yield from self._halve_events(good, first, lambda v: v != "good")
+            end = Position(second)
+        earlier, later = yield from self._between(Position(good), end, lambda v: v != "good")
+        return (earlier, later if self._known[later] == "bad" else after)
+
+    def _halve_events(
+        self, low: int, high: int, like_high: Callable[[Verdict], bool]
+    ) -> Generator[Probe, Verdict, tuple[int, int]]:
+        span = high - low
+        while high - low > 1:
+            self._done = 0.4 + 0.3 * (1 - (high - low).bit_length() / (span.bit_length() + 1))
+            middle = (low + high) // 2
+            verdict = yield from self._ask(Position(middle), "events")
+            for distance in range(1, _NEIGHBOURS + 1):
+                if verdict != "undefined":
+                    break
+                for near in (middle - distance, middle + distance):
+                    if verdict == "undefined" and low < near < high:
+                        verdict = yield from self._ask(Position(near), "events")
+                        middle = near if verdict != "undefined" else middle
+            if like_high(verdict):
+                high = middle
+            else:
+                low = middle
+        return low, high
+
+    def _inside(self, low: int, high: int, like_high: Callable[[Verdict], bool]) -> Pair:
+        return (yield from self._between(Position(low), Position(high), like_high))
+
+    def _between(self, low: Position, high: Position, like_high: Callable[[Verdict], bool]) -> Pair:
+        """Two positions one instruction apart, the second like `high`, the first not."""
+        travel = self._travel
+        while True:
+            self._done = min(0.98, max(self._done, 0.7) + 0.02)
+            high_pc = narrow.pc_at(travel, high)
+            window = narrow.window(travel, low, high, high_pc)
+            if window.reached:
+                pair = yield from self._halve(low, high, window.steps, Steps, like_high)
+                self._adjacent.add(pair)
+                return pair
+            end = low.then(Steps(window.steps))
+            verdict = yield from self._ask(end, "instructions")
+            if like_high(verdict):
+                high = end
+                continue
+            low = end
+            counts = narrow.count(travel, low, high, window.candidates)
+            pc = max(counts, key=lambda one: counts[one])
+            if counts[pc] > 0:
+                low, high = yield from self._halve(
+                    low, high, counts[pc] + 1, lambda n, pc=pc: Hit(pc, n), like_high
+                )
+
+    def _halve(
+        self,
+        low: Position,
+        high: Position,
+        count: int,
+        move: Callable[[int], Steps | Hit],
+        like_high: Callable[[Verdict], bool],
+    ) -> Pair:
+        """Halves 0..count, where 0 is `low` and `count` is `high`."""
+        first, last = 0, count
+        ends = {0: low, count: high}
+        while last - first > 1:
+            middle = (first + last) // 2
+            ends[middle] = low.then(move(middle))
+            verdict = yield from self._ask(ends[middle], "instructions")
+            if like_high(verdict):
+                last = middle
+            else:
+                first = middle
+        return ends[first], ends[last]

@@ -1,0 +1,83 @@
+"""Looking at the instructions between two positions of one interval, for halving it.
+
+An interval has no clock.  What it has are instructions that can be stepped (a few thousand) and
+pcs whose arrivals can be counted at native speed; both name positions in between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdb.replay.agent import Gpr, StopReason
+from rdb.timeline.before import rarest
+from rdb.timeline.position import Position
+from rdb.timeline.stopped import NoSuchPosition
+from rdb.timeline.travel import COUNT_ID, Travel
+from rdb.timeline.walker import Walker
+
+_REQUEST = 512
+_WINDOW = 4 * _REQUEST
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The first instructions after a position."""
+
+    steps: int
+    reached: bool  # the other position is `steps` further
+    candidates: list[int]  # pcs worth counting, those executed least first
+
+
+def arrivals(walker: Walker, target: Position, pc: int) -> int:
+    """How often `pc`, the target's, is arrived at from the walker to `target`; it is not moved."""
+    probe = walker.fork()
+    try:
+        probe.agent.set_break(COUNT_ID, pc, stop=False)
+        probe.go(target, counting=True)
+        total, since_event = probe.agent.counts(COUNT_ID)
+    finally:
+        probe.close()
+    # At the answer of an event the arrival by the answer may or may not have been counted.
+    return total if target.moves else total - since_event + 1
+
+
+def window(travel: Travel, low: Position, high: Position, high_pc: int) -> Window:
+    """Steps from `low` towards `high`, which is later in the interval or the answer ending it."""
+    walker = travel.to(low)
+    try:
+        travel.keep_if_worth(walker)
+        left = arrivals(walker, high, high_pc)
+        gprs: list[Gpr] = []
+        while len(gprs) < _WINDOW:
+            stop = walker.step(_REQUEST, trace=True, pc=high_pc, n=left)
+            gprs.extend(stop.trace)
+            at = stop.gpr.rip == high_pc
+            left -= sum(gpr.rip == high_pc for gpr in stop.trace[1:]) + at
+            if left == 0:
+                return Window(len(gprs), True, [])
+            if stop.reason is not StopReason.TARGET:
+                raise NoSuchPosition(f"{high} is not reached from {low}")
+        return Window(len(gprs), False, rarest(gprs, high_pc))
+    finally:
+        walker.close()
+
+
+def count(travel: Travel, low: Position, high: Position, pcs: list[int]) -> dict[int, int]:
+    """How often each of these pcs (none of them `high`'s) is arrived at in between."""
+    walker = travel.to(low)
+    try:
+        for id_, pc in enumerate(pcs, start=1):
+            walker.agent.set_break(id_, pc, stop=False)
+        walker.go(high, counting=True)
+        counts = {pc: walker.agent.counts(id_) for id_, pc in enumerate(pcs, start=1)}
+    finally:
+        walker.close()
+    if high.moves:
+        return {pc: total for pc, (total, _) in counts.items()}
+    return {pc: total - since for pc, (total, since) in counts.items()}
+
+
+def pc_at(travel: Travel, position: Position) -> int:
+    walker = travel.to(position)
+    walker.close()
+    return walker.gpr.rip

@@ -1,0 +1,107 @@
+"""The user's breakpoints and watchpoints: kept here, put into whichever replica is to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rdb.errors import RdbError
+from rdb.replay.agent import AgentClient, StopReason
+from rdb.timeline.walker import Walker
+
+_JUMP_LENGTH = 5  # jmp rel32
+_AWAY = 64  # farther from a breakpoint than the longest instruction
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    addr: int
+    cond: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Watchpoint:
+    addr: int
+    length: int
+    kind: int
+
+
+class Points:
+    """All of them, by id (ids are nonzero; one number is never both)."""
+
+    def __init__(self) -> None:
+        self.breakpoints: dict[int, Breakpoint] = {}
+        self.watchpoints: dict[int, Watchpoint] = {}
+        self.version = 0
+        self.slow: set[int] = set()  # watchpoints that work by stepping
+
+    def set_breakpoint(self, id_: int, addr: int, cond: bytes) -> None:
+        self.breakpoints[id_] = Breakpoint(addr, cond)
+        self.version += 1
+
+    def clear_breakpoint(self, id_: int) -> None:
+        if self.breakpoints.pop(id_, None) is not None:
+            self.version += 1
+
+    def set_watchpoint(self, id_: int, addr: int, length: int, kind: int) -> None:
+        self.watchpoints[id_] = Watchpoint(addr, length, kind)
+        self.version += 1
+
+    def clear_watchpoint(self, id_: int) -> None:
+        if self.watchpoints.pop(id_, None) is not None:
+            self.slow.discard(id_)
+            self.version += 1
+
+    def arm(self, agent: AgentClient) -> None:
+        """Puts exactly these into a replica."""
+        agent.clear_break(None)
+        agent.unwatch(None)
+        for id_, breakpoint_ in self.breakpoints.items():
+            # Code that is not mapped yet at this moment of the recording cannot be hit either.
+            if agent.read(breakpoint_.addr, 1):
+                agent.set_break(id_, breakpoint_.addr, stop=True, cond=breakpoint_.cond)
+        self.arm_watchpoints(agent)
+
+    def arm_watchpoints(self, agent: AgentClient) -> None:
+        for id_, watch in self.watchpoints.items():
+            if agent.watch(id_, watch.addr, watch.length, watch.kind):
+                self.slow.discard(id_)
+            else:
+                self.slow.add(id_)
+
+    def standing_at(self, walker: Walker) -> int | None:
+        """The id of a breakpoint that a snapshot stands at, its condition being true."""
+        here = [item for item in self.breakpoints.items() if item[1].addr == walker.gpr.rip]
+        for id_, breakpoint_ in here:
+            if not breakpoint_.cond or _holds(walker, breakpoint_):
+                return id_
+        return None
+
+
+def _holds(walker: Walker, breakpoint_: Breakpoint) -> bool:
+    """Is the condition true where the walker stands?
+
+    Only the agent evaluates conditions, and only on arrival.  So a fork is made to arrive: its pc
+    is put on a jump to where it stood.
+    """
+    probe = walker.fork()
+    try:
+        agent = probe.agent
+        for away in _rooms(agent, breakpoint_.addr):
+            offset = breakpoint_.addr - (away + _JUMP_LENGTH)
+            agent.write(away, b"\xe9" + offset.to_bytes(4, "little", signed=True))
+            regs = agent.get_regs()
+            regs.gpr = regs.gpr._replace(rip=away)
+            agent.set_regs(regs)
+            agent.set_break(1, breakpoint_.addr, stop=True, cond=breakpoint_.cond)
+            stop = probe.step(2, blind=False)
+            return stop.reason is StopReason.BREAK and stop.gpr.rip == breakpoint_.addr
+        raise RdbError(f"no room near {breakpoint_.addr:#x} to evaluate a condition")
+    finally:
+        probe.close()
+
+
+def _rooms(agent: AgentClient, addr: int) -> Iterator[int]:
+    for away in (addr + _AWAY, addr - _AWAY):
+        if len(agent.read(away, _JUMP_LENGTH)) == _JUMP_LENGTH:
+            yield away

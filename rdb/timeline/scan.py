@@ -1,0 +1,97 @@
+"""The last hit before a position: reverse-continue, reverse watch, who wrote this last.
+
+Intervals between snapshots are run forward, the nearest one first, with breakpoints and watchpoints
+that only remember their last hit; then the timeline goes there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdb.errors import Diverged
+from rdb.replay.agent import Gpr, Stop, StopReason
+from rdb.timeline.before import trace_before
+from rdb.timeline.points import Points
+from rdb.timeline.position import Hit, Position, WatchHit
+from rdb.timeline.travel import Travel
+from rdb.timeline.walker import Walker
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where to stand: at a breakpoint, or before what hit a watchpoint."""
+
+    position: Position
+    gpr: Gpr
+    id: int
+    watch: bool
+    by_event: bool = False
+
+
+def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found | None:
+    """The last hit strictly before `here`; None: there is none in the recording."""
+    if not points.breakpoints and not points.watchpoints:
+        return None
+    target, target_gpr = here, gpr
+    for start in travel.before(here):
+        found = _scan(travel, points, start, target, target_gpr.rip)
+        if found is not None:
+            return found
+        id_ = points.standing_at(start)
+        if id_ is not None:
+            return Found(start.position, start.gpr, id_, watch=False)
+        target, target_gpr = start.position, start.gpr
+    return None
+
+
+def _scan(travel: Travel, points: Points, start: Walker, target: Position, pc: int) -> Found | None:
+    """The last hit after `start`; for watchpoints `target` is included."""
+    walker = start.fork()
+    try:
+        points.arm(walker.agent)
+        stop = walker.run(*travel.goal(start, target, pc), scan=True)
+        if stop.reason is not StopReason.TARGET or stop.event != target.event:
+            raise Diverged(f"{target} was not reached again from {start.position}")
+    finally:
+        walker.close()
+    if stop.scan.id == 0:
+        return None
+    if stop.scan.id in points.watchpoints:
+        return _before_watch_hit(travel, points, start, stop)
+    return _at_breakpoint(travel, start, stop)
+
+
+def _at_breakpoint(travel: Travel, start: Walker, stop: Stop) -> Found:
+    hit = stop.scan
+    if hit.event == start.event:
+        position = start.position.then(Hit(hit.pc, hit.hits))
+    else:
+        position = Position.at(hit.event, hit.pc, hit.hits)
+    walker = travel.to(position)
+    try:
+        travel.keep_if_worth(walker)
+        return Found(position, walker.gpr, hit.id, watch=False)
+    finally:
+        walker.close()
+
+
+def _before_watch_hit(travel: Travel, points: Points, start: Walker, stop: Stop) -> Found:
+    hit = stop.scan
+    if hit.by_event:
+        after = Position(hit.event)
+    else:
+        watch = points.watchpoints[hit.id]
+        base = start.position if hit.event == start.event else Position(hit.event)
+        after = base.then(WatchHit(watch.addr, watch.length, watch.kind, hit.hits))
+    walker = travel.to(after)
+    try:
+        gpr = walker.gpr
+    finally:
+        walker.close()
+    trace = trace_before(travel, after, gpr)
+    if trace is None:
+        raise Diverged(f"nothing comes before {after}")
+    last = len(trace.gprs) - 1
+    return Found(
+        trace.position(last), trace.gprs[last], hit.id, watch=True, by_event=bool(hit.by_event)
+    )

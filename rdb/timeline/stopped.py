@@ -1,0 +1,48 @@
+"""What a motion along a timeline answers, and what can go wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rdb.errors import RdbError
+from rdb.replay.agent import Stop
+
+Reason = Literal[
+    "step",
+    "breakpoint",
+    "watchpoint",
+    "start",
+    "end",
+    "signal",
+    "interrupt",
+    "diverged",
+    "seek",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Why and where a motion ended."""
+
+    reason: Reason
+    id: int = 0  # of the breakpoint or watchpoint
+    addr: int = 0  # breakpoint: its pc; watchpoint: what was accessed; signal: the fault's address
+    signal: int = 0
+    text: str = ""  # for people: how the recording ends, what diverged
+    by_event: bool = False  # watchpoint: the change came with an event, not with an instruction
+
+
+class NoSuchPosition(RdbError):
+    """A position that the recording does not have."""
+
+    exit_code = 4
+    hint = "`goto START` and `goto END` always work"
+
+
+class Interrupted(Exception):
+    """Somebody asked a motion to stop; the timeline goes back to where it was."""
+
+    def __init__(self, stop: Stop | None = None) -> None:
+        super().__init__("interrupted")
+        self.stop = stop  # where the replica stopped, if it was running

@@ -1,0 +1,463 @@
+"""Timeline: one rank's recording as something to stand in and to move along, both ways.
+
+The process behind it changes all the time; what stays is the position.  Going back by single
+instructions is answered from a trace with no process at all: the live replica is made again only
+when somebody asks for memory or for all registers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from rdb.errors import Diverged, RdbError
+from rdb.replay.agent import AgentClient, Gpr, Map, Regs, Stop, StopReason
+from rdb.replay.replica import Replica, Source
+from rdb.timeline import scan
+from rdb.timeline.before import WINDOW, trace_before
+from rdb.timeline.points import Points
+from rdb.timeline.position import Arrive, Hit, Position, Steps, ToEnd, WatchHit
+from rdb.timeline.stopped import Interrupted, Stopped
+from rdb.timeline.travel import Travel
+from rdb.timeline.walker import ENDED, Control, ReplicaLike, Walker
+
+_READ_MAX = 65536
+_PROT_WRITE, _PROT_EXEC = 2, 4
+_LAST_CHANGE_ID = 1
+_MOVES_MAX = 48  # a longer way since the last event is worth its canonical name
+_SIGNALLED = 2  # enum log_end
+
+
+class Timeline:
+    def __init__(self, recording: Source | None, replica: ReplicaLike | None = None) -> None:
+        first: ReplicaLike | None = replica
+        if first is None:
+            if recording is None:
+                raise ValueError("a recording or a replica")
+            first = Replica.start(recording)
+        try:
+            self.hello = first.agent.hello()
+            gpr = first.agent.get_regs().gpr
+        except BaseException:
+            first.close()
+            raise
+        self.recording = recording
+        self.points = Points()
+        self.control = Control()
+        start = Position(self.hello.event)
+        self.travel = Travel(
+            Walker(first, start, gpr, self.control), self.control, self.hello.last_event
+        )
+        self._here = start
+        self._gpr = gpr
+        self._live: Walker | None = None
+        self._armed = -1  # the version of `points` that the live replica has
+        self._past: deque[tuple[Position, int, Gpr]] = deque(maxlen=4 * WINDOW)
+        self._branch_moved: bool | None = None  # None: not in a branch
+        self._end_name: Position | None = None
+        self._text_maps: list[Map] = []
+
+    def close(self) -> None:
+        """Ends all processes behind this timeline."""
+        self._drop_live()
+        self.travel.close()
+
+    def __enter__(self) -> Timeline:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Where we are.
+
+    @property
+    def position(self) -> Position:
+        """Exact and free of cost.  In a branch: where the branch left the recording."""
+        return self._here
+
+    def name(self) -> Position:
+        """The canonical EVENT or EVENT:PC:N of `position`; may replay one interval."""
+        if self.branch:
+            return self.travel.name(self._here, self._branch_pc)
+        return self.travel.name(self._here, self._gpr.rip)
+
+    @property
+    def event(self) -> int:
+        """The last event answered."""
+        return self._here.event
+
+    @property
+    def last_event(self) -> int:
+        return self.travel.last_event
+
+    @property
+    def branch(self) -> bool:
+        """Something was changed: what follows is not the recording."""
+        return self._branch_moved is not None
+
+    @property
+    def at_start(self) -> bool:
+        return not self.branch and self._here == self.travel.origin.position
+
+    @property
+    def at_end(self) -> bool:
+        if self.branch or self.event != self.last_event:
+            return False
+        if self._here.moves and isinstance(self._here.moves[-1], ToEnd):
+            return True
+        if self._end_name is None:
+            end = Position(self.last_event).then(ToEnd())
+            walker = self.travel.to(end)
+            walker.close()
+            self._end_name = self.travel.name(end, walker.gpr.rip)
+        return self.name() == self._end_name
+
+    # Looking and changing.
+
+    @property
+    def gpr(self) -> Gpr:
+        return self._gpr
+
+    def registers(self) -> Regs:
+        return self._need_live().agent.get_regs()
+
+    def set_registers(self, regs: Regs) -> None:
+        """Opens a branch, unless nothing changes."""
+        live = self._need_live()
+        if live.agent.get_regs() == regs:
+            return
+        self._open_branch()
+        live.agent.set_regs(regs)
+        self._gpr = live.gpr = live.agent.get_regs().gpr
+
+    def read_memory(self, addr: int, length: int) -> bytes:
+        """As many bytes as are readable from `addr` on."""
+        agent = self._agent_for(addr, length)
+        parts: list[bytes] = []
+        while length > 0:
+            part = agent.read(addr, min(length, _READ_MAX))
+            parts.append(part)
+            if len(part) < min(length, _READ_MAX):
+                break
+            addr += len(part)
+            length -= len(part)
+        return b"".join(parts)
+
+    def write_memory(self, addr: int, data: bytes) -> None:
+        """Opens a branch, unless nothing changes."""
+        live = self._need_live()
+        if self.read_memory(addr, len(data)) == data:
+            return
+        self._open_branch()
+        for at in range(0, len(data), _READ_MAX):
+            live.agent.write(addr + at, data[at : at + _READ_MAX])
+
+    def maps(self) -> list[Map]:
+        return self._need_live().agent.maps()
+
+    def hash(self) -> int:
+        """Of all memory and registers of the program, as recording computed it."""
+        return self._need_live().agent.hash()
+
+    def _agent_for(self, addr: int, length: int) -> AgentClient:
+        """Program text does not change: any replica that has it will do."""
+        if self._live is None and not self.branch:
+            if not self._text_maps:
+                self._text_maps = [
+                    one
+                    for one in self.travel.origin.agent.maps()
+                    if one.prot & _PROT_EXEC and not one.prot & _PROT_WRITE
+                ]
+            if any(one.start <= addr and addr + length <= one.end for one in self._text_maps):
+                return self.travel.origin.agent
+        return self._need_live().agent
+
+    # Breakpoints and watchpoints.
+
+    def set_breakpoint(self, id_: int, addr: int, cond: bytes = b"") -> None:
+        self.points.set_breakpoint(id_, addr, cond)
+
+    def clear_breakpoint(self, id_: int) -> None:
+        self.points.clear_breakpoint(id_)
+
+    def set_watchpoint(self, id_: int, addr: int, length: int, kind: int = 0) -> bool:
+        """True: the processor watches.  False: it works by stepping, slower but as exact."""
+        self.points.set_watchpoint(id_, addr, length, kind)
+        self._arm(self._need_live())
+        return id_ not in self.points.slow
+
+    def clear_watchpoint(self, id_: int) -> None:
+        self.points.clear_watchpoint(id_)
+
+    # Motion.
+
+    def interrupt(self) -> None:
+        """From a signal handler or another thread: ends the motion under way, back to its start."""
+        self.control.interrupt()
+
+    def step(self, forward: bool = True, count: int = 1) -> Stopped:
+        """So many instructions; a system call or an MPI call is one."""
+        one = self._step_forward if forward else self._step_back
+        return self._motion(lambda: self._repeat(one, count))
+
+    def cont(self, forward: bool = True) -> Stopped:
+        """To the next stop, or to the last one before here."""
+        return self._motion(self._cont_forward if forward else self._cont_back)
+
+    def seek(self, target: Position) -> Stopped:
+        return self._motion(lambda: self._seek(target))
+
+    def goto_start(self) -> Stopped:
+        return self.seek(self.travel.origin.position)
+
+    def goto_end(self) -> Stopped:
+        return self._motion(self._goto_end)
+
+    def last_change(self, addr: int, length: int) -> Position | None:
+        """The position just before the last change of these bytes; one does not move."""
+        points = Points()
+        points.set_watchpoint(_LAST_CHANGE_ID, addr, length, 0)
+        self.control.begin()
+        found = scan.last_hit(self.travel, points, self._here, self._recorded_gpr())
+        return None if found is None else found.position
+
+    def _motion(self, motion: Callable[[], Stopped]) -> Stopped:
+        """Runs a motion; if it is interrupted or fails one stands where one stood."""
+        self.control.begin()
+        self.travel.here_s = self._live.at_s if self._live else self.travel.here_s
+        start = (self._here, self._gpr)
+        try:
+            stopped = motion()
+        except Interrupted as interrupted:
+            if self._live is not None and self.branch and interrupted.stop is not None:
+                # A branch has no way back to where it was, so it stays where it is.
+                self._gpr = self._live.gpr = interrupted.stop.gpr
+                self._branch_moved = True
+            else:
+                self._back_to(*start)
+            return Stopped("interrupt")
+        except Diverged as error:
+            branch = self.branch
+            self._back_to(*start)
+            if branch:
+                return Stopped("diverged", text=error.message)
+            raise
+        except RdbError:
+            self._back_to(*start)
+            raise
+        if len(self._here.moves) > _MOVES_MAX and not self.branch:
+            self._here = self.name()
+            self._past.clear()
+        return stopped
+
+    def _back_to(self, here: Position, gpr: Gpr) -> None:
+        if self.branch:
+            # A branch that was on the move cannot be had again: its root is what is left of it.
+            self._leave_branch()
+        else:
+            self._drop_live()
+            if here != self._here:
+                self._past.clear()
+            self._here, self._gpr = here, gpr
+
+    def _repeat(self, one: Callable[[], Stopped], count: int) -> Stopped:
+        stopped = Stopped("step")
+        for _ in range(count):
+            stopped = one()
+            if stopped.reason != "step":
+                break
+        return stopped
+
+    # Forward.
+
+    def _step_forward(self) -> Stopped:
+        live = self._need_live()
+        self._arm(live)
+        came_from = (self._here, 0, self._gpr)
+        stop = live.step(1, blind=False)
+        if stop.event != came_from[0].event:
+            self._commit_live(live, Position(stop.event))
+        elif stop.steps == 0:
+            return self._ended(live, stop, moved=False)
+        else:
+            self._commit_live(live, self._here.then(Steps(1)))
+        if not self.branch:
+            self._past.append(came_from)
+        if stop.reason is StopReason.WATCH:
+            return self._watch_stop(stop)
+        if stop.reason in ENDED:
+            return self._ended(live, stop, moved=True)
+        return Stopped("step")
+
+    def _cont_forward(self) -> Stopped:
+        live = self._need_live()
+        if not self.branch:
+            self.travel.keep_if_worth(live)
+        self._arm(live)
+        stop = live.run()
+        self._past.clear()
+        same = stop.event == self._here.event
+        base = self._here if same else Position(stop.event)
+        match stop.reason:
+            case StopReason.BREAK:
+                pc, n = stop.gpr.rip, stop.hits
+                self._commit_live(live, base.then(Hit(pc, n) if same else Arrive(pc, n)))
+                return Stopped("breakpoint", id=stop.id, addr=pc)
+            case StopReason.WATCH:
+                watch = self.points.watchpoints[stop.id]
+                hit = WatchHit(watch.addr, watch.length, watch.kind, 1)
+                self._commit_live(live, Position(stop.event) if stop.by_event else base.then(hit))
+                return self._watch_stop(stop)
+            case StopReason.END | StopReason.FAULT:
+                moved = stop.gpr != self._gpr or not same
+                self._commit_live(live, base.then(ToEnd()))
+                return self._ended(live, stop, moved)
+        raise RdbError(f"the replica stopped for an unexpected reason: {stop.reason!r}")
+
+    def _watch_stop(self, stop: Stop) -> Stopped:
+        return Stopped("watchpoint", id=stop.id, addr=stop.addr, by_event=bool(stop.by_event))
+
+    def _ended(self, live: Walker, stop: Stop, moved: bool) -> Stopped:
+        if stop.reason is StopReason.FAULT and moved:
+            return Stopped("signal", addr=stop.addr, signal=stop.signal)
+        return Stopped("end", signal=stop.signal, text=self._how_it_ends(stop))
+
+    def _how_it_ends(self, stop: Stop) -> str:
+        kind, value = stop.end_kind, stop.end_value
+        if stop.reason is StopReason.FAULT:
+            kind, value = _SIGNALLED, stop.signal
+        texts = {
+            0: "the recording has no more (the rank was killed, or still runs)",
+            1: f"exits with code {value}",
+            _SIGNALLED: f"ends by signal {value}",
+            3: "the recording stops at a call that rdb does not support",
+            4: "the recording stops: the disk was full",
+            5: "replaced by execve",
+        }
+        return texts.get(kind, f"end {kind}")
+
+    # Backward, and to anywhere.
+
+    def _step_back(self) -> Stopped:
+        if self._left_branch():
+            return Stopped("seek", text="back where the branch left the recording")
+        if not self._past:
+            trace = trace_before(self.travel, self._here, self._gpr)
+            if trace is None:
+                return Stopped("start")
+            self._past.extend((trace.base, index, gpr) for index, gpr in enumerate(trace.gprs))
+        base, index, gpr = self._past[-1]
+        before = base.then(Steps(index)) if index else base
+        hit = self._watch_hit_after(before)
+        self._past.pop()
+        self._drop_live()
+        self._here, self._gpr = before, gpr
+        return hit or Stopped("step")
+
+    def _watch_hit_after(self, before: Position) -> Stopped | None:
+        """Does the instruction at `before` hit a watchpoint?"""
+        if not self.points.watchpoints:
+            return None
+        walker = self.travel.to(before)
+        try:
+            self.points.arm_watchpoints(walker.agent)
+            stop = walker.step(1, blind=False)
+        finally:
+            walker.close()
+        return self._watch_stop(stop) if stop.reason is StopReason.WATCH else None
+
+    def _cont_back(self) -> Stopped:
+        if self._left_branch():
+            return Stopped("seek", text="back where the branch left the recording")
+        self._keep_here()
+        found = scan.last_hit(self.travel, self.points, self._here, self._gpr)
+        if found is None:
+            self._seek(self.travel.origin.position)
+            return Stopped("start")
+        self._past.clear()
+        self._drop_live()
+        self._here, self._gpr = found.position, found.gpr
+        if not found.watch:
+            return Stopped("breakpoint", id=found.id, addr=found.gpr.rip)
+        watch = self.points.watchpoints[found.id]
+        return Stopped("watchpoint", id=found.id, addr=watch.addr, by_event=found.by_event)
+
+    def _keep_here(self) -> None:
+        """So that coming back is cheap, and snapshots lie between here and far away."""
+        if self._live is not None:
+            self.travel.keep_if_worth(self._live)
+
+    def _seek(self, target: Position) -> Stopped:
+        walker = self.travel.to(target)
+        self._arrive(walker, target)
+        return Stopped("seek")
+
+    def _goto_end(self) -> Stopped:
+        end = Position(self.last_event).then(ToEnd())
+        walker = self.travel.to(end)
+        stop = walker.end
+        self._arrive(walker, end)
+        return Stopped("end", text=self._how_it_ends(stop) if stop else "")
+
+    def _arrive(self, walker: Walker, position: Position) -> None:
+        self._branch_moved = None
+        self._drop_live()
+        self._past.clear()
+        self._live, self._here, self._gpr = walker, position, walker.gpr
+
+    # The live replica.
+
+    def _need_live(self) -> Walker:
+        if self._live is None:
+            self._live = self.travel.to(self._here)
+            self._armed = -1
+            if self._live.gpr != self._gpr:
+                self._drop_live()
+                raise Diverged(f"position {self._here} has other registers than before")
+        return self._live
+
+    def _drop_live(self) -> None:
+        if self._live is not None:
+            self.travel.here_s = self._live.at_s
+            self._live.close()
+        self._live = None
+        self._armed = -1
+
+    def _arm(self, live: Walker) -> None:
+        if self._armed != self.points.version:
+            self.points.arm(live.agent)
+            self._armed = self.points.version
+
+    def _commit_live(self, live: Walker, position: Position) -> None:
+        """The live replica has moved to `position`."""
+        self._gpr = live.gpr
+        if self.branch:
+            self._branch_moved = True
+        else:
+            self._here = live.position = position
+
+    # Branches.
+
+    def _open_branch(self) -> None:
+        if not self.branch:
+            self._branch_moved = False
+            self._branch_gpr = self._gpr
+
+    @property
+    def _branch_pc(self) -> int:
+        return self._branch_gpr.rip
+
+    def _recorded_gpr(self) -> Gpr:
+        return self._branch_gpr if self.branch else self._gpr
+
+    def _leave_branch(self) -> None:
+        self._drop_live()
+        self._gpr = self._branch_gpr
+        self._branch_moved = None
+
+    def _left_branch(self) -> bool:
+        """Going back leaves a branch: to its root, if it has moved from there."""
+        moved = self._branch_moved
+        if moved is not None:
+            self._leave_branch()
+        return bool(moved)

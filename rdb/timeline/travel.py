@@ -1,0 +1,210 @@
+"""Getting replicas to positions: which snapshot to start from, legs on a long way, names.
+
+The walkers kept here are snapshots and never move; callers get forks and own them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rdb.replay.agent import FOREVER
+from rdb.replay.snapshots import DEFAULT_LIMIT, Snapshots
+from rdb.timeline.position import Arrive, Hit, Move, Position, Steps
+from rdb.timeline.stopped import NoSuchPosition
+from rdb.timeline.walker import Control, Walker
+
+COUNT_ID = 0x7264_6202  # of the counting breakpoints that naming sets
+_LEG_EVENTS = 32  # a shorter way is gone in one go
+_LEG_STEPS = 8192
+_WORTH_S = 0.010  # a snapshot is worth it after so much running since the one before
+
+Goal = tuple[int, int, int]  # run's (until_event, until_pc, until_n)
+
+
+def goal_of(position: Position) -> Goal:
+    """A canonical position as the target of a run that starts in an earlier interval."""
+    if position.pc is None:
+        return (position.event, 0, 0)
+    return (position.event, position.pc, position.n)
+
+
+class Travel:
+    def __init__(
+        self, origin: Walker, control: Control, last_event: int, limit: int = DEFAULT_LIMIT
+    ) -> None:
+        self.control = control
+        self.snapshots: Snapshots[Walker] = Snapshots(origin, limit)
+        self.last_event = last_event
+        self.here_s = 0.0  # where the user stands, for eviction
+        self._answer_pc: dict[int, int] = {origin.event: origin.gpr.rip}
+        self._names: dict[Position, Position] = {}
+
+    @property
+    def origin(self) -> Walker:
+        return self.snapshots.origin
+
+    def close(self) -> None:
+        self.snapshots.close()
+
+    # Snapshots.
+
+    def keep(self, walker: Walker) -> None:
+        """Leaves a snapshot where the walker stands, unless there is one."""
+        walker.fresh_s = 0.0
+        if all(one.position != walker.position for one in self.snapshots):
+            self.snapshots.add(walker.fork(), self.here_s, self.control.fork_s)
+
+    def keep_if_worth(self, walker: Walker) -> None:
+        if walker.fresh_s > max(_WORTH_S, 3 * self.control.fork_s):
+            self.keep(walker)
+
+    def nearest(self, target: Position, strictly: bool = False) -> Walker:
+        """The snapshot that is the shortest way before `target`."""
+        best = self.origin
+        for one in self.snapshots:
+            if one.event < target.event:
+                best = one
+            elif one.event == target.event:
+                rest = target.after(one.position)
+                if rest is not None and (rest or not strictly):
+                    best = max(best, one, key=lambda s: (s.event, _depth(s.position)))
+        return best
+
+    def before(self, target: Position) -> Iterator[Walker]:
+        """Snapshots strictly before `target`, the nearest first."""
+        at: Position | None = target
+        while at is not None:
+            one = self.nearest(at, strictly=True)
+            if one.event == at.event and not at.after(one.position):
+                return
+            yield one
+            at = one.position
+
+    # Ways.
+
+    def to(self, target: Position) -> Walker:
+        """A replica at `target`, for the caller to keep."""
+        if target.event > self.last_event or target.event < self.origin.event:
+            raise NoSuchPosition(
+                f"event {target.event} is not in the recording: "
+                f"it goes from {self.origin.event} to {self.last_event}"
+            )
+        walker = self.nearest(target).fork()
+        try:
+            self.advance(walker, target)
+        except BaseException:
+            walker.close()
+            raise
+        return walker
+
+    def advance(self, walker: Walker, target: Position) -> None:
+        """Moves a walker of the caller's to `target`, leaving snapshots where it took long."""
+        start = walker.event
+        while target.event - walker.event > 1:
+            distance = target.event - walker.event
+            walker.to_event(walker.event + (distance // 2 if distance > _LEG_EVENTS else distance))
+            self.keep_if_worth(walker)
+            self.control.report("seek", 1 - distance / (target.event - start))
+        if target.event > walker.event:
+            walker.to_event(target.event)
+        self._answer_pc_is(walker)
+        rest = target.after(walker.position)
+        if rest is None:
+            raise ValueError(f"{target} is not on the way from {walker.position}")
+        for move in rest:
+            for leg in _legs(move):
+                self.keep_if_worth(walker)
+                walker.make(leg)
+        walker.position = target
+
+    def _answer_pc_is(self, walker: Walker) -> None:
+        if not walker.position.moves:
+            self._answer_pc[walker.event] = walker.gpr.rip
+
+    def answer_pc(self, event: int) -> int:
+        """The pc right after an event was answered."""
+        if event not in self._answer_pc:
+            self.to(Position(event)).close()
+        return self._answer_pc[event]
+
+    # Names.
+
+    def name(self, position: Position, pc: int) -> Position:
+        """The canonical name of a position whose pc is known.  Replays its interval once."""
+        known = self._names.get(position)
+        if known is None:
+            known = self._names[position] = self._name(position, pc)
+            if len(self._names) > 10_000:
+                self._names.clear()
+        return known
+
+    def _name(self, position: Position, pc: int) -> Position:
+        if not position.moves:
+            return position
+        n = position.n
+        if not position.canonical:
+            walker = self.to(Position(position.event))
+            try:
+                n = (walker.gpr.rip == pc) + count_arrivals(walker, position, pc)
+            finally:
+                walker.close()
+        if n == 1 and self.answer_pc(position.event) == pc:
+            return Position(position.event)
+        return Position.at(position.event, pc, n)
+
+    def goal(self, start: Walker, target: Position, pc: int) -> Goal:
+        """What to tell `run` so that it goes from the snapshot `start` to `target` in one go."""
+        rest = target.after(start.position)
+        match rest:
+            case None:
+                name = self.name(target, pc)
+                if name.event == start.event and not start.position.moves and name.pc is not None:
+                    return (name.event, pc, name.n - (start.gpr.rip == pc))
+                return goal_of(name)
+            case (Hit(at, n),):
+                return (start.event, at, n)
+            case (Arrive(at, n),):
+                return (start.event, at, n - (start.gpr.rip == at))
+        probe = start.fork()
+        try:
+            return (start.event, pc, count_arrivals(probe, target, pc))
+        finally:
+            probe.close()
+
+
+def count_arrivals(walker: Walker, target: Position, pc: int) -> int:
+    """Moves the walker to `target` and says how often it arrived at `pc`, the target's, on the way.
+
+    The last move is counted by hand where it is known to end with an arrival, so that nothing
+    depends on whether a breakpoint counts where something else stops first.
+    """
+    walker.agent.set_break(COUNT_ID, pc, stop=False)
+    walker.go(target, counting=True)
+    if walker.gpr.rip != pc:
+        raise NoSuchPosition(f"{target} is at {walker.gpr.rip:#x}, not at {pc:#x}")
+    total, _ = walker.agent.counts(COUNT_ID)
+    walker.agent.clear_break(COUNT_ID)
+    return total
+
+
+def _depth(position: Position) -> tuple[int, int]:
+    return (len(position.moves), position.moves[-1].n if position.moves else 0)
+
+
+def _legs(move: Move) -> Iterator[Move]:
+    """A long move as several: halves, so that snapshots get denser towards its end."""
+    if isinstance(move, Arrive):
+        # The first leg must count the boundary, the others must not.
+        if move.n < 2 * _LEG_EVENTS:
+            yield move
+            return
+        yield replace(move, n=move.n // 2)
+        yield from _legs(Hit(move.pc, move.n - move.n // 2))
+        return
+    shortest = {Hit: _LEG_EVENTS, Steps: _LEG_STEPS}.get(type(move), FOREVER)
+    left = move.n
+    while left > shortest:
+        yield replace(move, n=left // 2)
+        left -= left // 2
+    yield replace(move, n=left)

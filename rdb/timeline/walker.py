@@ -1,0 +1,207 @@
+"""A replica that knows where it is: carries out moves and checks that each arrived."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from rdb.errors import Diverged
+from rdb.replay.agent import FOREVER, AgentClient, Gpr, Stop, StopReason
+from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd, WatchHit
+from rdb.timeline.stopped import Interrupted, NoSuchPosition
+
+ENDED = (StopReason.END, StopReason.FAULT)
+_MOVE_ID = 0x7264_6201  # of the watchpoints that moves set themselves
+
+
+class ReplicaLike(Protocol):
+    """rdb.replay.replica.Replica, or a test's."""
+
+    @property
+    def agent(self) -> AgentClient: ...
+    def fork(self) -> ReplicaLike: ...
+    def close(self) -> None: ...
+
+
+class Control:
+    """Shared by all walkers of a timeline: interrupting what runs, and what forking costs."""
+
+    def __init__(self) -> None:
+        self.fork_s = 0.001
+        self.progress: Callable[[str, float], None] | None = None
+        self._running: AgentClient | None = None
+        self._asked = False
+
+    def interrupt(self) -> None:
+        """From a signal handler or another thread: the motion under way is to stop."""
+        self._asked = True
+        running = self._running
+        if running is not None:
+            running.interrupt()
+
+    def begin(self) -> None:
+        self._asked = False
+
+    def check(self) -> None:
+        if self._asked:
+            raise Interrupted
+
+    def note_fork(self, elapsed_s: float) -> None:
+        self.fork_s += (elapsed_s - self.fork_s) / 4
+
+    def report(self, what: str, part: float) -> None:
+        if self.progress is not None:
+            self.progress(what, part)
+
+    def running(self, agent: AgentClient, motion: Callable[[], Stop]) -> Stop:
+        self._running = agent
+        try:
+            self.check()
+            stop = motion()
+        finally:
+            self._running = None
+        if stop.reason is StopReason.INTERRUPT:
+            raise Interrupted(stop)
+        if stop.reason is StopReason.DIVERGED:
+            raise Diverged(f"the replay diverged from the recording: {stop.text}")
+        return stop
+
+
+class Walker:
+    """A replica at a known position.  `position` is exact after every method but run and step."""
+
+    def __init__(
+        self,
+        replica: ReplicaLike,
+        position: Position,
+        gpr: Gpr,
+        control: Control,
+        at_s: float = 0.0,
+    ) -> None:
+        self.replica = replica
+        self.position = position
+        self.gpr = gpr
+        self.control = control
+        self.at_s = at_s  # running time from the start of the recording to here, about
+        self.fresh_s = 0.0  # how much of it since a snapshot was near
+        self.end: Stop | None = None
+
+    @property
+    def agent(self) -> AgentClient:
+        return self.replica.agent
+
+    @property
+    def event(self) -> int:
+        return self.position.event
+
+    def fork(self) -> Walker:
+        began = time.monotonic()
+        replica = self.replica.fork()
+        self.control.note_fork(time.monotonic() - began)
+        copy = Walker(replica, self.position, self.gpr, self.control, self.at_s)
+        copy.end = self.end
+        return copy
+
+    def close(self) -> None:
+        self.replica.close()
+
+    # Raw motion: the caller says where that led.
+
+    def run(
+        self,
+        until_event: int = FOREVER,
+        until_pc: int = 0,
+        until_n: int = 0,
+        scan: bool = False,
+    ) -> Stop:
+        began = time.monotonic()
+        agent = self.agent
+        stop = self.control.running(
+            agent,
+            lambda: agent.run(
+                until_event=until_event, until_pc=until_pc, until_n=until_n, scan=scan
+            ),
+        )
+        return self._moved(stop, began)
+
+    def step(
+        self,
+        count: int = 1,
+        trace: bool = False,
+        pc: int | None = None,
+        n: int = 0,
+        blind: bool = True,
+    ) -> Stop:
+        began = time.monotonic()
+        agent = self.agent
+        stop = self.control.running(
+            agent, lambda: agent.step(count, trace=trace, pc=pc, n=n, blind=blind)
+        )
+        return self._moved(stop, began)
+
+    def _moved(self, stop: Stop, began: float) -> Stop:
+        elapsed_s = time.monotonic() - began
+        self.at_s += elapsed_s
+        self.fresh_s += elapsed_s
+        self.gpr = stop.gpr
+        self.end = stop if stop.reason in ENDED else None
+        return stop
+
+    # Motion to positions.
+
+    def to_event(self, event: int) -> None:
+        """To right after the answer of a later event."""
+        stop = self.run(until_event=event)
+        if stop.reason is not StopReason.TARGET or stop.event != event:
+            raise NoSuchPosition(f"event {event} is not in the recording: it ends at {stop.event}")
+        self.position = Position(event)
+
+    def go(self, target: Position, counting: bool = False) -> None:
+        """To a position at or after this one.  `counting`: counting breakpoints see the steps."""
+        if target.event > self.event:
+            self.to_event(target.event)
+        rest = target.after(self.position)
+        if rest is None:
+            raise ValueError(f"{target} is not on the way from {self.position}")
+        for move in rest:
+            self.make(move, counting)
+        self.position = target
+
+    def make(self, move: Move, counting: bool = False) -> None:
+        start = self.position
+        match move:
+            case Arrive(pc, n):
+                self._arrive(pc, n - (self.gpr.rip == pc))
+            case Hit(pc, n):
+                self._arrive(pc, n)
+            case Steps(n):
+                stop = self.step(n, blind=not counting)
+                arrived = stop.reason is StopReason.TARGET and stop.event == start.event
+                self._check(arrived, start, move)
+            case WatchHit():
+                self._watch(move)
+            case ToEnd():
+                self._check(self.run().reason in ENDED, start, move)
+        self.position = start.then(move)
+
+    def _arrive(self, pc: int, n: int) -> None:
+        if n == 0:
+            return
+        stop = self.run(self.event, pc, n)
+        arrived = stop.reason is StopReason.TARGET and stop.event == self.event
+        self._check(arrived, self.position, Hit(pc, n))
+
+    def _watch(self, move: WatchHit) -> None:
+        self.agent.watch(_MOVE_ID, move.addr, move.length, move.kind)
+        for _ in range(move.n):
+            stop = self.run()
+            arrived = stop.reason is StopReason.WATCH and stop.event == self.event
+            self._check(arrived, self.position, move)
+        self.agent.unwatch(_MOVE_ID)
+
+    @staticmethod
+    def _check(arrived: bool, start: Position, move: Move) -> None:
+        if not arrived:
+            name = f"{start}{move}" if not isinstance(move, Arrive) else str(start.then(move))
+            raise NoSuchPosition(f"position {name} is not in the recording")

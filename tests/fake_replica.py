@@ -1,0 +1,342 @@
+"""A replica without a process: a tiny deterministic machine behind AgentClient's interface.
+
+It follows interposer/agent.h to the letter and by brute force (every instruction is looked at), so
+that the timeline's algorithms can be compared with a complete list of all states.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+
+from rdb.replay.agent import FOREVER, Gpr, Hello, Map, Regs, ScanHit, Stop, StopReason
+
+from rdb.replay import agent as real
+
+CODE = 0x400000
+SIZE = 16  # bytes of every instruction
+DATA = 0x10000
+DATA_LEN = 256
+REGS = ("rax", "rbx", "rcx", "rdx")
+
+Instr = tuple[str, int, int]
+
+
+@dataclass
+class Answer:
+    """What the log says of one event."""
+
+    result: int
+    writes: list[tuple[int, bytes]] = field(default_factory=list)
+
+
+@dataclass
+class Program:
+    code: list[Instr]
+    log: list[Answer]  # of events 1, 2, ...
+    fault: bool = False
+
+    def pc(self, index: int) -> int:
+        return CODE + SIZE * index
+
+
+@dataclass
+class State:
+    regs: list[int]
+    pc: int
+    event: int
+    memory: bytearray
+    patched: dict[int, bytes] = field(default_factory=dict)
+
+    def gpr(self) -> Gpr:
+        values = dict(zip(REGS, self.regs, strict=True)) | {"rip": self.pc}
+        return Gpr(**{name: values.get(name, 0) for name in Gpr._fields})
+
+    def key(self) -> tuple[object, ...]:
+        return (self.event, self.pc, tuple(self.regs), bytes(self.memory))
+
+
+class EndOfLog(Exception):
+    pass
+
+
+class Fault(Exception):
+    pass
+
+
+def execute(program: Program, state: State) -> bool:
+    """One instruction.  True: it was an event."""
+    patch = state.patched.get(state.pc)
+    if patch is not None and patch[0] == 0xE9:
+        state.pc += 5 + int.from_bytes(patch[1:5], "little", signed=True)
+        return False
+    op, a, b = program.code[(state.pc - CODE) // SIZE]
+    following = state.pc + SIZE
+    if op == "sys":
+        if state.event >= len(program.log):
+            raise EndOfLog
+        answer = program.log[state.event]
+        state.event += 1
+        state.regs[0] = answer.result
+        for at, data in answer.writes:
+            state.memory[at : at + len(data)] = data
+        state.pc = following
+        return True
+    if op == "fault":
+        raise Fault
+    if op == "movi":
+        state.regs[a] = b
+    elif op == "addi":
+        state.regs[a] = (state.regs[a] + b) & 0xFFFF
+    elif op == "store":
+        state.memory[a : a + 2] = state.regs[b].to_bytes(2, "little")
+    elif op == "load":
+        state.regs[b] = int.from_bytes(state.memory[a : a + 2], "little")
+    elif op == "decjnz":
+        state.memory[a] = (state.memory[a] - 1) & 0xFF
+        if state.memory[a]:
+            following = b
+    elif op == "seti":
+        state.memory[a] = b
+    state.pc = following
+    return False
+
+
+class FakeAgent:
+    pid = 0
+
+    def __init__(self, program: Program, state: State) -> None:
+        self.program = program
+        self.state = state
+        self.breaks: dict[int, tuple[int, bool, bytes]] = {}
+        self.counters: dict[int, list[int]] = {}
+        self.watches: dict[int, tuple[int, int]] = {}
+        self.values: dict[int, bytes] = {}
+        self.watch_hits: dict[int, int] = {}
+        self.open = True
+        self.executed = 0
+        self.interrupt_after: int | None = None
+
+    def hello(self) -> Hello:
+        values = {"event": self.state.event, "last_event": len(self.program.log)}
+        return Hello(**{name: values.get(name, 0) for name in Hello._fields})
+
+    def fork(self) -> FakeAgent:
+        assert self.open
+        return FakeAgent(self.program, copy.deepcopy(self.state))
+
+    def close(self) -> None:
+        self.open = False
+
+    def interrupt(self) -> None:
+        self.interrupt_after = 0
+
+    def read(self, addr: int, length: int) -> bytes:
+        if CODE <= addr < CODE + SIZE * len(self.program.code) + 4096:
+            return bytes(length)
+        if DATA <= addr < DATA + DATA_LEN:
+            return bytes(self.state.memory[addr - DATA : addr - DATA + length])
+        return b""
+
+    def write(self, addr: int, data: bytes) -> None:
+        if addr >= CODE:
+            self.state.patched[addr] = data
+        else:
+            self.state.memory[addr - DATA : addr - DATA + len(data)] = data
+
+    def maps(self) -> list[Map]:
+        return [Map(DATA, DATA + DATA_LEN, 3), Map(CODE, CODE + SIZE * len(self.program.code), 5)]
+
+    def get_regs(self) -> Regs:
+        return Regs(self.state.gpr(), b"")
+
+    def set_regs(self, regs: Regs) -> None:
+        self.state.regs = [getattr(regs.gpr, name) for name in REGS]
+        self.state.pc = regs.gpr.rip
+
+    def hash(self) -> int:
+        return hash(self.state.key())
+
+    def set_break(self, id_: int, addr: int, stop: bool = True, cond: bytes = b"") -> None:
+        self.breaks[id_] = (addr, stop, cond)
+        self.counters[id_] = [0, 0]
+
+    def clear_break(self, id_: int | None = None) -> None:
+        for one in [id_] if id_ is not None else list(self.breaks):
+            self.breaks.pop(one, None)
+
+    def counts(self, id_: int) -> tuple[int, int]:
+        total, since = self.counters[id_]
+        return total, since
+
+    def watch(self, id_: int, addr: int, length: int, kind: int = 0) -> bool:
+        self.watches[id_] = (addr, length)
+        self.values[id_] = self.read(addr, length)
+        return True
+
+    def unwatch(self, id_: int | None = None) -> None:
+        for one in [id_] if id_ is not None else list(self.watches):
+            self.watches.pop(one, None)
+
+    def run(
+        self, until_event: int = FOREVER, until_pc: int = 0, until_n: int = 0, scan: bool = False
+    ) -> Stop:
+        return self._go(scan, False, until_event=until_event, until_pc=until_pc, until_n=until_n)
+
+    def step(
+        self,
+        count: int = 1,
+        trace: bool = False,
+        pc: int | None = None,
+        n: int = 0,
+        blind: bool = False,
+        scan: bool = False,
+    ) -> Stop:
+        return self._go(scan, blind, count=count, trace=trace, pc=pc, n=n)
+
+    def _go(
+        self,
+        scan: bool,
+        blind: bool,
+        until_event: int = FOREVER,
+        until_pc: int = 0,
+        until_n: int = 0,
+        count: int | None = None,
+        trace: bool = False,
+        pc: int | None = None,
+        n: int = 0,
+    ) -> Stop:
+        assert self.open
+        state = self.state
+        hits: dict[int, int] = {}
+        self.watch_hits = {}
+        found = dict.fromkeys(ScanHit._fields, 0)
+        traced: list[Gpr] = []
+        steps = arrived = 0
+
+        def stop(reason: StopReason, **more: int) -> Stop:
+            values: dict[str, object] = {name: 0 for name in Stop.__dataclass_fields__}
+            values |= {"reason": reason, "event": state.event, "steps": steps, "text": ""}
+            values |= {"hits": hits.get(state.pc, 0), "gpr": state.gpr(), "scan": ScanHit(**found)}
+            values |= {"trace": traced[-600:]} | more
+            return Stop(**values)  # type: ignore[arg-type]
+
+        while True:
+            if self.interrupt_after is not None:
+                if self.interrupt_after == 0:
+                    self.interrupt_after = None
+                    return stop(StopReason.INTERRUPT)
+                self.interrupt_after -= 1
+            before = state.gpr()
+            try:
+                event = execute(self.program, state)
+            except EndOfLog:
+                return stop(StopReason.END)
+            except Fault:
+                return stop(StopReason.FAULT, signal=11)
+            steps += 1
+            self.executed += 1
+            if trace:
+                traced.append(before)
+            if event:
+                hits.clear()
+                self.watch_hits.clear()
+                for counter in self.counters.values():
+                    counter[1] = 0
+            hits[state.pc] = hits.get(state.pc, 0) + 1
+            for id_, (addr, _, _) in self.breaks.items():
+                if addr == state.pc and not blind:
+                    self.counters[id_][0] += 1
+                    self.counters[id_][1] += 1
+            changed = 0
+            if not blind:
+                for id_, (addr, length) in self.watches.items():
+                    value = self.read(addr, length)
+                    if value != self.values[id_]:
+                        self.values[id_] = value
+                        changed = changed or id_
+                        self.watch_hits[id_] = self.watch_hits.get(id_, 0) + (not event)
+            if changed:
+                found |= {
+                    "id": changed, "event": state.event, "pc": state.pc, "steps": steps,
+                    "hits": self.watch_hits[changed], "by_event": int(event),
+                    "total": found["total"] + 1,
+                }  # fmt: skip
+                if not scan:
+                    return stop(
+                        StopReason.WATCH, id=changed, addr=self.watches[changed][0],
+                        by_event=int(event),
+                    )  # fmt: skip
+            # The target wins over breakpoints at it.
+            if count is not None:
+                if pc is not None and state.pc == pc:
+                    arrived += 1
+                    if arrived == n:
+                        return stop(StopReason.PC)
+                if steps == count:
+                    return stop(StopReason.TARGET)
+            elif until_n:
+                if state.event >= until_event and state.pc == until_pc:
+                    arrived += 1
+                    if arrived == until_n:
+                        return stop(StopReason.TARGET)
+            elif state.event == until_event:
+                return stop(StopReason.TARGET)
+            if blind:
+                continue
+            for id_, (addr, stops, cond) in self.breaks.items():
+                if addr == state.pc and stops and holds(cond, state):
+                    found |= {
+                        "id": id_, "event": state.event, "pc": state.pc, "steps": steps,
+                        "hits": hits[state.pc], "by_event": 0, "total": found["total"] + 1,
+                    }  # fmt: skip
+                    if not scan:
+                        return stop(StopReason.BREAK, id=id_)
+                    break
+
+
+def holds(cond: bytes, state: State) -> bool:
+    """A condition is two bytes: memory[first] == second."""
+    return not cond or state.memory[cond[0]] == cond[1]
+
+
+class FakeReplica:
+    """Like rdb.replay.replica.Replica; counts those that are open."""
+
+    open_count = 0
+
+    def __init__(self, agent: FakeAgent) -> None:
+        self.agent = agent
+        FakeReplica.open_count += 1
+
+    @classmethod
+    def start(cls, program: Program) -> FakeReplica:
+        return cls(FakeAgent(program, initial(program)))
+
+    def fork(self) -> FakeReplica:
+        return FakeReplica(self.agent.fork())
+
+    def close(self) -> None:
+        assert self.agent.open
+        self.agent.close()
+        FakeReplica.open_count -= 1
+
+
+def initial(program: Program) -> State:
+    return State([0, 0, 0, 0], CODE, 0, bytearray(DATA_LEN))
+
+
+def all_states(program: Program, limit: int = 100_000) -> list[State]:
+    """Every state of the whole recording."""
+    state = initial(program)
+    states = [copy.deepcopy(state)]
+    for _ in range(limit):
+        try:
+            execute(program, state)
+        except (EndOfLog, Fault):
+            return states
+        states.append(copy.deepcopy(state))
+    raise AssertionError("the program does not end")
+
+
+assert real.FOREVER == FOREVER

@@ -1,0 +1,174 @@
+"""The bisect search against brute force, on the fake replica."""
+
+from __future__ import annotations
+
+import pytest
+from fake_replica import DATA, Answer, FakeReplica, Program, State, all_states
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rdb.timeline import Position, Timeline
+from rdb.timeline.bisect import Bisect, Probe, Refused, Result, Unstable, Verdict
+
+GOOD, BAD, UNDEFINED = 1, 2, 3
+VERDICTS: dict[int, Verdict] = {GOOD: "good", BAD: "bad", UNDEFINED: "undefined"}
+CELL = 16  # memory[16] says what the verdict is
+
+
+def program_of(phases: list[tuple[int, int]]) -> Program:
+    """Each phase: a loop of so many rounds, the cell is set, an event."""
+    code: list[tuple[str, int, int]] = []
+    for value, rounds in phases:
+        code.append(("seti", 0, rounds))
+        code.append(("addi", 1, 1))
+        code.append(("addi", 2, 3))
+        code.append(("decjnz", 0, 0x400000 + 16 * (len(code) - 2)))
+        code.append(("seti", CELL, value))
+        code.append(("addi", 3, 1))
+        code.append(("sys", 0, 0))
+    code.append(("sys", 0, 0))
+    return Program(code, [Answer(0) for _ in phases])
+
+
+def search(timeline: Timeline, last: bool = False, limit: int = 2000) -> tuple[Result, list[Probe]]:
+    bisect = Bisect(timeline, last=last)
+    asked: list[Probe] = []
+    ask = bisect.start()
+    while isinstance(ask, Probe):
+        asked.append(ask)
+        assert len(asked) < limit
+        ask = bisect.answer(verdict(timeline, ask.position))
+    return ask, asked
+
+
+def verdict(timeline: Timeline, position: Position) -> Verdict:
+    timeline.seek(position)
+    return VERDICTS.get(timeline.read_memory(DATA + CELL, 1)[0], "undefined")
+
+
+def index_of(timeline: Timeline, position: Position, states: list[State]) -> int:
+    timeline.seek(position)
+    name = timeline.name()
+    seen: dict[tuple[int, int], int] = {}
+    for index, state in enumerate(states):
+        key = (state.event, state.pc)
+        seen[key] = seen.get(key, 0) + 1
+        answer = index == 0 or states[index - 1].event != state.event
+        n = seen[key]
+        this = Position(state.event) if answer else Position.at(state.event, state.pc, n)
+        if this == name:
+            return index
+    raise AssertionError(f"{name} is nowhere")
+
+
+def cell(state: State) -> int:
+    return state.memory[CELL]
+
+
+def check_edge(program: Program, last: bool = False) -> tuple[Result, int]:
+    states = all_states(program)
+    with Timeline(None, FakeReplica.start(program)) as timeline:
+        result, asked = search(timeline, last)
+        before = index_of(timeline, result.before, states)
+        after = index_of(timeline, result.after, states)
+        assert cell(states[before]) == GOOD and cell(states[after]) == BAD
+        assert result.probes == len(asked)
+        assert [one.stage for one in asked[-2:]] == ["verify", "verify"]
+        assert all(0 <= one.done <= 1 for one in asked)
+        if result.gap:
+            assert after > before + 1
+        else:
+            assert after == before + 1
+        return result, before
+
+
+def test_one_edge_is_found_to_the_instruction() -> None:
+    phases = [(GOOD, 9)] * 40 + [(BAD, 9)] * 30
+    result, _ = check_edge(program_of(phases))
+    assert result.event == 40 and not result.gap
+
+
+def test_the_edge_may_come_after_the_last_event() -> None:
+    program = program_of([(GOOD, 9)] * 5)
+    program.code[-1:] = [("addi", 1, 1), ("seti", CELL, BAD), ("sys", 0, 0), ("sys", 0, 0)]
+    program.log.append(Answer(0))
+    assert check_edge(program)[0].event == 5
+
+
+def test_a_change_by_an_event() -> None:
+    log = [Answer(0, [(CELL, bytes([GOOD if i < 17 else BAD]))]) for i in range(29)]
+    program = Program([("sys", 0, 0)] * 30, log)
+    result, before = check_edge(program)
+    assert before == 17 and result.after == Position(18)
+
+
+def test_first_and_last_of_two_edges() -> None:
+    phases = [(GOOD, 5)] * 20 + [(BAD, 5)] * 20 + [(GOOD, 5)] * 20 + [(BAD, 5)] * 20
+    assert check_edge(program_of(phases))[0].event == 20
+    assert check_edge(program_of(phases), last=True)[0].event == 60
+
+
+def test_a_long_interval_is_halved_by_arrivals() -> None:
+    code: list[tuple[str, int, int]] = [("sys", 0, 0), ("seti", CELL, GOOD), ("sys", 0, 0)]
+    top = 0x400000 + 16 * (len(code) + 1)
+    code += [("seti", 0, 200), ("seti", 1, 30), ("addi", 1, 1), ("decjnz", 1, top + 16)]
+    code += [("decjnz", 0, top), ("seti", CELL, BAD), ("seti", 0, 200), ("addi", 2, 1)]
+    code += [("decjnz", 0, 0x400000 + 16 * (len(code) - 1)), ("sys", 0, 0), ("sys", 0, 0)]
+    program = Program(code, [Answer(0), Answer(0), Answer(0)])
+    assert len(all_states(program)) > 10_000
+    result, _ = check_edge(program)
+    assert result.event == 2
+    assert result.probes < 60
+
+
+def test_undefined_in_between_is_said() -> None:
+    phases = [(GOOD, 5)] * 30 + [(UNDEFINED, 5)] * 25 + [(BAD, 5)] * 30
+    result, _ = check_edge(program_of(phases))
+    assert result.gap and result.undefined > 0
+
+
+def test_undefined_here_and_there_does_not_matter() -> None:
+    phases = [(UNDEFINED if i % 3 == 1 else GOOD if i < 31 else BAD, 5) for i in range(70)]
+    result, _ = check_edge(program_of(phases))
+    assert result.event in (30, 31)
+
+
+@pytest.mark.parametrize(
+    ("phases", "reason"),
+    [
+        ([(GOOD, 3)] * 5, "good at the end"),
+        ([(GOOD, 3), (BAD, 3), (GOOD, 3)], "good at the end"),
+        ([(BAD, 3)] * 5, "bad at the start"),
+        ([(UNDEFINED, 3)] * 50, "undefined"),
+    ],
+)
+def test_refused_with_the_reason(phases: list[tuple[int, int]], reason: str) -> None:
+    with (
+        Timeline(None, FakeReplica.start(program_of(phases))) as timeline,
+        pytest.raises(Refused, match=reason),
+    ):
+        search(timeline)
+
+
+def test_an_answer_that_changes_is_not_trusted() -> None:
+    program = program_of([(GOOD, 3)] * 10 + [(BAD, 3)] * 10)
+    with Timeline(None, FakeReplica.start(program)) as timeline:
+        bisect = Bisect(timeline)
+        ask = bisect.start()
+        with pytest.raises(Unstable):
+            while isinstance(ask, Probe):
+                say = verdict(timeline, ask.position)
+                ask = bisect.answer("undefined" if ask.stage == "verify" else say)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([GOOD, GOOD, BAD, BAD, UNDEFINED]), st.integers(1, 30)),
+        min_size=1,
+        max_size=80,
+    ),
+    st.booleans(),
+)
+def test_what_is_found_is_always_an_edge(phases: list[tuple[int, int]], last: bool) -> None:
+    check_edge(program_of([(GOOD, 1), *phases, (BAD, 1)]), last)
