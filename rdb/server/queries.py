@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rdb.errors import RdbError
+from rdb.server.bisecting import Bisecting
 from rdb.server.jobs import Job, Worker
 from rdb.server.motion import Motion
 from rdb.server.output import recorded_output
@@ -28,6 +29,7 @@ class Queries:
         self._recording = recording
         self._worker = worker
         self._job: Job | None = None
+        self._bisecting: Bisecting | None = None
         self._operations: dict[str, Callable[[str], Answer]] = {
             "state": self._state,
             "name": lambda text: {"name": str(self._timeline.name()), **self._state("")},
@@ -37,6 +39,8 @@ class Queries:
             "info": self._info,
             "describe": lambda text: {"text": recording.describe(int(text))},
             "last-receive": self._last_receive,
+            "bisect-start": self._bisect_start,
+            "bisect-answer": self._bisect_answer,
         }
 
     def handle(self, body: bytes) -> bytes:
@@ -139,6 +143,19 @@ class Queries:
     def _last_receive(self, text: str) -> Answer:
         before = int(text) if text else self._timeline.event + 1
         return {"receive": receive_answer(self._recording.last_receive(before))}
+
+    def _bisect_start(self, text: str) -> Answer:
+        """{"last": bool, "low": event or null, "high": ...} in hex."""
+        options = json.loads(bytes.fromhex(text))
+        self._bisecting = Bisecting(
+            self._motion, bool(options.get("last")), options.get("low"), options.get("high")
+        )
+        return {**self._bisecting.begin(), **self._state("")}
+
+    def _bisect_answer(self, text: str) -> Answer:
+        if self._bisecting is None:
+            raise RdbError("no search is under way")
+        return {**self._bisecting.answer(text), **self._state("")}
 
 
 def receive_answer(receive: Any) -> Answer | None:

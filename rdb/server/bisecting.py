@@ -1,0 +1,48 @@
+"""A search for where an expression turns bad, question by question.
+
+The timeline says where to look, GDB at the other end evaluates the expression there: the rank is
+brought to each place before the question is asked.  At the end it stands just before the
+instruction that made the expression bad.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from rdb.errors import RdbError, Usage
+from rdb.server.motion import Motion
+from rdb.timeline.bisect import Bisect, Probe, Result, Verdict
+from rdb.timeline.timeline import Timeline
+
+Answer = dict[str, Any]
+
+
+class Bisecting:
+    def __init__(self, motion: Motion, last: bool, low: int | None, high: int | None) -> None:
+        self._motion = motion
+        timeline = cast(Timeline, motion.timeline)
+        self._search = Bisect(timeline, last=last, low=low, high=high)
+
+    def begin(self) -> Answer:
+        return self._go(self._search.start())
+
+    def answer(self, verdict: str) -> Answer:
+        if verdict not in ("good", "bad", "undefined"):
+            raise Usage(f"{verdict!r} is not a verdict", "good, bad or undefined")
+        return self._go(self._search.answer(cast(Verdict, verdict)))
+
+    def _go(self, step: Probe | Result) -> Answer:
+        target = step.position if isinstance(step, Probe) else step.before
+        stopped = self._motion.seek(str(target))
+        if stopped.reason == "interrupt":
+            raise RdbError("interrupted", exit_code=130)
+        if isinstance(step, Probe):
+            return {"ask": step.stage, "progress": step.done}
+        return {
+            "done": True,
+            "before": str(self._motion.timeline.name()),
+            "after_at": str(step.after),
+            "probes": step.probes,
+            "undefined": step.undefined,
+            "gap": step.gap,
+        }
