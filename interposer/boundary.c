@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "arena.h"
@@ -412,4 +413,11 @@ bool replica_in_gate(uint64_t pc)
 void replica_trap_on_return(void)
 {
 	boundary_trap_on_return();
+}
+
+void replica_forked(void)
+{
+	lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	if (boundary_dispatch_on())
+		_exit(125);
 }

@@ -1,0 +1,141 @@
+/* The agent: the part of a replica (rdb-exec --replay) that stops it, looks into it and moves it.
+ *
+ * It runs inside the replica, in the lower half, in signal handlers on the lower alternate stack:
+ * no ptrace.  Breakpoints are int3 caught by the replica itself (about 2 us a hit), stepping is the
+ * trap flag, watchpoints are perf_event hardware breakpoints with sigtrap on itself (or stepping
+ * where those are not to be had), a snapshot is fork().  While stopped the replica sits in the
+ * handler and answers requests from the server on a SOCK_SEQPACKET Unix socket (--agent-fd).
+ * When the socket closes the replica exits.
+ *
+ * Wire format, native endianness: a request is struct agent_request followed by `len` payload
+ * bytes; each request is answered by one struct agent_reply followed by `len` payload bytes; one
+ * packet is at most AGENT_PACKET bytes.  RUN and STEP are answered when the replica stops again.
+ * While it runs the server may send SIGUSR1 (by pid) to interrupt it: reason AGENT_STOP_INTERRUPT.
+ */
+#ifndef RDB_AGENT_H
+#define RDB_AGENT_H
+#include <stdint.h>
+
+#define AGENT_VERSION 1
+#define AGENT_PACKET 131072
+#define AGENT_FOREVER UINT64_MAX
+
+enum agent_op {
+	AGENT_HELLO = 1,   /* -> payload struct agent_hello */
+	AGENT_READ = 2,    /* a=addr b=len (<= 65536) -> payload bytes, as many as are readable (status
+	                      = count, 0 or more); breakpoint bytes hidden */
+	AGENT_WRITE = 3,   /* a=addr, payload bytes -> status 0 / -errno; breakpoint bytes kept apart;
+	                      writes to read-only memory succeed */
+	AGENT_GETREGS = 4, /* -> payload struct agent_regs */
+	AGENT_SETREGS = 5, /* payload struct agent_regs */
+	AGENT_BREAK = 6,   /* a=addr b=id c=flags (AGENT_BP_*), payload condition bytecode or none.
+	                      Several breakpoints may share an address (different ids). */
+	AGENT_UNBREAK = 7, /* a=id (AGENT_FOREVER: all) */
+	AGENT_WATCH = 8,   /* a=addr b=id c=len d=enum agent_watch.  Any len up to 4096; over what the
+	                      four hardware slots hold it works by stepping -> status 0 hardware / 1 slow */
+	AGENT_UNWATCH = 9, /* a=id (AGENT_FOREVER: all) */
+	AGENT_RUN = 10,    /* a=until_event b=until_pc c=until_n d=flags.  Goes forward until
+	                      - a stopping breakpoint or watchpoint (unless AGENT_RUN_SCAN), or
+	                      - the target: until_n == 0: event `until_event` has been answered;
+	                        until_n > 0: the until_n-th arrival at until_pc, counted from the later of
+	                        here and the answer of event until_event.  Being at until_pc right now
+	                        does not count; arriving there by the answer of until_event does.
+	                      - the end of the recording, a fault, an interrupt.
+	                      A breakpoint at the pc where the replica stands is not hit by resuming, nor
+	                      is one at the target when the target is reached (the target wins).
+	                      -> payload struct agent_stop */
+	AGENT_STEP = 11,   /* a=count b=flags (AGENT_STEP_*) c=stop_pc d=stop_n.  Executes count
+	                      instructions (a system call or hypercall with its event is one; a rep-string
+	                      instruction is one) -> payload struct agent_stop, then with AGENT_STEP_TRACE
+	                      stop.traced x struct agent_gpr: the registers BEFORE each step made, oldest
+	                      first (if more than fit a packet, the newest that fit).
+	                      AGENT_STEP_PC: stops early at the stop_n-th arrival at stop_pc.
+	                      Breakpoints and watchpoints act as in RUN unless AGENT_STEP_BLIND. */
+	AGENT_FORK = 12,   /* with one descriptor (SCM_RIGHTS): the child's socket -> status = child pid.
+	                      The child has no breakpoints nor watchpoints, same state, stopped. */
+	AGENT_HASH = 13,   /* -> payload uint64_t: hash of the upper half (same as LOG_HASH) */
+	AGENT_MAPS = 14,   /* -> payload struct agent_map[] (upper half, lowest first).  a=index to start */
+	AGENT_COUNT = 15,  /* a=id -> payload uint64_t[2]: raw arrivals at breakpoint id since it was set,
+	                      and since the last event (or since set, if later) */
+	AGENT_OUTPUT = 16, /* a=1/0: while on, each write/writev/send* the program replays is kept;
+	                      b=1: fetch -> payload struct agent_output + bytes (one per request, status 1;
+	                      status 0: no more) */
+	AGENT_EXIT = 17,   /* replies, then exits */
+};
+
+enum { AGENT_BP_STOP = 1, /* otherwise it only counts */ };
+enum { AGENT_RUN_SCAN = 1 /* breakpoints/watchpoints do not stop; the last hit is remembered */ };
+enum { AGENT_STEP_TRACE = 1, AGENT_STEP_PC = 2, AGENT_STEP_BLIND = 4, AGENT_STEP_SCAN = 8,
+       AGENT_STEP_REAL = 16 /* every instruction by the processor itself: slow; for tests */ };
+enum agent_watch { AGENT_WATCH_WRITE = 0, /* stops when the VALUE changed, also by an event */
+                   AGENT_WATCH_READ = 1, AGENT_WATCH_ACCESS = 2 };
+
+enum agent_stop_reason {
+	AGENT_STOP_START = 1,     /* just restored or forked */
+	AGENT_STOP_TARGET = 2,    /* RUN's target, or STEP's count */
+	AGENT_STOP_BREAK = 3,     /* id; before the instruction */
+	AGENT_STOP_WATCH = 4,     /* id, addr; after the instruction or event that did it */
+	AGENT_STOP_END = 5,       /* the recording ends here (end_kind, end_value); at the last
+	                             instruction boundary before the event that is not in the log */
+	AGENT_STOP_FAULT = 6,     /* signal: the program faults here as it did when recorded */
+	AGENT_STOP_INTERRUPT = 7,
+	AGENT_STOP_DIVERGED = 8,  /* payload text follows struct agent_stop: what was recorded, what came */
+	AGENT_STOP_PC = 9,        /* STEP with AGENT_STEP_PC arrived */
+};
+
+struct agent_request { uint32_t op; uint32_t len; uint64_t a, b, c, d; };
+struct agent_reply { int64_t status; uint32_t len; uint32_t op; };
+
+struct agent_hello {
+	uint32_t version; int32_t pid;
+	uint64_t event;          /* last answered event */
+	uint64_t last_event;     /* newest event in the log (when opened) */
+	uint32_t end_kind;       /* enum log_end, 0: the log has no END (killed or still running) */
+	int32_t end_value;
+	uint64_t entry;          /* program's entry point (AT_ENTRY), upper */
+	uint64_t auxv_addr, auxv_len; /* the program's auxiliary vector in upper memory */
+	uint64_t interp_base;
+};
+
+/* User-visible registers in the order of GDB's amd64-linux 'g' packet core + segments. */
+struct agent_gpr {
+	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15;
+	uint64_t rip, eflags, cs, ss, ds, es, fs, gs, fs_base, gs_base, orig_rax;
+};
+struct agent_regs {
+	struct agent_gpr gpr;
+	uint32_t xsave_len;      /* bytes used below */
+	uint32_t reserved;
+	uint8_t xsave[4096];     /* standard-format XSAVE area (Intel SDM vol. 1 ch. 13) */
+};
+
+struct agent_stop {
+	uint32_t reason;
+	int32_t signal;          /* FAULT */
+	uint64_t event;          /* last answered event */
+	uint64_t steps;          /* instructions made by STEP */
+	uint64_t id;             /* breakpoint or watchpoint */
+	uint64_t addr;           /* watchpoint: address written; FAULT: si_addr */
+	uint64_t hits;           /* BREAK/TARGET(pc): raw arrivals at that pc since the later of: the
+	                            last event, the start of this RUN/STEP (this arrival included) */
+	uint32_t end_kind; int32_t end_value;
+	uint32_t by_event;       /* WATCH: the change was made by answering event `event` */
+	uint32_t traced;
+	/* the last hit of a scan; scan.id == 0: none (ids are nonzero) */
+	struct {
+		uint64_t id;
+		uint64_t event;      /* last answered event at the hit */
+		uint64_t pc;         /* pc at the hit (for a watchpoint: after the writing instruction) */
+		uint64_t hits;       /* breakpoint: as `hits` above.  watchpoint: hits of that watchpoint since
+		                        the later of the last event and the start of this RUN/STEP */
+		uint64_t steps;      /* in STEP with AGENT_STEP_SCAN: steps made when it happened */
+		uint64_t total;      /* hits of all ids in this scan */
+		uint32_t by_event; uint32_t reserved;
+	} scan;
+	struct agent_gpr gpr;    /* registers where it stopped */
+};
+
+struct agent_map { uint64_t start, end; uint32_t prot; uint32_t reserved; };
+struct agent_output { uint64_t event; int32_t fd; uint32_t len; };
+
+#endif

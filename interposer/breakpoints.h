@@ -1,0 +1,50 @@
+/* Breakpoints: places (addresses) and the ids set at them.
+ *
+ * int3 bytes are in memory only while the program runs natively; while it is stopped or stepped the
+ * text is the program's own.
+ */
+#ifndef RDB_BREAKPOINTS_H
+#define RDB_BREAKPOINTS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+struct place {
+	uint64_t addr;
+	uint8_t original;
+	bool inserted;
+	bool target;           /* RUN's until_pc is here */
+	uint16_t first;        /* chain of entries, 0: none */
+	uint32_t used;         /* entries, + 1 for the target */
+	/* arrivals since the later of the last event and the start of this RUN/STEP */
+	uint64_t hits, hits_event, hits_run;
+};
+
+/* 0 or -errno: -EEXIST id is there already, -ENOSPC, -E2BIG condition too long. */
+int breakpoints_set(uint64_t id, uint64_t addr, uint64_t flags, const void *condition, size_t len);
+int breakpoints_clear(uint64_t id); /* -ENOENT */
+void breakpoints_clear_all(void);
+bool breakpoints_any(void);
+/* Arrivals: since it was set, and since the later of that and the last event. */
+int breakpoints_count(uint64_t id, uint64_t event, uint64_t counts[2]);
+
+/* RUN's target; 0 clears. */
+int breakpoints_target(uint64_t addr);
+
+/* The place at addr, or NULL. */
+struct place *breakpoints_at(uint64_t addr);
+/* Counts an arrival there.  Returns its number as in agent_stop.hits. */
+uint64_t breakpoints_arrived(struct place *p, uint64_t event, uint64_t run);
+/* The first id there that stops now (its condition holds), or 0. */
+uint64_t breakpoints_stopping(const struct place *p, const ucontext_t *uc);
+
+/* Puts in every int3, takes out every one.  Places that are not mapped stay out. */
+void breakpoints_insert(void);
+void breakpoints_remove(void);
+void breakpoint_insert(struct place *p);
+void breakpoint_remove(struct place *p);
+/* Text in [start, end) was replaced: what was in it is gone. */
+void breakpoints_forget(uint64_t start, uint64_t end);
+
+#endif

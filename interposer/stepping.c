@@ -1,0 +1,468 @@
+#include "stepping.h"
+#include <errno.h>
+#include <string.h>
+#include "breakpoints.h"
+#include "emulate.h"
+#include "layout.h"
+#include "registers.h"
+#include "replica.h"
+#include "upper_memory.h"
+#include "watch.h"
+
+#define TRACE ((AGENT_PACKET - sizeof(struct agent_reply) - sizeof(struct agent_stop)) /          \
+	       sizeof(struct agent_gpr))
+
+#ifndef TRAP_PERF
+#define TRAP_PERF 6
+#endif
+
+static struct {
+	bool running;             /* between RUN/STEP and its answer */
+	bool stepping;            /* the gait */
+	bool real;                /* nothing is emulated */
+	bool scan, blind, trace;
+	uint64_t run;             /* number of this RUN/STEP */
+	bool is_step;
+	uint64_t until_event, until_pc, until_n, until_hits; /* RUN */
+	uint64_t count, stop_pc, stop_n, stop_hits;          /* STEP */
+	bool has_stop_pc;
+	volatile sig_atomic_t interrupt;
+
+	/* an instruction being executed for real */
+	bool single;              /* by the trap flag */
+	bool temporary;           /* by an int3 at temporary_addr, in memory now */
+	uint64_t temporary_addr;
+	uint8_t temporary_original;
+	struct place *over;       /* its breakpoint is out of memory meanwhile */
+	bool returning;           /* SIGTRAP comes when the lower half is left */
+
+	bool hidden, remapped;
+	struct watch_hit event_hit; /* made by a hypercall's event, told when it returns */
+	bool ended;
+	struct agent_stop stop;
+	struct agent_gpr ring[TRACE];
+} s;
+
+const struct agent_stop *stepping_stop(void)
+{
+	return &s.stop;
+}
+
+unsigned stepping_trace(const struct agent_gpr *part[2], unsigned count[2])
+{
+	unsigned traced = s.stop.traced, oldest = (unsigned)((s.stop.steps - traced) % TRACE);
+
+	part[0] = s.ring + oldest;
+	count[0] = traced < TRACE - oldest ? traced : (unsigned)TRACE - oldest;
+	part[1] = s.ring;
+	count[1] = traced - count[0];
+	return traced;
+}
+
+static void set_tf(ucontext_t *uc, bool on)
+{
+	greg_t *efl = &uc->uc_mcontext.gregs[REG_EFL];
+
+	*efl &= ~(greg_t)(EFLAGS_TF | EFLAGS_RF);
+	if (on)
+		*efl |= EFLAGS_TF;
+}
+
+/* Ends the execution of one instruction for real: memory and flags as they were. */
+static void land(ucontext_t *uc)
+{
+	if (s.temporary)
+		upper_write(s.temporary_addr, &s.temporary_original, 1);
+	s.temporary = false;
+	if (s.over)
+		breakpoint_insert(s.over);
+	s.over = NULL;
+	s.single = false;
+	if (uc)
+		set_tf(uc, false);
+}
+
+static bool set_temporary(uint64_t addr)
+{
+	static const uint8_t int3 = 0xcc;
+	const struct place *p = breakpoints_at(addr);
+
+	if (p && p->inserted)
+		return true; /* stops us as well */
+	if (upper_read(addr, &s.temporary_original, 1) != 1 || upper_write(addr, &int3, 1) != 1)
+		return false;
+	s.temporary_addr = addr;
+	s.temporary = true;
+	return true;
+}
+
+/* Lets the processor execute the instruction at pc, and comes back after it. */
+static void execute(ucontext_t *uc, enum emulation how, const struct emulated *did)
+{
+	struct place *p = breakpoints_at(uc_pc(uc));
+
+	if (p && p->inserted) {
+		breakpoint_remove(p);
+		s.over = p;
+	}
+	if (how == EMU_GATE) {
+		replica_trap_on_return();
+		s.returning = true;
+		return;
+	}
+	/* after a system call its event comes first; the int3 is for one that makes none */
+	if ((how == EMU_PLAIN || how == EMU_SYSCALL) && set_temporary(uc_pc(uc) + did->len))
+		return;
+	s.single = true;
+	set_tf(uc, true);
+}
+
+static enum verdict stop(ucontext_t *uc, enum agent_stop_reason reason, bool arrived)
+{
+	struct place *p;
+
+	land(uc);
+	p = breakpoints_at(uc_pc(uc));
+	/* Its int3 will not be met when we go on: this is the arrival. */
+	if (p && !arrived)
+		breakpoints_arrived(p, replica_event(), s.run);
+	if (p && p->hits_run == s.run && p->hits_event == replica_event() &&
+	    (reason == AGENT_STOP_BREAK || reason == AGENT_STOP_TARGET || reason == AGENT_STOP_PC))
+		s.stop.hits = p->hits;
+	breakpoints_remove();
+	breakpoints_target(0);
+	watch_stop();
+	s.running = s.hidden = s.remapped = false;
+	s.stop.reason = reason;
+	s.stop.event = replica_event();
+	if (s.trace)
+		s.stop.traced = (uint32_t)(s.stop.steps < TRACE ? s.stop.steps : TRACE);
+	registers_get(uc, &s.stop.gpr);
+	return STOPPED;
+}
+
+static void remember(const ucontext_t *uc, uint64_t id, uint64_t hits, bool by_event)
+{
+	uint64_t total = s.stop.scan.total + 1;
+
+	memset(&s.stop.scan, 0, sizeof(s.stop.scan));
+	s.stop.scan.id = id;
+	s.stop.scan.event = replica_event();
+	s.stop.scan.pc = uc_pc(uc);
+	s.stop.scan.hits = hits;
+	s.stop.scan.steps = s.stop.steps;
+	s.stop.scan.total = total;
+	s.stop.scan.by_event = by_event;
+}
+
+static bool at_target(uint64_t pc, bool arrived)
+{
+	if (s.is_step)
+		return s.stop.steps == s.count;
+	if (replica_event() < s.until_event)
+		return false;
+	if (s.until_n == 0)
+		return true;
+	return arrived && pc == s.until_pc && ++s.until_hits == s.until_n;
+}
+
+/* The program stands at an instruction boundary.  `arrived`: and will not meet an int3 here, so the
+ * arrival is counted now.  `hit`: what the watchpoints say about the way here. */
+static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit *hit, bool by_event)
+{
+	uint64_t pc = uc_pc(uc), hits = 0, id;
+	struct place *p = arrived ? breakpoints_at(pc) : NULL;
+
+	if (p)
+		hits = breakpoints_arrived(p, replica_event(), s.run);
+	if (hit && hit->id && !s.blind) {
+		if (!s.scan) {
+			s.stop.id = hit->id;
+			s.stop.addr = hit->addr;
+			s.stop.hits = hit->hits;
+			s.stop.by_event = by_event;
+			return stop(uc, AGENT_STOP_WATCH, arrived);
+		}
+		remember(uc, hit->id, hit->hits, by_event);
+	}
+	if (at_target(pc, arrived))
+		return stop(uc, AGENT_STOP_TARGET, arrived);
+	if (s.has_stop_pc && arrived && pc == s.stop_pc && ++s.stop_hits == s.stop_n) {
+		s.stop.hits = s.stop_hits;
+		return stop(uc, AGENT_STOP_PC, arrived);
+	}
+	id = p && !s.blind ? breakpoints_stopping(p, uc) : 0;
+	if (id && s.scan) {
+		remember(uc, id, hits, false);
+	} else if (id) {
+		s.stop.id = id;
+		return stop(uc, AGENT_STOP_BREAK, arrived);
+	}
+	if (s.interrupt)
+		return stop(uc, AGENT_STOP_INTERRUPT, arrived);
+	return GO_ON;
+}
+
+static const struct watch_hit *look(const struct emulated *did, struct watch_hit *hit)
+{
+	hit->id = 0;
+	if (watch_any() && !(s.blind && s.is_step))
+		watch_check(did, replica_event(), s.run, hit);
+	return hit;
+}
+
+/* Stepping: goes on from here until something needs the processor, or a stop. */
+static enum verdict advance(ucontext_t *uc)
+{
+	struct emulated did;
+	struct watch_hit hit;
+	enum emulation how;
+
+	for (;;) {
+		if (s.trace)
+			registers_get(uc, &s.ring[s.stop.steps % TRACE]);
+		how = emulate(uc, s.real, &did);
+		if (how != EMU_DONE) {
+			execute(uc, how, &did);
+			return GO_ON;
+		}
+		s.stop.steps++;
+		if (settle(uc, true, look(&did, &hit), false) == STOPPED)
+			return STOPPED;
+	}
+}
+
+/* Natively: past the breakpoint at pc, whose arrival has been dealt with. */
+static enum verdict step_over(ucontext_t *uc)
+{
+	struct emulated did;
+	struct watch_hit hit;
+	enum emulation how = emulate(uc, s.real, &did);
+
+	if (how == EMU_DONE) /* an int3 at the new pc is met by going on */
+		return settle(uc, false, look(&did, &hit), false);
+	execute(uc, how, &did);
+	return GO_ON;
+}
+
+/* An instruction has been executed for real. */
+static enum verdict executed(ucontext_t *uc, bool arrived)
+{
+	struct watch_hit hit;
+
+	land(uc);
+	look(NULL, &hit);
+	if (s.stepping)
+		s.stop.steps++;
+	if (settle(uc, arrived || s.stepping, &hit, false) == STOPPED)
+		return STOPPED;
+	if (s.stepping)
+		return advance(uc);
+	return arrived ? step_over(uc) : GO_ON;
+}
+
+static enum verdict event_settled(ucontext_t *uc, const struct watch_hit *hit)
+{
+	if (s.stepping)
+		s.stop.steps++;
+	if (settle(uc, s.stepping, hit, true) == STOPPED)
+		return STOPPED;
+	return s.stepping ? advance(uc) : GO_ON;
+}
+
+enum verdict stepping_event(uint64_t event, ucontext_t *uc)
+{
+	struct watch_hit hit = { 0 };
+
+	upper_changed();
+	if (!s.running)
+		return GO_ON;
+	land(uc);
+	if (!s.stepping && (s.hidden || s.remapped))
+		breakpoints_insert();
+	s.hidden = s.remapped = false;
+	if (watch_any())
+		watch_check_event(event, s.run, &hit);
+	if (uc)
+		return event_settled(uc, &hit);
+	/* no context yet: look when the lower half is left */
+	if (s.stepping || hit.id || s.interrupt || (s.until_n == 0 && event >= s.until_event)) {
+		s.event_hit = hit;
+		s.returning = true;
+		replica_trap_on_return();
+	}
+	return GO_ON;
+}
+
+/* In the middle of a repeated string instruction, which is no instruction boundary: lets it end
+ * first.  An int3 in memory here shows that it has not begun. */
+static bool finish_repeated(ucontext_t *uc)
+{
+	const struct place *p = breakpoints_at(uc_pc(uc));
+	struct emulated did;
+
+	if ((p && p->inserted) || !emulate_at_rep_string(uc))
+		return false;
+	execute(uc, emulate(uc, true, &did), &did);
+	return true;
+}
+
+static enum verdict hardware_watch(ucontext_t *uc)
+{
+	if (s.temporary || s.single || s.over)
+		return GO_ON; /* their trap comes next */
+	return finish_repeated(uc) ? GO_ON : executed(uc, false);
+}
+
+enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
+{
+	uint64_t pc = uc_pc(uc);
+	struct watch_hit hit;
+	struct place *p;
+
+	if (!RDB_IS_UPPER(pc)) {
+		if (s.running && s.single && replica_in_gate(pc)) {
+			land(uc);
+			replica_trap_on_return();
+			s.returning = true;
+			return GO_ON;
+		}
+		/* the lower half touched a watched location while it answered an event */
+		return info->si_code == TRAP_PERF ? GO_ON : NOT_OURS;
+	}
+	if (!s.running)
+		return info->si_code == TRAP_PERF ? GO_ON : NOT_OURS;
+	if (s.returning) {
+		s.returning = false;
+		land(uc);
+		hit = s.event_hit;
+		s.event_hit.id = 0;
+		return event_settled(uc, &hit);
+	}
+	if (info->si_code == TRAP_PERF)
+		return s.stepping ? GO_ON : hardware_watch(uc);
+	if (info->si_code == SI_KERNEL) { /* int3; the processor stands behind it */
+		p = breakpoints_at(pc - 1);
+		if (!(s.temporary && s.temporary_addr == pc - 1) && !(p && p->inserted))
+			return NOT_OURS;
+		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(pc - 1);
+		if (s.temporary && s.temporary_addr == pc - 1)
+			return executed(uc, false);
+		if (s.over || s.single || s.stepping)
+			return executed(uc, true);
+		if (settle(uc, true, NULL, false) == STOPPED)
+			return STOPPED;
+		return step_over(uc);
+	}
+	if (!s.single)
+		return NOT_OURS;
+	return executed(uc, false);
+}
+
+enum verdict stepping_interrupt(ucontext_t *uc)
+{
+	if (!s.running)
+		return GO_ON;
+	s.interrupt = 1;
+	/* in the lower half, or in the middle of one instruction: at the next boundary */
+	if (!RDB_IS_UPPER(uc_pc(uc)) || s.temporary || s.single || s.over || s.returning)
+		return GO_ON;
+	return finish_repeated(uc) ? GO_ON : stop(uc, AGENT_STOP_INTERRUPT, false);
+}
+
+enum verdict stepping_fault(int signal, uint64_t addr, ucontext_t *uc)
+{
+	s.stop.signal = signal;
+	s.stop.addr = addr;
+	return stop(uc, AGENT_STOP_FAULT, true);
+}
+
+enum verdict stepping_end(ucontext_t *uc, enum agent_stop_reason reason, uint32_t kind, int32_t value)
+{
+	s.ended = true;
+	s.stop.end_kind = kind;
+	s.stop.end_value = value;
+	return stop(uc, reason, true);
+}
+
+void stepping_remapped(uint64_t start, uint64_t end)
+{
+	breakpoints_forget(start, end);
+	s.remapped = true;
+}
+
+void stepping_hide(void)
+{
+	land(NULL);
+	breakpoints_remove();
+	s.hidden = true;
+}
+
+static void begin(bool is_step)
+{
+	enum agent_stop_reason reason = s.stop.reason;
+	uint32_t kind = s.stop.end_kind;
+	int32_t value = s.stop.end_value;
+
+	memset(&s.stop, 0, sizeof(s.stop));
+	if (s.ended) {
+		s.stop.reason = reason;
+		s.stop.end_kind = kind;
+		s.stop.end_value = value;
+	}
+	s.run++;
+	s.is_step = is_step;
+	s.running = true;
+	s.returning = s.has_stop_pc = s.trace = s.blind = s.real = false;
+	s.interrupt = 0;
+	s.event_hit.id = 0;
+	s.until_event = AGENT_FOREVER;
+	s.until_n = s.until_hits = s.stop_hits = 0;
+	upper_changed(); /* the server may have written to memory */
+}
+
+static enum verdict go(ucontext_t *uc)
+{
+	struct place *p;
+
+	if (s.ended)
+		return stop(uc, s.stop.reason, true);
+	watch_start(!s.stepping);
+	if (s.stepping)
+		return advance(uc);
+	breakpoints_insert();
+	p = breakpoints_at(uc_pc(uc));
+	return p && p->inserted ? step_over(uc) : GO_ON;
+}
+
+enum verdict stepping_run(ucontext_t *uc, const struct agent_request *rq)
+{
+	begin(false);
+	s.until_event = rq->a;
+	s.until_pc = rq->b;
+	s.until_n = rq->c;
+	s.scan = rq->d & AGENT_RUN_SCAN;
+	s.stepping = watch_needs_stepping();
+	if (!s.ended && s.until_n == 0 && replica_event() >= s.until_event)
+		return stop(uc, AGENT_STOP_TARGET, true);
+	if (s.until_n)
+		breakpoints_target(s.until_pc);
+	return go(uc);
+}
+
+enum verdict stepping_step(ucontext_t *uc, const struct agent_request *rq)
+{
+	begin(true);
+	s.count = rq->a;
+	s.trace = rq->b & AGENT_STEP_TRACE;
+	s.has_stop_pc = rq->b & AGENT_STEP_PC;
+	s.blind = rq->b & AGENT_STEP_BLIND;
+	s.scan = rq->b & AGENT_STEP_SCAN;
+	s.real = rq->b & AGENT_STEP_REAL;
+	s.stop_pc = rq->c;
+	s.stop_n = rq->d;
+	s.stepping = true;
+	if (!s.ended && s.count == 0)
+		return stop(uc, AGENT_STOP_TARGET, true);
+	return go(uc);
+}

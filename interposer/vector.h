@@ -1,0 +1,10 @@
+/* SSE instructions on a saved context: the processor executes a copy of them. */
+#ifndef RDB_VECTOR_H
+#define RDB_VECTOR_H
+#include "decode.h"
+#include "emulate.h"
+
+/* True if it was done.  `addr`: the memory operand. */
+bool vector_emulate(ucontext_t *uc, const struct insn *in, uint64_t addr, struct emulated *out);
+
+#endif
