@@ -1,0 +1,222 @@
+"""Writes the real side: for each function a C function from hypercall arguments to the real MPI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .api import STRING_BYTES, Abi, Function, Param
+from .rows import INPUTS, RESULTS, ROWS, Row
+
+# Class of a handle -> its virtual object in lower/objects.h and the prefix of variables of it.
+OBJECTS = {"comm": ("vcomm", "vc"), "type": ("vtype", "vt"), "request": ("vreq", "r")}
+
+
+class CannotGenerate(Exception):
+    """The standard's parameter list is not enough: the row needs a hand-written function."""
+
+
+def _object(param: Param) -> tuple[str, str]:
+    assert param.handle
+    struct, prefix = OBJECTS.get(param.handle, ("vobject", "vo"))
+    return struct, f"{prefix}_{param.name}"
+
+
+def _member(struct: str, variable: str) -> str:
+    return f"{variable}->" if struct == "vobject" else f"{variable}->o."
+
+
+class _Writer:
+    """Collects the parts of one generated function, parameter by parameter."""
+
+    def __init__(self, function: Function, row: Row) -> None:
+        self.function, self.row = function, row
+        self.locals: list[str] = []
+        self.before: list[str] = []
+        self.arguments: list[str] = []
+        self.adopt: list[str] = []
+        self.puts: list[str] = []
+        self.cleanup: list[str] = []
+        for place, param in enumerate(function.params):
+            self._param(param, f"a[{place}]")
+
+    def _param(self, param: Param, arg: str) -> None:
+        if param.base == "char" and param.pointer == 1:
+            self._string(param, arg)
+        elif param.base == "MPI_Status" and param.pointer == 1:
+            self._status(param, arg)
+        elif param.handle and param.is_array and not param.out:
+            self._handle_array(param, arg)
+        elif param.handle and param.pointer == 0:
+            self._handle(param, arg)
+        elif param.handle and param.pointer == 1 and param.out and not param.inout:
+            self._new_handle(param, arg)
+        elif param.base == "void" and param.pointer == 1:
+            self.locals.append(f"void *{param.name} = (void *){arg};")
+            self.arguments.append(param.name)
+        elif param.base == "int" and param.declaration.endswith("[][3]"):
+            self.locals.append(f"int (*{param.name})[3] = (int (*)[3]){arg};")
+            self.arguments.append(param.name)
+        elif param.base in ("int", "MPI_Aint", "MPI_Count", "MPI_Offset") and param.pointer < 2:
+            self._number(param, arg)
+        else:
+            raise CannotGenerate(f"{self.function.name}: {param.declaration}")
+
+    def _number(self, param: Param, arg: str) -> None:
+        name, base = param.name, param.base
+        if param.pointer == 0:
+            self.locals.append(f"{base} {name} = ({base}){arg};")
+            self.arguments.append(name)
+        elif param.is_array:
+            const = "" if param.out else "const "
+            self.locals.append(f"{const}{base} *{name} = ({const}{base} *){arg};")
+            self.arguments.append(name)
+            if param.out:
+                self.puts.append(
+                    f"if ({name} && {param.length} > 0)\n"
+                    f"\thost->out({name}, (size_t){param.length} * sizeof(*{name}));"
+                )
+        else:
+            start = f"{name} ? *{name} : 0" if param.inout else "0"
+            self.locals.append(f"{base} *{name} = ({base} *){arg};")
+            self.locals.append(f"{base} v_{name} = {start};")
+            self.arguments.append(f"{name} ? &v_{name} : NULL")
+            self.puts.append(f"put({name}, &v_{name}, sizeof(v_{name}));")
+
+    def _string(self, param: Param, arg: str) -> None:
+        if not param.out:
+            self.locals.append(f"const char *{param.name} = (const char *){arg};")
+            self.arguments.append(f"(char *){param.name}" if not param.const else param.name)
+            return
+        if param.length not in STRING_BYTES:
+            raise CannotGenerate(f"{self.function.name}: {param.declaration}")
+        self.locals.append(f"char *{param.name} = (char *){arg};")
+        self.locals.append(f"char v_{param.name}[{param.length}];")
+        self.arguments.append(f"{param.name} ? v_{param.name} : NULL")
+        self.puts.append(f"put({param.name}, v_{param.name}, strlen(v_{param.name}) + 1);")
+
+    def _status(self, param: Param, arg: str) -> None:
+        upper = f"struct upper_status *{param.name} = (struct upper_status *){arg};"
+        self.locals += [upper, f"MPI_Status v_{param.name};"]
+        if not param.out or param.inout:
+            self.before.append(f"status_in(&v_{param.name}, {param.name});")
+        self.arguments.append(f"&v_{param.name}")
+        if param.out:
+            self.puts.append(f"status_out({param.name}, &v_{param.name}, false);")
+
+    def _handle(self, param: Param, arg: str) -> None:
+        struct, variable = _object(param)
+        self.locals.append(f"struct {struct} *{variable} = {param.handle}_of({arg});")
+        self.arguments.append(f"({param.base}){_member(struct, variable)}real")
+
+    def _handle_array(self, param: Param, arg: str) -> None:
+        name, kind = param.name, param.handle
+        assert kind
+        length = self.row.lengths.get(name, param.length)
+        if length in (None, "*"):
+            raise CannotGenerate(f"{self.function.name}: {param.declaration}")
+        self.locals.append(f"{param.base} *{name};\n\tuint32_t *ids_{name};")
+        self.before.append(
+            f"ids_{name} = handles_in(RDB_{kind.upper()}, (void *const *){arg}, {length}, "
+            f"(void ***)&{name});"
+        )
+        self.arguments.append(name)
+        self.cleanup.append(f"free(ids_{name});")
+
+    def _new_handle(self, param: Param, arg: str) -> None:
+        name, kind = param.name, param.handle
+        struct, variable = _object(param)
+        self.locals.append(f"void **{name} = (void **){arg};")
+        self.locals.append(f"{param.base} v_{name} = NULL;")
+        self.locals.append(f"struct {struct} *{variable};")
+        self.arguments.append(f"{name} ? &v_{name} : NULL")
+        extra = ""
+        if kind == "comm":
+            extra = f', "{self.function.name}"'
+        self.adopt.append(f"{variable} = {kind}_new(v_{name}{extra});")
+        assert kind
+        self.puts.append(
+            f"put_handle({name}, RDB_{kind.upper()}, {_member(struct, variable)}id);"
+        )
+
+
+def _indent(text: str, tabs: int) -> str:
+    return "\n".join("\t" * tabs + line for line in text.splitlines())
+
+
+def _reduction(writer: _Writer) -> None:
+    """User operations run upper code: the result is kept out of upper memory until the end."""
+    name = writer.function.name
+    target = "inoutbuf" if name == "MPI_Reduce_local" else "recvbuf"
+    result = RESULTS[name]
+    length = result
+    if name in INPUTS:
+        length = f"sendbuf == MPI_IN_PLACE ? {INPUTS[name]} : {result}"
+    place = next(i for i, p in enumerate(writer.function.params) if p.name == target)
+    writer.locals.append("struct reduction red;")
+    writer.before.append(
+        f"reduction_begin(&red, vo_op, vt_datatype, {target}, {length});"
+    )
+    writer.arguments[place] = "red.buffer"
+    writer.puts.append(f"reduction_result(&red, {result});")
+    writer.cleanup.append("reduction_end(&red);")
+
+
+def _function(function: Function, row: Row) -> Iterator[str]:
+    writer = _Writer(function, row)
+    if function.name in RESULTS:
+        _reduction(writer)
+    yield f"static int64_t real_{function.short}(const uint64_t *a __attribute__((unused)))"
+    yield "{"
+    unused = " __attribute__((unused))"
+    for line in writer.locals:
+        marked = f"{line[:-1]};" if "=" in line else line
+        if line.startswith(("struct vcomm *", "struct vtype *", "struct vreq *", "struct vobject *")):
+            head, _, tail = line[:-1].partition(" = ")
+            marked = head + unused + (f" = {tail}" if tail else "") + ";"
+        yield f"\t{marked}"
+    yield "\tint rc;\n"
+    yield from (f"\t{line}" for line in writer.before)
+    call = f"P{function.name}({', '.join(writer.arguments)})"
+    yield f"\trc = {call};"
+    done = [*writer.adopt, *([row.after] if row.after else []), *writer.puts]
+    if done:
+        # A message too long for its buffer fills the buffer before the call fails.
+        partial = not writer.adopt and any(p.base == "void" and p.out for p in function.params)
+        yield f"\tif (rc == MPI_SUCCESS{' || is_truncation(rc)' if partial else ''}) {{"
+        yield from (_indent(text, 2) for text in done)
+        yield "\t}"
+    yield from (f"\t{line}" for line in writer.cleanup)
+    yield "\treturn rc;"
+    yield "}\n"
+
+
+def write(abi: Abi) -> str:
+    lines = [
+        "/* Generated by interposer/mpi/gen: calls of the real MPI. */",
+        '#include "real.h"',
+        "",
+    ]
+    for function in abi.functions:
+        row = ROWS.get(function.name)
+        if row and row.real == "auto":
+            lines.extend(_function(function, row))
+        elif row and row.real == "hand":
+            lines.append(f"int64_t real_{function.short}(const uint64_t *a);\n")
+    lines.append("const struct real_function real_functions[] = {")
+    for function in abi.functions:
+        row = ROWS.get(function.name)
+        body = f"real_{function.short}" if row and row.real != "none" else "NULL"
+        lines.append(f'\t[{function.index}] = {{ "{function.name}", {body} }},')
+    lines.append("};")
+    lines.append(f"const unsigned real_function_count = {len(abi.functions)};\n")
+    lines.append("const struct predefined_handle predefined_handles[] = {")
+    for symbol in abi.data:
+        if symbol.handle and symbol.id and symbol.handle != "errhandler":
+            kind = symbol.handle.upper()
+            lines.append(f"#ifdef {symbol.mpi_name}")
+            lines.append(f"\t{{ RDB_{kind}, {symbol.id}, (void *){symbol.mpi_name} }},")
+            lines.append("#endif")
+    lines.append("};")
+    lines.append("const unsigned predefined_handle_count = ")
+    lines.append("\tsizeof(predefined_handles) / sizeof(predefined_handles[0]);")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,197 @@
+"""Which MPI functions there are, and how each is done.  Widening rdb's MPI is adding rows here.
+
+A function of the library's export list that has no row stops the program with its name.
+
+`stub` and `real` say who writes the C of a side: "auto" (generated from the standard's
+parameters), "hand" (a C function in stub/ or lower/), real="none" (the stub does all of it).
+`after` is C for the real side, run when the call succeeded: parameters have their names, besides
+vc_COMM, vt_TYPE, r_REQUEST: the virtual objects of those parameters.  `made` and `first` are C for
+the stub, after success and before the call.  `lengths` gives the length of an array that the
+standard leaves open.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Row:
+    stub: str = "auto"
+    real: str = "auto"
+    after: str = ""
+    made: str = ""
+    first: str = ""
+    lengths: dict[str, str] = field(default_factory=dict)
+
+
+ROWS: dict[str, Row] = {}
+
+
+def _rows(names: str, row: Row) -> None:
+    for name in names.split():
+        assert f"MPI_{name}" not in ROWS, name
+        ROWS[f"MPI_{name}"] = row
+
+
+# Done in the upper half alone: no event.
+_rows(
+    "Initialized Finalized Get_version Get_address Address Pcontrol Alloc_mem"
+    " Free_mem Comm_create_keyval Comm_free_keyval Comm_set_attr Comm_get_attr Comm_delete_attr"
+    " Keyval_create Keyval_free Attr_put Attr_get Attr_delete Type_create_keyval Type_free_keyval"
+    " Type_set_attr Type_get_attr Type_delete_attr Comm_create_errhandler Comm_set_errhandler"
+    " Comm_get_errhandler Comm_call_errhandler Errhandler_create Errhandler_set Errhandler_get"
+    " Errhandler_free Type_extent Type_lb Type_ub Type_hindexed Type_hvector Type_struct",
+    Row(stub="hand", real="none"),
+)
+# Predefined attributes are asked of the real side once.
+ROWS["MPI_Comm_get_attr"] = Row(stub="hand", real="hand")
+
+# Both sides by hand.
+_rows("Init Init_thread Finalize Abort Wtime Wtick", Row(stub="hand", real="hand"))
+
+# The stub needs nothing special.
+_rows(
+    "Query_thread Recv Mrecv Irecv Imrecv Recv_init Wait Waitany Waitsome Waitall Test Testany"
+    " Testsome Testall Request_free Request_get_status Cancel Start Startall Sendrecv"
+    " Sendrecv_replace Probe Iprobe Mprobe Improbe Buffer_attach Buffer_detach Ibarrier"
+    " Type_commit Type_get_contents Group_free Op_create Op_free Info_free Info_get"
+    " Info_get_nthkey",
+    Row(real="hand"),
+)
+
+# Freeing runs the delete callbacks of attributes first.
+_rows(
+    "Comm_free Comm_disconnect",
+    Row(
+        real="hand",
+        first="if ((err = rdb_comm_freed(comm)))\n\t\treturn rdb_error(*comm, err, rdb_name);",
+    ),
+)
+_rows(
+    "Type_free",
+    Row(
+        real="hand",
+        first="if ((err = rdb_type_freed(datatype)))\n"
+        "\t\treturn rdb_error(MPI_COMM_WORLD, err, rdb_name);",
+    ),
+)
+
+# Everything the standard's parameter list says is enough.
+_rows(
+    "Is_thread_main Get_library_version Get_processor_name Error_string Error_class"
+    " Add_error_class Add_error_code Add_error_string"
+    " Comm_rank Comm_size Comm_remote_size Comm_test_inter Comm_group Comm_remote_group"
+    " Comm_compare Comm_set_name Comm_get_name Comm_set_info Comm_get_info Comm_get_parent"
+    " Group_size Group_rank Group_incl Group_excl Group_range_incl Group_range_excl Group_union"
+    " Group_intersection Group_difference Group_translate_ranks Group_compare"
+    " Get_count Get_elements Get_elements_x Test_cancelled Status_set_elements"
+    " Status_set_elements_x Status_set_cancelled"
+    " Type_contiguous Type_vector Type_create_hvector Type_indexed"
+    " Type_create_hindexed Type_create_indexed_block Type_create_hindexed_block"
+    " Type_create_struct Type_create_resized Type_create_subarray Type_create_darray"
+    " Type_create_f90_integer Type_create_f90_real Type_create_f90_complex Type_match_size"
+    " Type_size Type_size_x Type_get_extent Type_get_extent_x Type_get_true_extent"
+    " Type_get_true_extent_x Type_get_envelope Type_set_name Type_get_name Pack_size"
+    " Pack_external_size Op_commutative"
+    " Cart_get Cart_rank Cart_coords Cart_shift Cart_map Cartdim_get Dims_create Topo_test"
+    " Graph_get Graph_map Graph_neighbors Graph_neighbors_count Graphdims_get"
+    " Info_create Info_dup Info_set Info_delete Info_get_nkeys Info_get_valuelen"
+    " Barrier",
+    Row(),
+)
+
+# A new communicator inherits its parent's error handler; dup also copies attributes.
+_rows(
+    "Comm_split Comm_split_type Comm_create Comm_create_group Intercomm_merge",
+    Row(made="rdb_comm_made({comm}, *{new});"),
+)
+_rows(
+    "Cart_create Cart_sub Graph_create Intercomm_create",
+    Row(made="rdb_comm_made({comm}, *{new});"),
+)
+_rows(
+    "Comm_dup Comm_dup_with_info",
+    Row(
+        made="if ((err = rdb_comm_copied(comm, newcomm)))\n"
+        "\t\treturn rdb_error(comm, err, rdb_name);"
+    ),
+)
+_rows(
+    "Type_dup",
+    Row(
+        made="if ((err = rdb_type_copied(oldtype, newtype)))\n"
+        "\t\treturn rdb_error(MPI_COMM_WORLD, err, rdb_name);"
+    ),
+)
+
+# Point to point.
+_SENT = "note_send(vc_comm, dest, tag, count, vt_datatype, 0);"
+_POSTED = "request_send(r_request, vc_comm, dest, tag, count, vt_datatype, false);"
+_PREPARED = "request_send(r_request, vc_comm, dest, tag, count, vt_datatype, true);"
+_rows("Send Ssend Rsend Bsend", Row(after=_SENT))
+_rows("Isend Issend Irsend Ibsend", Row(after=_POSTED))
+_rows("Send_init Ssend_init Rsend_init Bsend_init", Row(after=_PREPARED))
+
+# Packing.
+_rows("Pack Pack_external", Row(after="host->out((char *)outbuf + *position, v_position - *position);"))
+_rows("Unpack", Row(after="out_typed(outbuf, outcount, vt_datatype);"))
+_rows("Unpack_external", Row(after="out_typed(outbuf, outcount, vt_datatype);"))
+
+# Blocking collectives: what they wrote.
+_N = "comm_peers(vc_comm)"
+_rows(
+    "Bcast",
+    Row(after="if (!comm_is_root(vc_comm, root))\n\tout_typed(buffer, count, vt_datatype);"),
+)
+_rows(
+    "Gather",
+    Row(
+        after=f"if (comm_is_root(vc_comm, root))\n"
+        f"\tout_typed(recvbuf, (int64_t)recvcount * {_N}, vt_recvtype);"
+    ),
+)
+_rows(
+    "Gatherv",
+    Row(
+        after="if (comm_is_root(vc_comm, root))\n"
+        "\tout_vector(recvbuf, recvcounts, displs, vt_recvtype, vc_comm);"
+    ),
+)
+_rows(
+    "Scatter Scatterv",
+    Row(
+        after="if (recvbuf != MPI_IN_PLACE && comm_receives(vc_comm, root))\n"
+        "\tout_typed(recvbuf, recvcount, vt_recvtype);"
+    ),
+)
+_rows(
+    "Allgather Alltoall",
+    Row(after=f"out_typed(recvbuf, (int64_t)recvcount * {_N}, vt_recvtype);"),
+)
+_rows("Allgatherv", Row(after="out_vector(recvbuf, recvcounts, displs, vt_recvtype, vc_comm);"))
+_rows("Alltoallv", Row(after="out_vector(recvbuf, recvcounts, rdispls, vt_recvtype, vc_comm);"))
+_rows(
+    "Alltoallw",
+    Row(
+        after="for (int i = 0; i < comm_peers(vc_comm); i++)\n"
+        "\tout_typed((char *)recvbuf + rdispls[i], recvcounts[i], type_of(ids_recvtypes[i]));",
+        lengths={"sendtypes": "comm_peers(vc_comm)", "recvtypes": "comm_peers(vc_comm)"},
+    ),
+)
+# Reductions: how many elements of recvbuf (inoutbuf) each writes.
+RESULTS: dict[str, str] = {
+    "MPI_Reduce": "comm_is_root(vc_comm, root) ? count : 0",
+    "MPI_Allreduce": "count",
+    "MPI_Scan": "count",
+    "MPI_Exscan": "count",
+    "MPI_Reduce_scatter": "comm_part(vc_comm, recvcounts)",
+    "MPI_Reduce_scatter_block": "recvcount",
+    "MPI_Reduce_local": "count",
+}
+# With MPI_IN_PLACE the input, which is longer than the result, is in recvbuf as well.
+INPUTS: dict[str, str] = {
+    "MPI_Reduce_scatter": "comm_total(vc_comm, recvcounts)",
+    "MPI_Reduce_scatter_block": "(int64_t)recvcount * comm_peers(vc_comm)",
+}
+_rows(" ".join(name.removeprefix("MPI_") for name in RESULTS), Row())

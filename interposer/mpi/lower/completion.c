@@ -1,0 +1,244 @@
+/* MPI_Wait*, MPI_Test*: completing requests, one or many. */
+#include "requests.h"
+
+/* Arrays for the real MPI's calls; grow, never shrink, never used by two calls at a time. */
+static struct {
+	MPI_Request *real;
+	struct vreq **request;
+	MPI_Status *status;
+	int *index;
+	int size;
+} many;
+
+static void many_load(int count, void **upper)
+{
+	if (count > many.size) {
+		many.size = count * 2;
+		many.real = realloc(many.real, many.size * sizeof(*many.real));
+		many.request = realloc(many.request, many.size * sizeof(*many.request));
+		many.status = realloc(many.status, many.size * sizeof(*many.status));
+		many.index = realloc(many.index, many.size * sizeof(*many.index));
+		if (!many.real || !many.request || !many.status || !many.index)
+			host->fatal("out of memory in the MPI boundary");
+	}
+	for (int i = 0; i < count; i++) {
+		many.request[i] = request_at(upper + i);
+		many.real[i] = many.request[i]->o.real;
+		many.status[i] = status_empty;
+	}
+}
+
+/* After the real call: `real` is what it left of the request. */
+static void settle(struct vreq *request, MPI_Request real, const MPI_Status *status, void **upper,
+		   bool tell)
+{
+	if (request->o.id < RDB_FIRST_DYNAMIC)
+		return;
+	if (status->MPI_ERROR == MPI_ERR_PENDING ||
+	    (!request->persistent && real != MPI_REQUEST_NULL)) {
+		request->o.real = real;
+		return;
+	}
+	request_complete(request, status);
+	if (request->persistent)
+		return;
+	if (tell)
+		put_handle(upper, RDB_REQUEST, RDB_NULL_ID);
+	else
+		*upper = upper_handle(RDB_REQUEST, RDB_NULL_ID);
+	object_drop(&request->o);
+}
+
+/* request, status */
+int64_t real_Wait(const uint64_t *a)
+{
+	void **upper = (void **)a[0];
+	struct vreq *request = request_at(upper);
+	struct vcomm *comm = request_comm(request);
+	MPI_Request real = request->o.real;
+	MPI_Status status = status_empty;
+	int rc = PMPI_Wait(upper ? &real : NULL, &status);
+	int64_t result = failure(rc, comm);
+
+	if (rc == MPI_SUCCESS || is_truncation(rc)) {
+		settle(request, real, &status, upper, true);
+		status_out((void *)a[1], &status, false);
+	}
+	return result;
+}
+
+/* request, flag, status */
+int64_t real_Test(const uint64_t *a)
+{
+	void **upper = (void **)a[0];
+	struct vreq *request = request_at(upper);
+	struct vcomm *comm = request_comm(request);
+	MPI_Request real = request->o.real;
+	MPI_Status status = status_empty;
+	int flag = 0;
+	int rc = PMPI_Test(upper ? &real : NULL, a[1] ? &flag : NULL, &status);
+	int64_t result = failure(rc, comm);
+
+	if (rc != MPI_SUCCESS && !is_truncation(rc))
+		return result;
+	put((void *)a[1], &flag, sizeof(flag));
+	if (flag || rc != MPI_SUCCESS) {
+		settle(request, real, &status, upper, true);
+		status_out((void *)a[2], &status, false);
+	}
+	return result;
+}
+
+/* request, flag, status */
+int64_t real_Request_get_status(const uint64_t *a)
+{
+	uint32_t id = a[0];
+	struct vreq *request = request_of(id);
+	MPI_Status status = status_empty;
+	int flag = 0;
+	int rc = PMPI_Request_get_status(request->o.real, a[1] ? &flag : NULL, &status);
+
+	if (rc != MPI_SUCCESS)
+		return failure(rc, request_comm(request));
+	put((void *)a[1], &flag, sizeof(flag));
+	if (flag) {
+		request_peek(request, &status);
+		status_out((void *)a[2], &status, false);
+	}
+	return rc;
+}
+
+/* The first request that failed tells whose error handler hears of it. */
+static int64_t many_failure(int rc, int count)
+{
+	for (int i = 0; i < count; i++) {
+		if (many.request[i]->o.id && many.request[i]->comm &&
+		    (rc != MPI_ERR_IN_STATUS || many.status[i].MPI_ERROR != MPI_SUCCESS))
+			return failure(rc, many.request[i]->comm);
+	}
+	return rc;
+}
+
+static void many_settle_all(int rc, int count, void **upper, struct upper_status *statuses)
+{
+	for (int i = 0; i < count; i++) {
+		settle(many.request[i], many.real[i], &many.status[i], upper + i, false);
+		if (statuses)
+			status_store(statuses + i, &many.status[i], rc == MPI_ERR_IN_STATUS);
+	}
+	if (count > 0)
+		host->out(upper, count * sizeof(*upper));
+	if (statuses && count > 0)
+		host->out(statuses, count * sizeof(*statuses));
+}
+
+/* count, array_of_requests, array_of_statuses */
+int64_t real_Waitall(const uint64_t *a)
+{
+	int count = (int)a[0], rc;
+	int64_t result;
+
+	many_load(count, (void **)a[1]);
+	rc = PMPI_Waitall(count, many.real, many.status);
+	result = rc == MPI_SUCCESS ? 0 : many_failure(rc, count);
+	if (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS)
+		many_settle_all(rc, count, (void **)a[1], (void *)a[2]);
+	return result;
+}
+
+/* count, array_of_requests, flag, array_of_statuses */
+int64_t real_Testall(const uint64_t *a)
+{
+	int count = (int)a[0], rc, flag = 0;
+	int64_t result;
+
+	many_load(count, (void **)a[1]);
+	rc = PMPI_Testall(count, many.real, a[2] ? &flag : NULL, many.status);
+	result = rc == MPI_SUCCESS ? 0 : many_failure(rc, count);
+	if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
+		return result;
+	put((void *)a[2], &flag, sizeof(flag));
+	if (flag || rc == MPI_ERR_IN_STATUS)
+		many_settle_all(rc, count, (void **)a[1], (void *)a[3]);
+	return result;
+}
+
+static int64_t any_done(int rc, int index, void **upper, void *upper_index, void *upper_status)
+{
+	MPI_Status *status = &many.status[0];
+	struct vcomm *comm;
+	int64_t result = rc;
+
+	if (index >= 0) {
+		comm = request_comm(many.request[index]);
+		result = failure(rc, comm);
+	}
+	if (rc != MPI_SUCCESS && !is_truncation(rc))
+		return result;
+	put(upper_index, &index, sizeof(index));
+	if (index >= 0)
+		settle(many.request[index], many.real[index], status, upper + index, true);
+	status_out(upper_status, status, false);
+	return result;
+}
+
+/* count, array_of_requests, index, status */
+int64_t real_Waitany(const uint64_t *a)
+{
+	int index = MPI_UNDEFINED, rc;
+
+	many_load((int)a[0] > 0 ? (int)a[0] : 1, (int)a[0] > 0 ? (void **)a[1] : (void *[1]){ 0 });
+	rc = PMPI_Waitany((int)a[0], many.real, a[2] ? &index : NULL, &many.status[0]);
+	return any_done(rc, index, (void **)a[1], (void *)a[2], (void *)a[3]);
+}
+
+/* count, array_of_requests, index, flag, status */
+int64_t real_Testany(const uint64_t *a)
+{
+	int index = MPI_UNDEFINED, flag = 0, rc;
+
+	many_load((int)a[0] > 0 ? (int)a[0] : 1, (int)a[0] > 0 ? (void **)a[1] : (void *[1]){ 0 });
+	rc = PMPI_Testany((int)a[0], many.real, a[2] ? &index : NULL, a[3] ? &flag : NULL,
+			  &many.status[0]);
+	if (rc == MPI_SUCCESS || is_truncation(rc))
+		put((void *)a[3], &flag, sizeof(flag));
+	if (rc == MPI_SUCCESS && !flag) {
+		put((void *)a[2], &index, sizeof(index));
+		return rc;
+	}
+	return any_done(rc, index, (void **)a[1], (void *)a[2], (void *)a[4]);
+}
+
+typedef int some_call(int, MPI_Request *, int *, int *, MPI_Status *);
+
+/* incount, array_of_requests, outcount, array_of_indices, array_of_statuses */
+static int64_t some(const uint64_t *a, some_call *call)
+{
+	void **upper = (void **)a[1];
+	struct upper_status *statuses = (struct upper_status *)a[4];
+	int count = (int)a[0], done = 0, rc;
+	int64_t result;
+
+	many_load(count, upper);
+	rc = call(count, many.real, a[2] ? &done : NULL, many.index, many.status);
+	result = rc == MPI_SUCCESS ? 0 : many_failure(rc, count);
+	if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
+		return result;
+	put((void *)a[2], &done, sizeof(done));
+	if (done <= 0)     /* MPI_UNDEFINED: no active request */
+		return result;
+	put((void *)a[3], many.index, done * sizeof(int));
+	for (int i = 0; i < done; i++) {
+		int k = many.index[i];
+
+		settle(many.request[k], many.real[k], &many.status[i], upper + k, true);
+		if (statuses)
+			status_store(statuses + i, &many.status[i], rc == MPI_ERR_IN_STATUS);
+	}
+	if (statuses)
+		host->out(statuses, done * sizeof(*statuses));
+	return result;
+}
+
+int64_t real_Waitsome(const uint64_t *a) { return some(a, PMPI_Waitsome); }
+int64_t real_Testsome(const uint64_t *a) { return some(a, PMPI_Testsome); }

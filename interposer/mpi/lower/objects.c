@@ -1,0 +1,250 @@
+#include <stdio.h>
+#include "real.h"
+
+#define TABLE_FIRST 1024
+
+struct table tables[RDB_CLASSES];
+static struct rdb_predef_table upper_predefined;
+
+static void release_request(struct vobject *object)
+{
+	struct vreq *request = (struct vreq *)object;
+
+	if (request->shadow != request->own)
+		free(request->shadow);
+	if (request->type)
+		object_release(&request->type->o);
+	if (request->comm)
+		object_release(&request->comm->o);
+}
+
+static void release_type(struct vobject *object)
+{
+	MPI_Datatype real = object->real;
+
+	free(((struct vtype *)object)->blocks);
+	PMPI_Type_free(&real);
+}
+
+static void release_comm(struct vobject *object)
+{
+	free(((struct vcomm *)object)->world);
+}
+
+static void release_message(struct vobject *object)
+{
+	struct vmessage *message = (struct vmessage *)object;
+
+	if (message->comm)
+		object_release(&message->comm->o);
+}
+
+static void *allocate(size_t count, size_t size)
+{
+	void *memory = calloc(count, size);
+
+	if (!memory)
+		host->fatal("out of memory in the MPI boundary");
+	return memory;
+}
+
+static void table_grow(struct table *table, uint32_t size)
+{
+	table->slot = realloc(table->slot, size * sizeof(*table->slot));
+	table->free_ids = realloc(table->free_ids, size * sizeof(*table->free_ids));
+	if (!table->slot || !table->free_ids)
+		host->fatal("out of memory in the MPI boundary");
+	for (uint32_t i = table->size; i < size; i++)
+		table->slot[i] = table->invalid;
+	table->size = size;
+}
+
+void tables_init(void)
+{
+	for (unsigned class = 1; class < RDB_CLASSES; class++) {
+		struct table *table = &tables[class];
+
+		table->object_size = sizeof(struct vobject);
+		table->next = RDB_FIRST_DYNAMIC;
+		switch (class) {
+		case RDB_COMM:
+			table->object_size = sizeof(struct vcomm);
+			table->release = release_comm;
+			break;
+		case RDB_TYPE:
+			table->object_size = sizeof(struct vtype);
+			table->release = release_type;
+			break;
+		case RDB_REQUEST:
+			table->object_size = sizeof(struct vreq);
+			table->release = release_request;
+			break;
+		case RDB_MESSAGE:
+			table->object_size = sizeof(struct vmessage);
+			table->release = release_message;
+			break;
+		}
+		table->invalid = allocate(1, table->object_size);
+		table->invalid->class = class;
+		table->invalid->refs = 1;
+		table_grow(table, TABLE_FIRST);
+	}
+}
+
+static struct vobject *object_place(unsigned class, uint32_t id, void *real)
+{
+	struct table *table = &tables[class];
+	struct vobject *object = allocate(1, table->object_size);
+
+	*object = (struct vobject){ .real = real, .id = id, .class = class, .refs = 1 };
+	table->slot[id] = object;
+	return object;
+}
+
+void tables_predefine(const struct rdb_predef_table *upper)
+{
+	upper_predefined = *upper;
+	for (unsigned i = 0; i < predefined_handle_count; i++) {
+		const struct predefined_handle *row = &predefined_handles[i];
+		struct vobject *object = object_place(row->class, row->id, row->real);
+
+		if (row->id == RDB_NULL_ID)
+			continue;
+		if (row->class == RDB_TYPE)
+			type_describe((struct vtype *)object);
+		if (row->class == RDB_COMM)
+			comm_describe((struct vcomm *)object);
+	}
+}
+
+void *upper_handle(unsigned class, uint32_t id)
+{
+	if (id >= RDB_FIRST_DYNAMIC)
+		return rdb_handle(class, id);
+	return id < upper_predefined.count[class] ?
+		(void *)upper_predefined.handles[class][id] : NULL;
+}
+
+uint32_t *handles_in(unsigned class, void *const *upper, int count, void ***real)
+{
+	size_t n = count > 0 && upper ? count : 0;
+	/* ids first, then, aligned, the real handles */
+	size_t ids_bytes = (n * sizeof(uint32_t) + 15) & ~15ul;
+	uint32_t *ids = allocate(1, ids_bytes + n * sizeof(void *) + 16);
+
+	*real = (void **)((char *)ids + ids_bytes);
+	for (size_t i = 0; i < n; i++) {
+		ids[i] = rdb_id(class, upper[i]);
+		(*real)[i] = object_of(class, ids[i])->real;
+	}
+	return ids;
+}
+
+struct vobject *object_new(unsigned class, void *real)
+{
+	struct table *table = &tables[class];
+	uint32_t id;
+
+	for (id = RDB_NULL_ID; id < upper_predefined.count[class]; id++) {
+		if (table->slot[id]->real == real && real && class != RDB_REQUEST)
+			return table->slot[id];
+	}
+	if (table->free_count) {
+		id = table->free_ids[--table->free_count];
+	} else {
+		id = table->next++;
+		if (id >= table->size)
+			table_grow(table, table->size * 2);
+	}
+	return object_place(class, id, real);
+}
+
+void object_drop(struct vobject *object)
+{
+	struct table *table = &tables[object->class];
+
+	if (object->id < RDB_FIRST_DYNAMIC)
+		return;
+	table->slot[object->id] = table->invalid;
+	table->free_ids[table->free_count++] = object->id;
+	object_release(object);
+}
+
+void object_release(struct vobject *object)
+{
+	struct table *table = &tables[object->class];
+
+	if (--object->refs || object->id < RDB_FIRST_DYNAMIC)
+		return;
+	if (table->release)
+		table->release(object);
+	free(object);
+}
+
+struct vtype *type_new(MPI_Datatype real)
+{
+	struct vtype *type = (struct vtype *)object_new(RDB_TYPE, real);
+
+	if (type->o.id >= RDB_FIRST_DYNAMIC)
+		type_describe(type);
+	return type;
+}
+
+void comm_describe(struct vcomm *comm)
+{
+	MPI_Comm real = comm->o.real;
+	MPI_Group group, world;
+	int inter = 0, *ranks, n;
+
+	PMPI_Comm_rank(real, &comm->rank);
+	PMPI_Comm_size(real, &comm->size);
+	PMPI_Comm_test_inter(real, &inter);
+	comm->inter = inter;
+	if (inter)
+		PMPI_Comm_remote_size(real, &comm->remote);
+	n = comm_peers(comm);
+	comm->world = allocate(n, sizeof(int));
+	ranks = allocate(n, sizeof(int));
+	for (int i = 0; i < n; i++)
+		ranks[i] = i;
+	if (inter)
+		PMPI_Comm_remote_group(real, &group);
+	else
+		PMPI_Comm_group(real, &group);
+	PMPI_Comm_group(MPI_COMM_WORLD, &world);
+	PMPI_Group_translate_ranks(group, n, ranks, world, comm->world);
+	for (int i = 0; i < n; i++) {
+		if (comm->world[i] == MPI_UNDEFINED)
+			comm->world[i] = -1;
+	}
+	PMPI_Group_free(&group);
+	PMPI_Group_free(&world);
+	free(ranks);
+}
+
+/* `context` is the same number in every rank of the communicator: who matches sends with receives
+ * from the logs alone needs it. */
+static void comm_note(const struct vcomm *comm, const char *by)
+{
+	char text[512];
+	int len = snprintf(text, sizeof(text), "comm=%u context=%d by=%s rank=%d ranks=",
+			   comm->o.id, PMPI_Comm_c2f(comm->o.real), by, comm->rank);
+
+	for (int i = 0; i < comm_peers(comm) && len < (int)sizeof(text) - 16; i++)
+		len += snprintf(text + len, sizeof(text) - len, "%s%d", i ? "," : "",
+				comm->world[i]);
+	if (len >= (int)sizeof(text) - 16)
+		len += snprintf(text + len, sizeof(text) - len, "...");
+	host->note(RDB_NOTE_TEXT, text, len);
+}
+
+struct vcomm *comm_new(MPI_Comm real, const char *by)
+{
+	struct vcomm *comm = (struct vcomm *)object_new(RDB_COMM, real);
+
+	if (comm->o.id >= RDB_FIRST_DYNAMIC) {
+		comm_describe(comm);
+		comm_note(comm, by);
+	}
+	return comm;
+}

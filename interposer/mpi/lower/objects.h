@@ -1,0 +1,153 @@
+/* Virtual objects: what stands behind the ids that the program's handles carry.
+ *
+ * A table per class maps ids to objects.  A free slot, slot 0 and ids out of range hold the
+ * class's `invalid` object, whose real handle is NULL: the real MPI then gives its usual error.
+ * An object outlives its slot while requests still refer to it.
+ */
+#ifndef RDB_MPI_OBJECTS_H
+#define RDB_MPI_OBJECTS_H
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "handles.h"
+
+struct vobject {
+	void *real;
+	uint32_t id;
+	uint16_t class;
+	int refs;
+};
+
+struct block {
+	MPI_Aint offset, len;
+};
+
+struct vtype {
+	struct vobject o;
+	int64_t size;
+	MPI_Aint extent, true_lb, true_extent;
+	bool dense;             /* any count of it is one run of bytes from the buffer's start */
+	struct block *blocks;   /* what to log of a type with large gaps (absolute addresses) */
+	unsigned block_count;
+};
+
+struct vcomm {
+	struct vobject o;
+	int rank, size, remote;
+	bool inter;
+	int *world;             /* rank in it (remote group's, if inter) -> rank in MPI_COMM_WORLD */
+};
+
+struct vmessage {
+	struct vobject o;
+	struct vcomm *comm;
+};
+
+#define REQUEST_INLINE 96
+
+struct vreq {
+	struct vobject o;
+	bool receive, persistent, active, delivered, packed;
+	int count, peer, tag;
+	void *buf;              /* upper */
+	struct vtype *type;
+	struct vcomm *comm;
+	int64_t room;
+	char *shadow;           /* received bytes until completion: `own` or allocated */
+	struct vreq *next;      /* of free ones or orphans */
+	char own[REQUEST_INLINE];
+};
+
+struct table {
+	struct vobject **slot;
+	uint32_t size;          /* slots */
+	uint32_t *free_ids, free_count;
+	uint32_t next;          /* id never used so far */
+	struct vobject *invalid;
+	size_t object_size;
+	void (*release)(struct vobject *object);   /* last reference gone */
+};
+
+extern struct table tables[RDB_CLASSES];
+
+static inline struct vobject *object_of(unsigned class, uint64_t id)
+{
+	const struct table *table = &tables[class];
+
+	return id < table->size ? table->slot[id] : table->invalid;
+}
+
+static inline struct vcomm *comm_of(uint64_t id) { return (void *)object_of(RDB_COMM, id); }
+static inline struct vtype *type_of(uint64_t id) { return (void *)object_of(RDB_TYPE, id); }
+static inline struct vreq *request_of(uint64_t id) { return (void *)object_of(RDB_REQUEST, id); }
+static inline struct vmessage *message_of(uint64_t id) { return (void *)object_of(RDB_MESSAGE, id); }
+static inline struct vobject *group_of(uint64_t id) { return object_of(RDB_GROUP, id); }
+static inline struct vobject *op_of(uint64_t id) { return object_of(RDB_OP, id); }
+static inline struct vobject *info_of(uint64_t id) { return object_of(RDB_INFO, id); }
+static inline struct vobject *errhandler_of(uint64_t id) { return object_of(RDB_ERRHANDLER, id); }
+
+void tables_init(void);                       /* before anything */
+void tables_predefine(const struct rdb_predef_table *upper); /* after the real MPI_Init */
+void *upper_handle(unsigned class, uint32_t id);
+/* Upper handles to real ones, one malloc for both arrays: free() the returned ids. */
+uint32_t *handles_in(unsigned class, void *const *upper, int count, void ***real);
+
+/* An object of that class for a real handle: the predefined one or a new one. */
+struct vobject *object_new(unsigned class, void *real);
+/* Empties its slot; the object itself goes with its last reference. */
+void object_drop(struct vobject *object);
+static inline void *object_hold(void *object) { ((struct vobject *)object)->refs++; return object; }
+void object_release(struct vobject *object);
+
+struct vcomm *comm_new(MPI_Comm real, const char *by);
+void comm_describe(struct vcomm *comm);
+struct vtype *type_new(MPI_Datatype real);
+void type_describe(struct vtype *type);       /* types.c */
+static inline struct vobject *group_new(MPI_Group real) { return object_new(RDB_GROUP, real); }
+static inline struct vobject *info_new(MPI_Info real) { return object_new(RDB_INFO, real); }
+static inline struct vreq *request_new(MPI_Request real)
+{
+	return (struct vreq *)object_new(RDB_REQUEST, real);
+}
+static inline struct vmessage *message_new(MPI_Message real)
+{
+	return (struct vmessage *)object_new(RDB_MESSAGE, real);
+}
+
+/* Ranks that a collective of this communicator talks to. */
+static inline int comm_peers(const struct vcomm *comm)
+{
+	return comm->inter ? comm->remote : comm->size;
+}
+
+static inline bool comm_is_root(const struct vcomm *comm, int root)
+{
+	return comm->inter ? root == MPI_ROOT : root == comm->rank;
+}
+
+/* Does this rank receive what `root` sends? */
+static inline bool comm_receives(const struct vcomm *comm, int root)
+{
+	return !comm->inter || (root != MPI_ROOT && root != MPI_PROC_NULL);
+}
+
+static inline int comm_part(const struct vcomm *comm, const int *counts)
+{
+	return counts[comm->rank];
+}
+
+static inline int64_t comm_total(const struct vcomm *comm, const int *counts)
+{
+	int64_t total = 0;
+
+	for (int i = 0; i < comm->size; i++)
+		total += counts[i];
+	return total;
+}
+
+static inline int comm_world_rank(const struct vcomm *comm, int rank)
+{
+	return comm->world && rank >= 0 && rank < comm_peers(comm) ? comm->world[rank] : -1;
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* User-defined operations.
+ *
+ * The real MPI calls a trampoline of ours, which calls the program's function in the upper half on
+ * copies in scratch memory: the real MPI's temporary buffers are lower memory, and replay, which
+ * has no MPI, must be able to make the same call.
+ */
+#include "real.h"
+
+#define OPS 256
+
+static struct { void *upper_fn; uint32_t id; } ops[OPS];
+static const struct vtype *reduced_type;   /* of the reduction that is going on */
+
+/* What the program's function is given besides the two vectors. */
+struct op_arguments {
+	int len;
+	int reserved;
+	void *datatype;
+};
+
+static const struct vtype *type_for(MPI_Datatype real)
+{
+	const struct table *table = &tables[RDB_TYPE];
+
+	if (reduced_type && reduced_type->o.real == real)
+		return reduced_type;
+	for (uint32_t id = RDB_NULL_ID; id < table->next && id < table->size; id++) {
+		if (table->slot[id]->real == real)
+			return (struct vtype *)table->slot[id];
+	}
+	host->fatal("the MPI library gave a user operation a datatype the program never made");
+}
+
+static void op_call(int op, void *in, void *inout, int *len, MPI_Datatype *datatype)
+{
+	const struct vtype *type = type_for(*datatype);
+	MPI_Aint rest = (*len - 1) * type->extent;
+	MPI_Aint first = type->true_lb + (rest < 0 ? rest : 0);
+	size_t bytes = *len > 0 ? (rest < 0 ? -rest : rest) + type->true_extent : 0;
+	char *a = host->scratch(0, bytes), *b = host->scratch(1, bytes);
+	struct op_arguments *arguments = host->scratch(2, sizeof(*arguments));
+	uint64_t args[] = {
+		(uint64_t)(a - first), (uint64_t)(b - first), (uint64_t)&arguments->len,
+		(uint64_t)&arguments->datatype,
+	};
+	struct rdb_span spans[] = {
+		{ a, bytes }, { b, bytes }, { arguments, sizeof(*arguments) },
+	};
+	const struct vtype *outer = reduced_type;
+
+	if (type->blocks)
+		host->fatal("a user operation on a datatype of absolute addresses is not "
+			    "supported yet");
+	memcpy(a, (char *)in + first, bytes);
+	memcpy(b, (char *)inout + first, bytes);
+	*arguments = (struct op_arguments){ *len, 0, upper_handle(RDB_TYPE, type->o.id) };
+	host->upcall(ops[op].upper_fn, args, 4, spans, 3);
+	reduced_type = outer;
+	memcpy((char *)inout + first, b, bytes);
+}
+
+#define OP1(n) static void op_##n(void *in, void *inout, int *len, MPI_Datatype *type) \
+	{ op_call(0x##n, in, inout, len, type); }
+#define OP16(h) OP1(h##0) OP1(h##1) OP1(h##2) OP1(h##3) OP1(h##4) OP1(h##5) OP1(h##6) OP1(h##7) \
+	OP1(h##8) OP1(h##9) OP1(h##a) OP1(h##b) OP1(h##c) OP1(h##d) OP1(h##e) OP1(h##f)
+#define NAME16(h) op_##h##0, op_##h##1, op_##h##2, op_##h##3, op_##h##4, op_##h##5, op_##h##6, \
+	op_##h##7, op_##h##8, op_##h##9, op_##h##a, op_##h##b, op_##h##c, op_##h##d, op_##h##e, \
+	op_##h##f,
+
+OP16(0) OP16(1) OP16(2) OP16(3) OP16(4) OP16(5) OP16(6) OP16(7)
+OP16(8) OP16(9) OP16(a) OP16(b) OP16(c) OP16(d) OP16(e) OP16(f)
+
+static MPI_User_function *const trampolines[OPS] = {
+	NAME16(0) NAME16(1) NAME16(2) NAME16(3) NAME16(4) NAME16(5) NAME16(6) NAME16(7)
+	NAME16(8) NAME16(9) NAME16(a) NAME16(b) NAME16(c) NAME16(d) NAME16(e) NAME16(f)
+};
+
+/* user_fn, commute, op */
+int64_t real_Op_create(const uint64_t *a)
+{
+	MPI_Op real;
+	struct vobject *op;
+	int slot = 0, rc;
+
+	while (slot < OPS && ops[slot].upper_fn)
+		slot++;
+	if (slot == OPS)
+		host->fatal("more than %d user-defined MPI operations at a time are not supported",
+			    OPS);
+	if (!a[0] || !a[2])
+		return MPI_ERR_ARG;
+	rc = PMPI_Op_create(trampolines[slot], (int)a[1], &real);
+	if (rc != MPI_SUCCESS)
+		return rc;
+	op = object_new(RDB_OP, real);
+	ops[slot].upper_fn = (void *)a[0];
+	ops[slot].id = op->id;
+	put_handle((void **)a[2], RDB_OP, op->id);
+	return rc;
+}
+
+/* op */
+int64_t real_Op_free(const uint64_t *a)
+{
+	void **upper = (void **)a[0];
+	struct vobject *op = op_of(upper ? rdb_id(RDB_OP, *upper) : 0);
+	MPI_Op real = op->real;
+	int rc = PMPI_Op_free(&real);
+
+	if (rc != MPI_SUCCESS)
+		return rc;
+	for (int slot = 0; slot < OPS; slot++) {
+		if (ops[slot].upper_fn && ops[slot].id == op->id)
+			ops[slot].upper_fn = NULL;
+	}
+	object_drop(op);
+	put_handle(upper, RDB_OP, RDB_NULL_ID);
+	return rc;
+}
+
+/* While a user operation runs, upper memory must be what replay will have: without the partial
+ * results that a real MPI keeps in the result buffer.  So it works on a copy. */
+void reduction_begin(struct reduction *red, struct vobject *op, const struct vtype *type,
+		     void *upper, int64_t count)
+{
+	MPI_Aint first = type->true_lb;
+	size_t bytes = count > 0 ? (count - 1) * type->extent + type->true_extent : 0;
+
+	*red = (struct reduction){ .buffer = upper, .upper = upper, .type = type,
+				   .outer_type = reduced_type };
+	reduced_type = type;
+	if (op->id < RDB_FIRST_DYNAMIC || !bytes || !upper || type->blocks || type->extent < 0)
+		return;
+	red->room = malloc(bytes);
+	if (!red->room)
+		host->fatal("out of memory in the MPI boundary");
+	memcpy(red->room, (char *)upper + first, bytes);
+	red->buffer = (char *)red->room - first;
+}
+
+void reduction_result(struct reduction *red, int64_t count)
+{
+	const struct vtype *type = red->type;
+
+	if (red->room && count > 0)
+		memcpy((char *)red->upper + type->true_lb, red->room,
+		       (count - 1) * type->extent + type->true_extent);
+	out_typed(red->upper, count, type);
+}
+
+void reduction_end(struct reduction *red)
+{
+	reduced_type = red->outer_type;
+	free(red->room);
+}

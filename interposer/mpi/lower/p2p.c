@@ -1,0 +1,208 @@
+/* Blocking point-to-point: receives go straight to the program's buffer. */
+#include "real.h"
+
+void note_send(const struct vcomm *comm, int dest, int tag, int64_t count,
+	       const struct vtype *type, uint32_t request)
+{
+	struct rdb_note_recv note = {
+		.peer = comm_world_rank(comm, dest), .tag = tag, .comm = comm->o.id,
+		.request = request, .bytes = count * type->size,
+	};
+
+	if (dest != MPI_PROC_NULL)
+		host->note(RDB_NOTE_SEND, &note, sizeof(note));
+}
+
+void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes,
+		  uint32_t request)
+{
+	struct rdb_note_recv note = {
+		.peer = comm_world_rank(comm, status->MPI_SOURCE), .tag = status->MPI_TAG,
+		.comm = comm->o.id, .request = request, .bytes = bytes,
+	};
+
+	if (status->MPI_SOURCE != MPI_PROC_NULL)
+		host->note(RDB_NOTE_RECV, &note, sizeof(note));
+}
+
+static int64_t received(int rc, void *buf, int count, const struct vtype *type,
+			const struct vcomm *comm, MPI_Status *status, void *upper_status)
+{
+	if (rc == MPI_SUCCESS) {
+		out_received(buf, status_bytes(status), count, type);
+		note_receive(comm, status, status_bytes(status), 0);
+		status_out(upper_status, status, false);
+	} else if (is_truncation(rc)) {
+		out_typed(buf, count, type);
+		status_out(upper_status, status, false);
+	}
+	return rc;
+}
+
+/* buf, count, datatype, source, tag, comm, status */
+int64_t real_Recv(const uint64_t *a)
+{
+	struct vtype *type = type_of(a[2]);
+	struct vcomm *comm = comm_of(a[5]);
+	MPI_Status status = status_empty;
+	int rc = PMPI_Recv((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4],
+			   comm->o.real, &status);
+
+	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[6]);
+}
+
+/* buf, count, datatype, message, status */
+int64_t real_Mrecv(const uint64_t *a)
+{
+	struct vtype *type = type_of(a[2]);
+	void **upper = (void **)a[3];
+	struct vmessage *message = message_of(upper ? rdb_id(RDB_MESSAGE, *upper) : 0);
+	struct vcomm *comm = message->comm ? message->comm : comm_of(0);
+	MPI_Message real = message->o.real;
+	MPI_Status status = status_empty;
+	int rc = PMPI_Mrecv((void *)a[0], (int)a[1], type->o.real, &real, &status);
+
+	received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[4]);
+	if (real == MPI_MESSAGE_NULL) {
+		put_handle(upper, RDB_MESSAGE, RDB_NULL_ID);
+		object_drop(&message->o);
+	}
+	return rc;
+}
+
+/* sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+ * comm, status */
+int64_t real_Sendrecv(const uint64_t *a)
+{
+	struct vtype *sent = type_of(a[2]), *type = type_of(a[7]);
+	struct vcomm *comm = comm_of(a[10]);
+	MPI_Status status = status_empty;
+	int rc = PMPI_Sendrecv((void *)a[0], (int)a[1], sent->o.real, (int)a[3], (int)a[4],
+			       (void *)a[5], (int)a[6], type->o.real, (int)a[8], (int)a[9],
+			       comm->o.real, &status);
+
+	if (rc == MPI_SUCCESS)
+		note_send(comm, (int)a[3], (int)a[4], (int)a[1], sent, 0);
+	return received(rc, (void *)a[5], (int)a[6], type, comm, &status, (void *)a[11]);
+}
+
+/* buf, count, datatype, dest, sendtag, source, recvtag, comm, status */
+int64_t real_Sendrecv_replace(const uint64_t *a)
+{
+	struct vtype *type = type_of(a[2]);
+	struct vcomm *comm = comm_of(a[7]);
+	MPI_Status status = status_empty;
+	int rc = PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4],
+				       (int)a[5], (int)a[6], comm->o.real, &status);
+
+	if (rc == MPI_SUCCESS)
+		note_send(comm, (int)a[3], (int)a[4], (int)a[1], type, 0);
+	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[8]);
+}
+
+/* source, tag, comm, status */
+int64_t real_Probe(const uint64_t *a)
+{
+	MPI_Status status = status_empty;
+	int rc = PMPI_Probe((int)a[0], (int)a[1], comm_of(a[2])->o.real, &status);
+
+	if (rc == MPI_SUCCESS)
+		status_out((void *)a[3], &status, false);
+	return rc;
+}
+
+/* source, tag, comm, flag, status */
+int64_t real_Iprobe(const uint64_t *a)
+{
+	MPI_Status status = status_empty;
+	int flag = 0;
+	int rc = PMPI_Iprobe((int)a[0], (int)a[1], comm_of(a[2])->o.real, a[3] ? &flag : NULL,
+			     &status);
+
+	if (rc != MPI_SUCCESS)
+		return rc;
+	put((void *)a[3], &flag, sizeof(flag));
+	if (flag)
+		status_out((void *)a[4], &status, false);
+	return rc;
+}
+
+static void matched(void **upper, MPI_Message real, struct vcomm *comm)
+{
+	struct vmessage *message = message_new(real);
+
+	if (message->o.id >= RDB_FIRST_DYNAMIC)
+		message->comm = object_hold(comm);
+	put_handle(upper, RDB_MESSAGE, message->o.id);
+}
+
+/* source, tag, comm, message, status */
+int64_t real_Mprobe(const uint64_t *a)
+{
+	struct vcomm *comm = comm_of(a[2]);
+	MPI_Status status = status_empty;
+	MPI_Message real;
+	int rc = PMPI_Mprobe((int)a[0], (int)a[1], comm->o.real, a[3] ? &real : NULL, &status);
+
+	if (rc == MPI_SUCCESS) {
+		matched((void **)a[3], real, comm);
+		status_out((void *)a[4], &status, false);
+	}
+	return rc;
+}
+
+/* source, tag, comm, flag, message, status */
+int64_t real_Improbe(const uint64_t *a)
+{
+	struct vcomm *comm = comm_of(a[2]);
+	MPI_Status status = status_empty;
+	MPI_Message real;
+	int flag = 0;
+	int rc = PMPI_Improbe((int)a[0], (int)a[1], comm->o.real, a[3] ? &flag : NULL,
+			      a[4] ? &real : NULL, &status);
+
+	if (rc != MPI_SUCCESS)
+		return rc;
+	put((void *)a[3], &flag, sizeof(flag));
+	if (flag) {
+		matched((void **)a[4], real, comm);
+		status_out((void *)a[5], &status, false);
+	}
+	return rc;
+}
+
+/* Buffered sends: the real MPI writes into the attached buffer whenever it likes, so it gets one
+ * of ours; the program's stays as it is and is handed back by detach. */
+static struct { void *upper, *room; } attached;
+
+/* buffer, size */
+int64_t real_Buffer_attach(const uint64_t *a)
+{
+	size_t size = (int)a[1] > 0 ? (int)a[1] : 0;
+	void *room = a[0] ? malloc(size + 1) : NULL;
+	int rc = PMPI_Buffer_attach(room, (int)a[1]);
+
+	if (rc != MPI_SUCCESS) {
+		free(room);
+		return rc;
+	}
+	attached.upper = (void *)a[0];
+	attached.room = room;
+	return rc;
+}
+
+/* buffer_addr, size */
+int64_t real_Buffer_detach(const uint64_t *a)
+{
+	void *room;
+	int size;
+	int rc = PMPI_Buffer_detach(a[0] ? &room : NULL, a[1] ? &size : NULL);
+
+	if (rc != MPI_SUCCESS)
+		return rc;
+	put((void *)a[0], &attached.upper, sizeof(attached.upper));
+	put((void *)a[1], &size, sizeof(size));
+	free(attached.room);
+	attached.upper = attached.room = NULL;
+	return rc;
+}

@@ -1,0 +1,156 @@
+/* The plug-in's face to the boundary, and the life of the real MPI: init, finalize, abort. */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "requests.h"
+
+const struct rdb_host *host;
+static enum { BEFORE_INIT, ALIVE, FINALIZED } state;
+static MPI_Comm self = MPI_COMM_NULL;
+
+MPI_Comm private_self(void)
+{
+	if (self == MPI_COMM_NULL)
+		PMPI_Comm_dup(MPI_COMM_SELF, &self);
+	return self;
+}
+
+static int64_t started(int rc, const struct rdb_predef_table *upper)
+{
+	if (rc != MPI_SUCCESS)
+		return rc;
+	/* The stub acts on errors: the program's handlers are upper code. */
+	PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+	tables_predefine(upper);
+	state = ALIVE;
+	return rc;
+}
+
+/* argc, argv, predefined handles */
+int64_t real_Init(const uint64_t *a)
+{
+	return started(PMPI_Init(NULL, NULL), (void *)a[2]);
+}
+
+/* argc, argv, required, provided, predefined handles */
+int64_t real_Init_thread(const uint64_t *a)
+{
+	int required = (int)a[2], provided = MPI_THREAD_SINGLE;
+	int64_t rc;
+
+	if (required > MPI_THREAD_FUNNELED)     /* one thread is recorded so far */
+		required = MPI_THREAD_FUNNELED;
+	rc = started(PMPI_Init_thread(NULL, NULL, required, &provided), (void *)a[4]);
+	if (provided > MPI_THREAD_FUNNELED)
+		provided = MPI_THREAD_FUNNELED;
+	if (rc == MPI_SUCCESS)
+		put((void *)a[3], &provided, sizeof(provided));
+	return rc;
+}
+
+/* provided */
+int64_t real_Query_thread(const uint64_t *a)
+{
+	int provided;
+	int rc = PMPI_Query_thread(&provided);
+
+	if (provided > MPI_THREAD_FUNNELED)
+		provided = MPI_THREAD_FUNNELED;
+	if (rc == MPI_SUCCESS)
+		put((void *)a[0], &provided, sizeof(provided));
+	return rc;
+}
+
+int64_t real_Finalize(const uint64_t *a __attribute__((unused)))
+{
+	int rc;
+
+	if (self != MPI_COMM_NULL)
+		PMPI_Comm_free(&self);
+	rc = PMPI_Finalize();
+	if (rc == MPI_SUCCESS)
+		state = FINALIZED;
+	return rc;
+}
+
+/* comm, errorcode */
+int64_t real_Abort(const uint64_t *a)
+{
+	struct vcomm *comm = comm_of(a[0]);
+
+	host->ending((int)a[1] & 0xff);
+	return PMPI_Abort(comm->o.real ? comm->o.real : MPI_COMM_WORLD, (int)a[1]);
+}
+
+static int64_t bits(double value)
+{
+	int64_t result;
+
+	memcpy(&result, &value, sizeof(result));
+	return result;
+}
+
+int64_t real_Wtime(const uint64_t *a __attribute__((unused))) { return bits(PMPI_Wtime()); }
+int64_t real_Wtick(const uint64_t *a __attribute__((unused))) { return bits(PMPI_Wtick()); }
+
+/* What Open MPI does when it is called too early or too late. */
+static void out_of_order(const char *name)
+{
+	dprintf(STDERR_FILENO, "*** The %s() function was called %s was invoked.\n"
+		"*** This is disallowed by the MPI standard.\n"
+		"*** Your MPI job will now abort.\n", name,
+		state == BEFORE_INIT ? "before MPI_INIT" : "after MPI_FINALIZE");
+	host->ending(1);
+	_exit(1);
+}
+
+static bool any_time(unsigned index)
+{
+	return index == RDB_Init || index == RDB_Init_thread || index == RDB_Get_library_version ||
+	       index == RDB_Error_class || index == RDB_Error_string;
+}
+
+static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)),
+			   const uint64_t *args)
+{
+	unsigned index = fn & 0xffff;
+	const struct real_function *function;
+
+	if (index == RDB_INTERNAL_SYMBOL)
+		host->fatal("%s is not supported yet: it is internal to the MPI library",
+			    (const char *)args[0]);
+	if (index >= real_function_count)
+		host->fatal("MPI function number %u: the stub and the MPI plug-in differ", index);
+	function = &real_functions[index];
+	if (!function->call)
+		host->fatal("%s is not supported yet", function->name);
+	if (__builtin_expect(state != ALIVE && !any_time(index), 0))
+		out_of_order(function->name);
+	requests_poll_orphans();
+	return function->call(args);
+}
+
+static int plugin_init(const struct rdb_host *given)
+{
+	if (given->version != RDB_HOST_VERSION)
+		return -EPROTO;
+	host = given;
+	tables_init();
+	return 0;
+}
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+
+__attribute__((visibility("default"))) const struct rdb_plugin rdb_plugin = {
+	.version = RDB_HOST_VERSION,
+#ifdef OPEN_MPI
+	.name = "openmpi-" TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "."
+		TEXT(OMPI_RELEASE_VERSION),
+#else
+	.name = "mpi-" TEXT(MPI_VERSION) "." TEXT(MPI_SUBVERSION),
+#endif
+	.init = plugin_init,
+	.call = plugin_call,
+};

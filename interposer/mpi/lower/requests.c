@@ -1,0 +1,269 @@
+/* Requests: posting them, and delivering what a nonblocking receive brought.
+ *
+ * While the receive is going on its bytes arrive in a lower shadow buffer; the program's buffer is
+ * written at the call that completes it, which is an event.  A datatype with gaps is received as
+ * MPI_PACKED and unpacked then, because the program may write to the gaps in the meantime.
+ */
+#include "requests.h"
+
+static struct vreq *orphans;    /* receives whose request was freed before they completed */
+
+void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, int count,
+		  struct vtype *type, bool persistent)
+{
+	request->comm = object_hold(comm);
+	request->type = object_hold(type);
+	request->peer = dest;
+	request->tag = tag;
+	request->count = count;
+	request->persistent = persistent;
+	request->active = !persistent;
+	if (!persistent)
+		note_send(comm, dest, tag, count, type, request->o.id);
+}
+
+/* A request whose receive will arrive in its shadow. */
+static struct vreq *shadow_new(void *buf, int count, struct vtype *type, struct vcomm *comm)
+{
+	struct vreq *request = request_new(NULL);
+
+	request->receive = true;
+	request->buf = buf;
+	request->count = count;
+	request->type = object_hold(type);
+	request->comm = object_hold(comm);
+	request->room = count > 0 ? count * type->size : 0;
+	request->packed = !type->dense && type->o.real && count >= 0;
+	request->shadow = request->own;
+	if (request->packed && request->room > INT32_MAX)
+		host->fatal("a nonblocking receive of more than 2 GiB of a datatype with gaps is "
+			    "not supported yet");
+	if (request->room > REQUEST_INLINE)
+		request->shadow = malloc(request->room);
+	if (!request->shadow)
+		host->fatal("out of memory for a receive of %lld bytes", (long long)request->room);
+	return request;
+}
+
+static int shadow_count(const struct vreq *request)
+{
+	return request->packed ? (int)request->room : request->count;
+}
+
+static MPI_Datatype shadow_type(const struct vreq *request)
+{
+	return request->packed ? MPI_PACKED : request->type->o.real;
+}
+
+static int64_t posted(int rc, struct vreq *request, MPI_Request real, bool active, void *upper)
+{
+	if (rc != MPI_SUCCESS) {
+		object_drop(&request->o);
+		return rc;
+	}
+	request->o.real = real;
+	request->persistent = !active;
+	request->active = active;
+	put_handle(upper, RDB_REQUEST, request->o.id);
+	return rc;
+}
+
+/* buf, count, datatype, source, tag, comm, request */
+int64_t real_Irecv(const uint64_t *a)
+{
+	struct vcomm *comm = comm_of(a[5]);
+	struct vreq *request = shadow_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
+	MPI_Request real;
+	int rc = PMPI_Irecv(request->shadow, shadow_count(request), shadow_type(request),
+			    (int)a[3], (int)a[4], comm->o.real, a[6] ? &real : NULL);
+
+	return posted(rc, request, real, true, (void *)a[6]);
+}
+
+/* buf, count, datatype, source, tag, comm, request */
+int64_t real_Recv_init(const uint64_t *a)
+{
+	struct vcomm *comm = comm_of(a[5]);
+	struct vreq *request = shadow_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
+	MPI_Request real;
+	int rc = PMPI_Recv_init(request->shadow, shadow_count(request), shadow_type(request),
+				(int)a[3], (int)a[4], comm->o.real, a[6] ? &real : NULL);
+
+	return posted(rc, request, real, false, (void *)a[6]);
+}
+
+/* buf, count, datatype, message, request */
+int64_t real_Imrecv(const uint64_t *a)
+{
+	void **upper = (void **)a[3];
+	struct vmessage *message = message_of(upper ? rdb_id(RDB_MESSAGE, *upper) : 0);
+	struct vcomm *comm = message->comm ? message->comm : comm_of(0);
+	struct vreq *request = shadow_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
+	MPI_Message matched = message->o.real;
+	MPI_Request real;
+	int rc = PMPI_Imrecv(request->shadow, shadow_count(request), shadow_type(request),
+			     &matched, a[4] ? &real : NULL);
+
+	if (rc == MPI_SUCCESS && matched == MPI_MESSAGE_NULL) {
+		put_handle(upper, RDB_MESSAGE, RDB_NULL_ID);
+		object_drop(&message->o);
+	}
+	return posted(rc, request, real, true, (void *)a[4]);
+}
+
+/* comm, request */
+int64_t real_Ibarrier(const uint64_t *a)
+{
+	struct vcomm *comm = comm_of(a[0]);
+	struct vreq *request;
+	MPI_Request real;
+	int rc = PMPI_Ibarrier(comm->o.real, a[1] ? &real : NULL);
+
+	if (rc != MPI_SUCCESS)
+		return rc;
+	request = request_new(real);
+	request->comm = object_hold(comm);
+	request->active = true;
+	put_handle((void *)a[1], RDB_REQUEST, request->o.id);
+	return rc;
+}
+
+/* Unpacks a last element of which only a part came: no MPI_Unpack does that, a receive does. */
+static void unpack_part(struct vreq *request, int64_t bytes, int64_t elements)
+{
+	PMPI_Sendrecv(request->shadow, (int)bytes, MPI_PACKED, 0, 0, request->buf, (int)elements,
+		      request->type->o.real, 0, 0, private_self(), MPI_STATUS_IGNORE);
+}
+
+static void deliver(struct vreq *request, const MPI_Status *status)
+{
+	const struct vtype *type = request->type;
+	int64_t bytes = status_bytes(status);
+	int64_t elements;
+	int position = 0;
+
+	if (bytes > request->room)
+		bytes = request->room;
+	request->delivered = true;
+	if (bytes > 0 && !request->packed) {
+		memcpy(request->buf, request->shadow, bytes);
+		host->out(request->buf, bytes);
+	} else if (bytes > 0) {
+		elements = (bytes + type->size - 1) / type->size;
+		if (bytes % type->size)
+			unpack_part(request, bytes, elements);
+		else
+			PMPI_Unpack(request->shadow, (int)bytes, &position, request->buf,
+				    (int)elements, type->o.real, MPI_COMM_SELF);
+		out_typed(request->buf, elements, type);
+	}
+	note_receive(request->comm, status, bytes, request->o.id);
+}
+
+void request_complete(struct vreq *request, const MPI_Status *status)
+{
+	if (request->active && request->receive && !request->delivered && !status_cancelled(status))
+		deliver(request, status);
+	request->active = false;
+	request->delivered = false;
+}
+
+void request_peek(struct vreq *request, const MPI_Status *status)
+{
+	if (request->active && request->receive && !request->delivered && !status_cancelled(status))
+		deliver(request, status);
+}
+
+static void started(struct vreq *request, MPI_Request real)
+{
+	request->o.real = real;
+	request->active = true;
+	request->delivered = false;
+	if (!request->receive && request->comm)
+		note_send(request->comm, request->peer, request->tag, request->count,
+			  request->type, request->o.id);
+}
+
+/* request */
+int64_t real_Start(const uint64_t *a)
+{
+	struct vreq *request = request_at((void **)a[0]);
+	MPI_Request real = request->o.real;
+	int rc = PMPI_Start(&real);
+
+	if (rc == MPI_SUCCESS)
+		started(request, real);
+	return failure(rc, request_comm(request));
+}
+
+/* count, array_of_requests */
+int64_t real_Startall(const uint64_t *a)
+{
+	struct vreq *request;
+	MPI_Request real;
+	int rc = MPI_SUCCESS;
+
+	for (int i = 0; i < (int)a[0] && rc == MPI_SUCCESS; i++) {
+		request = request_at((void **)a[1] + i);
+		real = request->o.real;
+		rc = PMPI_Start(&real);
+		if (rc != MPI_SUCCESS)
+			return failure(rc, request_comm(request));
+		started(request, real);
+	}
+	return rc;
+}
+
+/* request */
+int64_t real_Cancel(const uint64_t *a)
+{
+	struct vreq *request = request_at((void **)a[0]);
+	MPI_Request real = request->o.real;
+
+	return failure(PMPI_Cancel(a[0] ? &real : NULL), request_comm(request));
+}
+
+/* request */
+int64_t real_Request_free(const uint64_t *a)
+{
+	struct vreq *request = request_at((void **)a[0]);
+	MPI_Request real = request->o.real;
+	int rc;
+
+	if (request->receive && request->active) {
+		/* Nobody will wait for it, but its bytes are still to reach the program. */
+		request->next = orphans;
+		orphans = object_hold(request);
+		object_drop(&request->o);
+		put_handle((void **)a[0], RDB_REQUEST, RDB_NULL_ID);
+		return MPI_SUCCESS;
+	}
+	rc = PMPI_Request_free(a[0] ? &real : NULL);
+	if (rc != MPI_SUCCESS)
+		return failure(rc, request_comm(request));
+	object_drop(&request->o);
+	put_handle((void **)a[0], RDB_REQUEST, RDB_NULL_ID);
+	return rc;
+}
+
+void requests_poll_orphans(void)
+{
+	struct vreq **link = &orphans, *request;
+	MPI_Status status;
+	MPI_Request real;
+	int flag;
+
+	while ((request = *link)) {
+		real = request->o.real;
+		status = status_empty;
+		if (PMPI_Test(&real, &flag, &status) == MPI_SUCCESS && !flag) {
+			link = &request->next;
+			continue;
+		}
+		*link = request->next;
+		if (request->persistent)
+			PMPI_Request_free(&real);
+		request_complete(request, &status);
+		object_release(&request->o);
+	}
+}

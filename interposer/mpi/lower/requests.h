@@ -1,0 +1,22 @@
+/* Between requests.c and completion.c. */
+#ifndef RDB_MPI_REQUESTS_H
+#define RDB_MPI_REQUESTS_H
+#include "real.h"
+
+static inline struct vreq *request_at(void **upper)
+{
+	return request_of(upper ? rdb_id(RDB_REQUEST, *upper) : 0);
+}
+
+static inline struct vcomm *request_comm(const struct vreq *request)
+{
+	return request->comm ? request->comm : comm_of(0);
+}
+
+/* The real request is complete: its bytes reach the program, if they have not already. */
+void request_complete(struct vreq *request, const MPI_Status *status);
+/* The same for MPI_Request_get_status: the request stays. */
+void request_peek(struct vreq *request, const MPI_Status *status);
+MPI_Comm private_self(void);     /* plugin.c: a duplicate of MPI_COMM_SELF for our own use */
+
+#endif

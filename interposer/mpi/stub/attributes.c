@@ -1,0 +1,319 @@
+/* Keyvals and attributes: callbacks are upper code, so all of it is done in the upper half. */
+#include "stub.h"
+
+#define PREDEFINED_KEYVALS 16    /* MPI_TAG_UB ... IMPI_HOST_COLOR */
+#define ASKED_KEYVALS 7          /* of them, those that communicators have: up to UNIVERSE_SIZE */
+#define LASTUSEDCODE 5           /* the only one that changes */
+
+struct keyval {
+	struct keyval *next;
+	int id;
+	unsigned class;
+	int freed;
+	MPI_Comm_copy_attr_function *copy;
+	MPI_Comm_delete_attr_function *delete;
+	void *extra;
+};
+
+static struct keyval *keyvals;
+static int next_keyval = PREDEFINED_KEYVALS;
+
+static struct keyval *keyval_find(unsigned class, int id)
+{
+	struct keyval *keyval = keyvals;
+
+	while (keyval && (keyval->id != id || keyval->class != class))
+		keyval = keyval->next;
+	return keyval;
+}
+
+static int keyval_create(unsigned class, void *copy, void *delete, int *id, void *extra)
+{
+	struct keyval *keyval = id ? rdb_alloc(sizeof(*keyval)) : NULL;
+
+	if (!keyval)
+		return MPI_ERR_ARG;
+	*keyval = (struct keyval){
+		.next = keyvals, .id = next_keyval++, .class = class, .copy = copy,
+		.delete = delete, .extra = extra,
+	};
+	keyvals = keyval;
+	*id = keyval->id;
+	return MPI_SUCCESS;
+}
+
+/* Attributes that have it keep their callbacks. */
+static int keyval_free(unsigned class, int *id)
+{
+	struct keyval *keyval = id ? keyval_find(class, *id) : NULL;
+
+	if (!keyval || keyval->freed)
+		return MPI_ERR_KEYVAL;
+	keyval->freed = 1;
+	*id = MPI_KEYVAL_INVALID;
+	return MPI_SUCCESS;
+}
+
+static struct rdb_attr **attr_find(struct rdb_object *object, int keyval)
+{
+	struct rdb_attr **link = &object->attrs;
+
+	while (*link && (*link)->keyval != keyval)
+		link = &(*link)->next;
+	return link;
+}
+
+static int attr_remove(unsigned class, void *handle, int id)
+{
+	struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
+	struct keyval *keyval = keyval_find(class, id);
+	struct rdb_attr **link, *attr;
+	int err;
+
+	if (!keyval)
+		return MPI_ERR_KEYVAL;
+	attr = object ? *attr_find(object, id) : NULL;
+	if (!attr)
+		return MPI_SUCCESS;
+	if (keyval->delete && (err = keyval->delete(handle, id, attr->value, keyval->extra)))
+		return err;
+	link = attr_find(object, id);      /* the callback may have changed the list */
+	if (*link == attr) {
+		*link = attr->next;
+		rdb_free(attr, sizeof(*attr));
+	}
+	return MPI_SUCCESS;
+}
+
+static int attr_set(unsigned class, void *handle, int id, void *value)
+{
+	struct keyval *keyval = keyval_find(class, id);
+	struct rdb_object *object;
+	struct rdb_attr *attr;
+	int err;
+
+	if (!keyval || keyval->freed)
+		return MPI_ERR_KEYVAL;
+	object = rdb_object_get(class, rdb_id(class, handle));
+	attr = object ? *attr_find(object, id) : NULL;
+	if (attr) {
+		if (keyval->delete && (err = keyval->delete(handle, id, attr->value, keyval->extra)))
+			return err;
+		attr->value = value;
+		return MPI_SUCCESS;
+	}
+	attr = object ? rdb_alloc(sizeof(*attr)) : NULL;
+	if (!attr)
+		return MPI_ERR_NO_MEM;
+	*attr = (struct rdb_attr){ .next = object->attrs, .keyval = id, .value = value };
+	object->attrs = attr;
+	return MPI_SUCCESS;
+}
+
+static int attr_get(unsigned class, void *handle, int id, void **value, int *flag)
+{
+	struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
+	struct rdb_attr *attr = object ? *attr_find(object, id) : NULL;
+
+	if (!keyval_find(class, id))
+		return MPI_ERR_KEYVAL;
+	*flag = attr != NULL;
+	if (attr)
+		*value = attr->value;
+	return MPI_SUCCESS;
+}
+
+/* The program gets a pointer to an int, as in Open MPI. */
+static int predefined_get(int id, void **value, int *flag)
+{
+	static struct { int known, there, value; } cache[ASKED_KEYVALS];
+	int there = 0, number = 0, err;
+
+	if (id >= ASKED_KEYVALS) {
+		*flag = 0;
+		return MPI_SUCCESS;
+	}
+	if (!cache[id].known || id == LASTUSEDCODE) {
+		err = (int)rdb_call(RDB_Comm_get_attr, 4, (uint64_t[]){
+			rdb_id(RDB_COMM, MPI_COMM_WORLD), (uint64_t)id, (uint64_t)&number,
+			(uint64_t)&there });
+		if (err)
+			return err;
+		cache[id].known = 1;
+		cache[id].there = there;
+		cache[id].value = number;
+	}
+	*flag = cache[id].there;
+	if (*flag)
+		*value = &cache[id].value;
+	return MPI_SUCCESS;
+}
+
+/* Newest first, as Open MPI does. */
+int rdb_attrs_delete_all(unsigned class, void *handle)
+{
+	struct rdb_object *object;
+	int err;
+
+	while ((object = rdb_object_find(class, rdb_id(class, handle))) && object->attrs) {
+		err = attr_remove(class, handle, object->attrs->keyval);
+		if (err)
+			return err;
+	}
+	return MPI_SUCCESS;
+}
+
+/* Oldest first: the list is newest first, so from its end. */
+static int attrs_copy(unsigned class, const struct rdb_attr *attr, void *from, void *to)
+{
+	struct keyval *keyval;
+	void *value = NULL;
+	int flag = 0, err;
+
+	if (!attr)
+		return MPI_SUCCESS;
+	err = attrs_copy(class, attr->next, from, to);
+	keyval = keyval_find(class, attr->keyval);
+	if (err || !keyval || !keyval->copy)
+		return err;
+	err = keyval->copy(from, attr->keyval, keyval->extra, attr->value, &value, &flag);
+	if (err || !flag)
+		return err;
+	keyval->freed = keyval->freed ? 2 : 0;   /* a freed keyval may still be copied */
+	if (keyval->freed) {
+		keyval->freed = 0;
+		err = attr_set(class, to, attr->keyval, value);
+		keyval->freed = 1;
+		return err;
+	}
+	return attr_set(class, to, attr->keyval, value);
+}
+
+int rdb_comm_copied(MPI_Comm from, MPI_Comm *to)
+{
+	struct rdb_object *object = rdb_object_find(RDB_COMM, rdb_id(RDB_COMM, from));
+	int err;
+
+	rdb_comm_made(from, *to);
+	err = object ? attrs_copy(RDB_COMM, object->attrs, from, *to) : MPI_SUCCESS;
+	if (err) {
+		rdb_object_forget(RDB_COMM, rdb_id(RDB_COMM, *to));
+		rdb_call(RDB_Comm_free, 1, (uint64_t[]){ (uint64_t)to });
+	}
+	return err;
+}
+
+int rdb_type_copied(MPI_Datatype from, MPI_Datatype *to)
+{
+	struct rdb_object *object = rdb_object_find(RDB_TYPE, rdb_id(RDB_TYPE, from));
+	int err = object ? attrs_copy(RDB_TYPE, object->attrs, from, *to) : MPI_SUCCESS;
+
+	if (err) {
+		rdb_object_forget(RDB_TYPE, rdb_id(RDB_TYPE, *to));
+		rdb_call(RDB_Type_free, 1, (uint64_t[]){ (uint64_t)to });
+	}
+	return err;
+}
+
+static int freed(unsigned class, void **handle)
+{
+	int err = MPI_SUCCESS;
+
+	if (handle && rdb_id(class, *handle) >= RDB_FIRST_DYNAMIC) {
+		err = rdb_attrs_delete_all(class, *handle);
+		if (!err)
+			rdb_object_forget(class, rdb_id(class, *handle));
+	}
+	return err;
+}
+
+int rdb_comm_freed(MPI_Comm *comm) { return freed(RDB_COMM, (void **)comm); }
+int rdb_type_freed(MPI_Datatype *type) { return freed(RDB_TYPE, (void **)type); }
+
+static int tell(void *handle, unsigned class, int err, const char *name)
+{
+	return err ? rdb_error(class == RDB_COMM ? handle : MPI_COMM_WORLD, err, name) : 0;
+}
+
+static int get(unsigned class, void *handle, int id, void *value, int *flag, const char *name)
+{
+	int err;
+
+	if (!value || !flag)
+		return tell(handle, class, MPI_ERR_ARG, name);
+	if (rdb_id(class, handle) <= RDB_NULL_ID)
+		err = class == RDB_COMM ? MPI_ERR_COMM : MPI_ERR_TYPE;
+	else if (class == RDB_COMM && id >= 0 && id < PREDEFINED_KEYVALS)
+		err = predefined_get(id, value, flag);
+	else
+		err = attr_get(class, handle, id, value, flag);
+	return tell(handle, class, err, name);
+}
+
+static int set(unsigned class, void *handle, int id, void *value, const char *name)
+{
+	int err = rdb_id(class, handle) <= RDB_NULL_ID ?
+		(class == RDB_COMM ? MPI_ERR_COMM : MPI_ERR_TYPE) :
+		attr_set(class, handle, id, value);
+
+	return tell(handle, class, err, name);
+}
+
+/* One definition for each name of the same thing. */
+#define CREATE_KEYVAL(name, class, copy_type, delete_type) \
+	RDB_MPI(int, name, copy_type *copy, delete_type *delete, int *keyval, void *extra) \
+	{ return tell(NULL, RDB_TYPE, keyval_create(class, copy, delete, keyval, extra), \
+		      "MPI_" #name); }
+#define FREE_KEYVAL(name, class) \
+	RDB_MPI(int, name, int *keyval) \
+	{ return tell(NULL, RDB_TYPE, keyval_free(class, keyval), "MPI_" #name); }
+#define SET_ATTR(name, class, handle_type) \
+	RDB_MPI(int, name, handle_type handle, int keyval, void *value) \
+	{ return set(class, handle, keyval, value, "MPI_" #name); }
+#define GET_ATTR(name, class, handle_type) \
+	RDB_MPI(int, name, handle_type handle, int keyval, void *value, int *flag) \
+	{ return get(class, handle, keyval, value, flag, "MPI_" #name); }
+#define DELETE_ATTR(name, class, handle_type) \
+	RDB_MPI(int, name, handle_type handle, int keyval) \
+	{ return tell(handle, class, attr_remove(class, handle, keyval), "MPI_" #name); }
+
+CREATE_KEYVAL(Comm_create_keyval, RDB_COMM, MPI_Comm_copy_attr_function,
+	      MPI_Comm_delete_attr_function)
+CREATE_KEYVAL(Keyval_create, RDB_COMM, MPI_Copy_function, MPI_Delete_function)
+CREATE_KEYVAL(Type_create_keyval, RDB_TYPE, MPI_Type_copy_attr_function,
+	      MPI_Type_delete_attr_function)
+FREE_KEYVAL(Comm_free_keyval, RDB_COMM)
+FREE_KEYVAL(Keyval_free, RDB_COMM)
+FREE_KEYVAL(Type_free_keyval, RDB_TYPE)
+SET_ATTR(Comm_set_attr, RDB_COMM, MPI_Comm)
+SET_ATTR(Attr_put, RDB_COMM, MPI_Comm)
+SET_ATTR(Type_set_attr, RDB_TYPE, MPI_Datatype)
+GET_ATTR(Comm_get_attr, RDB_COMM, MPI_Comm)
+GET_ATTR(Attr_get, RDB_COMM, MPI_Comm)
+GET_ATTR(Type_get_attr, RDB_TYPE, MPI_Datatype)
+DELETE_ATTR(Comm_delete_attr, RDB_COMM, MPI_Comm)
+DELETE_ATTR(Attr_delete, RDB_COMM, MPI_Comm)
+DELETE_ATTR(Type_delete_attr, RDB_TYPE, MPI_Datatype)
+
+/* MPI_COMM_DUP_FN and its relatives: mpi.h gives them these names in C. */
+#define CALLBACKS(kind, handle_type) \
+	EXPORT int OMPI_C_MPI_##kind##DUP_FN(handle_type, int, void *, void *, void *, int *); \
+	EXPORT int OMPI_C_MPI_##kind##DUP_FN(handle_type h __attribute__((unused)), \
+		int k __attribute__((unused)), void *e __attribute__((unused)), void *in, \
+		void *out, int *flag) \
+	{ *(void **)out = in; *flag = 1; return MPI_SUCCESS; } \
+	EXPORT int OMPI_C_MPI_##kind##NULL_COPY_FN(handle_type, int, void *, void *, void *, int *); \
+	EXPORT int OMPI_C_MPI_##kind##NULL_COPY_FN(handle_type h __attribute__((unused)), \
+		int k __attribute__((unused)), void *e __attribute__((unused)), \
+		void *in __attribute__((unused)), void *out __attribute__((unused)), int *flag) \
+	{ *flag = 0; return MPI_SUCCESS; } \
+	EXPORT int OMPI_C_MPI_##kind##NULL_DELETE_FN(handle_type, int, void *, void *); \
+	EXPORT int OMPI_C_MPI_##kind##NULL_DELETE_FN(handle_type h __attribute__((unused)), \
+		int k __attribute__((unused)), void *v __attribute__((unused)), \
+		void *e __attribute__((unused))) \
+	{ return MPI_SUCCESS; }
+
+CALLBACKS(COMM_, MPI_Comm)
+CALLBACKS(TYPE_, MPI_Datatype)
+CALLBACKS(WIN_, MPI_Win)
+CALLBACKS(, MPI_Comm)

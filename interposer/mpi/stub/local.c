@@ -1,0 +1,185 @@
+/* Init, Finalize, time, and what needs no real MPI. */
+#include <sys/syscall.h>
+#include "stub.h"
+
+static int initialized, finalized;
+
+/* gcc may make calls of these from loops and initialisers; there is no libc here to have them. */
+void *memset(void *to, int byte, size_t n)
+{
+	void *at = to;
+
+	__asm__ volatile("rep stosb" : "+D"(at), "+c"(n) : "a"(byte) : "memory");
+	return to;
+}
+
+void *memcpy(void *restrict to, const void *restrict from, size_t n)
+{
+	void *at = to;
+
+	__asm__ volatile("rep movsb" : "+D"(at), "+S"(from), "+c"(n) : : "memory");
+	return to;
+}
+
+void rdb_internal(const char *name)
+{
+	rdb_call(RDB_INTERNAL_SYMBOL, 1, (uint64_t[]){ (uint64_t)name });
+	__builtin_trap();
+}
+
+RDB_MPI(int, Init, int *argc, char ***argv)
+{
+	int err = (int)rdb_call(RDB_Init, 3, (uint64_t[]){
+		(uint64_t)argc, (uint64_t)argv, (uint64_t)&rdb_predefined });
+
+	if (err)
+		return rdb_error(MPI_COMM_WORLD, err, "MPI_Init");
+	initialized = 1;
+	return MPI_SUCCESS;
+}
+
+RDB_MPI(int, Init_thread, int *argc, char ***argv, int required, int *provided)
+{
+	int err = (int)rdb_call(RDB_Init_thread, 5, (uint64_t[]){
+		(uint64_t)argc, (uint64_t)argv, (uint64_t)(int64_t)required, (uint64_t)provided,
+		(uint64_t)&rdb_predefined });
+
+	if (err)
+		return rdb_error(MPI_COMM_WORLD, err, "MPI_Init_thread");
+	initialized = 1;
+	return MPI_SUCCESS;
+}
+
+/* Attributes of MPI_COMM_SELF are deleted first (MPI 3.1, 8.7.1). */
+RDB_MPI(int, Finalize, void)
+{
+	int err = initialized ? rdb_attrs_delete_all(RDB_COMM, MPI_COMM_SELF) : 0;
+
+	if (!err)
+		err = (int)rdb_call(RDB_Finalize, 0, NULL);
+	if (err)
+		return rdb_error(MPI_COMM_WORLD, err, "MPI_Finalize");
+	finalized = 1;
+	return MPI_SUCCESS;
+}
+
+RDB_MPI(int, Initialized, int *flag)
+{
+	*flag = initialized;
+	return MPI_SUCCESS;
+}
+
+RDB_MPI(int, Finalized, int *flag)
+{
+	*flag = finalized;
+	return MPI_SUCCESS;
+}
+
+RDB_MPI(int, Abort, MPI_Comm comm, int errorcode)
+{
+	rdb_call(RDB_Abort, 2,
+		 (uint64_t[]){ rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)errorcode });
+	rdb_syscall(SYS_exit_group, errorcode, 0, 0, 0, 0, 0);
+	__builtin_trap();
+}
+
+RDB_MPI(int, Get_version, int *version, int *subversion)
+{
+	*version = 3;
+	*subversion = 1;
+	return MPI_SUCCESS;
+}
+
+static double as_double(int64_t bits)
+{
+	union { int64_t bits; double value; } u = { .bits = bits };
+
+	return u.value;
+}
+
+RDB_MPI(double, Wtime, void)
+{
+	return as_double(rdb_call(RDB_Wtime, 0, NULL));
+}
+
+RDB_MPI(double, Wtick, void)
+{
+	return as_double(rdb_call(RDB_Wtick, 0, NULL));
+}
+
+RDB_MPI(int, Pcontrol, const int level __attribute__((unused)), ...)
+{
+	return MPI_SUCCESS;
+}
+
+RDB_MPI(int, Get_address, const void *location, MPI_Aint *address)
+{
+	*address = (MPI_Aint)location;
+	return MPI_SUCCESS;
+}
+
+RDB_MPI(int, Address, void *location, MPI_Aint *address)
+{
+	*address = (MPI_Aint)location;
+	return MPI_SUCCESS;
+}
+
+/* Names of MPI-1 that MPI-3 took out of the standard; old binaries have them. */
+static int retired(uint32_t index, unsigned nargs, const uint64_t *args, const char *name)
+{
+	int err = (int)rdb_call(index, nargs, args);
+
+	return err ? rdb_error(MPI_COMM_WORLD, err, name) : MPI_SUCCESS;
+}
+
+RDB_MPI(int, Type_hvector, int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *new)
+{
+	return retired(RDB_Type_create_hvector, 5, (uint64_t[]){
+		(uint64_t)(int64_t)count, (uint64_t)(int64_t)length, (uint64_t)stride,
+		rdb_id(RDB_TYPE, old), (uint64_t)new }, "MPI_Type_hvector");
+}
+
+RDB_MPI(int, Type_hindexed, int count, int *lengths, MPI_Aint *offsets, MPI_Datatype old,
+	MPI_Datatype *new)
+{
+	return retired(RDB_Type_create_hindexed, 5, (uint64_t[]){
+		(uint64_t)(int64_t)count, (uint64_t)lengths, (uint64_t)offsets,
+		rdb_id(RDB_TYPE, old), (uint64_t)new }, "MPI_Type_hindexed");
+}
+
+RDB_MPI(int, Type_struct, int count, int *lengths, MPI_Aint *offsets, MPI_Datatype *types,
+	MPI_Datatype *new)
+{
+	return retired(RDB_Type_create_struct, 5, (uint64_t[]){
+		(uint64_t)(int64_t)count, (uint64_t)lengths, (uint64_t)offsets, (uint64_t)types,
+		(uint64_t)new }, "MPI_Type_struct");
+}
+
+static int bounds(MPI_Datatype type, MPI_Aint *lb, MPI_Aint *extent, const char *name)
+{
+	return retired(RDB_Type_get_extent, 3, (uint64_t[]){
+		rdb_id(RDB_TYPE, type), (uint64_t)lb, (uint64_t)extent }, name);
+}
+
+RDB_MPI(int, Type_extent, MPI_Datatype type, MPI_Aint *extent)
+{
+	MPI_Aint lb;
+
+	return bounds(type, &lb, extent, "MPI_Type_extent");
+}
+
+RDB_MPI(int, Type_lb, MPI_Datatype type, MPI_Aint *lb)
+{
+	MPI_Aint extent;
+
+	return bounds(type, lb, &extent, "MPI_Type_lb");
+}
+
+RDB_MPI(int, Type_ub, MPI_Datatype type, MPI_Aint *ub)
+{
+	MPI_Aint lb = 0, extent = 0;
+	int err = bounds(type, &lb, &extent, "MPI_Type_ub");
+
+	*ub = lb + extent;
+	return err;
+}

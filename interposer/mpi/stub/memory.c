@@ -1,0 +1,74 @@
+/* Memory of the stub's own, and MPI_Alloc_mem: anonymous mappings of the upper half. */
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include "stub.h"
+
+#define PIECE 64
+#define CHUNK 65536
+
+static void *free_pieces;
+static char *chunk, *chunk_end;
+
+static void *map(size_t bytes)
+{
+	long at = rdb_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at < 0 && at > -4096 ? NULL : (void *)at;
+}
+
+/* NULL: no memory. */
+void *rdb_alloc(size_t bytes)
+{
+	void *piece = free_pieces;
+
+	if (bytes > PIECE)
+		return NULL;
+	if (piece) {
+		free_pieces = *(void **)piece;
+	} else {
+		if (chunk == chunk_end) {
+			chunk = map(CHUNK);
+			if (!chunk) {
+				chunk_end = NULL;
+				return NULL;
+			}
+			chunk_end = chunk + CHUNK;
+		}
+		piece = chunk;
+		chunk += PIECE;
+	}
+	for (size_t i = 0; i < PIECE / sizeof(uint64_t); i++)
+		((volatile uint64_t *)piece)[i] = 0;
+	return piece;
+}
+
+void rdb_free(void *piece, size_t bytes __attribute__((unused)))
+{
+	*(void **)piece = free_pieces;
+	free_pieces = piece;
+}
+
+/* The length stands in the 64 bytes before what the program gets. */
+RDB_MPI(int, Alloc_mem, MPI_Aint size, MPI_Info info __attribute__((unused)), void *baseptr)
+{
+	size_t *head;
+
+	if (size < 0 || !baseptr)
+		return rdb_error(MPI_COMM_WORLD, MPI_ERR_ARG, "MPI_Alloc_mem");
+	head = map((size_t)size + 64);
+	if (!head)
+		return rdb_error(MPI_COMM_WORLD, MPI_ERR_NO_MEM, "MPI_Alloc_mem");
+	*head = (size_t)size + 64;
+	*(void **)baseptr = (char *)head + 64;
+	return MPI_SUCCESS;
+}
+
+RDB_MPI(int, Free_mem, void *base)
+{
+	size_t *head = (size_t *)((char *)base - 64);
+
+	if (base)
+		rdb_syscall(SYS_munmap, (long)head, (long)*head, 0, 0, 0, 0);
+	return MPI_SUCCESS;
+}

@@ -1,0 +1,58 @@
+/* What the stub itself knows of communicators and datatypes: error handlers, attributes. */
+#include "stub.h"
+
+static struct rdb_object *objects;
+
+/* NULL: nothing is known of it: default error handler, no attributes. */
+struct rdb_object *rdb_object_find(unsigned class, uint32_t id)
+{
+	struct rdb_object *object = objects;
+
+	while (object && (object->class != class || object->id != id))
+		object = object->next;
+	return object;
+}
+
+/* NULL: no memory. */
+struct rdb_object *rdb_object_get(unsigned class, uint32_t id)
+{
+	struct rdb_object *object = rdb_object_find(class, id);
+
+	if (object)
+		return object;
+	object = rdb_alloc(sizeof(*object));
+	if (!object)
+		return NULL;
+	object->class = class;
+	object->id = id;
+	object->next = objects;
+	objects = object;
+	return object;
+}
+
+void rdb_object_forget(unsigned class, uint32_t id)
+{
+	struct rdb_object **link = &objects, *object;
+
+	while ((object = *link)) {
+		if (object->class == class && object->id == id) {
+			*link = object->next;
+			rdb_free(object, sizeof(*object));
+			return;
+		}
+		link = &object->next;
+	}
+}
+
+/* A new communicator inherits the error handler of the one it was made from. */
+void rdb_comm_made(MPI_Comm parent, MPI_Comm comm)
+{
+	struct rdb_object *from = rdb_object_find(RDB_COMM, rdb_id(RDB_COMM, parent)), *to;
+	uint32_t id = rdb_id(RDB_COMM, comm);
+
+	if (id <= RDB_NULL_ID || !from || !from->errhandler)
+		return;
+	to = rdb_object_get(RDB_COMM, id);
+	if (to)
+		to->errhandler = from->errhandler;
+}

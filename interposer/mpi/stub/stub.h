@@ -1,0 +1,116 @@
+/* The upper half's libmpi: Open MPI 4.1's C ABI in front of the gate.
+ *
+ * It lives in the program: it needs no other library, keeps no thread-local data, and all it does
+ * by itself is deterministic.  Types and constants are those of Open MPI's mpi.h, written here
+ * because that header is not there where another MPI is installed.
+ */
+#ifndef RDB_MPI_STUB_H
+#define RDB_MPI_STUB_H
+#include <stddef.h>
+#include <stdint.h>
+#include "functions.h"
+#include "gate.h"
+#include "handles.h"
+
+typedef struct rdb_predef *MPI_Comm, *MPI_Datatype, *MPI_Group, *MPI_Op, *MPI_Request, *MPI_Message,
+	*MPI_Info, *MPI_Errhandler, *MPI_Win, *MPI_File;
+typedef ptrdiff_t MPI_Aint;
+typedef long long MPI_Count, MPI_Offset;
+typedef struct {
+	int MPI_SOURCE, MPI_TAG, MPI_ERROR;
+	int cancelled;
+	size_t bytes;
+} MPI_Status;
+
+typedef void MPI_User_function(void *, void *, int *, MPI_Datatype *);
+typedef void MPI_Comm_errhandler_function(MPI_Comm *, int *, ...);
+typedef MPI_Comm_errhandler_function MPI_Handler_function;
+typedef int MPI_Comm_copy_attr_function(MPI_Comm, int, void *, void *, void *, int *);
+typedef int MPI_Comm_delete_attr_function(MPI_Comm, int, void *, void *);
+typedef MPI_Comm_copy_attr_function MPI_Copy_function, MPI_Type_copy_attr_function;
+typedef MPI_Comm_delete_attr_function MPI_Delete_function, MPI_Type_delete_attr_function;
+
+enum {
+	MPI_SUCCESS = 0, MPI_ERR_TYPE = 3, MPI_ERR_COMM = 5, MPI_ERR_ARG = 13, MPI_ERR_OTHER = 16,
+	MPI_ERR_NO_MEM = 39, MPI_ERR_KEYVAL = 36, MPI_KEYVAL_INVALID = -1,
+};
+#define MPI_MAX_ERROR_STRING 256
+#define MPI_MAX_OBJECT_NAME 64
+
+#define EXPORT __attribute__((visibility("default")))
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* PMPI_name, and MPI_name as a weak alias that a profiling tool may replace. */
+#define RDB_MPI(result, name, ...) \
+	EXPORT result PMPI_##name(__VA_ARGS__); \
+	EXPORT result MPI_##name(__VA_ARGS__) __attribute__((weak, alias("PMPI_" #name))); \
+	EXPORT result PMPI_##name(__VA_ARGS__)
+
+/* A function that is not there yet: the lower half says so and ends the recording. */
+#define RDB_ALIAS(name) \
+	EXPORT void name(void) __attribute__((weak, alias("P" #name)));
+#define RDB_REFUSED(symbol, index, name) \
+	EXPORT void symbol(void) { rdb_call(index, 0, 0); __builtin_trap(); }
+#define RDB_INTERNAL(name) \
+	EXPORT void name(void) { rdb_internal(#name); }
+
+#include "prototypes.h"
+
+extern const struct rdb_predef_table rdb_predefined;
+#define HANDLE(class, id) ((struct rdb_predef *)rdb_predefined.handles[class][id])
+#define MPI_COMM_NULL HANDLE(RDB_COMM, RDB_NULL_ID)
+#define MPI_COMM_WORLD HANDLE(RDB_COMM, 2)
+#define MPI_COMM_SELF HANDLE(RDB_COMM, 3)
+
+static inline int64_t rdb_call(uint32_t index, uint32_t nargs, const uint64_t *args)
+{
+	return RDB_GATE_PTR->call(RDB_FN(RDB_NS_MPI, index), nargs, args);
+}
+
+static inline long rdb_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
+	long result;
+
+	__asm__ volatile("syscall" : "=a"(result)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+void rdb_internal(const char *name) __attribute__((noreturn));
+
+/* memory.c: small pieces that are never given back to the system. */
+void *rdb_alloc(size_t bytes);
+void rdb_free(void *piece, size_t bytes);
+
+/* errors.c: hears of every failure.  `result` is an error code and, above 32 bits, the id of the
+ * communicator that a request belonged to.  Returns the code, if it returns. */
+int rdb_error(MPI_Comm comm, int64_t result, const char *name);
+
+/* objects.c: what the stub knows of one communicator or datatype. */
+struct rdb_attr {
+	struct rdb_attr *next;      /* newest first */
+	int keyval;
+	void *value;
+};
+struct rdb_object {
+	struct rdb_object *next;
+	unsigned class;
+	uint32_t id;
+	MPI_Errhandler errhandler;  /* NULL: MPI_ERRORS_ARE_FATAL */
+	struct rdb_attr *attrs;
+};
+struct rdb_object *rdb_object_find(unsigned class, uint32_t id);
+struct rdb_object *rdb_object_get(unsigned class, uint32_t id);
+void rdb_object_forget(unsigned class, uint32_t id);
+void rdb_comm_made(MPI_Comm parent, MPI_Comm comm);
+
+/* attributes.c: 0 or the error code of a callback. */
+int rdb_comm_copied(MPI_Comm from, MPI_Comm *to);
+int rdb_comm_freed(MPI_Comm *comm);
+int rdb_type_copied(MPI_Datatype from, MPI_Datatype *to);
+int rdb_type_freed(MPI_Datatype *type);
+int rdb_attrs_delete_all(unsigned class, void *handle);
+
+#endif
