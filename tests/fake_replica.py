@@ -255,7 +255,7 @@ class FakeAgent:
                     if value != self.values[id_]:
                         self.values[id_] = value
                         changed = changed or id_
-                        self.watch_hits[id_] = self.watch_hits.get(id_, 0) + (not event)
+                        self.watch_hits[id_] = self.watch_hits.get(id_, 0) + 1
             if changed:
                 found |= {
                     "id": changed, "event": state.event, "pc": state.pc, "steps": steps,

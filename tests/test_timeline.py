@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass
+from unittest import mock
 
 import pytest
 from fake_replica import (
@@ -20,8 +21,9 @@ from fake_replica import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rdb.timeline import NoSuchPosition, Position, Stopped, Timeline
+from rdb.timeline import NoSuchPosition, Position, Stopped, Timeline, before, travel
 from rdb.timeline.position import Steps, ToEnd
+from rdb.timeline.travel import Travel
 
 COUNTERS = 16  # memory[0..15] are loop counters, 16.. are data
 
@@ -229,18 +231,38 @@ class Walker:
         oracle.at = 0
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs(), st.lists(ACTIONS, max_size=25))
 def test_random_walks_agree_with_brute_force(
     program: Program, actions: list[tuple[str, int]]
 ) -> None:
-    before = FakeReplica.open_count
+    random_walk(program, actions)
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(programs(), st.lists(ACTIONS, max_size=25))
+def test_random_walks_with_short_windows_and_many_snapshots(
+    program: Program, actions: list[tuple[str, int]]
+) -> None:
+    """What only long recordings do otherwise: approaching in rounds, snapshots within intervals."""
+    with (
+        mock.patch.object(Travel, "keep_if_worth", Travel.keep),
+        mock.patch.object(travel, "_LEG_EVENTS", 1),
+        mock.patch.object(travel, "_LEG_STEPS", 2),
+        mock.patch.object(before, "_REQUEST", 2),
+        mock.patch.object(before, "WINDOW", 4),
+    ):
+        random_walk(program, actions)
+
+
+def random_walk(program: Program, actions: list[tuple[str, int]]) -> None:
+    open_before = FakeReplica.open_count
     with Timeline(None, FakeReplica.start(program)) as timeline:
         walker = Walker(timeline, Oracle.of(program))
         for action, value in actions:
             walker.do(action, value)
         deep(timeline, walker.oracle)
-    assert FakeReplica.open_count == before
+    assert FakeReplica.open_count == open_before
 
 
 def loop_program(outer: int, inner: int, events: int = 2) -> Program:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from rdb.errors import Diverged
 from rdb.replay.agent import Gpr, StopReason
 from rdb.timeline.position import Arrive, Hit, Position, Steps
 from rdb.timeline.stopped import NoSuchPosition
@@ -138,9 +139,7 @@ def _search(travel: Travel, walker: Walker, goal: Gpr, arrivals: int) -> Trace:
             gprs, arrived = _step_window(walker, goal.rip, window)
             if arrived:
                 if walker.gpr != goal:
-                    raise NoSuchPosition(
-                        f"the way to {goal.rip:#x} from {start} was not found again"
-                    )
+                    raise Diverged(f"the way to {goal.rip:#x} from {start} was not found again")
                 travel.keep(base)
                 return _newest(start, gprs)
         finally:

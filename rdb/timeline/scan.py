@@ -57,8 +57,21 @@ def _scan(travel: Travel, points: Points, start: Walker, target: Position, pc: i
     if stop.scan.id == 0:
         return None
     if stop.scan.id in points.watchpoints:
+        if stop.scan.event != start.event and not stop.scan.by_event:
+            # Its hits since the event may include one by the event itself: count from its answer.
+            return _scan_interval(travel, points, stop.scan.event, target, pc)
         return _before_watch_hit(travel, points, start, stop)
     return _at_breakpoint(travel, start, stop)
+
+
+def _scan_interval(
+    travel: Travel, points: Points, event: int, target: Position, pc: int
+) -> Found | None:
+    start = travel.to(Position(event))
+    try:
+        return _scan(travel, points, start, target, pc)
+    finally:
+        start.close()
 
 
 def _at_breakpoint(travel: Travel, start: Walker, stop: Stop) -> Found:
@@ -81,8 +94,7 @@ def _before_watch_hit(travel: Travel, points: Points, start: Walker, stop: Stop)
         after = Position(hit.event)
     else:
         watch = points.watchpoints[hit.id]
-        base = start.position if hit.event == start.event else Position(hit.event)
-        after = base.then(WatchHit(watch.addr, watch.length, watch.kind, hit.hits))
+        after = start.position.then(WatchHit(watch.addr, watch.length, watch.kind, hit.hits))
     walker = travel.to(after)
     try:
         gpr = walker.gpr

@@ -54,7 +54,7 @@ class Timeline:
         self._armed = -1  # the version of `points` that the live replica has
         self._past: deque[tuple[Position, int, Gpr]] = deque(maxlen=4 * WINDOW)
         self._branch_moved: bool | None = None  # None: not in a branch
-        self._end_name: Position | None = None
+        self._end_gpr: Gpr | None = None
         self._text_maps: list[Map] = []
 
     def close(self) -> None:
@@ -97,7 +97,10 @@ class Timeline:
 
     @property
     def at_start(self) -> bool:
-        return not self.branch and self._here == self.travel.origin.position
+        origin = self.travel.origin
+        if self.branch or self.event != origin.event or self._gpr != origin.gpr:
+            return False
+        return self.name() == origin.position
 
     @property
     def at_end(self) -> bool:
@@ -105,12 +108,14 @@ class Timeline:
             return False
         if self._here.moves and isinstance(self._here.moves[-1], ToEnd):
             return True
-        if self._end_name is None:
-            end = Position(self.last_event).then(ToEnd())
+        end = Position(self.last_event).then(ToEnd())
+        if self._end_gpr is None:
             walker = self.travel.to(end)
             walker.close()
-            self._end_name = self.travel.name(end, walker.gpr.rip)
-        return self.name() == self._end_name
+            self._end_gpr = walker.gpr
+        if self._gpr != self._end_gpr:
+            return False
+        return self.name() == self.travel.name(end, self._gpr.rip)
 
     # Looking and changing.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -12,6 +13,7 @@ from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd, Wat
 from rdb.timeline.stopped import Interrupted, NoSuchPosition
 
 ENDED = (StopReason.END, StopReason.FAULT)
+_INSIST_S = 0.02
 _MOVE_ID = 0x7264_6201  # of the watchpoints that moves set themselves
 
 
@@ -32,13 +34,21 @@ class Control:
         self.progress: Callable[[str, float], None] | None = None
         self._running: AgentClient | None = None
         self._asked = False
+        self._idle = threading.Event()
+        self._idle.set()
 
     def interrupt(self) -> None:
         """From a signal handler or another thread: the motion under way is to stop."""
         self._asked = True
         running = self._running
         if running is not None:
+            threading.Thread(target=self._insist, args=(running,), daemon=True).start()
+
+    def _insist(self, running: AgentClient) -> None:
+        """A signal that comes before the replica has begun to run is lost: asks until it stops."""
+        while self._running is running and self._asked:
             running.interrupt()
+            self._idle.wait(_INSIST_S)
 
     def begin(self) -> None:
         self._asked = False
@@ -55,12 +65,14 @@ class Control:
             self.progress(what, part)
 
     def running(self, agent: AgentClient, motion: Callable[[], Stop]) -> Stop:
+        self._idle.clear()
         self._running = agent
         try:
             self.check()
             stop = motion()
         finally:
             self._running = None
+            self._idle.set()
         if stop.reason is StopReason.INTERRUPT:
             raise Interrupted(stop)
         if stop.reason is StopReason.DIVERGED:
