@@ -49,7 +49,8 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	ev->kind = (uint16_t)kind;
 	ev->nr = nr;
 	ev->nargs = (uint16_t)nargs;
-	memcpy(ev->args, args, 8ul * nargs);
+	if (nargs)
+		memcpy(ev->args, args, 8ul * nargs);
 	ev->result = 0;
 	ev->nchunks = 0;
 	ev->notes_used = 0;

@@ -30,7 +30,8 @@ enum log_kind {
 	LOG_HYPERCALL = 4,/* event.  nr = fn (gate.h), args = the stub's arguments */
 	LOG_UPCALL = 5,   /* event.  The lower half calls upper function args[0] with args[1..] */
 	LOG_SIGNAL = 6,   /* event.  nr = signal number */
-	LOG_TSC = 7,      /* event.  nr = 0 rdtsc / 1 rdtscp, result = value, args[0] = aux */
+	LOG_TSC = 7,      /* event.  nr = 0 rdtsc / 1 rdtscp / 2 rdrand / 3 rdseed, result = value; rdtscp: a
+	                     note holds the 32-bit aux */
 	LOG_HASH = 8,     /* not an event.  result = hash of the upper half at `event` */
 	LOG_CHECKPOINT = 9,/* not an event.  nr = checkpoint number; image ckpt-%06u.img holds `event` */
 	LOG_FILE = 10,    /* not an event.  One chunk: text "key=..\npath=..\n" of a stored file */

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "arena.h"
 #include "boundary.h"
+#include "instructions.h"
 #include "log_writer.h"
 #include "memory_calls.h"
 #include "replay.h"
@@ -71,29 +71,6 @@ static void log_file(const char *key, const char *path)
 		rdb_fatal("%s: %s", lower.opt.dir, strerror(-rc));
 }
 
-/* rdtsc is 0F 31, rdtscp 0F 01 F9.  The bytes may also be part of something else: then trapping costs a
- * little and changes nothing.  The C library's own few are in paths that do not matter. */
-void memory_look_for_rdtsc(uint64_t at, size_t len, const char *key)
-{
-	static const char *const known[] = {"ld-linux", "libc.so", "libc-", "libm.so", "libm-", "libgcc_s", "libstdc++",
-					    "libpthread", "libdl", "libmpi.so"};
-	if (lower.upper.tsc_mode || lower.mode == MODE_PASS)
-		return;
-	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (!strncmp(key, known[i], strlen(known[i])))
-			return;
-	const uint8_t *p = (const uint8_t *)at, *end = p + len - 2;
-	while (p < end && (p = memchr(p, 0x0f, (size_t)(end - p)))) {
-		if (p[1] == 0x31 || (p[1] == 0x01 && p[2] == 0xf9)) {
-			lower.upper.tsc_mode = 1;
-			if (lower.started)
-				prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
-			return;
-		}
-		p++;
-	}
-}
-
 long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint64_t offset)
 {
 	struct stat st;
@@ -113,8 +90,9 @@ long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint6
 	if (rc < 0)
 		return rc;
 	arena_file_mapped(at, at + len, offset, key);
-	if (prot & PROT_EXEC)
-		memory_look_for_rdtsc(at, inside, key);
+	/* writable: an image is being restored, whose pages hold the patches already */
+	if ((prot & PROT_EXEC) && !(prot & PROT_WRITE))
+		instructions_look(at, inside, key);
 	return 0;
 }
 
@@ -145,7 +123,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	log_file(key, path);
 	arena_file_mapped(at, at + len, offset, key);
 	if (prot & PROT_EXEC)
-		memory_look_for_rdtsc(at, inside, key);
+		instructions_look(at, inside, key);
 	return 0;
 }
 
@@ -234,7 +212,7 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 	long rc = raw_syscall(SYS_mprotect, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
 	const struct file_mapping *f = arena_file_at(A(0));
 	if (!rc && (A(2) & PROT_EXEC) && (A(2) & PROT_READ) && f)
-		memory_look_for_rdtsc(A(0), len, f->key);
+		instructions_look(A(0), len, f->key);
 	return rc;
 }
 

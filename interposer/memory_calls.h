@@ -17,7 +17,4 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 void memory_alias(const char *path, const char *asked);
 /* Maps [at, at+len) from a stored file (replay, restore); what is beyond its end is zero. */
 long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint64_t offset);
-/* A mapping has become executable: look for rdtsc, which must trap. */
-void memory_look_for_rdtsc(uint64_t at, size_t len, const char *key);
-
 #endif

@@ -1,11 +1,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
-#include <x86intrin.h>
 #include "boundary.h"
-#include "log_writer.h"
+#include "instructions.h"
 #include "replay.h"
 #include "signals.h"
 
@@ -110,61 +108,11 @@ static bool has_handler(int sig)
 	return h != (uint64_t)SIG_DFL && h != (uint64_t)SIG_IGN;
 }
 
-static bool is_rdtsc(uint64_t pc, unsigned *len)
-{
-	const uint8_t *p = (const uint8_t *)pc;
-	if (p[0] == 0x0f && p[1] == 0x31)
-		*len = 2;
-	else if (p[0] == 0x0f && p[1] == 0x01 && p[2] == 0xf9)
-		*len = 3;
-	else
-		return false;
-	return true;
-}
-
-/* rdtsc traps while PR_SET_TSC says so: an event in the upper half, emulated in the lower. */
-static void rdtsc_event(ucontext_t *uc, unsigned len)
-{
-	unsigned aux = 0;
-	bool upper = RDB_IS_UPPER(UC_REG(uc, RIP));
-	uint64_t value = 0, args[1] = {0};
-	bool replay = lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA;
-	struct event *ev = upper ? event_begin(LOG_TSC, len == 3, args, 1) : NULL;
-	if (!upper || !replay || !lower.started) {
-		prctl(PR_SET_TSC, PR_TSC_ENABLE);
-		value = __rdtscp(&aux);
-		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
-	}
-	if (upper && lower.started && replay) {
-		event_replay(ev, uc);
-		value = (uint64_t)ev->result;
-		size_t n;
-		const void *note = replay_note(RDB_NOTE_TEXT, &n);
-		if (note)
-			memcpy(&aux, note, sizeof(aux));
-	}
-	UC_REG(uc, RIP) += len;
-	UC_REG(uc, RAX) = (uint32_t)value;
-	UC_REG(uc, RDX) = value >> 32;
-	if (len == 3)
-		UC_REG(uc, RCX) = aux;
-	if (!upper)
-		return;
-	ev->result = (int64_t)value;
-	if (len == 3)
-		event_note(ev, RDB_NOTE_TEXT, &aux, sizeof(aux));
-	event_end(ev);
-	event_answered(uc);
-}
-
 void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t pc = UC_REG(uc, RIP);
-	unsigned len;
-	if (sig == SIGSEGV && info->si_code == SI_KERNEL && lower.upper.tsc_mode && is_rdtsc(pc, &len)) {
-		rdtsc_event(uc, len);
+	if (instructions_fault(sig, info, uc))
 		return;
-	}
 	if (RDB_IS_UPPER(pc) && has_handler(sig) && !(lower.upper.sigmask & BIT(sig))) {
 		push_frame(sig, info, uc);
 		return;

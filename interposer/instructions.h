@@ -1,0 +1,16 @@
+/* Instructions whose answer differs from run to run: rdtsc, rdrand, rdseed.
+ *
+ * rdtsc can be made to fault (PR_SET_TSC, prctl(2)).  rdrand and rdseed cannot, where CPUID cannot be made
+ * to hide them; confirmed ones are patched when code is mapped: 0F C7 /6 and /7 (register form) become
+ * 0F B9 (UD1, Intel SDM vol. 2), which has the same length and operand and faults with SIGILL.
+ */
+#ifndef RDB_INSTRUCTIONS_H
+#define RDB_INSTRUCTIONS_H
+#include "lower.h"
+
+/* New executable bytes of the file `key` at `at`: patches and notes what they hold. */
+void instructions_look(uint64_t at, size_t len, const char *key);
+/* A fault at an instruction of ours: answers the event and goes on after it.  False: not ours. */
+bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc);
+
+#endif

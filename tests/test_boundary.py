@@ -1,0 +1,176 @@
+"""The boundary: programs recorded and replayed alone, memory compared at every event."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rdb.paths import rdb_exec_path
+
+PROGRAMS = Path(__file__).parent / "programs"
+BUILDS = {
+    "pie": [],
+    "non-pie": ["-no-pie"],
+    "static": ["-static"],
+    "static-pie": ["-static-pie"],
+    "optimised": ["-O2", "-march=native"],
+}
+
+
+@dataclass
+class Made:
+    """One recording made with rdb-exec itself."""
+
+    rank_dir: Path
+    files: Path
+    result: subprocess.CompletedProcess[str]
+
+    def verify(self) -> tuple[int, dict[str, object]]:
+        done = subprocess.run(
+            [rdb_exec_path(), "--replay", self.rank_dir, "--files", self.files, "--verify"],
+            capture_output=True, text=True, timeout=120, check=False,
+        )
+        answer = json.loads(done.stdout) if done.stdout else {"what": done.stderr}
+        return done.returncode, answer
+
+    def expect_equal(self) -> None:
+        code, answer = self.verify()
+        assert (code, answer["ok"]) == (0, True), answer
+        assert answer["hashes"] == int(str(answer["events"])) + 1  # event 0 has one too
+
+
+def build(source: str, tmp_path: Path, *flags: str) -> Path:
+    compiler = "g++" if source.endswith(".cc") else "gcc"
+    out = tmp_path / source.split(".")[0]
+    subprocess.run([compiler, "-g", "-Wall", PROGRAMS / source, "-o", out, *flags], check=True)
+    return out
+
+
+def record(tmp_path: Path, *command: str | Path, hash_every: int = 1) -> Made:
+    rank_dir, files = tmp_path / "rank-0", tmp_path / "files"
+    rank_dir.mkdir()
+    files.mkdir()
+    result = subprocess.run(
+        [rdb_exec_path(), "--dir", rank_dir, "--files", files, "--hash-every", str(hash_every), "--",
+         *command],
+        capture_output=True, text=True, timeout=120, check=False,
+    )
+    return Made(rank_dir, files, result)
+
+
+@pytest.mark.parametrize("how", BUILDS)
+@pytest.mark.parametrize("source", ["basics.c", "memory.c", "clocks.c", "objects.cc"])
+def test_replay_equals_the_recording_at_every_event(source: str, how: str, tmp_path: Path) -> None:
+    program = build(source, tmp_path, *BUILDS[how])
+    made = record(tmp_path, program, "one", "two words")
+    assert made.result.returncode == (3 if source == "basics.c" else 0), made.result.stderr
+    assert made.result.stdout
+    made.expect_equal()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["/bin/ls", "-la", "/"], ["/usr/bin/sort", "/etc/passwd"], ["perl", "-e", "print time, rand"],
+     ["/usr/bin/python3", "-c", "import json, random; print(json.dumps(random.random()))"]],
+    ids=lambda c: Path(c[0]).name,
+)
+def test_programs_of_the_distribution(command: list[str], tmp_path: Path) -> None:
+    made = record(tmp_path, *command)
+    assert made.result.returncode == 0, made.result.stderr
+    made.expect_equal()
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [("segv", -signal.SIGSEGV), ("abort", -signal.SIGABRT), ("kill", -signal.SIGKILL),
+     ("term", -signal.SIGTERM), ("exit3", 3), ("segv-handler", 40 + signal.SIGSEGV),
+     ("handlers", 0), ("return", 0)],
+)
+def test_scenario_27_every_end_leaves_a_whole_recording(how: str, code: int, tmp_path: Path) -> None:
+    made = record(tmp_path, build("faults.c", tmp_path), how)
+    assert made.result.returncode == code
+    assert made.result.stdout.startswith(f"how: {how}\n")
+    made.expect_equal()
+
+
+def test_scenario_27_killed_from_outside_in_a_loop(tmp_path: Path) -> None:
+    program = build("faults.c", tmp_path)
+    (tmp_path / "rank-0").mkdir()
+    (tmp_path / "files").mkdir()
+    with subprocess.Popen(
+        [rdb_exec_path(), "--dir", tmp_path / "rank-0", "--files", tmp_path / "files",
+         "--hash-every", "1", "--", program, "spin"], stdout=subprocess.PIPE,
+    ) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == b"how: spin\n"
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(timeout=30) == -signal.SIGTERM
+    log = (tmp_path / "rank-0" / "log-000000.seg").read_bytes()
+    assert log.count(b"\0" * 64) < 10, "the segment was not trimmed: no clean end"
+
+
+def test_a_thread_is_refused_with_its_reason(tmp_path: Path) -> None:
+    made = record(tmp_path, build("threads.c", tmp_path, "-pthread"))
+    assert made.result.returncode == 125
+    assert made.result.stderr.splitlines() == [
+        "rdb: the program starts a thread: programs with threads cannot be recorded yet"
+    ]
+
+
+def test_output_is_the_same_as_without_rdb(tmp_path: Path) -> None:
+    program = build("memory.c", tmp_path)
+    native = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    made = record(tmp_path, program)
+    assert made.result.stdout.split()[-1] == native.split()[-1]
+
+
+def damage(path: Path, offset: int) -> None:
+    data = bytearray(path.read_bytes())
+    data[offset] ^= 0x10
+    path.write_bytes(bytes(data))
+
+
+def test_a_flipped_bit_in_the_log_is_named_not_replayed(tmp_path: Path) -> None:
+    made = record(tmp_path, build("basics.c", tmp_path))
+    log = made.rank_dir / "log-000000.seg"
+    damage(log, log.stat().st_size // 2)
+    code, answer = made.verify()
+    assert code == 5
+    assert "log-000000.seg: offset" in str(answer["what"]), answer
+
+
+def test_a_damaged_image_is_refused(tmp_path: Path) -> None:
+    made = record(tmp_path, build("basics.c", tmp_path))
+    damage(made.rank_dir / "ckpt-000000.img", 300)
+    code, answer = made.verify()
+    assert code == 5
+    assert "ckpt-000000.img" in str(answer["what"]), answer
+
+
+def test_another_version_is_refused(tmp_path: Path) -> None:
+    made = record(tmp_path, build("basics.c", tmp_path))
+    image = made.rank_dir / "ckpt-000000.img"
+    data = bytearray(image.read_bytes())
+    data[8:12] = (99).to_bytes(4, sys.byteorder)
+    image.write_bytes(bytes(data))
+    code, answer = made.verify()
+    assert code == 3
+    assert "image v99, this rdb reads v1" in str(answer["what"])
+
+
+def test_replay_touches_no_file(tmp_path: Path) -> None:
+    """Scenario 21 at the level of a whole replay."""
+    target = tmp_path / "out.txt"
+    target.write_text("before\n")
+    made = record(tmp_path, "/usr/bin/python3", "-c",
+                  f"f = open({str(target)!r}, 'a'); f.write('more\\n'); f.close()")
+    assert target.read_text() == "before\nmore\n"
+    target.write_text("changed since\n")
+    made.expect_equal()
+    assert target.read_text() == "changed since\n"
