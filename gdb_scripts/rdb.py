@@ -1,0 +1,13 @@
+"""The GDB extension of rdb: `gdb -x gdb_scripts/rdb.py`, then `rdb-open JOB [RANK]`.
+
+Standard library only, for GDB 12 or newer with Python 3.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import rdb_gdb
+
+rdb_gdb.load()

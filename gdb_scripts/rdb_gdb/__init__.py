@@ -1,0 +1,33 @@
+"""rdb inside GDB: one command a module, a history of what was done, packets to the server."""
+
+from __future__ import annotations
+
+_loaded = False
+
+
+def load() -> None:
+    """Defines the commands; a second time does nothing."""
+    global _loaded
+    if _loaded:
+        return
+    _loaded = True
+    from . import (
+        aliases,
+        bisect,
+        bookmark,
+        goto,
+        history,
+        last,
+        listing,
+        opening,
+        output,
+        redo,
+        state,
+        undo,
+        when,
+    )
+
+    for module in (opening, undo, redo, listing, when, goto, bookmark, last, bisect, output, state):
+        module.define()
+    aliases.define()
+    history.watch()

@@ -1,0 +1,49 @@
+"""Automatic displays: GDB's Python does not have them, so `info display` is read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import gdb
+
+_ROW = re.compile(r"^(\d+):\s+([yn])\s+(?:(/\S+)\s+)?(.*?)(?:\n|$)")
+_OUT_OF_SCOPE = "cannot be evaluated in the current context"
+
+
+@dataclass(frozen=True)
+class Display:
+    number: int
+    enabled: bool
+    format: str
+    expression: str
+
+
+def current() -> tuple[Display, ...]:
+    rows = []
+    for line in gdb.execute("info display", to_string=True).splitlines():
+        found = _ROW.match(line)
+        if found:
+            number, enabled, fmt, expression = found.groups()
+            expression = re.sub(rf"\s*\({_OUT_OF_SCOPE}\)$", "", expression)
+            rows.append(Display(int(number), enabled == "y", fmt or "", expression))
+    return tuple(rows)
+
+
+def restore(wanted: tuple[Display, ...]) -> None:
+    now = current()
+    if [(d.format, d.expression, d.enabled) for d in now] == [
+        (d.format, d.expression, d.enabled) for d in wanted
+    ]:
+        return
+    # GDB numbers them as they come, and shows them in that order: all are made anew.
+    for display in now:
+        gdb.execute(f"undisplay {display.number}", to_string=True)
+    for display in wanted:
+        try:
+            gdb.execute(f"display{display.format} {display.expression}", to_string=True)
+        except gdb.error as error:
+            gdb.write(f"Display of {display.expression} cannot be put back here: {error}\n")
+            continue
+        if not display.enabled:
+            gdb.execute(f"disable display {current()[-1].number}", to_string=True)

@@ -1,0 +1,69 @@
+"""last: to the last write of a value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gdb
+
+from . import history, link, place
+from .command import Command, typed
+
+
+class Last(Command):
+    """Go back to where a value was last changed: last EXPRESSION
+    Stops just before the instruction or the event that changed it, and prints the value it had
+    (Was) and got (Now).  Without EXPRESSION, looks further back for the same object."""
+
+    name = "last"
+    kind = gdb.COMMAND_DATA
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._text = ""
+        self._type: Any = None
+        self._address = 0
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        text = argument.strip()
+        if text:
+            self._find(text)
+        elif self._type is None:
+            raise gdb.GdbError("Of what?  last EXPRESSION")
+        with history.log.command(typed("last", text or self._text)):
+            self._go()
+
+    def _find(self, text: str) -> None:
+        try:
+            value = gdb.parse_and_eval(text)
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from None
+        if value.is_optimized_out:
+            raise gdb.GdbError(f"{text} is optimized out here.")
+        if value.address is None:
+            raise gdb.GdbError(f"{text} is not in memory, so nothing writes it.")
+        self._text, self._type, self._address = text, value.type, int(value.address)
+
+    def _value(self) -> str:
+        pointer = gdb.Value(self._address).cast(self._type.pointer())
+        try:
+            return str(pointer.dereference().format_string())
+        except gdb.error as error:
+            return f"<{error}>"
+
+    def _go(self) -> None:
+        now = self._value()
+        answer = link.ask("last-change", f"{self._address:#x},{self._type.sizeof}")
+        if not answer["found"]:
+            gdb.write(f"{self._text} has not changed since the start of the recording.\n")
+            return
+        place.forget()
+        place.rearm()
+        gdb.write(f"Was = {self._value()}\nNow = {now}\n")
+        if "by" in answer:
+            gdb.write(f"Changed by event {answer['by']}: {answer['describe']}\n")
+        place.show()
+
+
+def define() -> None:
+    Last()

@@ -1,0 +1,65 @@
+"""Asking the server: `qRdb.*` packets over GDB's own connection (rdb/server/queries.py)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import gdb
+
+
+class NotOurs(gdb.GdbError):
+    """What GDB is connected to, if anything, is no recording."""
+
+    def __init__(self) -> None:
+        super().__init__("This command needs a recording: rdb-open JOB [RANK]")
+
+
+def connection() -> Any:
+    found = gdb.selected_inferior().connection
+    if found is None or not hasattr(found, "send_packet"):
+        raise NotOurs
+    return found
+
+
+def connected() -> bool:
+    """Does GDB talk to a server of ours?"""
+    found = gdb.selected_inferior().connection
+    if found is None or not hasattr(found, "send_packet") or not found.is_valid():
+        return False
+    if found not in _ours:
+        try:
+            _ours[found] = bool(found.send_packet("qRdb.info"))
+        except (gdb.error, ValueError):
+            return False
+    return _ours[found]
+
+
+_ours: dict[Any, bool] = {}
+
+
+def ask(name: str, text: str = "") -> dict[str, Any]:
+    """The server's answer.  An interrupt by the user is passed on and ends the request."""
+    request = f"qRdb.{name}:{text}" if text else f"qRdb.{name}"
+    answer = _exchange(request)
+    interrupted = False
+    while answer.get("pending"):
+        try:
+            answer = _exchange("qRdb.poll")
+        except KeyboardInterrupt:
+            interrupted = True
+            answer = _exchange("qRdb.cancel")
+    if answer.get("reason") == "interrupt" or interrupted:
+        raise gdb.GdbError("Interrupted; still where you were.")
+    if "error" in answer:
+        hint = f"; {answer['hint']}" if answer.get("hint") else ""
+        raise gdb.GdbError(f"{answer['error']}{hint}")
+    return answer
+
+
+def _exchange(request: str) -> dict[str, Any]:
+    reply = connection().send_packet(request)
+    if not reply:
+        raise NotOurs
+    answer: dict[str, Any] = json.loads(bytes.fromhex(reply.decode("ascii")))
+    return answer

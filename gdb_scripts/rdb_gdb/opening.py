@@ -1,0 +1,79 @@
+"""rdb-open: a rank of a recording as GDB's target."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+
+import gdb
+
+from . import history, link, place
+from .command import Command
+
+
+class Open(Command):
+    """Open a rank of a recorded job: rdb-open JOB [RANK]
+    JOB is a name that `rdb ls` shows, or the path of a job's directory; RANK is 0 if not given.
+    The session starts at the beginning of the recording."""
+
+    name = "rdb-open"
+    kind = gdb.COMMAND_FILES
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        words = gdb.string_to_argv(argument)
+        if not 1 <= len(words) <= 2 or (len(words) == 2 and not words[1].isdigit()):
+            raise gdb.GdbError("Usage: rdb-open JOB [RANK]")
+        job, rank = words[0], words[1] if len(words) == 2 else "0"
+        history.log.current = None
+        for setting in (
+            "set sysroot target:",
+            "set exec-file-mismatch off",
+            # A request may replay for a while; Ctrl-C ends it, not the clock.
+            "set remotetimeout 86400",
+        ):
+            gdb.execute(setting, to_string=True)
+        serve = [*rdb_command(), "serve", job, "--rank", rank, "--stdio"]
+        try:
+            gdb.execute(f"target extended-remote | {shlex.join(serve)}", to_string=True)
+        except gdb.error as error:
+            raise gdb.GdbError(why_not(serve) or f"cannot open {job}: {error}") from None
+        history.log.begin()
+        info = link.ask("info")
+        gdb.write(
+            f"Opened {info['job']}, rank {info['rank']}: events 0 to {info['last_event']}, "
+            f"{info['state']}.\n"
+        )
+        place.show()
+
+
+def why_not(serve: list[str]) -> str | None:
+    """The server's own complaint: it is asked again, without anybody to talk to."""
+    done = subprocess.run(serve, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    return lines[-1] if done.returncode and lines else None
+
+
+def rdb_command() -> list[str]:
+    """$RDB_EXECUTABLE; else the rdb beside this file's installation; else the one on PATH."""
+    given = os.environ.get("RDB_EXECUTABLE")
+    if given:
+        return [given]
+    folder = os.path.dirname(os.path.abspath(__file__))
+    while os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
+        for candidate in (
+            os.path.join(folder, ".venv", "bin", "rdb"),
+            os.path.join(folder, "bin", "rdb"),
+        ):
+            if os.access(candidate, os.X_OK):
+                return [candidate]
+    found = shutil.which("rdb")
+    if found is None:
+        raise gdb.GdbError("rdb is not found: set RDB_EXECUTABLE to its path")
+    return [found]
+
+
+def define() -> None:
+    Open()

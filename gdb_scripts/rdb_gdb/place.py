@@ -1,0 +1,91 @@
+"""Where GDB stands, and making it see that it stands elsewhere.
+
+A seek goes to the server past GDB's own execution control, so what GDB remembers of registers,
+memory and watched values is of the place that was left.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gdb
+
+from . import link, scopes
+
+
+def seek(target: str) -> dict[str, Any]:
+    """Brings the rank to a position (START, END, a name, `@mark`) and GDB's eyes with it."""
+    answer = link.ask("seek", target)
+    forget()
+    rearm()
+    return answer
+
+
+def forget() -> None:
+    """Drops GDB's caches."""
+    gdb.execute("maintenance flush register-cache", to_string=True)
+    gdb.execute("maintenance flush dcache", to_string=True)
+
+
+def rearm() -> None:
+    """Has GDB read the old values of its watchpoints again, by disabling and enabling them.
+
+    One on a local that is out of scope here would be deleted by that: it waits, disabled, until
+    one is back in its frame.
+    """
+    for point in gdb.breakpoints() or ():
+        if point.type not in scopes.WATCHES:
+            continue
+        waiting = scopes.waiting(point)
+        if not point.enabled and not waiting:
+            continue
+        if point.enabled:
+            point.enabled = False
+        if scopes.in_scope(point):
+            with scopes.selected(point):
+                point.enabled = True
+            scopes.back(point)
+        elif not waiting:
+            scopes.park(point)
+            gdb.write(f"Watchpoint {point.number} waits: its frame is not there here.\n")
+
+
+def rearm_waiting() -> None:
+    """Watchpoints that wait for their frame watch again if it is there now."""
+    for point in gdb.breakpoints() or ():
+        if point.type in scopes.WATCHES and scopes.waiting(point) and scopes.in_scope(point):
+            with scopes.selected(point):
+                point.enabled = True
+            scopes.back(point)
+
+
+def show() -> None:
+    """Prints the location and the displays, as GDB does when it stops."""
+    text = gdb.execute("frame", to_string=True)
+    gdb.write(text[text.index(" ") :].lstrip() if text.startswith("#") else text)
+    gdb.execute("display")
+
+
+def where() -> dict[str, Any]:
+    """Function, file and line of the innermost frame, None where not known."""
+    try:
+        frame = gdb.newest_frame()
+        sal = frame.find_sal()
+        function = frame.name()
+        file = sal.symtab.fullname() if sal.symtab else None
+        line = sal.line if sal.symtab else None
+    except gdb.error:
+        return {"function": None, "file": None, "line": None}
+    return {"function": function, "file": file, "line": line}
+
+
+def short() -> str:
+    """The innermost frame's place in a word: `heat.c:31`, `write`, `0x7f...`."""
+    try:
+        frame = gdb.newest_frame()
+        sal = frame.find_sal()
+        if sal.symtab:
+            return f"{sal.symtab.filename.rsplit('/', 1)[-1]}:{sal.line}"
+        return frame.name() or hex(frame.pc())
+    except gdb.error:
+        return "?"

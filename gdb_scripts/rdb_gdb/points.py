@@ -1,0 +1,142 @@
+"""Breakpoints and watchpoints as values that can be compared and put back.
+
+A breakpoint that is put back gets a new number from GDB; `identity` is the first number it had,
+and stays the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gdb
+
+from . import scopes
+
+_first: dict[int, int] = {}  # number now -> identity
+_WATCH_COMMANDS = {
+    gdb.BP_HARDWARE_WATCHPOINT: "watch",
+    gdb.BP_WATCHPOINT: "watch",
+    gdb.BP_READ_WATCHPOINT: "rwatch",
+    gdb.BP_ACCESS_WATCHPOINT: "awatch",
+}
+_BREAKS = (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT)
+
+
+@dataclass(frozen=True)
+class PointState:
+    identity: int
+    type: int
+    spec: str  # location or expression
+    enabled: bool
+    condition: str | None
+    commands: str | None
+    ignore: int
+    temporary: bool
+    silent: bool
+    scope: tuple[str, int] | None
+
+    @property
+    def is_watch(self) -> bool:
+        return self.type in _WATCH_COMMANDS
+
+    def words(self) -> str:
+        return f"{'Watchpoint' if self.is_watch else 'Breakpoint'} {{}}: {self.spec}"
+
+
+def identity(number: int) -> int:
+    return _first.get(number, number)
+
+
+def current(without: int | None = None) -> tuple[PointState, ...]:
+    """All the user's breakpoints, but for the number `without`, which is on its way out."""
+    states = [
+        state(point)
+        for point in gdb.breakpoints() or ()
+        if point.number != without and point.visible and point.type in (*_BREAKS, *_WATCH_COMMANDS)
+    ]
+    return tuple(sorted(states, key=lambda one: one.identity))
+
+
+def state(point: Any) -> PointState:
+    watch = point.type in _WATCH_COMMANDS
+    return PointState(
+        identity=identity(point.number),
+        # GDB turns one into the other as it sees fit.
+        type=gdb.BP_HARDWARE_WATCHPOINT if point.type == gdb.BP_WATCHPOINT else point.type,
+        spec=(point.expression if watch else point.location) or "",
+        enabled=point.enabled or scopes.waiting(point),
+        condition=point.condition,
+        commands=point.commands,
+        ignore=point.ignore_count,
+        temporary=point.temporary,
+        silent=point.silent,
+        scope=scopes.scope_of(point.number),
+    )
+
+
+def remove_others(wanted: tuple[PointState, ...]) -> list[str]:
+    """Deletes the breakpoints that are not among those; gives a line for each."""
+    keep = {one.identity for one in wanted}
+    said = []
+    for point in gdb.breakpoints() or ():
+        if not point.visible or point.type not in (*_BREAKS, *_WATCH_COMMANDS):
+            continue
+        if identity(point.number) not in keep:
+            said.append(f"Deleted {state(point).words().format(point.number).lower()}.")
+            point.delete()
+    return said
+
+
+def put_back(wanted: tuple[PointState, ...]) -> list[str]:
+    """Makes those that are not there and has all as they were; gives a line for each new one."""
+    said = []
+    now = {identity(p.number): p for p in gdb.breakpoints() or () if p.visible}
+    for one in wanted:
+        key = one.identity
+        if key in now:
+            _adjust(now[key], one)
+            continue
+        try:
+            point = _create(one)
+        except gdb.error as error:
+            said.append(f"{one.words().format(key)} cannot be put back here: {error}.")
+            continue
+        _first[point.number] = key
+        _adjust(point, one)
+        was = f" (it was {key})" if point.number != key else ""
+        said.append(f"{one.words().format(point.number)} is back{was}.")
+    return said
+
+
+def _create(one: PointState) -> Any:
+    if one.scope is not None and scopes.find(one.scope) is None:
+        raise gdb.error("its frame is not there")
+    before = {point.number for point in gdb.breakpoints() or ()}
+    with scopes.selected_scope(one.scope):
+        # By command, because what gdb.Breakpoint says cannot be kept from the terminal.
+        gdb.execute(f"{_command(one)} {one.spec}", to_string=True)
+        made = next(p for p in gdb.breakpoints() if p.number not in before)
+        scopes.created(made)
+        return made
+
+
+def _command(one: PointState) -> str:
+    if one.is_watch:
+        return _WATCH_COMMANDS[one.type]
+    hard = "h" if one.type == gdb.BP_HARDWARE_BREAKPOINT else ""
+    return f"{'t' if one.temporary else ''}{hard}break"
+
+
+def _adjust(point: Any, one: PointState) -> None:
+    if point.condition != one.condition:
+        with scopes.selected(point):
+            point.condition = one.condition
+    if point.ignore_count != one.ignore:
+        point.ignore_count = one.ignore
+    if point.commands != one.commands:
+        point.commands = one.commands or ""
+    if point.silent != one.silent:
+        point.silent = one.silent
+    if point.enabled != one.enabled and not scopes.waiting(point):
+        point.enabled = one.enabled

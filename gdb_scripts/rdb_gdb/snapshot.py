@@ -1,0 +1,61 @@
+"""The state of a session between two commands: the rank's position and what GDB was told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import gdb
+
+from . import displays, link, place, points
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    mark: int
+    serial: int
+    position: str
+    event: int
+    branch: bool
+    points: tuple[points.PointState, ...]
+    displays: tuple[displays.Display, ...]
+
+    def same_place(self, other: Snapshot) -> bool:
+        if self.branch or other.branch:
+            return self.serial == other.serial
+        return self.position == other.position
+
+    def same(self, other: Snapshot) -> bool:
+        return (
+            self.same_place(other)
+            and self.points == other.points
+            and self.displays == other.displays
+        )
+
+
+def take(without: int | None = None) -> Snapshot:
+    answer = link.ask("state")
+    return Snapshot(
+        mark=answer["mark"],
+        serial=answer["serial"],
+        position=answer["position"],
+        event=answer["event"],
+        branch=answer["branch"],
+        points=points.current(without),
+        displays=displays.current(),
+    )
+
+
+def restore(wanted: Snapshot) -> Snapshot:
+    """Puts everything back; prints the location if the rank was moved, else what came or went."""
+    now = take()
+    moved = not now.same_place(wanted)
+    said = points.remove_others(wanted.points)
+    if moved:
+        place.seek(f"@{wanted.mark}")
+    said += points.put_back(wanted.points)
+    displays.restore(wanted.displays)
+    for line in said:
+        gdb.write(f"{line}\n")
+    if moved:
+        place.show()
+    return replace(take(), mark=wanted.mark if moved else now.mark)

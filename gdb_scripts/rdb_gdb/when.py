@@ -1,0 +1,33 @@
+"""when: where the rank is in its recording."""
+
+from __future__ import annotations
+
+import gdb
+
+from . import link
+from .command import Command
+
+
+class When(Command):
+    """Print the current event and the position, which `goto` takes: when"""
+
+    name = "when"
+    kind = gdb.COMMAND_STATUS
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        answer = link.ask("name")
+        notes = [
+            text
+            for key, text in (
+                ("branch", "in a branch that left the recording there"),
+                ("at_start", "the start of the recording"),
+                ("at_end", "the end of the recording"),
+            )
+            if answer[key]
+        ]
+        gdb.write(f"Current event: {answer['event']} ({answer['name']})")
+        gdb.write(f", {', '.join(notes)}\n" if notes else "\n")
+
+
+def define() -> None:
+    When()
