@@ -42,14 +42,18 @@ enum agent_op {
 	                        does not count; arriving there by the answer of until_event does.
 	                      - the end of the recording, a fault, an interrupt.
 	                      A breakpoint at the pc where the replica stands is not hit by resuming, nor
-	                      is one at the target when the target is reached (the target wins).
+	                      is one at the target when the target is reached (the target wins).  A
+	                      watchpoint hit by the instruction or event that reaches the target comes
+	                      before the target (scan: it is a hit).  If event until_event has been answered
+	                      already and until_n is 0, the target is reached at once.
 	                      -> payload struct agent_stop */
 	AGENT_STEP = 11,   /* a=count b=flags (AGENT_STEP_*) c=stop_pc d=stop_n.  Executes count
 	                      instructions (a system call or hypercall with its event is one; a rep-string
 	                      instruction is one) -> payload struct agent_stop, then with AGENT_STEP_TRACE
 	                      stop.traced x struct agent_gpr: the registers BEFORE each step made, oldest
 	                      first (if more than fit a packet, the newest that fit).
-	                      AGENT_STEP_PC: stops early at the stop_n-th arrival at stop_pc.
+	                      AGENT_STEP_PC: stops early at the stop_n-th arrival at stop_pc (and says so
+	                      even if that is the count-th step).
 	                      Breakpoints and watchpoints act as in RUN unless AGENT_STEP_BLIND. */
 	AGENT_FORK = 12,   /* with one descriptor (SCM_RIGHTS): the child's socket -> status = child pid.
 	                      The child has no breakpoints nor watchpoints, same state, stopped. */
@@ -127,7 +131,8 @@ struct agent_stop {
 		uint64_t event;      /* last answered event at the hit */
 		uint64_t pc;         /* pc at the hit (for a watchpoint: after the writing instruction) */
 		uint64_t hits;       /* breakpoint: as `hits` above.  watchpoint: hits of that watchpoint since
-		                        the later of the last event and the start of this RUN/STEP */
+		                        the later of the last event and the start of this RUN/STEP; one
+		                        made by the event itself does not count (hits == 0, by_event) */
 		uint64_t steps;      /* in STEP with AGENT_STEP_SCAN: steps made when it happened */
 		uint64_t total;      /* hits of all ids in this scan */
 		uint32_t by_event; uint32_t reserved;

@@ -185,12 +185,12 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 		}
 		remember(uc, hit->id, hit->hits, by_event);
 	}
-	if (at_target(pc, arrived))
-		return stop(uc, AGENT_STOP_TARGET, arrived);
 	if (s.has_stop_pc && arrived && pc == s.stop_pc && ++s.stop_hits == s.stop_n) {
 		s.stop.hits = s.stop_hits;
 		return stop(uc, AGENT_STOP_PC, arrived);
 	}
+	if (at_target(pc, arrived))
+		return stop(uc, AGENT_STOP_TARGET, arrived);
 	id = p && !s.blind ? breakpoints_stopping(p, uc) : 0;
 	if (id && s.scan) {
 		remember(uc, id, hits, false);

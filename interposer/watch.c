@@ -214,14 +214,15 @@ static bool changed(struct watch *w, uint64_t *addr)
 	return true;
 }
 
-static void count(struct watch *w, uint64_t addr, uint64_t event, uint64_t run, struct watch_hit *hit)
+static void count(struct watch *w, uint64_t addr, uint64_t event, uint64_t run, bool by_event,
+		  struct watch_hit *hit)
 {
 	if (w->hits_event != event || w->hits_run != run) {
 		w->hits = 0;
 		w->hits_event = event;
 		w->hits_run = run;
 	}
-	w->hits++;
+	w->hits += !by_event;
 	if (!hit->id)
 		*hit = (struct watch_hit){ w->id, addr, w->hits };
 }
@@ -259,7 +260,7 @@ void watch_check(const struct emulated *did, uint64_t event, uint64_t run, struc
 		if (w->kind == AGENT_WATCH_WRITE ? differs :
 		    w->kind == AGENT_WATCH_READ	 ? touched && !differs && (kinds & 1) :
 						   touched || differs)
-			count(w, addr, event, run, hit);
+			count(w, addr, event, run, false, hit);
 	}
 }
 
@@ -274,6 +275,6 @@ void watch_check_event(uint64_t event, uint64_t run, struct watch_hit *hit)
 		if (hardware && w->kind != AGENT_WATCH_WRITE)
 			accessed(w); /* the lower half's own accesses are not the program's */
 		if (changed(w, &addr) && w->kind != AGENT_WATCH_READ)
-			count(w, addr, event, run, hit);
+			count(w, addr, event, run, true, hit);
 	}
 }

@@ -1,0 +1,304 @@
+"""Client of the agent inside a replica (interposer/agent.h).
+
+Every method is one request and blocks until it is answered; `run` and `step` until the replica
+stops again.  Only `interrupt` may be called meanwhile, from a signal handler or another thread.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import signal
+import socket
+import struct
+
+from rdb.errors import RdbError, VersionMismatch
+from rdb.replay import protocol as wire
+from rdb.replay.protocol import (
+    FOREVER,
+    BreakFlag,
+    Gpr,
+    Hello,
+    Map,
+    Op,
+    Output,
+    Regs,
+    RunFlag,
+    ScanHit,
+    StepFlag,
+    Stop,
+    StopReason,
+    WatchKind,
+)
+
+__all__ = [
+    "FOREVER",
+    "AgentClient",
+    "AgentError",
+    "AgentGone",
+    "Gpr",
+    "Hello",
+    "Map",
+    "Output",
+    "Regs",
+    "ScanHit",
+    "Stop",
+    "StopReason",
+    "WatchKind",
+]
+
+# An interrupt that falls between two looks of the replica is not seen: it is sent again.
+_INTERRUPT_AGAIN_MS = 50
+
+
+class AgentError(RdbError):
+    """The replica refused a request."""
+
+    def __init__(self, op: Op, code: int) -> None:
+        super().__init__(f"the replica cannot {op.name.lower()}: {os.strerror(code)}")
+        self.code = code
+
+
+class AgentGone(RdbError):
+    """The replica's process ended while it was asked something."""
+
+    hint = "its own message, if it left one, is above"
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(f"the replica (process {pid}) ended unexpectedly")
+
+
+class AgentClient:
+    """One replica, through its SOCK_SEQPACKET socket; owns the socket."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._buffer = memoryview(bytearray(wire.PACKET + wire.REPLY.size))
+        self._poll = select.poll()
+        self._poll.register(sock, select.POLLIN)
+        self._moving = False
+        self._interrupted = False
+        self.pid = 0  # known after hello() or fork()
+
+    # ---- what it is ----
+
+    def hello(self) -> Hello:
+        hello = Hello._make(wire.HELLO.unpack(self._ask(Op.HELLO)[1]))
+        if hello.version != wire.VERSION:
+            raise VersionMismatch(
+                f"the replica speaks protocol {hello.version}, this rdb {wire.VERSION}",
+                "rebuild it: make dev",
+            )
+        self.pid = hello.pid
+        return hello
+
+    def maps(self) -> list[Map]:
+        """Mappings of the program, lowest first."""
+        found: list[Map] = []
+        while True:
+            count, payload = self._ask(Op.MAPS, a=len(found))
+            if not count:
+                return found
+            found += [
+                Map(start, end, prot) for start, end, prot, _ in wire.MAP.iter_unpack(payload)
+            ]
+
+    def hash(self) -> int:
+        (value,) = wire.HASH.unpack(self._ask(Op.HASH)[1])
+        return int(value)
+
+    # ---- memory and registers ----
+
+    def read(self, addr: int, length: int) -> bytes:
+        """As many of the bytes as are there, from the start."""
+        parts: list[bytes] = []
+        while length > 0:
+            part = bytes(self._ask(Op.READ, a=addr, b=min(length, wire.READ_MAX))[1])
+            parts.append(part)
+            if len(part) < min(length, wire.READ_MAX):
+                break
+            addr += len(part)
+            length -= len(part)
+        return b"".join(parts)
+
+    def write(self, addr: int, data: bytes) -> None:
+        for at in range(0, len(data), wire.READ_MAX):
+            self._ask(Op.WRITE, data[at : at + wire.READ_MAX], a=addr + at)
+
+    def get_regs(self) -> Regs:
+        payload = self._ask(Op.GETREGS)[1]
+        used, _ = wire.XSAVE_LEN.unpack_from(payload, wire.GPR.size)
+        start = wire.GPR.size + wire.XSAVE_LEN.size
+        gpr = Gpr._make(wire.GPR.unpack_from(payload))
+        return Regs(gpr, bytes(payload[start : start + used]))
+
+    def set_regs(self, regs: Regs) -> None:
+        self._ask(
+            Op.SETREGS,
+            wire.GPR.pack(*regs.gpr)
+            + wire.XSAVE_LEN.pack(len(regs.xsave), 0)
+            + regs.xsave.ljust(wire.XSAVE_BYTES, b"\0"),
+        )
+
+    # ---- breakpoints and watchpoints ----
+
+    def set_break(self, id_: int, addr: int, stop: bool = True, cond: bytes = b"") -> None:
+        """`cond`: GDB agent expression.  Without `stop` it only counts."""
+        self._ask(Op.BREAK, cond, a=addr, b=id_, c=BreakFlag.STOP if stop else 0)
+
+    def clear_break(self, id_: int | None = None) -> None:
+        """None: all."""
+        self._ask(Op.UNBREAK, a=FOREVER if id_ is None else id_)
+
+    def counts(self, id_: int) -> tuple[int, int]:
+        """Arrivals since the breakpoint was set, and since the later of that and the last event."""
+        total, since_event = wire.COUNTS.unpack(self._ask(Op.COUNT, a=id_)[1])
+        return total, since_event
+
+    def watch(self, id_: int, addr: int, length: int, kind: int = WatchKind.WRITE) -> bool:
+        """True: the processor watches; False: it works by stepping, slowly."""
+        return self._ask(Op.WATCH, a=addr, b=id_, c=length, d=kind)[0] == 0
+
+    def unwatch(self, id_: int | None = None) -> None:
+        """None: all."""
+        self._ask(Op.UNWATCH, a=FOREVER if id_ is None else id_)
+
+    # ---- moving ----
+
+    def run(
+        self, until_event: int = FOREVER, until_pc: int = 0, until_n: int = 0, scan: bool = False
+    ) -> Stop:
+        """To event `until_event`, or to the until_n-th arrival at until_pc after it (from here, if
+        no event is given); or forever."""
+        if until_n and until_event == FOREVER:
+            until_event = 0
+        flags = RunFlag.SCAN if scan else 0
+        return self._move(Op.RUN, until_event, until_pc, until_n, flags)
+
+    def step(
+        self,
+        count: int,
+        trace: bool = False,
+        pc: int | None = None,
+        n: int = 0,
+        blind: bool = False,
+        scan: bool = False,
+        real: bool = False,
+    ) -> Stop:
+        """`count` instructions, or to the n-th arrival at pc.  real: emulate none of them."""
+        flags = StepFlag(0)
+        for flag, wanted in (
+            (StepFlag.TRACE, trace),
+            (StepFlag.PC, pc is not None),
+            (StepFlag.BLIND, blind),
+            (StepFlag.SCAN, scan),
+            (StepFlag.REAL, real),
+        ):
+            if wanted:
+                flags |= flag
+        return self._move(Op.STEP, count, flags, pc or 0, n)
+
+    def interrupt(self) -> None:
+        """Stops a `run` or `step` under way; without one, nothing happens."""
+        if self._moving:
+            self._interrupted = True
+            self._signal()
+
+    def _signal(self) -> None:
+        try:
+            os.kill(self.pid, signal.SIGUSR1)
+        except ProcessLookupError:
+            self._interrupted = False  # the socket will say so
+
+    def _move(self, op: Op, a: int, b: int, c: int, d: int) -> Stop:
+        self._interrupted = False
+        self._moving = True
+        try:
+            self._send(op, b"", a, b, c, d)
+            while not self._poll.poll(_INTERRUPT_AGAIN_MS):
+                if self._interrupted:
+                    self._signal()
+            return wire.unpack_stop(self._receive(op)[1])
+        finally:
+            self._moving = False
+
+    # ---- life ----
+
+    def fork(self) -> AgentClient:
+        """A copy of the replica as it stands, without breakpoints and watchpoints."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        child = AgentClient(ours)
+        try:
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("=i", theirs.fileno()))]
+            self._send(Op.FORK, b"", ancillary=rights)
+            child.pid = self._receive(Op.FORK)[0]
+        except BaseException:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        return child
+
+    def output_on(self, flag: bool) -> None:
+        """From now on, keep (or drop) what the program writes."""
+        self._ask(Op.OUTPUT, a=int(flag))
+
+    def output_fetch(self) -> list[Output]:
+        """What was kept since the last time."""
+        found: list[Output] = []
+        while True:
+            more, payload = self._ask(Op.OUTPUT, b=1)
+            if not more:
+                return found
+            event, fd, length = wire.OUTPUT.unpack_from(payload)
+            start = wire.OUTPUT.size
+            found.append(Output(event, fd, bytes(payload[start : start + length])))
+
+    def exit(self) -> None:
+        """Ends the replica and waits until it has said so."""
+        self._ask(Op.EXIT)
+        self.close()
+
+    def close(self) -> None:
+        """Closes the socket; the replica then exits by itself."""
+        self._sock.close()
+
+    # ---- packets ----
+
+    def _ask(
+        self, op: Op, payload: bytes = b"", a: int = 0, b: int = 0, c: int = 0, d: int = 0
+    ) -> tuple[int, memoryview]:
+        self._send(op, payload, a, b, c, d)
+        return self._receive(op)
+
+    def _send(
+        self,
+        op: Op,
+        payload: bytes,
+        a: int = 0,
+        b: int = 0,
+        c: int = 0,
+        d: int = 0,
+        ancillary: list[tuple[int, int, bytes]] | None = None,
+    ) -> None:
+        head = wire.REQUEST.pack(op, len(payload), a, b, c, d)
+        try:
+            self._sock.sendmsg([head, payload], ancillary or [])
+        except (BrokenPipeError, ConnectionResetError) as error:
+            raise AgentGone(self.pid) from error
+
+    def _receive(self, op: Op) -> tuple[int, memoryview]:
+        """Status and payload; the payload is valid until the next request."""
+        try:
+            got = self._sock.recv_into(self._buffer)
+        except ConnectionResetError as error:
+            raise AgentGone(self.pid) from error
+        if got < wire.REPLY.size:
+            raise AgentGone(self.pid)
+        status, length, answered = wire.REPLY.unpack_from(self._buffer)
+        if answered != op or length != got - wire.REPLY.size:
+            raise AgentError(op, errno.EPROTO)
+        if status < 0:
+            raise AgentError(op, -status)
+        return status, self._buffer[wire.REPLY.size : got]

@@ -1,0 +1,199 @@
+"""The wire format of interposer/agent.h: its structs and enums, as Python types."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from typing import NamedTuple
+
+VERSION = 1
+PACKET = 131072
+READ_MAX = 65536
+FOREVER = 2**64 - 1
+
+REQUEST = struct.Struct("=2I4Q")
+REPLY = struct.Struct("=q2I")
+HELLO = struct.Struct("=Ii2QIi4Q")
+GPR = struct.Struct("=27Q")
+XSAVE_LEN = struct.Struct("=2I")
+XSAVE_BYTES = 4096
+STOP = struct.Struct("=Ii5QIi2I")
+SCAN = struct.Struct("=6Q2I")
+STOP_BYTES = STOP.size + SCAN.size + GPR.size
+MAP = struct.Struct("=2Q2I")
+OUTPUT = struct.Struct("=QiI")
+COUNTS = struct.Struct("=2Q")
+HASH = struct.Struct("=Q")
+
+
+class Op(IntEnum):
+    HELLO = 1
+    READ = 2
+    WRITE = 3
+    GETREGS = 4
+    SETREGS = 5
+    BREAK = 6
+    UNBREAK = 7
+    WATCH = 8
+    UNWATCH = 9
+    RUN = 10
+    STEP = 11
+    FORK = 12
+    HASH = 13
+    MAPS = 14
+    COUNT = 15
+    OUTPUT = 16
+    EXIT = 17
+
+
+class BreakFlag(IntFlag):
+    STOP = 1
+
+
+class RunFlag(IntFlag):
+    SCAN = 1
+
+
+class StepFlag(IntFlag):
+    TRACE = 1
+    PC = 2
+    BLIND = 4
+    SCAN = 8
+    REAL = 16
+
+
+class WatchKind(IntEnum):
+    WRITE = 0  # stops when the value changed
+    READ = 1
+    ACCESS = 2
+
+
+class StopReason(IntEnum):
+    START = 1
+    TARGET = 2
+    BREAK = 3
+    WATCH = 4
+    END = 5
+    FAULT = 6
+    INTERRUPT = 7
+    DIVERGED = 8
+    PC = 9
+
+
+class Hello(NamedTuple):
+    version: int
+    pid: int
+    event: int  # last answered event
+    last_event: int  # newest in the log when it was opened
+    end_kind: int
+    end_value: int
+    entry: int
+    auxv_addr: int
+    auxv_len: int
+    interp_base: int
+
+
+class Gpr(NamedTuple):
+    """General registers, in the order of GDB's amd64-linux target."""
+
+    rax: int
+    rbx: int
+    rcx: int
+    rdx: int
+    rsi: int
+    rdi: int
+    rbp: int
+    rsp: int
+    r8: int
+    r9: int
+    r10: int
+    r11: int
+    r12: int
+    r13: int
+    r14: int
+    r15: int
+    rip: int
+    eflags: int
+    cs: int
+    ss: int
+    ds: int
+    es: int
+    fs: int
+    gs: int
+    fs_base: int
+    gs_base: int
+    orig_rax: int
+
+
+@dataclass
+class Regs:
+    """All registers; xsave is an XSAVE area in the standard format."""
+
+    gpr: Gpr
+    xsave: bytes
+
+
+class ScanHit(NamedTuple):
+    """The last hit of a scan; id 0: there was none."""
+
+    id: int
+    event: int
+    pc: int
+    hits: int
+    steps: int
+    total: int
+    by_event: int
+
+
+class Map(NamedTuple):
+    start: int
+    end: int
+    prot: int  # PROT_READ 1, PROT_WRITE 2, PROT_EXEC 4
+
+
+class Output(NamedTuple):
+    """What the program wrote to a descriptor in one event."""
+
+    event: int
+    fd: int
+    data: bytes
+
+
+@dataclass
+class Stop:
+    """Why and where a replica stopped: struct agent_stop."""
+
+    reason: StopReason
+    signal: int
+    event: int
+    steps: int
+    id: int
+    addr: int
+    hits: int
+    end_kind: int
+    end_value: int
+    by_event: int
+    scan: ScanHit
+    gpr: Gpr
+    trace: list[Gpr]  # registers before the newest steps made, oldest first
+    text: str  # DIVERGED: what was recorded, what came
+
+
+def unpack_stop(payload: memoryview) -> Stop:
+    (
+        reason, signal, event, steps, id_, addr, hits, end_kind, end_value, by_event, traced,
+    ) = STOP.unpack_from(payload)  # fmt: skip
+    *scan, _ = SCAN.unpack_from(payload, STOP.size)
+    gpr = Gpr._make(GPR.unpack_from(payload, STOP.size + SCAN.size))
+    rest = payload[STOP_BYTES:]
+    trace: list[Gpr] = []
+    text = ""
+    if reason == StopReason.DIVERGED:
+        text = bytes(rest).decode(errors="replace")
+    elif traced:
+        trace = [Gpr._make(one) for one in GPR.iter_unpack(rest)]
+    return Stop(
+        StopReason(reason), signal, event, steps, id_, addr, hits, end_kind, end_value, by_event,
+        ScanHit._make(scan), gpr, trace, text,
+    )  # fmt: skip
