@@ -1,7 +1,8 @@
 """Makes rdb/recording/syscalls.py: numbers and names from <asm/unistd_64.h>, signatures from here.
 
-A signature has one letter an argument: d signed, u unsigned, p pointer, x flags, o mode.  Calls
-without one are shown without arguments.  Run: .venv/bin/python3 tools/syscall_table.py
+A signature has one letter an argument: d signed, a directory, u unsigned, p pointer, x flags,
+o mode.  Calls without one are shown without arguments.
+Run: .venv/bin/python3 tools/syscall_table.py
 """
 
 import re
@@ -36,18 +37,18 @@ fadvise64=duud timer_create=dpp timer_settime=dxpp timer_gettime=dp timer_getove
 timer_delete=d clock_settime=dp clock_gettime=dp clock_getres=dp clock_nanosleep=dxpp
 exit_group=d epoll_wait=dpdd epoll_ctl=dddp tgkill=ddd utimes=pp mbind=pudpux
 get_mempolicy=ppupx set_mempolicy=dpu waitid=ddpxp inotify_init= inotify_add_watch=dpx
-inotify_rm_watch=dd openat=dpxo mkdirat=dpo mknodat=dpou fchownat=dpddx futimesat=dpp
-newfstatat=dppx unlinkat=dpx renameat=dpdp linkat=dpdpx symlinkat=pdp readlinkat=dppu
-fchmodat=dpo faccessat=dpx pselect6=dppppp ppoll=puppu unshare=x set_robust_list=pu
-get_robust_list=dpp splice=dpdpux tee=ddux sync_file_range=duux vmsplice=dpux utimensat=dppx
+inotify_rm_watch=dd openat=apxo mkdirat=apo mknodat=apou fchownat=apddx futimesat=app
+newfstatat=appx unlinkat=apx renameat=apap linkat=apapx symlinkat=pap readlinkat=appu
+fchmodat=apo faccessat=apx pselect6=dppppp ppoll=puppu unshare=x set_robust_list=pu
+get_robust_list=dpp splice=dpdpux tee=ddux sync_file_range=duux vmsplice=dpux utimensat=appx
 epoll_pwait=dpddpu signalfd=dpu timerfd_create=dx eventfd=u fallocate=dxuu timerfd_settime=dxpp
 timerfd_gettime=dp accept4=dppx signalfd4=dpux eventfd2=ux epoll_create1=x dup3=ddx pipe2=px
 inotify_init1=x preadv=dpduu pwritev=dpduu perf_event_open=pdddx recvmmsg=dpuxp prlimit64=ddpp
 syncfs=d sendmmsg=dpux setns=dx getcpu=ppp process_vm_readv=dpupux process_vm_writev=dpupux
-renameat2=dpdpx seccomp=dxp getrandom=pux memfd_create=px execveat=dpppx userfaultfd=x
+renameat2=apapx seccomp=dxp getrandom=pux memfd_create=px execveat=apppx userfaultfd=x
 membarrier=dxd mlock2=pux copy_file_range=dpdpux preadv2=dpduux pwritev2=dpduux
-pkey_mprotect=puxd statx=dpxxp rseq=puxx pidfd_send_signal=ddpx pidfd_open=dx clone3=pu
-close_range=uux openat2=dppu pidfd_getfd=ddx faccessat2=dpxx process_madvise=dpudx
+pkey_mprotect=puxd statx=apxxp rseq=puxx pidfd_send_signal=ddpx pidfd_open=dx clone3=pu
+close_range=uux openat2=appu pidfd_getfd=ddx faccessat2=apxx process_madvise=dpudx
 epoll_pwait2=dpdppu
 """
 

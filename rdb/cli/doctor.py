@@ -128,7 +128,8 @@ def _mpi() -> Iterator[Finding]:
         remedy = "build rdb where libopenmpi-dev is installed"
         yield Finding("MPI side", "degraded", "not built", remedy)
     srun = shutil.which("srun")
-    yield Finding("srun", "ok" if srun else "degraded", srun or "not in PATH", "")
+    if srun is not None:
+        yield Finding("srun", "ok", srun)
 
 
 def _store() -> Iterator[Finding]:

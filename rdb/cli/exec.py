@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Sequence
 
 from rdb.errors import Unsupported, Usage
@@ -71,5 +72,8 @@ def exec_command(arguments: Sequence[str]) -> int:
         hash_every,
         lax,
     )
+    # Python ignores these, and what is ignored stays so over exec.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     os.environ.pop("RDB_JOB_DIR", None)  # the program's environment stays its own
     os.execv(line[0], line)

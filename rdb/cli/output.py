@@ -27,5 +27,11 @@ def print_table(
         table.add_column(title, justify="right" if place in numbers else "left", no_wrap=True)
     for row in rows:
         table.add_row(*(text.replace("[", r"\[") for text in row))
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 1000)
-    console.print(table)
+    if sys.stdout.isatty():
+        Console(highlight=False).print(table)
+        return
+    console = Console(highlight=False, width=1000)
+    with console.capture() as text:
+        console.print(table)
+    for line in text.get().splitlines():
+        print(line.rstrip())

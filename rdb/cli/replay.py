@@ -67,10 +67,11 @@ def _replay(recording: RankRecording) -> dict[str, Any]:
 def _say(result: dict[str, Any], times: int) -> None:
     turn = f", turn {result['turn']}" if times > 1 else ""
     if result["ok"]:
-        print(
-            f"rank {result['rank']}{turn}: {result['events']} events, {result['hashes']} hashes"
-            f" agree, memory {result['hash']}"
-        )
+        if result["hashes"]:
+            memory = f"{result['hashes']} hashes agree, memory {result['hash']}"
+        else:
+            memory = "no hash was recorded (rdb run --hash-every), every call agrees"
+        print(f"rank {result['rank']}{turn}: {result['events']} events, {memory}", flush=True)
     else:
         where = f" at event {result['event']}" if "event" in result else ""
         print(

@@ -14,6 +14,7 @@ from rdb.recording.record import Kind, Note, Record, signal_name
 from rdb.recording.syscalls import SYSCALLS
 
 _NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/gate.h
+_AT_FDCWD = -100
 _NOTE_RECV = struct.Struct("<iiIIQ")
 
 
@@ -53,10 +54,11 @@ def _syscall(record: Record) -> str:
 
 
 def _argument(letter: str, value: int) -> str:
-    if letter == "d":
+    if letter in "da":
         # `int` arguments: the upper half of the register is not looked at by the kernel.
         low = value & 0xFFFFFFFF
-        return str(low - (1 << 32) if low >> 31 else low)
+        number = low - (1 << 32) if low >> 31 else low
+        return "AT_FDCWD" if letter == "a" and number == _AT_FDCWD else str(number)
     if letter == "u":
         return str(value)
     if letter == "o":

@@ -1,0 +1,93 @@
+"""Fixtures: a store of one's own, programs built once, the rdb command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parent / "programs"
+TIMEOUT_S = 120
+
+Build = Callable[..., Path]
+Rdb = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Open MPI refuses root unless told twice that it is meant; tests run as root in containers.
+    if os.geteuid() == 0:
+        os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    # Tests that start ranks must not take themselves for ranks of some outer job.
+    for name in ("RDB_JOB_DIR", "RDB_DEBUG", "PYTHONPATH"):
+        os.environ.pop(name, None)
+
+
+@pytest.fixture
+def rdb_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty store, also for the rdb of this process."""
+    home = tmp_path / "rdb-home"
+    monkeypatch.setenv("RDB_HOME", str(home))
+    return home
+
+
+@pytest.fixture
+def rdb(rdb_home: Path, tmp_path: Path) -> Rdb:
+    """Runs the rdb command in tmp_path: rdb("run", "--", prog).returncode."""
+
+    def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
+        settings: dict[str, object] = {
+            "cwd": tmp_path,
+            "capture_output": True,
+            "text": True,
+            "timeout": TIMEOUT_S,
+            "stdin": subprocess.DEVNULL,
+            **options,
+        }
+        command = [sys.executable, "-m", "rdb", *map(str, arguments)]
+        return subprocess.run(command, check=False, **settings)  # type: ignore[call-overload,no-any-return]
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """build("ring.c", "-O0"): the program's path; source text instead of a file name works too."""
+    made: dict[tuple[str, ...], Path] = {}
+
+    def compile_once(source: str | Path, *flags: str, compiler: str | None = None) -> Path:
+        path = PROGRAMS / source
+        key = (str(path), compiler or "", *flags)
+        if key not in made:
+            out = tmp_path_factory.mktemp("build") / path.stem
+            made[key] = _compile(path, out, flags, compiler or _compiler(path))
+        return made[key]
+
+    return compile_once
+
+
+@pytest.fixture
+def build_text(tmp_path: Path) -> Callable[..., Path]:
+    """build_text("name", "int main(void) {...}"): a program from its source text."""
+
+    def compile_text(name: str, text: str, *flags: str, compiler: str = "gcc") -> Path:
+        source = tmp_path / f"{name}.c"
+        source.write_text(text)
+        return _compile(source, tmp_path / name, flags, compiler)
+
+    return compile_text
+
+
+def _compiler(path: Path) -> str:
+    if path.suffix in (".cc", ".cpp"):
+        return "g++"
+    return "mpicc" if path.parent.name == "mpi" else "gcc"
+
+
+def _compile(source: Path, out: Path, flags: Sequence[str], compiler: str) -> Path:
+    subprocess.run([compiler, "-g", "-Wall", source, "-o", out, *flags, "-lm"], check=True)
+    return out
