@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -228,7 +229,7 @@ class Bisect:
             pc = max(counts, key=lambda one: counts[one])
             if counts[pc] > 0:
                 low, high = yield from self._halve(
-                    low, high, counts[pc] + 1, lambda n, pc=pc: Hit(pc, n), like_high
+                    low, high, counts[pc] + 1, partial(Hit, pc), like_high
                 )
 
     def _halve(

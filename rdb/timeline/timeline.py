@@ -54,7 +54,6 @@ class Timeline:
         self._armed = -1  # the version of `points` that the live replica has
         self._past: deque[tuple[Position, int, Gpr]] = deque(maxlen=4 * WINDOW)
         self._branch_moved: bool | None = None  # None: not in a branch
-        self._end_gpr: Gpr | None = None
         self._text_maps: list[Map] = []
 
     def close(self) -> None:
@@ -108,14 +107,8 @@ class Timeline:
             return False
         if self._here.moves and isinstance(self._here.moves[-1], ToEnd):
             return True
-        end = Position(self.last_event).then(ToEnd())
-        if self._end_gpr is None:
-            walker = self.travel.to(end)
-            walker.close()
-            self._end_gpr = walker.gpr
-        if self._gpr != self._end_gpr:
-            return False
-        return self.name() == self.travel.name(end, self._gpr.rip)
+        end = self.travel.end
+        return self._gpr == end.gpr and self.name() == end.position
 
     # Looking and changing.
 
@@ -283,7 +276,9 @@ class Timeline:
         if stop.event != came_from[0].event:
             self._commit_live(live, Position(stop.event))
         elif stop.steps == 0:
-            return self._ended(live, stop, moved=False)
+            if not self.branch:
+                self._drop_live()  # it is behind the instruction's first half
+            return self._ended(stop, moved=True)
         else:
             self._commit_live(live, self._here.then(Steps(1)))
         if not self.branch:
@@ -291,7 +286,7 @@ class Timeline:
         if stop.reason is StopReason.WATCH:
             return self._watch_stop(stop)
         if stop.reason in ENDED:
-            return self._ended(live, stop, moved=True)
+            return self._ended(stop, moved=True)
         return Stopped("step")
 
     def _cont_forward(self) -> Stopped:
@@ -314,15 +309,24 @@ class Timeline:
                 self._commit_live(live, Position(stop.event) if stop.by_event else base.then(hit))
                 return self._watch_stop(stop)
             case StopReason.END | StopReason.FAULT:
-                moved = stop.gpr != self._gpr or not same
-                self._commit_live(live, base.then(ToEnd()))
-                return self._ended(live, stop, moved)
+                return self._run_to_end(live, stop)
         raise RdbError(f"the replica stopped for an unexpected reason: {stop.reason!r}")
+
+    def _run_to_end(self, live: Walker, stop: Stop) -> Stopped:
+        if self.branch:
+            self._commit_live(live, self._here)
+            return self._ended(stop, moved=True)
+        if stop.event != self.last_event:
+            raise Diverged(f"the replay ended after event {stop.event}, not {self.last_event}")
+        moved = not self.at_end
+        self._drop_live()
+        self._here, self._gpr = self.travel.end.position, self.travel.end.gpr
+        return self._ended(stop, moved)
 
     def _watch_stop(self, stop: Stop) -> Stopped:
         return Stopped("watchpoint", id=stop.id, addr=stop.addr, by_event=bool(stop.by_event))
 
-    def _ended(self, live: Walker, stop: Stop, moved: bool) -> Stopped:
+    def _ended(self, stop: Stop, moved: bool) -> Stopped:
         if stop.reason is StopReason.FAULT and moved:
             return Stopped("signal", addr=stop.addr, signal=stop.signal)
         return Stopped("end", signal=stop.signal, text=self._how_it_ends(stop))
@@ -393,16 +397,15 @@ class Timeline:
             self.travel.keep_if_worth(self._live)
 
     def _seek(self, target: Position) -> Stopped:
+        if target.moves and isinstance(target.moves[-1], ToEnd):
+            target = self.travel.end.position
         walker = self.travel.to(target)
         self._arrive(walker, target)
         return Stopped("seek")
 
     def _goto_end(self) -> Stopped:
-        end = Position(self.last_event).then(ToEnd())
-        walker = self.travel.to(end)
-        stop = walker.end
-        self._arrive(walker, end)
-        return Stopped("end", text=self._how_it_ends(stop) if stop else "")
+        self._seek(self.travel.end.position)
+        return Stopped("end", text=self._how_it_ends(self.travel.end.stop))
 
     def _arrive(self, walker: Walker, position: Position) -> None:
         self._branch_moved = None

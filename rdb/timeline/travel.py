@@ -6,11 +6,13 @@ The walkers kept here are snapshots and never move; callers get forks and own th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
-from rdb.replay.agent import FOREVER
+from rdb.errors import Diverged
+from rdb.replay.agent import FOREVER, Gpr, Stop
 from rdb.replay.snapshots import DEFAULT_LIMIT, Snapshots
-from rdb.timeline.position import Arrive, Hit, Move, Position, Steps
+from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd
 from rdb.timeline.stopped import NoSuchPosition
 from rdb.timeline.walker import Control, Walker
 
@@ -27,6 +29,15 @@ def goal_of(position: Position) -> Goal:
     if position.pc is None:
         return (position.event, 0, 0)
     return (position.event, position.pc, position.n)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Where the recording ends: just before what is not in it."""
+
+    position: Position
+    gpr: Gpr
+    stop: Stop  # how it ends
 
 
 class Travel:
@@ -80,6 +91,20 @@ class Travel:
                 return
             yield one
             at = one.position
+
+    @cached_property
+    def end(self) -> End:
+        """Found once.  A replica that has tried the last call has lost rcx and r11 to it, so the
+        end is looked at as the place before the call."""
+        position = Position(self.last_event).then(ToEnd())
+        walker = self.to(position)
+        walker.close()
+        if walker.end is None:
+            raise Diverged(f"the recording did not end after event {self.last_event}")
+        name = self.name(position, walker.gpr.rip)
+        before = self.to(name)
+        before.close()
+        return End(name, before.gpr, walker.end)
 
     # Ways.
 
