@@ -29,9 +29,16 @@ gate_entry:
 	wrfsbase %rax
 	movq	%rsp, %rcx
 	movq	gate_state(%rip), %rbx
+	pushq	%rbx
+	subq	$56, %rsp
+	stmxcsr	(%rsp)
+	fnstcw	4(%rsp)
 	movq	%rsp, gate_state(%rip)
 	cld
 	call	boundary_hypercall
+	ldmxcsr	(%rsp)			/* with the exception flags as they were */
+	fldcw	4(%rsp)
+	addq	$64, %rsp
 	movq	%rbx, gate_state(%rip)
 	movq	%rax, %r8
 

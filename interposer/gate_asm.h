@@ -19,7 +19,7 @@ struct gate_state {
 	uint64_t upcall_sp;      /* 32: lower stack of the innermost upcall */
 };
 extern struct gate_state gate_state;
-extern uint8_t gate_xinit_area[];  /* an XSAVE area whose header says: everything initial */
+extern uint8_t gate_xinit_area[1024];  /* an XSAVE area whose header says: everything initial */
 
 /* The function behind GATE->call. */
 int64_t gate_entry(uint32_t fn, uint32_t nargs, const uint64_t *args);

@@ -197,6 +197,26 @@ static void log_meta(const char *path)
 	free(text);
 }
 
+/* The program's environment is ours, with LD_BIND_NOW: lazy binding spills dead vector registers, whose
+ * content after a call to the lower half is nobody's business (rr does the same). */
+static char **upper_environment(char **envp)
+{
+	static char bind_now[] = "LD_BIND_NOW=1";
+	size_t n = 0;
+	while (envp[n]) {
+		if (!strncmp(envp[n], bind_now, 12))
+			return envp;
+		n++;
+	}
+	char **copy = malloc((n + 2) * sizeof(*copy));
+	if (!copy)
+		rdb_fatal("out of memory");
+	memcpy(copy, envp, n * sizeof(*copy));
+	copy[n] = bind_now;
+	copy[n + 1] = NULL;
+	return copy;
+}
+
 static int record(char **envp)
 {
 	static char path[4096];
@@ -215,7 +235,7 @@ static int record(char **envp)
 		}
 		log_meta(path);
 	}
-	rc = loader_load(path, lower.opt.argv, envp, &prog, &why);
+	rc = loader_load(path, lower.opt.argv, upper_environment(envp), &prog, &why);
 	if (rc) {
 		rdb_warn("%s: %s", path, why);
 		boundary_end(LOG_END_UNSUPPORTED, 126, why);

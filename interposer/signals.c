@@ -48,6 +48,10 @@ static void push_frame(int sig, const siginfo_t *info, ucontext_t *uc)
 	sp = (sp - fp_len) & ~63ul;
 	uint64_t fp = sp;
 	memcpy((void *)fp, uc->uc_mcontext.fpregs, fp_len);
+	/* XSTATE_BV says which parts the processor thought in use, which differs from run to run; all parts
+	 * are there (XSAVE writes them), so all may be called in use (Intel SDM vol. 1, 13.4.2) */
+	if (fp_len > 512)
+		memcpy((void *)(fp + 512), (const uint8_t *)fp + 464 + 8, 8);
 	sp = ((sp - sizeof(struct signal_frame)) & ~15ul) - 8;
 	struct signal_frame *f = (void *)sp;
 	memset(f, 0, sizeof(*f));
