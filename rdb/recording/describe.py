@@ -9,6 +9,7 @@ import struct
 from functools import cache
 from typing import Any
 
+from rdb.errors import VersionMismatch
 from rdb.paths import mpi_functions_path
 from rdb.recording.record import Kind, Note, Record, signal_name
 from rdb.recording.syscalls import SYSCALLS
@@ -73,47 +74,75 @@ def _result(value: int) -> str:
     return f"{value:#x}" if value > 1 << 32 else str(value)
 
 
+_TABLE_VERSION = 1  # of functions.json
+
+
 @cache
-def _mpi_functions() -> dict[int, dict[str, Any]]:
-    """Index -> {"name", "params"}; without MPI built there is no table, and nothing to describe."""
+def _mpi_table() -> dict[str, Any]:
+    """functions.json; without MPI built there is none, and no MPI call to describe."""
     path = mpi_functions_path()
     if not path.exists():
-        return {}
+        return {"functions": {}, "handles": {}}
     with path.open(encoding="utf-8") as file:
-        return {int(index): entry for index, entry in json.load(file).items()}
+        table: dict[str, Any] = json.load(file)
+    if table["version"] != _TABLE_VERSION:
+        raise VersionMismatch(
+            f"{path}: table of MPI functions v{table['version']}, this rdb reads v{_TABLE_VERSION}",
+            "build rdb again: `make dev`",
+        )
+    return table
+
+
+def _mpi_function(nr: int) -> dict[str, Any] | None:
+    if nr >> 16 != _NAMESPACE_MPI:
+        return None
+    function: dict[str, Any] | None = _mpi_table()["functions"].get(str(nr & 0xFFFF))
+    return function
 
 
 def mpi_name(nr: int) -> str | None:
     """Name of the MPI function of a hypercall number."""
-    if nr >> 16 != _NAMESPACE_MPI:
-        return None
-    entry = _mpi_functions().get(nr & 0xFFFF)
-    return str(entry["name"]) if entry else None
+    function = _mpi_function(nr)
+    return str(function["name"]) if function else None
 
 
 def _hypercall(record: Record) -> str:
-    name = mpi_name(record.nr)
-    if name is None:
+    function = _mpi_function(record.nr)
+    if function is None:
         return f"hypercall {record.nr >> 16}:{record.nr & 0xFFFF} = {record.result}"
-    params = _mpi_functions()[record.nr & 0xFFFF]["params"]
     arguments = ", ".join(
-        f"{param}={_mpi_argument(param, value)}"
-        for param, value in zip(params, record.args, strict=False)
+        f"{name}={_mpi_argument(name, kind, value)}"
+        for name, kind, value in zip(
+            function["params"], function["kinds"], record.args, strict=False
+        )
     )
-    text = f"{name}({arguments})"
+    text = f"{function['name']}({arguments})"
     if record.result:
         text += f" = {record.result}"
     return text + _messages(record)
 
 
-def _mpi_argument(name: str, value: int) -> str:
-    if name in ("source", "dest", "tag", "count", "root", "sendtag", "recvtag", "incount"):
-        low = value & 0xFFFFFFFF
-        number = low - (1 << 32) if low >> 31 else low
-        if number == -1 and name in ("source", "tag", "recvtag"):
-            return "ANY"
-        return str(number)
-    return f"{value:#x}" if value > 9 else str(value)
+def _mpi_argument(name: str, kind: str, value: int) -> str:
+    """Handles arrive as ids of the stub's tables, numbers sign-extended, pointers as they are."""
+    if kind in _mpi_table()["handles"]:
+        known = _mpi_table()["handles"][kind].get(str(value))
+        return known.removeprefix("MPI_") if known else f"{kind} {value}"
+    if kind.endswith("*"):
+        return f"{value:#x}" if value else "0"
+    number = value - (1 << 64) if value >> 63 else value
+    if kind == "int":
+        special = _SPECIAL.get((name, number))
+        if special:
+            return special
+    return str(number)
+
+
+# Open MPI's values (mpi.h); the ABI that the stub has.
+_SPECIAL = {
+    **{(name, -1): "ANY" for name in ("source", "tag", "recvtag")},
+    **{(name, -2): "PROC_NULL" for name in ("source", "dest", "root")},
+    ("color", -32766): "UNDEFINED",
+}
 
 
 def _messages(record: Record) -> str:

@@ -169,6 +169,24 @@ class RankRecording:
                     return found[-1]
         return None
 
+    def receive_into(self, event: int, addr: int, size: int = 1) -> Receive | None:
+        """The message with which this event (over)wrote any of these bytes; the last one if many.
+
+        The log has the bytes of each message in front of the note that says whose they are.
+        """
+        record = self.event(event)
+        if record.kind is not Kind.HYPERCALL:
+            return None
+        found, touched = None, False
+        for chunk in record.chunks:
+            if chunk.addr:
+                touched |= chunk.addr < addr + size and addr < chunk.addr + len(chunk.data)
+            elif chunk.note == Note.RECV:
+                if touched:
+                    found = Receive(record.event, *_NOTE_RECV.unpack_from(chunk.data))
+                touched = False
+        return found
+
 
 def _messages(record: Record, note: Note) -> list[Receive]:
     if record.kind is not Kind.HYPERCALL:
