@@ -35,6 +35,6 @@ def attach_command(args: argparse.Namespace) -> int:
 def bisect_command(args: argparse.Namespace) -> int:
     _need_ranks(args.job, args.rank)
     _need_gdb()
-    from rdb.session.bisect import main
+    from rdb.console.bisect import main
 
     return main(args.job, args.expression, rank=args.rank, last=args.last, as_json=args.json)

@@ -1,0 +1,30 @@
+"""Commands that look and change nothing."""
+
+from __future__ import annotations
+
+from rdb.commands.registry import Group, Need, command
+from rdb.commands.values import Printed
+from rdb.session import Outcome, Session
+
+
+@command(
+    "print",
+    group=Group.LOOK,
+    usage="print[/FORMAT] EXPR",
+    aliases=("p", "inspect"),
+    needs=Need.STOPPED,
+)
+async def print_(session: Session, expression: str = "") -> Printed:
+    """Show the value of an expression in each rank in focus; equal values are shown once."""
+    separator = "" if expression.startswith("/") else " "
+    text = f"print{separator}{expression}".strip()
+    return Printed(await session.run(text))
+
+
+@command("output", group=Group.LOOK, usage="output [FIRST-EVENT]", needs=Need.STOPPED)
+async def output(session: Session, first: str = "") -> Outcome:
+    """Show what the ranks in focus had written up to where they stand.
+
+    Replay writes nothing again: this is what was recorded.
+    """
+    return await session.run(f"output {first}".strip())

@@ -1,0 +1,24 @@
+"""Commands about the session itself."""
+
+from __future__ import annotations
+
+from rdb.commands.registry import REGISTRY, Group, command
+from rdb.commands.values import HelpIndex, HelpPage, Leave
+from rdb.session import Outcome, Session
+
+
+@command("help", group=Group.SESSION, usage="help [COMMAND]", aliases=("h",))
+async def help_(session: Session, name: str = "") -> HelpIndex | HelpPage | Outcome:
+    """List the commands, or explain one; GDB explains its own."""
+    if not name:
+        return HelpIndex(REGISTRY.groups())
+    known = REGISTRY.get(name)
+    if known is not None:
+        return HelpPage(known)
+    return await session.ask(f"help {name}")
+
+
+@command("quit", group=Group.SESSION, aliases=("q", "exit"))
+async def quit_(session: Session) -> Leave:
+    """Leave; the recording stays as it was."""
+    return Leave()

@@ -1,0 +1,71 @@
+"""What handlers return: data, for whoever shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rdb.commands.registry import Command, Group
+from rdb.session import Outcome
+from rdb.session.history import Entry
+from rdb.session.ranks import Rank
+from rdb.session.stacks import StackNode
+
+
+@dataclass(frozen=True)
+class Focus:
+    """The ranks that commands go to."""
+
+    ranks: tuple[Rank, ...]
+    job_ranks: int
+    failed: Mapping[Rank, str]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A value in each rank; the value history number `$N` is no part of the comparison."""
+
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Stacks:
+    """The merged backtraces."""
+
+    roots: Sequence[StackNode]
+
+
+@dataclass(frozen=True)
+class History:
+    """The command log."""
+
+    done: Sequence[Entry]
+    undone: Sequence[Entry]
+
+
+@dataclass(frozen=True)
+class JobInfo:
+    """A job at a glance."""
+
+    name: str
+    path: str
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class HelpIndex:
+    """All commands, by chapter, and the extension's own."""
+
+    groups: Mapping[Group, Sequence[Command]]
+
+
+@dataclass(frozen=True)
+class HelpPage:
+    """One command."""
+
+    command: Command
+
+
+@dataclass(frozen=True)
+class Leave:
+    """The session is over."""

@@ -1,0 +1,152 @@
+"""Starting the console: interactive on a terminal, else a script or piped input."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TextIO
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.history import FileHistory
+from rich.console import Console
+from rich.text import Text
+
+from rdb.commands import REGISTRY
+from rdb.console.completion import ConsoleCompleter
+from rdb.console.input import read_lines
+from rdb.console.lines import LineReader
+from rdb.console.prompt import prompt_text
+from rdb.console.render import error_line, render
+from rdb.console.shell import Interrupted, Shell
+from rdb.errors import Usage
+from rdb.recording import home, open_job
+from rdb.session import Session
+from rdb.session.overview import overview
+from rdb.session.session import JobLike
+
+_WIDE = 200  # columns where there is no terminal: tables are not to be cut
+
+
+def main(job: str | JobLike, script: str | None = None) -> int:
+    """`rdb attach JOB [-x SCRIPT]`.  Returns 0, 1 if a command of a script failed, 130 for Ctrl-C.
+
+    Without a terminal each command is echoed behind its prompt, as a transcript would show it, and
+    the ones after a failed one still run.
+    """
+    opened = open_job(job) if isinstance(job, str) else job
+    if script is not None:
+        try:
+            with open(script, encoding="utf-8") as file:
+                lines = file.read().splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "not text"
+            raise Usage(f"cannot read {script}: {reason}") from error
+        return _run(opened, lines)
+    interactive = sys.stdin.isatty() and sys.stdout.isatty()
+    return _run(opened, None if interactive else sys.stdin)
+
+
+def _run(job: JobLike, lines: Iterable[str] | TextIO | None) -> int:
+    try:
+        return asyncio.run(_supervised(job, lines))
+    except KeyboardInterrupt:
+        return 130
+
+
+async def _supervised(job: JobLike, lines: Iterable[str] | TextIO | None) -> int:
+    """Runs the console so that a hang-up or SIGTERM, too, ends every GDB."""
+    task = asyncio.ensure_future(_attach(job, lines))
+    loop = asyncio.get_running_loop()
+    ended_by: list[int] = []
+
+    def end(number: int) -> None:
+        ended_by.append(number)
+        task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, end, number)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if not ended_by:
+            raise
+        return 128 + ended_by[0]
+
+
+async def _attach(job: JobLike, lines: Iterable[str] | TextIO | None) -> int:
+    out = Console(highlight=False, soft_wrap=True, emoji=False)
+    if not out.is_terminal:
+        out = Console(highlight=False, soft_wrap=True, emoji=False, width=_WIDE)
+    async with Session(job) as session:
+        shell = Shell(session, out)
+        try:
+            with out.status(f"opening {len(session.ranks)} ranks"):
+                await shell.guarded(session.set_focus(session.ranks))
+        except Interrupted:
+            return 130
+        render(await overview(session), out)
+        if lines is None:
+            return await _interact(shell)
+        return await _follow(shell, lines)
+
+
+async def _follow(shell: Shell, lines: Iterable[str] | TextIO) -> int:
+    """Runs the commands of a script or a pipe."""
+    reader = LineReader()
+    async for line in read_lines(lines):
+        text = reader.feed(line)
+        if not text:
+            continue
+        shell.out.print(Text(prompt_text(shell.session) + text))
+        await shell.run(text)
+        if shell.interrupts:
+            return 130
+        if shell.left:
+            break
+    if reader.depth:
+        shell.failures += 1
+        error_line(f"`{reader.drop()}` has no `end`", shell.out)
+    return 1 if shell.failures else 0
+
+
+async def _interact(shell: Shell) -> int:
+    """Prompt, command, answer, until quit or Ctrl-D."""
+    prompts: PromptSession[str] = PromptSession(
+        history=FileHistory(str(_history_file())),
+        completer=ConsoleCompleter(shell.session),
+        complete_while_typing=False,
+    )
+    reader = LineReader()
+    repeat = ""
+    while not shell.left:
+        try:
+            line = await prompts.prompt_async(
+                "> " if reader.depth else prompt_text(shell.session), handle_sigint=True
+            )
+        except KeyboardInterrupt:
+            reader.drop()
+            continue
+        except EOFError:
+            break
+        text = reader.feed(line)
+        if text is None:
+            continue
+        # As in GDB an empty line does again what can sensibly be done again: step, next, x, list.
+        text = text or repeat
+        if text:
+            await shell.run(text)
+            repeat = text if REGISTRY.find(text) is None else ""
+    return 0
+
+
+def _history_file() -> Path:
+    """Typed lines may hold what others should not read: the file is the user's alone."""
+    folder = home()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / "console_history"
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    return path

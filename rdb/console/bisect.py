@@ -1,0 +1,104 @@
+"""`rdb bisect`: the search with a progress bar, and its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json as json_text
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import PurePath
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from rdb.errors import Usage
+from rdb.recording import open_job
+from rdb.session.bisect import Found, Report, bisect
+from rdb.session.bisect import Progress as Heard
+from rdb.session.merge import merge
+from rdb.session.ranks import Rank
+
+
+def main(
+    job: str, expression: str, rank: int | None = None, last: bool = False, as_json: bool = False
+) -> int:
+    """`rdb bisect JOB EXPR [--rank R] [--last] [--json]`.  0: found, 1: nowhere."""
+    if not expression.strip():
+        raise Usage("bisect needs an expression", "for example: rdb bisect JOB 'x > 0'")
+    opened = open_job(job)
+    ranks = opened.ranks if rank is None else [opened.rank(rank).rank]
+    with _bars(ranks) as progress:
+        report = asyncio.run(bisect(opened, expression, ranks, last, progress))
+    if as_json:
+        print(json_text.dumps(asdict(report), indent=2))
+    else:
+        show(report, expression, Console(highlight=False, soft_wrap=True, emoji=False))
+    return 0 if report.found else 1
+
+
+@contextmanager
+def _bars(ranks: list[Rank]) -> Iterator[Heard | None]:
+    """A bar for each rank, on the error stream and only if that is a terminal."""
+    out = Console(stderr=True)
+    if not out.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("rank {task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=out, transient=True) as bars:
+        tasks = {rank: bars.add_task(str(rank), total=1.0) for rank in ranks}
+        yield lambda rank, share: bars.update(tasks[rank], completed=share)
+
+
+def show(report: Report, expression: str, out: Console) -> None:
+    if report.found:
+        first = report.found[0]
+        out.print(Text(f"{expression} first turned false in rank {first.rank}", "bold"))
+    else:
+        out.print(Text(f"{expression}: found in no rank", "bold"))
+    for answer in report.found:
+        out.print(Text(f"\nrank {answer.rank}, at {answer.position}{_when(answer)}", "bold"))
+        for line in _lines(answer):
+            out.print(Text("  " + line))
+    if report.found and report.not_found:
+        out.print()
+    for group in merge({answer.rank: answer.reason for answer in report.not_found}):
+        out.print(Text(f"{group.label}: {group.value}"))
+    sys.stdout.flush()
+
+
+def _when(answer: Found) -> str:
+    if answer.at_ns is None:
+        return ""
+    return f", recorded {datetime.fromtimestamp(answer.at_ns / 1e9).isoformat(' ', 'microseconds')}"
+
+
+def _lines(answer: Found) -> Iterator[str]:
+    if answer.file and answer.line:
+        source = f": {answer.source_line}" if answer.source_line else ""
+        yield f"{PurePath(answer.file).name}:{answer.line} in {answer.function}{source}"
+    else:
+        yield f"in {answer.function or '?'}, which has no source"
+    sides = (
+        ("before", answer.before, answer.verified_before, "true"),
+        ("after", answer.after, answer.verified_after, "false"),
+    )
+    for side, value, verified, wanted in sides:
+        shown = "has no value" if value is None else value
+        yield f"{side:<7}{shown}  ({f'verified {wanted}' if verified else 'NOT verified'})"
+    if answer.by_event is not None:
+        yield f"written by event {answer.by_event}: {answer.written_by}"
+    else:
+        yield f"written by {answer.written_by}"
+    if answer.receive is not None:
+        message = answer.receive
+        yield (
+            f"last message before: from rank {message.source}, tag {message.tag}, "
+            f"{message.size_bytes} bytes (event {message.event})"
+        )
+    if answer.undefined_between:
+        yield "between the two the expression has no value"
+    yield from answer.stack

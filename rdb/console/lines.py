@@ -1,0 +1,60 @@
+"""Lines become commands: comments go, and a block (`commands` ... `end`) is one command."""
+
+from __future__ import annotations
+
+_ALWAYS = ("if", "while", "define", "document")
+
+
+def opens_block(line: str) -> bool:
+    """Does GDB read more lines after this one, up to `end`?"""
+    words = line.split()
+    if not words:
+        return False
+    if words[0] in _ALWAYS:
+        return True
+    if len(words[0]) >= 4 and "commands".startswith(words[0]):
+        return True  # with or without numbers
+    return words[0] in ("python", "py", "python-interactive", "pi") and len(words) == 1
+
+
+class LineReader:
+    """Feed it lines; it gives a whole command back when there is one."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._depth = 0
+        self._python = False
+
+    @property
+    def depth(self) -> int:
+        """How many blocks are open."""
+        return self._depth
+
+    def feed(self, line: str) -> str | None:
+        """A command, "" for an empty line, None inside a block or for a comment."""
+        stripped = line.strip()
+        if self._depth == 0:
+            if stripped.startswith("#"):
+                return None
+            if not opens_block(stripped):
+                return stripped
+        self._lines.append(line.rstrip("\n"))
+        if stripped == "end":
+            self._depth -= 1
+            self._python = False
+        elif not self._python and opens_block(stripped):
+            self._depth += 1
+            self._python = stripped.startswith("py")  # Python's own `if` needs no `end`
+        if self._depth > 0:
+            return None
+        block = "\n".join(self._lines)
+        self._lines.clear()
+        return block
+
+    def drop(self) -> str:
+        """Forgets an unfinished block; its first line comes back."""
+        first = self._lines[0] if self._lines else ""
+        self._lines.clear()
+        self._depth = 0
+        self._python = False
+        return first

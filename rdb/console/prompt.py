@@ -1,0 +1,19 @@
+"""The prompt: job, focus, and where the ranks in focus stand if it is the same for all."""
+
+from __future__ import annotations
+
+from rdb.session import Session
+from rdb.session.ranks import format_ranks
+
+
+def prompt_text(session: Session) -> str:
+    """`heat-1 [0-3] end> `"""
+    states = session.states
+    focused = [states[rank] for rank in session.focus if rank in states]
+    points = {state.point for state in focused}
+    parts = [session.job.name, f"[{format_ranks(session.focus)}]"]
+    if len(points) == 1:
+        parts.append(points.pop())
+    if any(state.branch for state in focused):
+        parts.append("branch")
+    return " ".join(parts) + "> "

@@ -1,0 +1,176 @@
+"""Data of commands as text: `render(value, out)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import singledispatch
+
+from rich.console import Console
+from rich.text import Text
+
+from rdb.commands import values
+from rdb.commands.gdb_table import extension_commands
+from rdb.console.tables import history_table, plain_table, rank_table, show_table
+from rdb.session import Outcome
+from rdb.session.debugger import RankAnswer
+from rdb.session.merge import Group, merge
+from rdb.session.ranks import Rank, format_ranks
+from rdb.session.session import Travelled
+from rdb.session.stacks import StackNode
+from rdb.session.state import RankState
+
+_VALUE_NUMBER = re.compile(r"^\$\d+ = ")
+
+
+@singledispatch
+def render(value: object, out: Console) -> None:
+    """Shows what a command returned."""
+    raise TypeError(f"no way to show {type(value).__name__}")
+
+
+def error_line(text: str, out: Console, label: str = "") -> None:
+    out.print(Text(f"{label}: " if label else "", "bold").append(f"error: {text}", "red"))
+
+
+def labelled(label: str, text: str, out: Console, whole: bool) -> None:
+    """TEXT of some ranks: on the label's line if it is one line, below it if it is more."""
+    lines = text.splitlines()
+    head = Text(f"{label}:", "bold")
+    if len(lines) == 1:
+        out.print(head.append(f" {lines[0]}", "not bold"))
+        return
+    out.print(head)
+    indent = "" if whole else "  "
+    for line in lines:
+        out.print(Text(indent + line))
+
+
+def render_groups(groups: Iterable[Group[RankAnswer]], out: Console, focus: int) -> None:
+    for group in groups:
+        answer = group.value
+        if answer.text:
+            labelled(group.label, answer.text, out, whole=len(group.ranks) == focus)
+        if answer.error is not None:
+            error_line(answer.error, out, group.label)
+
+
+def render_positions(states: Mapping[Rank, RankState], out: Console) -> None:
+    """Where ranks stand, equal places once: `[0-2] main () at heat.c:60, events 118..120`."""
+    for group in merge(
+        states, key=lambda state: (str(state.place), state.point in ("start", "end"), state.branch)
+    ):
+        members = [states[rank] for rank in group.ranks]
+        events = sorted({state.event for state in members})
+        span = (
+            f"event {events[0]:,}" if len(events) == 1 else f"events {events[0]:,}..{events[-1]:,}"
+        )
+        point = group.value.point
+        end = f" ({point} of the recording)" if point in ("start", "end") else ""
+        branch = " (branch)" if group.value.branch else ""
+        out.print(Text(f"[{group.label}] {group.value.place}, {span}{end}{branch}", "cyan"))
+
+
+@render.register
+def _(value: Outcome, out: Console) -> None:
+    render_groups(value.groups(), out, len(value.answers))
+    states = {rank: value.answers[rank].after for rank in value.moved}
+    render_positions({rank: state for rank, state in states.items() if state}, out)
+
+
+@render.register
+def _(value: values.Printed, out: Console) -> None:
+    answers = value.outcome.answers
+    groups = merge(answers, key=lambda answer: (_VALUE_NUMBER.sub("", answer.text), answer.error))
+    for group in groups:
+        texts = {answers[rank].text for rank in group.ranks}
+        text = texts.pop() if len(texts) == 1 else _VALUE_NUMBER.sub("$ = ", group.value.text)
+        if text:
+            labelled(group.label, text, out, whole=len(group.ranks) == len(answers))
+        if group.value.error is not None:
+            error_line(group.value.error, out, group.label)
+
+
+@render.register
+def _(value: Travelled, out: Console) -> None:
+    for entry in value.entries:
+        where = f" in {format_ranks(entry.ranks)}" if entry.ranks else ""
+        out.print(Text(f"{value.verb} {entry.text.splitlines()[0]}{where}"))
+    if len(value.entries) < value.asked:
+        out.print(Text(f"that was all: {len(value.entries)} of {value.asked}"))
+    for group in merge(value.errors):
+        error_line(group.value, out, group.label)
+    render_positions(value.states, out)
+
+
+@render.register
+def _(value: values.Focus, out: Console) -> None:
+    out.print(Text(f"focus: {format_ranks(value.ranks)} ({len(value.ranks)} of {value.job_ranks})"))
+    for group in merge(value.failed):
+        error_line(group.value, out, group.label)
+
+
+@render.register(list)
+def _(value: list[object], out: Console) -> None:
+    show_table(rank_table(value), out)  # type: ignore[arg-type]  # the only list a command returns
+
+
+@render.register
+def _(value: values.Stacks, out: Console) -> None:
+    def show(nodes: Iterable[StackNode], depth: int) -> None:
+        for node in nodes:
+            out.print(Text("  " * depth).append(f"{node.label}: ", "bold").append(str(node.frame)))
+            # A chain without a fork stays in one column, or deep stacks run off the screen.
+            show(node.calls, depth + (len(node.calls) > 1 or _ends_here(node)))
+
+    show(value.roots, 0)
+
+
+def _ends_here(node: StackNode) -> bool:
+    """Do some of the ranks stop here while others go on?"""
+    return len(node.calls) == 1 and len(node.calls[0].ranks) < len(node.ranks)
+
+
+@render.register
+def _(value: values.History, out: Console) -> None:
+    if value.done or value.undone:
+        show_table(history_table(value.done, value.undone), out)
+    else:
+        out.print("no commands yet")
+
+
+@render.register
+def _(value: values.JobInfo, out: Console) -> None:
+    table = plain_table("job", value.name)
+    for name, text in {**value.facts, "path": value.path}.items():
+        table.add_row(name, Text(text))
+    show_table(table, out)
+
+
+@render.register
+def _(value: values.HelpIndex, out: Console) -> None:
+    for group, commands in value.groups.items():
+        out.print(Text(group.value, "bold"))
+        table = plain_table()
+        for command in commands:
+            table.add_row(Text(f"  {command.usage}"), Text(command.summary))
+        show_table(table, out)
+    own = extension_commands()
+    if own:
+        out.print(Text("in GDB, from rdb", "bold"))
+        table = plain_table()
+        for name, summary in own.items():
+            table.add_row(Text(f"  {name}"), Text(summary))
+        show_table(table, out)
+    out.print("Everything else goes to GDB in each rank in focus: reverse-next, break, watch, ...")
+
+
+@render.register
+def _(value: values.HelpPage, out: Console) -> None:
+    command = value.command
+    out.print(Text(f"usage: {command.usage}"))
+    if command.aliases:
+        out.print(Text(f"short: {', '.join(command.aliases)}"))
+    out.print(Text(command.summary))
+    if command.help:
+        out.print(Text(command.help))

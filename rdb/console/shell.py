@@ -1,0 +1,97 @@
+"""One command of the console, from its line to what is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from rich.console import Console
+
+from rdb.commands import REGISTRY
+from rdb.commands.values import Leave, Printed
+from rdb.console.render import error_line, render
+from rdb.errors import RdbError
+from rdb.session import Outcome, Session
+from rdb.session.session import Travelled
+
+T = TypeVar("T")
+
+
+class Interrupted(Exception):
+    """Ctrl-C ended a command before it answered."""
+
+
+class Shell:
+    """Runs lines.  `left` after quit, `failures` counts commands that failed."""
+
+    def __init__(self, session: Session, out: Console) -> None:
+        self.session = session
+        self.out = out
+        self.left = False
+        self.failures = 0
+        self.interrupts = 0
+
+    async def run(self, text: str) -> None:
+        """Runs one command and shows its answer."""
+        try:
+            value = await self.guarded(self._call(text))
+        except RdbError as error:
+            self.failures += 1
+            error_line(f"{error.message}; {error.hint}" if error.hint else error.message, self.out)
+            return
+        except Interrupted:
+            self.failures += 1
+            self.out.print("interrupted")
+            return
+        if isinstance(value, Leave):
+            self.left = True
+            return
+        if not succeeded(value):
+            self.failures += 1
+        render(value, self.out)
+
+    async def _call(self, text: str) -> object:
+        found = REGISTRY.find(text)
+        if found is not None:
+            command, arguments = found
+            return await command.call(self.session, arguments)
+        return await self.session.run(text)
+
+    async def guarded(self, work: Awaitable[T]) -> T:
+        """Runs WORK with Ctrl-C bound: first it stops what GDB runs, then the command itself."""
+        task = asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+        pressed = 0
+
+        def on_interrupt() -> None:
+            nonlocal pressed
+            pressed += 1
+            self.interrupts += 1
+            if self.session.busy and pressed == 1:
+                self.session.interrupt()
+            else:
+                task.cancel()
+
+        previous = signal.getsignal(signal.SIGINT)
+        loop.add_signal_handler(signal.SIGINT, on_interrupt)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if pressed:
+                raise Interrupted from None
+            raise
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, previous)
+
+
+def succeeded(value: object) -> bool:
+    if isinstance(value, Outcome):
+        return value.ok
+    if isinstance(value, Printed):
+        return value.outcome.ok
+    if isinstance(value, Travelled):
+        return not value.errors
+    return True

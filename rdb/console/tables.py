@@ -1,0 +1,83 @@
+"""Tables of the console."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from rdb.session.history import Entry
+from rdb.session.overview import RankRow, is_failure
+from rdb.session.ranks import format_ranks
+
+
+def plain_table(*columns: str) -> Table:
+    table = Table(
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+        padding=(0, 2, 0, 0),
+        show_header=bool(columns),
+    )
+    for column in columns:
+        table.add_column(column, no_wrap=True)
+    return table
+
+
+def show_table(table: Table, out: Console) -> None:
+    """Prints it; rich fills lines up with blanks, which a transcript should not have."""
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as captured:
+        out.print(table)
+    for line in captured.get().splitlines():
+        out.print(Text(line.rstrip()))
+
+
+def rank_table(rows: Iterable[RankRow]) -> Table:
+    """rank, how it ended, events, position, where it stands; `*` marks the focus."""
+    table = plain_table("", "rank", "ended", "events", "position", "stands in")
+    table.columns[1].justify = table.columns[3].justify = "right"
+    for row in rows:
+        stands = row.problem if row.problem else str(row.place) if row.place else "-"
+        table.add_row(
+            "*" if row.in_focus else "",
+            str(row.rank),
+            Text(row.ended, style="red" if is_failure(row.ended) else ""),
+            f"{row.events:,}",
+            row.state.point if row.state else "-",
+            Text(stands, style="red" if row.problem else ""),
+        )
+    return table
+
+
+def history_table(done: Sequence[Entry], undone: Sequence[Entry]) -> Table:
+    table = plain_table("#", "ranks", "from", "to", "command")
+    table.columns[0].justify = "right"
+    for entries, style in ((done, ""), (undone, "dim")):
+        for entry in entries:
+            before, after = _span(entry)
+            text = entry.text.splitlines()[0]
+            if style:
+                text += "  (undone)"
+            ranks = entry.ranks or entry.focus_after
+            table.add_row(
+                str(entry.number), format_ranks(ranks), before, after, Text(text), style=style
+            )
+    return table
+
+
+def _span(entry: Entry) -> tuple[str, str]:
+    """Where the ranks stood before and after, if it is the same for all; `..` if not."""
+    before = {visit.before.point for visit in entry.visits.values() if visit.before}
+    after = {visit.after.point for visit in entry.visits.values() if visit.after}
+    return _one(before), _one(after)
+
+
+def _one(points: set[str]) -> str:
+    if not points:
+        return "-"
+    return next(iter(points)) if len(points) == 1 else ".."

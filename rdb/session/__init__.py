@@ -1,0 +1,8 @@
+"""A job under debug: its ranks, the focus, one GDB per focused rank, the history and undo.
+
+This layer returns data and prints nothing; faces (rdb/console, rdb/cli) show it.
+"""
+
+from rdb.session.session import Outcome, Session
+
+__all__ = ["Outcome", "Session"]

@@ -1,0 +1,193 @@
+"""Bisect over ranks: in which rank, where and when an expression first turned false.
+
+Each rank is searched alone by the GDB extension (gdb_scripts/rdb_gdb/bisect.py).  The recorded
+wall-clock time orders what the ranks answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rdb.errors import RdbError
+from rdb.session.debugger import RankDebugger
+from rdb.session.ranks import Rank
+from rdb.session.session import JobLike
+
+_AT_ONCE = 2
+_PROGRESS = re.compile(r"bisect: (\d+)%")
+
+Progress = Callable[[Rank, float], None]
+
+
+@dataclass(frozen=True)
+class Message:
+    """The last message that the rank had received."""
+
+    source: Rank
+    tag: int
+    size_bytes: int
+    event: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """A statement that made the expression false, and how that is known."""
+
+    rank: Rank
+    expression: str
+    position: str
+    event: int
+    at_ns: int | None
+    function: str | None
+    file: str | None
+    line: int | None
+    source_line: str | None
+    stack: tuple[str, ...]
+    before: str | None
+    after: str | None
+    written_by: str
+    by_event: int | None
+    receive: Message | None
+    verified_before: bool
+    verified_after: bool
+    undefined_between: bool
+
+
+@dataclass(frozen=True)
+class NotFound:
+    """Why a rank has no such statement."""
+
+    rank: Rank
+    reason: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Answers of all ranks that were asked, the earliest in recorded time first."""
+
+    found: tuple[Found, ...]
+    not_found: tuple[NotFound, ...]
+
+
+async def bisect(
+    job: JobLike,
+    expression: str,
+    ranks: Sequence[Rank],
+    last: bool = False,
+    progress: Progress | None = None,
+    script: Path | None = None,
+) -> Report:
+    """Searches RANKS, two at a time; PROGRESS hears of each how far it is (0 to 1)."""
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(rank: Rank) -> Found | NotFound:
+        async with slots:
+            try:
+                answer: Found | NotFound = await _search(
+                    job, expression, rank, last, progress, script
+                )
+            except RdbError as error:
+                answer = NotFound(rank, error.message)
+        if progress is not None:
+            progress(rank, 1.0)
+        return answer
+
+    tasks = [asyncio.create_task(one(rank)) for rank in ranks]
+    try:
+        answers = await asyncio.gather(*tasks)
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+    found = [answer for answer in answers if isinstance(answer, Found)]
+    found.sort(key=lambda answer: (answer.at_ns is None, answer.at_ns or 0, answer.rank))
+    return Report(tuple(found), tuple(answer for answer in answers if isinstance(answer, NotFound)))
+
+
+async def _search(
+    job: JobLike,
+    expression: str,
+    rank: Rank,
+    last: bool,
+    progress: Progress | None,
+    script: Path | None,
+) -> Found:
+    def heard(text: str) -> None:
+        shares = _PROGRESS.findall(text)
+        if shares and progress is not None:
+            progress(rank, int(shares[-1]) / 100)
+
+    debugger = await RankDebugger.open(str(job.path), rank, script=script)
+    try:
+        options = "--json --progress" + (" --last" if last else "")
+        answer = await debugger.run(f"bisect {options} {expression}", on_output=heard)
+        if answer.error is not None:
+            raise RdbError(answer.error)
+        line = next((line for line in answer.text.splitlines() if line.startswith("{")), None)
+        if line is None:
+            raise RdbError(f"bisect answered {answer.text!r}")
+        found = parse_found(rank, json.loads(line))
+        source = await debugger.gdb.execute(f"list {found.line},{found.line}")
+    finally:
+        await debugger.close()
+    if source.ok and found.line is not None:
+        _, _, text = source.text.strip().partition("\t")
+        found = replace(found, source_line=text.strip() or None)
+    return replace(found, at_ns=_recorded_ns(job, rank, found))
+
+
+def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
+    """The extension's JSON.  It evaluated the expression on both sides: what it saw is checked."""
+    message = raw.get("receive")
+    before, after = raw.get("before"), raw.get("after")
+    return Found(
+        rank=rank,
+        expression=raw["expression"],
+        position=raw["position"],
+        event=raw["event"],
+        at_ns=None,
+        function=raw.get("function"),
+        file=raw.get("file"),
+        line=raw.get("line"),
+        source_line=None,
+        stack=tuple(raw.get("stack", ())),
+        before=before,
+        after=after,
+        written_by=raw["written_by"],
+        by_event=raw.get("by_event"),
+        receive=None
+        if message is None
+        else Message(message["source"], message["tag"], message["size_bytes"], message["event"]),
+        verified_before=before is not None and not is_false(before),
+        verified_after=after is not None and is_false(after),
+        undefined_between=bool(raw.get("gap")),
+    )
+
+
+def is_false(value: str) -> bool:
+    """Is this value, as GDB prints it, a zero?"""
+    word = value.split()[0] if value.split() else ""
+    if word == "false":
+        return True
+    try:
+        return int(word, 0) == 0
+    except ValueError:
+        pass
+    try:
+        return float(word) == 0
+    except ValueError:
+        return False
+
+
+def _recorded_ns(job: JobLike, rank: Rank, found: Found) -> int | None:
+    """When the change happened while recording: at its event, or after the event before it."""
+    event = found.event if found.by_event is None else found.by_event
+    record = next(iter(job.rank(rank).records(event, event)), None)
+    return None if record is None else record.at_ns

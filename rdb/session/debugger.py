@@ -1,0 +1,146 @@
+"""One rank under debug: its GDB with our extension, connected to the rank's replica server."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rdb.errors import MissingTool, RdbError
+from rdb.paths import gdb_scripts_dir
+from rdb.session.gdb import Answer, GdbProcess
+from rdb.session.mi import quote
+from rdb.session.ranks import Rank
+from rdb.session.stacks import Frame, parse_frames
+from rdb.session.state import RankState, parse_state
+
+_OPEN_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True)
+class RankAnswer:
+    """What one rank said to a command and what the command did to it."""
+
+    text: str
+    error: str | None
+    before: RankState | None
+    after: RankState | None
+
+    @property
+    def ok(self) -> bool:
+        return self.error is None
+
+    @property
+    def steps(self) -> int:
+        """By how many entries the extension's command log of this rank grew."""
+        if self.before is None or self.after is None:
+            return 0
+        return self.after.history - self.before.history
+
+    @property
+    def moved(self) -> bool:
+        if self.before is None or self.after is None:
+            return False
+        return (self.before.position, self.before.pc) != (self.after.position, self.after.pc)
+
+
+class RankDebugger:
+    """Made by `open`; `state` is what the last command left."""
+
+    def __init__(self, rank: Rank, gdb: GdbProcess) -> None:
+        self.rank = rank
+        self.gdb = gdb
+        self._state: RankState | None = None
+
+    @classmethod
+    async def open(
+        cls, job: str, rank: Rank, at_end: bool = True, script: Path | None = None
+    ) -> RankDebugger:
+        """Starts a GDB on one rank, at the end of its recording unless AT_END is false."""
+        script = script or gdb_scripts_dir() / "rdb.py"
+        if not script.exists():
+            raise MissingTool(f"{script} is missing", "is rdb installed whole?")
+        gdb = await GdbProcess.start(["-x", str(script)], name=f"the gdb of rank {rank}")
+        debugger = cls(rank, gdb)
+        try:
+            await debugger._must(f"rdb-open {shlex.quote(job)} {rank}")
+            if at_end:
+                await debugger._must("goto end")
+            debugger._state = await debugger.query_state()
+        except BaseException:
+            await gdb.close()
+            raise
+        return debugger
+
+    @property
+    def state(self) -> RankState:
+        assert self._state is not None  # set by open
+        return self._state
+
+    async def run(self, command: str, on_output: Callable[[str], None] | None = None) -> RankAnswer:
+        """Runs a GDB command, or several lines as one."""
+        if "\n" in command:
+            return await self._run_block(command)
+        return await self._observed(command, command, on_output)
+
+    async def frames(self, limit: int | None = None) -> list[Frame]:
+        """The backtrace, innermost frame first."""
+        span = "" if limit is None else f" 0 {limit - 1}"
+        answer = await self.gdb.mi(f"-stack-list-frames{span}")
+        if answer.error is not None:
+            raise RdbError(answer.error)
+        return parse_frames(answer.payload)
+
+    async def complete(self, text: str) -> list[str]:
+        """What GDB would complete TEXT to, whole lines."""
+        answer = await self.gdb.mi(f"-complete {quote(text)}", timeout_s=2.0)
+        payload = answer.payload if isinstance(answer.payload, dict) else {}
+        return [str(match) for match in payload.get("matches", [])]
+
+    async def query_state(self, after: str | None = None) -> RankState:
+        """Where the rank stands; AFTER is the command that has just ended, for the undo log."""
+        said = "" if after is None else f" --command {after}"
+        return parse_state((await self._must(f"rdb-state --fast{said}")).text)
+
+    def interrupt(self) -> None:
+        self.gdb.interrupt()
+
+    async def close(self) -> None:
+        await self.gdb.close()
+
+    async def _observed(
+        self, command: str, shown: str, on_output: Callable[[str], None] | None = None
+    ) -> RankAnswer:
+        before = self._state
+        answer = await self.gdb.execute(command, on_output=on_output)
+        error = answer.error
+        try:
+            self._state = await self._state_after(shown)
+        except RdbError as lost:
+            error = error or lost.message
+        return RankAnswer(answer.text, error, before, self._state)
+
+    async def _state_after(self, command: str) -> RankState:
+        try:
+            return await self.query_state(command)
+        except RdbError:
+            # A Ctrl-C meant for a command that had just ended hits this query instead: once more.
+            return await self.query_state(command)
+
+    async def _run_block(self, lines: str) -> RankAnswer:
+        """`commands`, `define`, `if`: their bodies cannot be typed through MI, a file can be."""
+        with tempfile.NamedTemporaryFile("w", prefix="rdb-", suffix=".gdb") as file:
+            file.write(lines + "\n")
+            file.flush()
+            answer = await self._observed(f"source {file.name}", lines.splitlines()[0])
+        if answer.error is None:
+            return answer
+        return replace(answer, error=answer.error.removeprefix(f"{file.name}:"))
+
+    async def _must(self, command: str) -> Answer:
+        answer = await self.gdb.execute(command, _OPEN_TIMEOUT_S)
+        if answer.error is not None:
+            raise RdbError(f"rank {self.rank}: {answer.error}")
+        return answer

@@ -1,0 +1,46 @@
+"""Words of GDB's machine interface (GDB manual, chapter "The GDB/MI Interface").
+
+pygdbmi's parser reads the output; its controller is not used, because it ends a read by time-out
+instead of by the token of the command.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from pygdbmi import gdbmiparser
+
+Kind = Literal["result", "notify", "console", "log", "target", "output", "done"]
+
+
+@dataclass(frozen=True)
+class MiLine:
+    """One line that GDB wrote."""
+
+    kind: Kind
+    message: str | None
+    payload: Any
+    token: int | None
+
+
+def parse_line(text: str) -> MiLine:
+    record: dict[str, Any] = gdbmiparser.parse_response(text)
+    token = record.get("token")
+    return MiLine(
+        kind=cast(Kind, record["type"]),
+        message=record.get("message"),
+        payload=record.get("payload"),
+        token=None if token is None else int(token),
+    )
+
+
+def quote(text: str) -> str:
+    """TEXT as an MI c-string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped.replace(chr(9), chr(92) + "t")}"'
+
+
+def console_command(command: str) -> str:
+    """The MI command that runs one command of GDB's command line."""
+    return f"-interpreter-exec console {quote(command)}"

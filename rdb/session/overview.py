@@ -1,0 +1,62 @@
+"""All ranks of a job at a glance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rdb.errors import RdbError
+from rdb.session.ranks import Rank
+from rdb.session.session import Session
+from rdb.session.stacks import own_frame
+from rdb.session.state import Place, RankState
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """One rank: its recording, and where it stands if it has been opened."""
+
+    rank: Rank
+    ended: str
+    events: int
+    in_focus: bool
+    state: RankState | None
+    place: Place | None
+    """Innermost line of the program itself; the libraries below it are left out."""
+    problem: str | None = None
+
+
+async def overview(session: Session) -> list[RankRow]:
+    """A row for every rank of the job."""
+    states = session.states
+    stacks = await session.stacks(ranks=tuple(states))
+    rows = []
+    for rank in session.ranks:
+        problem = session.failed.get(rank)
+        try:
+            recording = session.job.rank(rank)
+            ended, events = recording.state, recording.last_event + 1
+        except RdbError as error:
+            ended, events, problem = "damaged", 0, problem or error.message
+        frames = stacks.get(rank, [])
+        own = own_frame(frames) or (frames[0] if frames else None)
+        rows.append(
+            RankRow(
+                rank=rank,
+                ended=ended,
+                events=events,
+                in_focus=rank in session.focus,
+                state=states.get(rank),
+                place=own.place if own else None,
+                problem=problem,
+            )
+        )
+    return rows
+
+
+def failing(session: Session) -> tuple[Rank, ...]:
+    """Ranks that ended by a signal or with an exit code other than 0."""
+    return tuple(rank for rank in session.ranks if is_failure(session.job.rank(rank).state))
+
+
+def is_failure(ended: str) -> bool:
+    return ended not in ("running", "exited 0")

@@ -1,0 +1,56 @@
+"""Sets of ranks as people write them: `0,2-3`, `{0..3}`, `all`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rdb.errors import UnknownJob, Usage
+
+Rank = int
+
+_ITEM = re.compile(r"(\d+)(?:(?:-|\.\.)(\d+))?\Z")
+
+
+def parse_ranks(text: str, known: Sequence[Rank]) -> tuple[Rank, ...]:
+    """The ranks that TEXT names, in order and once each; all of them must be in KNOWN."""
+    body = text.strip()
+    if body in ("all", "*"):
+        return tuple(sorted(known))
+    if body.startswith("{") and body.endswith("}"):
+        body = body[1:-1]
+    items = body.replace(",", " ").split()
+    if not items:
+        raise Usage("no ranks given", "write them like 0,2-3 or {0..3} or all")
+    named: set[Rank] = set()
+    for item in items:
+        match = _ITEM.match(item)
+        if match is None:
+            raise Usage(f"{item!r} is not a rank", "write them like 0,2-3 or {0..3} or all")
+        first = int(match[1])
+        last = first if match[2] is None else int(match[2])
+        if last < first:
+            raise Usage(f"the range {item} runs backwards", f"write {last}-{first}")
+        if last > max(known, default=-1):
+            raise UnknownJob(f"there is no rank {last}", f"ranks are {format_ranks(known)}")
+        named.update(range(first, last + 1))
+    missing = sorted(named - set(known))
+    if missing:
+        raise UnknownJob(
+            f"there is no rank {format_ranks(missing)}", f"ranks are {format_ranks(known)}"
+        )
+    return tuple(sorted(named))
+
+
+def format_ranks(ranks: Iterable[Rank]) -> str:
+    """`0-2,5` for 0, 1, 2 and 5."""
+    ordered = sorted(set(ranks))
+    parts: list[str] = []
+    start = 0
+    for index, rank in enumerate(ordered):
+        if index + 1 < len(ordered) and ordered[index + 1] == rank + 1:
+            continue
+        first = ordered[start]
+        parts.append(str(rank) if first == rank else f"{first}-{rank}")
+        start = index + 1
+    return ",".join(parts)

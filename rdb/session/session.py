@@ -1,0 +1,259 @@
+"""All ranks of a job under debug.
+
+A GDB per rank, started when the rank first comes into focus.  A command goes to the ranks in focus
+side by side.  Nothing is printed here: answers come back by rank, and `merge` groups equal ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol
+
+from rdb.errors import RdbError
+from rdb.session.debugger import RankAnswer, RankDebugger
+from rdb.session.history import CommandLog, Entry
+from rdb.session.merge import Group, merge
+from rdb.session.ranks import Rank, format_ranks
+from rdb.session.stacks import Frame
+from rdb.session.state import RankState
+
+_STARTS_AT_ONCE = 4  # a starting GDB reads symbols: more of them only wait for each other
+
+
+class RankLike(Protocol):
+    """What a session asks of a rank's recording."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def last_event(self) -> int: ...
+    def records(self, first: int = 0, last: int | None = None, /) -> Iterator[Any]: ...
+
+
+class JobLike(Protocol):
+    """What a session asks of a recorded job."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def path(self) -> Path: ...
+    @property
+    def meta(self) -> dict[str, Any]: ...
+    @property
+    def ranks(self) -> list[Rank]: ...
+    def rank(self, rank: Rank, /) -> RankLike: ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did: answers by rank."""
+
+    answers: Mapping[Rank, RankAnswer]
+    entry: Entry | None = None
+
+    @property
+    def ok(self) -> bool:
+        return all(answer.ok for answer in self.answers.values())
+
+    @property
+    def moved(self) -> tuple[Rank, ...]:
+        return tuple(sorted(rank for rank, answer in self.answers.items() if answer.moved))
+
+    def groups(self) -> list[Group[RankAnswer]]:
+        return merge(self.answers, key=lambda answer: (answer.text, answer.error))
+
+
+@dataclass(frozen=True)
+class Travelled:
+    """What undo (VERB "undid") or redo did: the commands in that order, where the ranks stand."""
+
+    verb: str
+    entries: list[Entry]
+    states: Mapping[Rank, RankState]
+    asked: int = 1
+    errors: Mapping[Rank, str] = field(default_factory=dict)
+
+
+class Session:
+    """Ranks, focus, history.  An async context manager: leaving it ends every process."""
+
+    def __init__(self, job: JobLike, script: Path | None = None, at_end: bool = True) -> None:
+        self.job = job
+        self.log = CommandLog()
+        self.failed: dict[Rank, str] = {}
+        """Ranks that could not be opened, and why."""
+        self._script = script
+        self._at_end = at_end
+        self._known = tuple(job.ranks)
+        self._focus: tuple[Rank, ...] = ()
+        self._debuggers: dict[Rank, RankDebugger] = {}
+        self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
+        self._opening: set[asyncio.Task[RankDebugger]] = set()
+        if not self._known:
+            raise RdbError(f"{job.name} has no recorded rank", "did the program start?")
+
+    async def __aenter__(self) -> Session:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @property
+    def ranks(self) -> tuple[Rank, ...]:
+        return self._known
+
+    @property
+    def focus(self) -> tuple[Rank, ...]:
+        return self._focus
+
+    @property
+    def states(self) -> dict[Rank, RankState]:
+        """Where every rank that has a GDB stands."""
+        return {rank: self._debuggers[rank].state for rank in sorted(self._debuggers)}
+
+    async def open(self, ranks: Iterable[Rank]) -> None:
+        """Starts the GDBs that are not there yet; what fails goes to `failed`."""
+        missing = [rank for rank in ranks if rank not in self._debuggers]
+        tasks = [asyncio.create_task(self._open(rank)) for rank in missing]
+        self._opening.update(tasks)
+        try:
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+        finally:
+            self._opening.difference_update(tasks)
+        for rank, result in zip(missing, results, strict=True):
+            if isinstance(result, RdbError):
+                self.failed[rank] = result.message
+            elif isinstance(result, BaseException):
+                raise result
+            else:
+                self.failed.pop(rank, None)
+
+    async def _open(self, rank: Rank) -> RankDebugger:
+        async with self._starts:
+            debugger = await RankDebugger.open(
+                str(self.job.path), rank, self._at_end, script=self._script
+            )
+        self._debuggers[rank] = debugger
+        return debugger
+
+    async def set_focus(self, ranks: Sequence[Rank], text: str | None = None) -> tuple[Rank, ...]:
+        """Focuses RANKS as far as they can be opened; with TEXT it is a command of the log."""
+        await self.open(ranks)
+        usable = tuple(sorted(rank for rank in ranks if rank in self._debuggers))
+        if not usable:
+            reasons = "; ".join(f"rank {rank}: {self.failed[rank]}" for rank in sorted(ranks))
+            raise RdbError(f"cannot open {format_ranks(ranks)} ({reasons})")
+        before, self._focus = self._focus, usable
+        if text is not None:
+            self.log.add(text, {}, before, usable)
+        return usable
+
+    async def run(self, command: str, text: str | None = None) -> Outcome:
+        """Runs a GDB command in all ranks in focus; it is logged as TEXT."""
+        answers = await self._gather(self._focus, lambda rank: rank.run(command))
+        entry = self.log.add(text or command, answers, self._focus, self._focus)
+        return Outcome(answers, entry)
+
+    async def undo(self, count: int = 1) -> Travelled:
+        """Takes back the last COUNT commands that changed something, in the ranks they went to."""
+        return await self._travel(count, forward=False)
+
+    async def redo(self, count: int = 1) -> Travelled:
+        """Does again what undo took back."""
+        return await self._travel(count, forward=True)
+
+    async def _travel(self, count: int, forward: bool) -> Travelled:
+        entries: list[Entry] = []
+        goal: dict[Rank, int] = {}
+        while len(entries) < count:
+            entry = self.log.forward() if forward else self.log.back()
+            if entry is None:
+                break
+            entries.append(entry)
+            for rank, visit in entry.visits.items():
+                length = visit.length(after=forward)
+                if visit.steps and length is not None:
+                    goal[rank] = length
+        if not entries:
+            raise RdbError("nothing to redo" if forward else "nothing to undo")
+        commands = {}
+        for rank, length in goal.items():
+            # Counted from the log of the rank's own GDB: undo out of a branch takes more back there
+            # than it was asked for, and what is gone already is not to be taken back again.
+            number = length - self._debuggers[rank].state.history
+            if number:
+                commands[rank] = f"redo {number}" if number > 0 else f"undo {-number}"
+        answers = await self._gather(commands, lambda rank: rank.run(commands[rank.rank]))
+        self._focus = entries[-1].focus_after if forward else entries[-1].focus_before
+        return Travelled(
+            "redid" if forward else "undid",
+            entries,
+            {rank: self._debuggers[rank].state for rank in {*commands, *self._focus}},
+            count,
+            {rank: answer.error for rank, answer in answers.items() if answer.error},
+        )
+
+    async def ask(self, command: str) -> Outcome:
+        """Runs a command that has the same answer everywhere in one rank; it is not logged."""
+        return Outcome(await self._gather(self._focus[:1], lambda rank: rank.run(command)))
+
+    async def stacks(
+        self, limit: int | None = None, ranks: Sequence[Rank] | None = None
+    ) -> dict[Rank, list[Frame]]:
+        """Backtraces of RANKS, or of the ranks in focus, innermost frame first."""
+        chosen = self._focus if ranks is None else ranks
+        found = await asyncio.gather(*(self._debuggers[rank].frames(limit) for rank in chosen))
+        return dict(zip(chosen, found, strict=True))
+
+    async def complete(self, text: str) -> list[str]:
+        """GDB's completions of TEXT, by the lowest rank in focus that is not busy."""
+        for rank in self._focus:
+            if not self._debuggers[rank].gdb.busy:
+                return await self._debuggers[rank].complete(text)
+        return []
+
+    @property
+    def busy(self) -> bool:
+        """Does any rank work on a command?"""
+        return any(debugger.gdb.busy for debugger in self._debuggers.values())
+
+    def interrupt(self) -> None:
+        """Stops whatever runs in any rank; the command then answers as stopped."""
+        for debugger in self._debuggers.values():
+            debugger.interrupt()
+
+    async def close(self) -> None:
+        for task in self._opening:
+            task.cancel()
+        await asyncio.gather(*self._opening, return_exceptions=True)
+        debuggers = list(self._debuggers.values())
+        self._debuggers.clear()
+        await asyncio.gather(*(debugger.close() for debugger in debuggers))
+
+    async def _gather(
+        self, ranks: Iterable[Rank], action: Callable[[RankDebugger], Awaitable[RankAnswer]]
+    ) -> dict[Rank, RankAnswer]:
+        async def one(rank: Rank) -> RankAnswer:
+            debugger = self._debuggers[rank]
+            try:
+                return await action(debugger)
+            except RdbError as error:  # this rank's GDB is gone; the others answer
+                return RankAnswer("", error.message, debugger.state, None)
+
+        chosen = list(ranks)
+        answers = await asyncio.gather(*(one(rank) for rank in chosen))
+        return dict(zip(chosen, answers, strict=True))

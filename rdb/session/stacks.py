@@ -1,0 +1,95 @@
+"""Backtraces of many ranks as one tree: what they share is said once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rdb.session.ranks import Rank, format_ranks
+from rdb.session.state import Place
+
+# interposer/layout.h: RDB_LOW_END, RDB_PROG, RDB_INTERP
+_LINKED_END = 0x10000000000
+_PROGRAM = 0x102000000000
+_PROGRAM_END = 0x103000000000
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of a backtrace; `level` 0 is the innermost."""
+
+    level: int
+    place: Place
+    pc: int = 0
+    library: str | None = None
+    has_source: bool = False
+    """The source file is on this machine."""
+
+    def __str__(self) -> str:
+        if self.place.line is None and self.library:
+            return f"{self.place} from {self.library}"
+        return str(self.place)
+
+
+@dataclass
+class StackNode:
+    """A frame that some ranks share, and what they called from there."""
+
+    frame: Frame
+    ranks: list[Rank] = field(default_factory=list)
+    calls: list[StackNode] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        return format_ranks(self.ranks)
+
+
+def parse_frames(payload: Any) -> list[Frame]:
+    """Frames out of `-stack-list-frames`, innermost first."""
+    stack = payload.get("stack", []) if isinstance(payload, dict) else []
+    frames = []
+    for item in stack:
+        raw = item.get("frame", item)
+        line = raw.get("line")
+        place = Place(raw.get("func"), raw.get("file"), None if line is None else int(line))
+        path = raw.get("fullname")
+        frames.append(
+            Frame(
+                level=int(raw["level"]),
+                place=place,
+                pc=int(raw.get("addr", "0"), 0),
+                library=raw.get("from"),
+                has_source=path is not None and Path(path).exists(),
+            )
+        )
+    return frames
+
+
+def own_frame(frames: Sequence[Frame]) -> Frame | None:
+    """The innermost frame of the user's own: one with its source, else one of the program."""
+    for frame in frames:
+        if frame.has_source:
+            return frame
+    return next((frame for frame in frames if frame.place.line and _in_program(frame.pc)), None)
+
+
+def _in_program(pc: int) -> bool:
+    """Is it code of the program itself and of no library?"""
+    return pc < _LINKED_END or _PROGRAM <= pc < _PROGRAM_END
+
+
+def merge_stacks(stacks: Mapping[Rank, Sequence[Frame]]) -> list[StackNode]:
+    """One tree from the outermost frame inwards; ranks part where their frames differ."""
+    roots: list[StackNode] = []
+    for rank in sorted(stacks):
+        siblings = roots
+        for frame in reversed(stacks[rank]):
+            node = next((node for node in siblings if str(node.frame) == str(frame)), None)
+            if node is None:
+                node = StackNode(frame)
+                siblings.append(node)
+            node.ranks.append(rank)
+            siblings = node.calls
+    return roots

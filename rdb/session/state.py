@@ -1,0 +1,68 @@
+"""Where a rank stands, as the GDB extension's `rdb-state` says it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from rdb.errors import RdbError
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the program."""
+
+    function: str | None
+    file: str | None
+    line: int | None
+
+    def __str__(self) -> str:
+        name = f"{self.function} ()" if self.function else "?"
+        if self.file and self.line:
+            return f"{name} at {PurePath(self.file).name}:{self.line}"
+        return name
+
+
+@dataclass(frozen=True)
+class RankState:
+    """A rank's position and the length of its command log."""
+
+    event: int
+    position: str
+    branch: bool
+    at_start: bool
+    at_end: bool
+    pc: int
+    place: Place
+    history: int
+    undone: int
+
+    @property
+    def point(self) -> str:
+        """`start`, `end` or the event, as the prompt shows it."""
+        if self.at_end and not self.branch:
+            return "end"
+        if self.at_start and not self.branch:
+            return "start"
+        return f"{self.event:,}"
+
+
+def parse_state(text: str) -> RankState:
+    """Reads the one JSON line of `rdb-state`; lines around it are GDB's own talk."""
+    line = next((line for line in text.splitlines() if line.startswith("{")), None)
+    if line is None:
+        raise RdbError(f"rdb-state answered {text!r}")
+    raw = json.loads(line)
+    pc = raw.get("pc") or 0
+    return RankState(
+        event=int(raw["event"]),
+        position=str(raw["position"]),
+        branch=bool(raw.get("branch")),
+        at_start=bool(raw.get("at_start")),
+        at_end=bool(raw.get("at_end")),
+        pc=int(pc, 0) if isinstance(pc, str) else int(pc),
+        place=Place(raw.get("function"), raw.get("file"), raw.get("line")),
+        history=int(raw.get("history", 0)),
+        undone=int(raw.get("undone", 0)),
+    )
