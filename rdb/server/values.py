@@ -23,6 +23,6 @@ def set_register_file(timeline: Debuggee, registers: RegisterFile) -> None:
         for name, value in registers.general.items()
         if value != getattr(old.gpr, name) & ((1 << 64) - 1)
     }
-    gpr = dataclasses.replace(old.gpr, **new)
+    gpr = old.gpr._replace(**new)
     xsave = bytes(registers.xsave[: max(len(old.xsave), 0)]) or bytes(registers.xsave)
     timeline.set_registers(dataclasses.replace(old, gpr=gpr, xsave=xsave))

@@ -1,0 +1,506 @@
+"""The agent inside a replica (interposer/agent.h), driven as the timeline drives it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from rdb.paths import rdb_exec_path
+from rdb.replay.agent import (
+    AgentClient,
+    AgentError,
+    AgentGone,
+    Output,
+    Regs,
+    Stop,
+    StopReason,
+    WatchKind,
+)
+
+PROGRAMS = Path(__file__).parent / "programs"
+DEADLINE_S = 20
+
+
+@dataclass
+class Recorded:
+    """A program, its recording, and replicas of it."""
+
+    program: Path
+    path: Path
+    symbols: dict[str, int]
+    started: list[tuple[AgentClient, subprocess.Popen[bytes]]] = field(default_factory=list)
+
+    def replica(self) -> AgentClient:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            process = subprocess.Popen(
+                [
+                    *(rdb_exec_path(), "--replay", self.path / "rank-0"),
+                    *("--files", self.path / "files", "--agent-fd", str(theirs.fileno())),
+                ],
+                pass_fds=[theirs.fileno()],
+            )
+        agent = AgentClient(ours)
+        agent.hello()
+        self.started.append((agent, process))
+        return agent
+
+    def value(self, agent: AgentClient, name: str, size: int = 8) -> int:
+        return int.from_bytes(agent.read(self.symbols[name], size), "little")
+
+    def close(self) -> None:
+        for agent, process in self.started:
+            agent.close()
+            process.wait(DEADLINE_S)
+        self.started.clear()
+
+
+def record(source: str, where: Path) -> Recorded:
+    program = where / source.removesuffix(".c")
+    flags = ["-O1", "-g", "-no-pie"]  # addresses as in the symbol table
+    subprocess.run(["gcc", *flags, PROGRAMS / source, "-o", program], check=True)
+    for name in ("rank-0", "files"):
+        (where / name).mkdir()
+    subprocess.run(
+        [rdb_exec_path(), "--dir", where / "rank-0", "--files", where / "files", "--", program],
+        stdout=subprocess.DEVNULL,
+        timeout=60,
+        check=False,  # it ends as it likes
+    )
+    listing = subprocess.run(["nm", program], capture_output=True, text=True, check=True).stdout
+    lines = [line.split() for line in listing.splitlines()]
+    return Recorded(program, where, {f[2]: int(f[0], 16) for f in lines if len(f) == 3})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record("agent.c", tmp_path_factory.mktemp("agent"))
+
+
+@pytest.fixture(scope="module")
+def faulty(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return record("agent_fault.c", tmp_path_factory.mktemp("fault"))
+
+
+@pytest.fixture
+def rec(made: Recorded) -> Iterator[Recorded]:
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def fault(faulty: Recorded) -> Iterator[Recorded]:
+    yield faulty
+    faulty.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.002)
+
+
+def gone(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
+
+
+def word_equals(addr: int, value: int) -> bytes:
+    """The agent expression *(int *) addr == value, as GDB would send it."""
+    address = b"\x25" + addr.to_bytes(8, "big")  # const64
+    number = b"\x23" + value.to_bytes(2, "big")  # const16
+    return address + b"\x19\x16\x20" + number + b"\x13\x27"  # ref32, ext 32, equal, end
+
+
+# ---- looking ----
+
+
+def test_hello_and_memory(rec: Recorded) -> None:
+    agent = rec.replica()
+    hello = agent.hello()
+    assert (hello.event, hello.end_kind, hello.end_value) == (0, 1, 3)
+    assert hello.pid == agent.pid == rec.started[0][1].pid
+    maps = agent.maps()
+    assert maps == sorted(maps)
+    text = next(m for m in maps if m.start <= rec.symbols["main"] < m.end)
+    assert text.prot == 5
+    auxv = agent.read(hello.auxv_addr, hello.auxv_len)
+    entries = dict(struct.iter_unpack("=2Q", auxv))
+    assert entries[6] == 4096  # AT_PAGESZ
+    assert hello.entry == agent.get_regs().gpr.rip == rec.symbols["_start"]
+    assert agent.read(0, 16) == b""
+    # partly there: from the last bytes of the mapping that has nothing after it
+    end = next(m.end for m in maps if not any(o.start == m.end for o in maps))
+    assert len(agent.read(end - 8, 100)) == 8
+    with pytest.raises(AgentError):
+        agent.write(0, b"x")
+
+
+def test_writing_text_and_registers(rec: Recorded) -> None:
+    agent = rec.replica()
+    before = agent.hash()
+    fact = rec.symbols["fact"]
+    original = agent.read(fact, 4)
+    agent.write(fact, b"\x90\x90\x90\x90")  # read-only memory
+    assert agent.read(fact, 4) == b"\x90\x90\x90\x90"
+    assert agent.hash() != before
+    agent.write(fact, original)
+    assert agent.hash() == before
+    regs = agent.get_regs()
+    xsave = bytearray(regs.xsave)
+    xsave[160:176] = bytes(range(16))  # xmm0
+    xsave[512] |= 2
+    changed = Regs(
+        regs.gpr._replace(rax=0x1234, r15=77, eflags=regs.gpr.eflags | 0x101), bytes(xsave)
+    )
+    agent.set_regs(changed)
+    now = agent.get_regs()
+    assert (now.gpr.rax, now.gpr.r15, now.xsave[160:176]) == (0x1234, 77, bytes(range(16)))
+    assert now.gpr.eflags & 0x101 == 1  # no trap flag from outside
+    stop = agent.step(1, real=True)
+    assert stop.gpr.r15 == 77
+    assert agent.get_regs().xsave[160:176] == bytes(range(16))
+
+
+# ---- breakpoints and targets ----
+
+
+def test_thousand_hits_then_the_end(rec: Recorded) -> None:
+    agent = rec.replica()
+    agent.set_break(1, rec.symbols["loop_body"])
+    for n in range(1000):
+        stop = agent.run()
+        assert (stop.reason, stop.id, stop.hits, stop.event) == (StopReason.BREAK, 1, 1, 0)
+        assert stop.gpr.rip == rec.symbols["loop_body"]
+        assert n in (stop.gpr.rax, stop.gpr.rdx, stop.gpr.rcx)
+    assert agent.counts(1) == (1000, 1000)
+    assert agent.read(rec.symbols["loop_body"], 1) != b"\xcc"
+    stop = agent.run()
+    assert (stop.reason, stop.end_kind, stop.end_value) == (StopReason.END, 1, 3)
+    assert agent.run().reason == agent.step(5).reason == StopReason.END
+    assert agent.counts(1) == (1000, 0)
+
+
+def test_condition(rec: Recorded) -> None:
+    agent = rec.replica()
+    body = rec.symbols["loop_body"]
+    agent.set_break(1, body, cond=word_equals(rec.symbols["i"], 500))
+    agent.set_break(2, body, stop=False)
+    stop = agent.run()
+    assert (stop.reason, stop.id, stop.hits) == (StopReason.BREAK, 1, 501)
+    assert rec.value(agent, "i", 4) == 500
+    assert agent.counts(2) == (501, 501)
+    # cannot be evaluated: division by zero, a stack that is empty, memory that is not there
+    for id_, bad in enumerate((b"\x22\x01\x22\x00\x05\x27", b"\x02\x27", b"\x22\x00\x1a\x27"), 10):
+        agent.set_break(id_, body, cond=bad)
+        stop = agent.run()
+        assert (stop.reason, stop.id) == (StopReason.BREAK, id_)
+        agent.clear_break(id_)
+    with pytest.raises(AgentError):
+        agent.set_break(1, body)
+    with pytest.raises(AgentError):
+        agent.clear_break(99)
+
+
+def test_several_at_one_address_and_clearing(rec: Recorded) -> None:
+    agent = rec.replica()
+    body = rec.symbols["loop_body"]
+    for id_ in (3, 1, 2):
+        agent.set_break(id_, body, stop=id_ != 2)
+    assert agent.run().id == 3  # the first one set
+    agent.clear_break(3)
+    assert agent.run().id == 1
+    agent.clear_break(1)
+    agent.set_break(4, rec.symbols["fact"])
+    stop = agent.run()
+    assert (stop.id, stop.gpr.rdi) == (4, 5)
+    assert agent.counts(2) == (1000, 1000)
+    agent.clear_break()
+    assert agent.run().reason == StopReason.END
+
+
+def test_targets_are_exact(rec: Recorded) -> None:
+    body = rec.symbols["loop_body"]
+    stops: list[Stop] = []
+    for n in (1, 2, 700):
+        agent = rec.replica()
+        agent.set_break(1, rec.symbols["main"])
+        assert agent.run().reason == StopReason.BREAK
+        agent.set_break(2, body)  # loses against the target when it is the same arrival
+        if n > 1:
+            agent.clear_break(2)
+        stop = agent.run(until_pc=body, until_n=n)
+        assert (stop.reason, stop.hits) == (StopReason.TARGET, n)
+        assert rec.value(agent, "i", 4) == n - 1
+        stops.append(stop)
+        stepped = rec.replica().step(10**6, pc=body, n=n)
+        assert (stepped.reason, stepped.gpr) == (StopReason.PC, stop.gpr)
+    assert stops[0].event == 0
+
+
+def test_events_and_arrival_by_an_answer(rec: Recorded) -> None:
+    agent = rec.replica()
+    last = agent.hello().last_event
+    stop = agent.run(until_event=last - 1)
+    assert (stop.reason, stop.event) == (StopReason.TARGET, last - 1)
+    after = stop.gpr.rip  # right behind a system call
+    assert agent.read(after - 2, 2) == b"\x0f\x05"
+    other = rec.replica()
+    other.set_break(1, after, stop=False)
+    stop = other.run(until_event=last - 1, until_pc=after, until_n=1)
+    assert (stop.reason, stop.event, stop.hits) == (StopReason.TARGET, last - 1, 1)
+    assert stop.gpr == agent.get_regs().gpr
+    assert agent.hash() == other.hash()
+    third = rec.replica()
+    third.set_break(1, after, stop=False)
+    assert third.run(until_event=last - 1).reason == StopReason.TARGET
+    assert third.counts(1)[1] == other.counts(1)[1] == 1  # stopping there is arriving there
+    # the target is here already
+    assert third.run(until_event=1).reason == StopReason.TARGET
+
+
+def test_scan_remembers_the_last_hit_before_the_target(rec: Recorded) -> None:
+    agent = rec.replica()
+    body, fact = rec.symbols["loop_body"], rec.symbols["fact"]
+    agent.set_break(1, body, cond=word_equals(rec.symbols["i"], 321))
+    agent.set_break(2, body, stop=False)
+    stop = agent.run(until_pc=fact, until_n=1, scan=True)
+    assert stop.reason == StopReason.TARGET
+    assert (stop.scan.id, stop.scan.hits, stop.scan.pc, stop.scan.total) == (1, 322, body, 1)
+    agent = rec.replica()
+    agent.set_break(1, body)
+    stop = agent.run(until_pc=body, until_n=700, scan=True)
+    assert (stop.scan.hits, stop.scan.total) == (699, 699)  # not the one at the target
+    steps = agent.step(1000, pc=body, n=5, scan=True)
+    assert (steps.reason, steps.scan.total) == (StopReason.PC, 4)
+    assert 0 < steps.scan.steps < steps.steps
+
+
+# ---- stepping ----
+
+
+def test_emulated_and_real_steps_agree(rec: Recorded) -> None:
+    ours, theirs = rec.replica(), rec.replica()
+    total = 0
+    while True:
+        a, b = ours.step(500, trace=True), theirs.step(500, trace=True, real=True)
+        assert a.trace == b.trace
+        assert (a.gpr, a.steps, a.event, a.reason) == (b.gpr, b.steps, b.event, b.reason)
+        assert len(a.trace) == a.steps
+        total += a.steps
+        if a.reason == StopReason.END:
+            break
+    assert total > 10000
+    assert ours.hash() == theirs.hash()
+    native = rec.replica()
+    end = native.run()
+    assert (end.reason, end.gpr) == (StopReason.END, a.gpr)
+    assert native.hash() == ours.hash()
+    assert native.get_regs() == ours.get_regs() == theirs.get_regs()
+
+
+def test_no_trap_flag_in_the_program(rec: Recorded) -> None:
+    for real in (False, True):
+        agent = rec.replica()
+        agent.run(until_pc=rec.symbols["push_flags"], until_n=1)
+        assert agent.step(10, real=real).gpr.eflags & 0x100 == 0
+        assert rec.value(agent, "flags_seen") & 0x100 == 0
+        assert rec.value(agent, "flags_seen") & 2
+
+
+def test_repeated_string_instruction_is_one_step(rec: Recorded) -> None:
+    for real in (False, True):
+        agent = rec.replica()
+        agent.set_break(1, rec.symbols["copy"])
+        assert agent.run().reason == StopReason.BREAK
+        stop = agent.step(1, real=real)
+        assert (stop.gpr.rip, stop.gpr.rcx) == (rec.symbols["copied_all"], 0)
+        assert agent.read(rec.symbols["copied"], 20000) == b"x" * 20000
+        assert agent.counts(1) == (1, 1)
+
+
+def test_trace_keeps_the_newest(rec: Recorded) -> None:
+    agent = rec.replica()
+    whole = [agent.step(1, trace=True).trace[0] for _ in range(50)]
+    again = rec.replica().step(50, trace=True)
+    assert again.trace == whole
+    long = rec.replica().step(5000, trace=True)
+    assert 500 < len(long.trace) < 1000
+    short = rec.replica()
+    short.step(4999)
+    assert short.get_regs().gpr == long.trace[-1]
+
+
+def test_breakpoints_while_stepping(rec: Recorded) -> None:
+    fact = rec.symbols["fact"]
+    agent = rec.replica()
+    agent.run(until_pc=fact, until_n=1)
+    agent.set_break(1, fact)
+    stop = agent.step(1000)
+    assert (stop.reason, stop.id, stop.gpr.rdi) == (StopReason.BREAK, 1, 4)
+    stop = agent.step(40, blind=True)
+    assert (stop.reason, stop.steps) == (StopReason.TARGET, 40)
+    assert agent.counts(1)[0] > 1
+
+
+# ---- watchpoints ----
+
+
+def watch_stops(rec: Recorded, slow: bool) -> list[tuple[int, int, int, int, int]]:
+    agent = rec.replica()
+    agent.run(until_pc=rec.symbols["fact"], until_n=1)
+    hardware = agent.watch(1, rec.symbols["same"], 8)
+    assert agent.watch(2, rec.symbols["buffer"], 8) == hardware
+    agent.watch(3, rec.symbols["last_word"], 8)
+    if slow:  # more than the processor can hold
+        assert not agent.watch(4, rec.symbols["source"], 64)
+    found = []
+    while (stop := agent.run()).reason == StopReason.WATCH:
+        found.append((stop.id, stop.addr, stop.event, stop.gpr.rip, stop.by_event))
+    assert stop.reason == StopReason.END
+    return found
+
+
+def test_watchpoints_stop_on_change_only(rec: Recorded) -> None:
+    native, slow = watch_stops(rec, False), watch_stops(rec, True)
+    assert native == slow
+    assert [(id_, addr, by_event) for id_, addr, _, _, by_event in native] == [
+        (1, rec.symbols["same"], 0),  # same = same and the second same = 7 change nothing
+        (2, rec.symbols["buffer"], 1),
+        (3, rec.symbols["last_word"], 0),
+    ]
+
+
+def test_watch_scan_and_hits(rec: Recorded) -> None:
+    agent = rec.replica()
+    agent.watch(1, rec.symbols["sum"], 8)
+    stop = agent.run(until_pc=rec.symbols["fact"], until_n=1, scan=True)
+    # i = 0 adds nothing
+    assert (stop.scan.id, stop.scan.total, stop.scan.hits, stop.scan.by_event) == (1, 999, 999, 0)
+    again = rec.replica()
+    again.watch(1, rec.symbols["sum"], 8)
+    for _ in range(10):
+        hit = again.run()
+    assert (hit.reason, rec.value(again, "sum")) == (StopReason.WATCH, sum(range(11)))
+    stepped = rec.replica()
+    stepped.watch(1, rec.symbols["sum"], 8)
+    for _ in range(10):
+        found = stepped.step(10**6)
+    assert (found.reason, found.gpr) == (StopReason.WATCH, hit.gpr)
+    stepped.unwatch(1)
+    assert stepped.run().reason == StopReason.END
+
+
+def test_watch_for_reads(rec: Recorded) -> None:
+    for slow in (False, True):
+        agent = rec.replica()
+        agent.run(until_pc=rec.symbols["fact"], until_n=1)
+        agent.watch(1, rec.symbols["same"], 8, WatchKind.ACCESS)
+        if slow:
+            agent.watch(2, rec.symbols["source"] + 4096, 64)
+        stops = [agent.run() for _ in range(4)]
+        # same = same reads, then writes; then two writes of 7
+        assert [stop.reason for stop in stops] == [StopReason.WATCH] * 4
+        assert [stop.by_event for stop in stops] == [0] * 4
+        assert agent.run().reason == StopReason.END
+
+
+def test_watch_wide_and_string(rec: Recorded) -> None:
+    agent = rec.replica()
+    agent.run(until_pc=rec.symbols["copy"], until_n=1)
+    assert not agent.watch(1, rec.symbols["copied"] + 100, 100)
+    stop = agent.run()
+    assert (stop.reason, stop.gpr.rip) == (StopReason.WATCH, rec.symbols["copied_all"])
+    assert stop.addr == rec.symbols["copied"] + 100
+    native = rec.replica()
+    native.run(until_pc=rec.symbols["copy"], until_n=1)
+    if native.watch(1, rec.symbols["copied"] + 104, 8):
+        stop = native.run()
+        assert (stop.reason, stop.gpr.rip) == (StopReason.WATCH, rec.symbols["copied_all"])
+
+
+# ---- life ----
+
+
+def test_fork(rec: Recorded) -> None:
+    agent = rec.replica()
+    agent.set_break(1, rec.symbols["fact"])
+    agent.watch(2, rec.symbols["same"], 8)
+    agent.run()
+    child = agent.fork()
+    assert child.hello().pid == child.pid != agent.pid
+    assert child.get_regs() == agent.get_regs()
+    assert child.hash() == agent.hash()
+    assert child.run().reason == StopReason.END  # neither breakpoint nor watchpoint
+    assert agent.get_regs().gpr.rip == rec.symbols["fact"]
+    grandchild = child.fork()
+    assert grandchild.run().reason == StopReason.END
+    assert agent.run().gpr.rdi == 4
+    agent.close()
+    until(lambda: gone(agent.pid))
+    assert child.hash() == grandchild.hash()  # lives on
+    for one in (child, grandchild):
+        one.close()
+        until(lambda pid=one.pid: gone(pid))  # type: ignore[misc]
+
+
+def test_end_of_a_replica_is_an_error(rec: Recorded) -> None:
+    agent = rec.replica()
+    os.kill(agent.pid, signal.SIGKILL)
+    with pytest.raises(AgentGone):
+        agent.hash()
+    other = rec.replica()
+    other.exit()
+    until(lambda: gone(other.pid))
+
+
+def test_output(rec: Recorded) -> None:
+    agent = rec.replica()
+    agent.output_on(True)
+    last = agent.run().event
+    pieces = agent.output_fetch()
+    assert [piece.data for piece in pieces] == [b"from an event", b"1000 499500 from an event\n"]
+    assert pieces[1] == Output(last, 1, pieces[1].data)
+    assert agent.output_fetch() == []
+
+
+def test_fault(fault: Recorded) -> None:
+    agent = fault.replica()
+    stop = agent.run()
+    assert (stop.reason, stop.signal, stop.addr) == (StopReason.FAULT, signal.SIGSEGV, 0)
+    again = agent.run()
+    assert (again.reason, again.gpr) == (stop.reason, stop.gpr)
+    assert agent.step(1).reason == StopReason.FAULT
+    assert agent.step(1, real=True).gpr == stop.gpr
+
+
+@pytest.mark.parametrize("stepping", [False, True])
+def test_interrupt(fault: Recorded, stepping: bool) -> None:
+    agent = fault.replica()
+    agent.set_break(1, fault.symbols["main"])
+    agent.run()
+    agent.interrupt()  # not moving: nothing happens
+    timer = threading.Timer(0.05, agent.interrupt)
+    timer.start()
+    stop = agent.step(2**60) if stepping else agent.run()
+    timer.join()
+    assert stop.reason == StopReason.INTERRUPT
+    # it can go on from there
+    turns = fault.value(agent, "turns")
+    assert 0 < turns < 1500000000
+    agent.step(100)
+    assert fault.value(agent, "turns") > turns
