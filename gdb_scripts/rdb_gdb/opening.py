@@ -9,7 +9,7 @@ import subprocess
 
 import gdb
 
-from . import history, link, place
+from . import history, link
 from .command import Command
 
 
@@ -45,7 +45,6 @@ class Open(Command):
             f"Opened {info['job']}, rank {info['rank']}: events 0 to {info['last_event']}, "
             f"{info['state']}.\n"
         )
-        place.show()
 
 
 def why_not(serve: list[str]) -> str | None:
