@@ -76,8 +76,8 @@ static void set_up(void)
 			row_of(now, r)[c] = 20 + 80 * exp(-20 * ((x - .4) * (x - .4) + (y - .3) * (y - .3)));
 		}
 	melt(0, rows + 1);
-	above.row = first - 1;
 	below.row = first + rows;
+	above.row = first - 1;
 }
 
 static void fill_edge(struct edge *edge, int row)
