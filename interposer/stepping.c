@@ -12,6 +12,11 @@
 #define TRACE ((AGENT_PACKET - sizeof(struct agent_reply) - sizeof(struct agent_stop)) /          \
 	       sizeof(struct agent_gpr))
 
+#define AHEAD 32          /* instructions carried out after a breakpoint, looking for the next */
+#define AHEAD_WATCH 500   /* the same after a watchpoint, whose trap costs more */
+#define AHEAD_FAILURES 8
+#define AHEAD_PAUSE 500
+
 #ifndef TRAP_PERF
 #define TRAP_PERF 6
 #endif
@@ -36,6 +41,7 @@ static struct {
 	struct place *over;       /* its breakpoint is out of memory meanwhile */
 	bool returning;           /* SIGTRAP comes when the lower half is left */
 
+	unsigned failed;          /* looks ahead that met no breakpoint, running */
 	bool hidden, remapped;
 	struct watch_hit event_hit; /* made by a hypercall's event, told when it returns */
 	bool ended;
@@ -232,17 +238,47 @@ static enum verdict advance(ucontext_t *uc)
 	}
 }
 
-/* Natively: past the breakpoint at pc, whose arrival has been dealt with. */
-static enum verdict step_over(ucontext_t *uc)
+/* Natively: past the breakpoint at pc, whose arrival has been dealt with (`here`), or on after a
+ * watchpoint.  In a tight loop carrying out the few instructions to the next hit is quicker than its
+ * signal; when that fails a few times running it is left alone for a while. */
+static enum verdict look_ahead(ucontext_t *uc, bool here, unsigned limit)
 {
+	unsigned ahead = s.failed < AHEAD_FAILURES ? limit : here;
+	enum verdict v = GO_ON;
 	struct emulated did;
 	struct watch_hit hit;
-	enum emulation how = emulate(uc, s.real, &did);
+	enum emulation how;
+	unsigned n;
 
-	if (how == EMU_DONE) /* an int3 at the new pc is met by going on */
-		return settle(uc, false, look(&did, &hit), false);
-	execute(uc, how, &did);
-	return GO_ON;
+	watch_pause(); /* or our own accesses would be taken for the program's */
+	for (n = 0; n < ahead && v == GO_ON; n++) {
+		struct place *p;
+
+		how = emulate(uc, s.real, &did);
+		if (how != EMU_DONE) {
+			if (here)
+				execute(uc, how, &did);
+			break;
+		}
+		/* with one instruction only, an int3 at the new pc is met by going on */
+		p = ahead > 1 ? breakpoints_at(uc_pc(uc)) : NULL;
+		here = p && p->inserted;
+		v = settle(uc, here, look(&did, &hit), false);
+		if (here || hit.id)
+			n = s.failed = 0;
+	}
+	if (v == GO_ON) {
+		s.failed += n == ahead;
+		if (s.failed >= AHEAD_PAUSE)
+			s.failed = 0;
+		watch_resume();
+	}
+	return v;
+}
+
+static enum verdict step_over(ucontext_t *uc)
+{
+	return look_ahead(uc, true, AHEAD);
 }
 
 /* An instruction has been executed for real. */
@@ -259,6 +295,14 @@ static enum verdict executed(ucontext_t *uc, bool arrived)
 	if (s.stepping)
 		return advance(uc);
 	return arrived ? step_over(uc) : GO_ON;
+}
+
+/* A watchpoint's trap. */
+static enum verdict watched(ucontext_t *uc)
+{
+	enum verdict v = executed(uc, false);
+
+	return v == GO_ON ? look_ahead(uc, false, AHEAD_WATCH) : v;
 }
 
 static enum verdict event_settled(ucontext_t *uc, const struct watch_hit *hit)
@@ -311,7 +355,7 @@ static enum verdict hardware_watch(ucontext_t *uc)
 {
 	if (s.temporary || s.single || s.over)
 		return GO_ON; /* their trap comes next */
-	return finish_repeated(uc) ? GO_ON : executed(uc, false);
+	return finish_repeated(uc) ? GO_ON : watched(uc);
 }
 
 enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)

@@ -187,12 +187,27 @@ void watch_start(bool use_hardware)
 	}
 }
 
-void watch_stop(void)
+static void switch_slots(unsigned long request)
 {
 	for (struct watch *w = watches; hardware && w < watches + WATCHES; w++)
 		for (unsigned i = 0; w->id && i < w->nslots; i++)
-			ioctl(w->fd[i], PERF_EVENT_IOC_DISABLE, 0);
+			ioctl(w->fd[i], request, 0);
+}
+
+void watch_stop(void)
+{
+	switch_slots(PERF_EVENT_IOC_DISABLE);
 	hardware = false;
+}
+
+void watch_pause(void)
+{
+	switch_slots(PERF_EVENT_IOC_DISABLE);
+}
+
+void watch_resume(void)
+{
+	switch_slots(PERF_EVENT_IOC_ENABLE);
 }
 
 /* Compares and remembers the new value.  Through the kernel, lest the look itself be seen.

@@ -35,6 +35,10 @@ bool watch_needs_stepping(void);
 void watch_start(bool hardware);
 void watch_stop(void);
 
+/* While the lower half itself carries out instructions. */
+void watch_pause(void);
+void watch_resume(void);
+
 /* After an instruction: its accesses, or NULL when they are not known (all values are compared, and
  * the processor asked for what else it saw). */
 void watch_check(const struct emulated *did, uint64_t event, uint64_t run, struct watch_hit *hit);
