@@ -74,13 +74,22 @@ int64_t real_Finalize(const uint64_t *a __attribute__((unused)))
 	return rc;
 }
 
-/* comm, errorcode */
+#ifdef OPEN_MPI
+/* What its own MPI_ERRORS_ARE_FATAL calls: MPI_Abort without the page of advice. */
+extern int ompi_mpi_abort(MPI_Comm comm, int code) __attribute__((weak));
+#endif
+
+/* comm, errorcode, and whether the stub has told the user why */
 int64_t real_Abort(const uint64_t *a)
 {
-	struct vcomm *comm = comm_of(a[0]);
+	MPI_Comm comm = comm_of(a[0])->o.real ? comm_of(a[0])->o.real : MPI_COMM_WORLD;
 
 	host->ending((int)a[1] & 0xff);
-	return PMPI_Abort(comm->o.real ? comm->o.real : MPI_COMM_WORLD, (int)a[1]);
+#ifdef OPEN_MPI
+	if (a[2] && ompi_mpi_abort)
+		return ompi_mpi_abort(comm, (int)a[1]);
+#endif
+	return PMPI_Abort(comm, (int)a[1]);
 }
 
 static int64_t bits(double value)

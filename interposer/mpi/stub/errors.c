@@ -22,16 +22,17 @@ static size_t append(char *text, size_t at, size_t size, const char *more)
 	return at;
 }
 
+/* As printf's %05ld. */
 static size_t append_number(char *text, size_t at, size_t size, long number)
 {
 	char digits[24];
 	int n = sizeof(digits) - 1;
 
 	digits[n] = 0;
-	do {
+	while (number || n > (int)sizeof(digits) - 6) {
 		digits[--n] = (char)('0' + number % 10);
 		number /= 10;
-	} while (number);
+	}
 	return append(text, at, size, digits + n);
 }
 
@@ -68,7 +69,8 @@ static void fatal(MPI_Comm comm, int code, const char *name)
 	say(who, text, "");
 	say(who, "MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,", "");
 	say(who, "   and potentially your MPI job)", "");
-	rdb_call(RDB_Abort, 2, (uint64_t[]){ rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)code });
+	rdb_call(RDB_Abort, 3,
+		 (uint64_t[]){ rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)code, 1 });
 	rdb_syscall(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
 

@@ -77,8 +77,8 @@ RDB_MPI(int, Finalized, int *flag)
 
 RDB_MPI(int, Abort, MPI_Comm comm, int errorcode)
 {
-	rdb_call(RDB_Abort, 2,
-		 (uint64_t[]){ rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)errorcode });
+	rdb_call(RDB_Abort, 3,
+		 (uint64_t[]){ rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)errorcode, 0 });
 	rdb_syscall(SYS_exit_group, errorcode, 0, 0, 0, 0, 0);
 	__builtin_trap();
 }

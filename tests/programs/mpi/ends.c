@@ -1,0 +1,31 @@
+/* Ways to end: `ends WHAT`. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	int rank, value = 1;
+	MPI_Win win;
+
+	if (!strcmp(what, "early"))
+		MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (!strcmp(what, "abort"))
+		MPI_Abort(MPI_COMM_WORLD, 7);
+	if (!strcmp(what, "fatal"))
+		MPI_Send(&value, 1, MPI_INT, 12345, 0, MPI_COMM_WORLD);
+	if (!strcmp(what, "unsupported"))
+		MPI_Win_create(&value, sizeof(value), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	if (!strcmp(what, "late")) {
+		MPI_Finalize();
+		MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	}
+	printf("%d: still here\n", rank);
+	MPI_Finalize();
+	return 3;
+}
