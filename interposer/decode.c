@@ -176,6 +176,10 @@ static bool vector_opcode(struct cursor *c, struct insn *in, uint8_t *rex)
 	in->map = first == 0xc5 ? MAP_0F : c->p[0] & (first == 0xc4 ? 0x1f : 7);
 	in->vector_prefix = true;
 	in->compressed = first == 0x62;
+	/* the pp field stands for a prefix, in the last byte but for EVEX */
+	in->opsize = (c->p[first == 0x62 ? 1 : extra - 1] & 3) == 1;
+	in->rep = (c->p[first == 0x62 ? 1 : extra - 1] & 3) == 2;
+	in->repne = (c->p[first == 0x62 ? 1 : extra - 1] & 3) == 3;
 	c->p += extra;
 	in->op_at = (uint8_t)(c->p - in->bytes);
 	in->op = *c->p++;

@@ -520,7 +520,7 @@ static enum emulation two_byte(struct work *w)
 static void touches_unknown(struct work *w)
 {
 	const struct insn *in = w->in;
-	uint64_t count = in->rep || in->repne ? *reg_at(w, 1) : 1;
+	uint64_t count = in->string && (in->rep || in->repne) ? *reg_at(w, 1) : 1;
 	unsigned size = in->op & 1 ? decode_size(in) : 1;
 	uint64_t len = count * size, back = flags(w) & 0x400 ? len - size : 0;
 
@@ -554,7 +554,7 @@ enum emulation emulate(ucontext_t *uc, bool only_look, struct emulated *out)
 	if (w.in->lock || w.in->string) {
 		result = EMU_PLAIN;
 	} else if (w.in->vector_prefix) {
-		result = EMU_PLAIN;
+		result = !only_look && vector_emulate(uc, w.in, w.addr, out) ? EMU_DONE : EMU_PLAIN;
 	} else if (w.in->map == MAP_ONE && !(w.in->rep && w.in->op == 0x90)) {
 		result = one_byte(&w);
 	} else if (w.in->map == MAP_ONE) { /* pause */

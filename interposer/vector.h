@@ -1,4 +1,6 @@
-/* SSE instructions on a saved context: the processor executes a copy of them. */
+/* SSE, AVX, AVX2, FMA and BMI instructions on a saved context: the processor executes a copy of the
+ * instruction here, with the program's vector registers, flags and general registers loaded.
+ */
 #ifndef RDB_VECTOR_H
 #define RDB_VECTOR_H
 #include "decode.h"
