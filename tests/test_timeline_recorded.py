@@ -294,6 +294,7 @@ def test_nothing_is_left_behind(record: Record) -> None:
         "from rdb.timeline import Timeline\n"
         "timeline = Timeline(open_job('it').rank(0))\n"
         "timeline.goto_end(); timeline.step(forward=False); timeline.registers()\n"
+        "timeline.travel.keep(timeline._need_live())\n"
         "print(*[one.replica.pid for one in timeline.travel.snapshots], flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )

@@ -1,27 +1,31 @@
 """The instructions just before a position, found without a counter and without going back.
 
-Nothing runs backwards: from some earlier position we step forward, remembering the registers of
-every instruction, until we arrive.  If that position is too far to step from, the instructions of a
-window are breakpoints for one run to the target, and the last of them that is hit becomes the new
-start; each round is nearer by at least the window.
+Nothing runs backwards: from some earlier position we step forward, keeping the registers of the
+newest instructions, until we arrive.  If that position is too far to step from, calls that the
+stack at the target tells of, or instructions of a window, are breakpoints for one run to the
+target, and the last of them that is hit becomes the new start; each round is nearer.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rdb.errors import Diverged
 from rdb.replay.agent import Gpr, StopReason
 from rdb.timeline.position import Arrive, Hit, Position, Steps
 from rdb.timeline.stopped import NoSuchPosition
-from rdb.timeline.travel import COUNT_ID, Travel, _legs, count_arrivals
+from rdb.timeline.travel import Goal, Travel, _legs, count_arrivals
 from rdb.timeline.walker import Walker
 
-_REQUEST = 512  # traced steps that surely fit one answer of the agent
-WINDOW = 2 * _REQUEST
-_WINDOW_MAX = 128 * _REQUEST
-_CANDIDATES = 6
+TRACE = 600  # registers that surely fit one answer of the agent
+WINDOW = 20_000  # instructions stepped before anything else is tried: 2 ms
+_WINDOW_MAX = 2_000_000
+_CANDIDATES = 3
+_HOT = 16  # a loop so short that a hit of each turn costs more than stepping it
+_CALLS = 12
+_STACK = 1024
 
 
 @dataclass(slots=True)
@@ -54,7 +58,10 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr) -> Trace | None:
         if arrivals == 0:
             # The last move led nowhere: the recording ends where it started.
             return trace_before(travel, walker.position, gpr)
-        return _search(travel, walker, gpr, arrivals)
+        if arrivals > 1:
+            # The arrival before this one is nearer than anything else that is known.
+            _hop(travel, walker, gpr.rip, arrivals - 1)
+        return _search(travel, walker, gpr, (walker.event, gpr.rip, 1))
     finally:
         walker.close()
 
@@ -81,20 +88,17 @@ def _arrivals(start: Walker, target: Position, pc: int) -> int:
 
 
 def _before_steps(travel: Travel, target: Position, last: Steps) -> Trace:
-    count = min(last.n, WINDOW)
+    count = min(last.n, TRACE)
     base = target.before_last_move()
     if last.n > count:
         base = base.then(Steps(last.n - count))
     walker = travel.to(base)
     try:
-        travel.keep(walker)
-        gprs: list[Gpr] = []
-        while len(gprs) < count:
-            stop = walker.step(min(_REQUEST, count - len(gprs)), trace=True)
-            gprs.extend(stop.trace)
-            if stop.reason is not StopReason.TARGET:
-                raise NoSuchPosition(f"position {target} is not in the recording")
-        return Trace(base, gprs)
+        travel.keep_if_worth(walker)
+        stop = walker.step(count, trace=True)
+        if stop.reason is not StopReason.TARGET:
+            raise NoSuchPosition(f"position {target} is not in the recording")
+        return Trace(base, stop.trace)
     finally:
         walker.close()
 
@@ -107,87 +111,115 @@ def _before_answer(travel: Travel, target: Position, gpr: Gpr) -> Trace | None:
     walker = start.fork() if start.event == target.event - 1 else None
     walker = walker or travel.to(Position(target.event - 1))
     try:
-        travel.keep_if_worth(walker)
-        probe = walker.fork()
-        try:
-            # The answer brings the last arrival; whether it has been counted, the count since the
-            # event says.
-            probe.agent.set_break(COUNT_ID, gpr.rip, stop=False)
-            probe.to_event(target.event)
-            total, since_event = probe.agent.counts(COUNT_ID)
-        finally:
-            probe.close()
-        return _search(travel, walker, gpr, total - since_event + 1)
+        return _search(travel, walker, gpr, (target.event, 0, 0))
     finally:
         walker.close()
 
 
-def _search(travel: Travel, walker: Walker, goal: Gpr, arrivals: int) -> Trace:
-    """From `walker`, which may be moved, to the `arrivals`-th arrival at the goal's pc."""
+def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal) -> Trace:
+    """From `walker`, which is moved, to `goal`, where the run `way` ends."""
     window = WINDOW
+    candidates: list[int] | None = None  # None: the stack has not been looked at
     began_s = walker.at_s
     while True:
-        if arrivals > 1:
-            # The arrival before the last is nearer than anything else that is known.
-            for leg in _legs(Hit(goal.rip, arrivals - 1)):
-                travel.keep_if_worth(walker)
-                walker.make(leg)
-            arrivals = 1
         start = walker.position
-        base = walker.fork()
-        try:
-            gprs, arrived = _step_window(walker, goal.rip, window)
-            if arrived:
-                if walker.gpr != goal:
-                    raise Diverged(f"the way to {goal.rip:#x} from {start} was not found again")
-                travel.keep(base)
-                return _newest(start, gprs)
-        finally:
-            base.close()
-        walker.position = start.then(Steps(len(gprs)))
-        _jump(travel, walker, goal.rip, gprs)
-        window = min(window * 2, _WINDOW_MAX)
+        travel.keep_if_worth(walker)
+        steps, gprs, arrived = _step_window(walker, goal.rip, window, way)
+        if arrived:
+            if walker.gpr != goal:
+                raise Diverged(f"the way to {goal.rip:#x} from {start} was not found again")
+            skipped = steps - len(gprs)
+            return Trace(start.then(Steps(skipped)) if skipped else start, gprs)
+        walker.position = start.then(Steps(steps))
+        if candidates is None:
+            candidates = _calls_on_stack(walker, way)
+            jumped = _jump(travel, walker, way, candidates)
+        else:
+            jumped = False
+        if not jumped:
+            _jump(travel, walker, way, rarest(gprs, goal.rip, hot=_HOT))
+        window = min(window * 4, _WINDOW_MAX)
         walker.control.report("reverse", 1 - 1 / (1 + walker.at_s - began_s))
 
 
-def _newest(start: Position, gprs: list[Gpr]) -> Trace:
-    skipped = max(0, len(gprs) - WINDOW)
-    return Trace(start.then(Steps(skipped)) if skipped else start, gprs[skipped:])
-
-
-def _step_window(walker: Walker, pc: int, window: int) -> tuple[list[Gpr], bool]:
-    """Steps until the next arrival at `pc`, or as far as the window goes."""
+def _step_window(walker: Walker, pc: int, window: int, way: Goal) -> tuple[int, list[Gpr], bool]:
+    """Steps until arrived, or as far as the window goes: how many, the newest registers."""
+    event, until_pc, _ = way
+    steps = 0
     gprs: list[Gpr] = []
-    while len(gprs) < window:
-        stop = walker.step(_REQUEST, trace=True, pc=pc, n=1)
-        gprs.extend(stop.trace)
-        if stop.reason is StopReason.PC or (
-            stop.reason is StopReason.TARGET and walker.gpr.rip == pc
-        ):
-            return gprs, True
-        if stop.reason is not StopReason.TARGET:
+    while steps < window:
+        stop = walker.step(window - steps, trace=True, pc=pc, n=1)
+        steps += stop.steps
+        gprs = (gprs + stop.trace)[-TRACE:]
+        arrived = stop.event == event and stop.gpr.rip == pc
+        if arrived and (until_pc or stop.steps):
+            return steps, gprs, True
+        if stop.event > walker.event or stop.reason not in (StopReason.PC, StopReason.TARGET):
             raise NoSuchPosition(f"{pc:#x} is not arrived at again")
-    return gprs, False
+    return steps, gprs, False
 
 
-def _jump(travel: Travel, walker: Walker, pc: int, gprs: list[Gpr]) -> None:
-    """To the last hit, before the next arrival at `pc`, of what the window has executed."""
+def _jump(travel: Travel, walker: Walker, way: Goal, candidates: list[int]) -> bool:
+    """To the last hit of a candidate on the way, if there is one."""
+    if not candidates:
+        return False
     scan = walker.fork()
     try:
-        for id_, candidate in enumerate(rarest(gprs, pc), start=1):
+        for id_, candidate in enumerate(candidates, start=1):
             scan.agent.set_break(id_, candidate, stop=True)
-        found = scan.run(walker.event, pc, 1, scan=True).scan
+        found = scan.run(*way, scan=True).scan
     finally:
         scan.close()
-    if found.id:
-        for leg in _legs(Hit(found.pc, found.hits)):
-            travel.keep_if_worth(walker)
-            walker.make(leg)
+    if found.id == 0 or found.event != walker.event:
+        return False
+    _hop(travel, walker, found.pc, found.hits)
+    return True
 
 
-def rarest(gprs: list[Gpr], pc: int) -> list[int]:
+def _hop(travel: Travel, walker: Walker, pc: int, hits: int) -> None:
+    for leg in _legs(Hit(pc, hits)):
+        travel.keep_if_worth(walker)
+        walker.make(leg)
+
+
+def rarest(gprs: list[Gpr], pc: int, hot: int | None = None) -> list[int]:
     """The pcs that were executed least often (hits cost time), of equals the latest."""
     counts = Counter(gpr.rip for gpr in gprs)
     latest = {gpr.rip: index for index, gpr in enumerate(gprs)}
     counts.pop(pc, None)
-    return sorted(counts, key=lambda one: (counts[one], -latest[one]))[:_CANDIDATES]
+    order = sorted(counts, key=lambda one: (counts[one], -latest[one]))
+    if hot is not None:
+        order = [one for one in order if counts[one] < hot]
+    return order[:_CANDIDATES]
+
+
+def _calls_on_stack(walker: Walker, way: Goal) -> list[int]:
+    """The call instructions that may have led to the target, as its stack has them.
+
+    Mistakes cost nothing but time: a candidate is only a place to look from.
+    """
+    there = walker.fork()
+    try:
+        there.run(*way)
+        agent = there.agent
+        stack = agent.read(there.gpr.rsp, _STACK)
+        text = [(one.start, one.end) for one in agent.maps() if one.prot & 4]
+        calls: list[int] = []
+        for at in range(0, len(stack) - 7, 8):
+            word = int.from_bytes(stack[at : at + 8], "little")
+            if any(start + 8 <= word < end for start, end in text):
+                calls += [one for one in _call_before(agent.read(word - 7, 7), word)]
+        return list(dict.fromkeys(calls))[:_CALLS]
+    finally:
+        there.close()
+
+
+def _call_before(code: bytes, after: int) -> Iterator[int]:
+    """Where a call that returns to `after` may start (Intel SDM vol. 2, CALL: E8, FF /2)."""
+    if code[-5:-4] == b"\xe8":
+        yield after - 5
+        return
+    for length in (2, 3, 6, 7):
+        if code[-length:][:1] == b"\xff" and code[-length:][1] & 0x38 == 0x10:
+            yield after - length
+            return

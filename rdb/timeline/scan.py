@@ -16,6 +16,8 @@ from rdb.timeline.position import Hit, Position, WatchHit
 from rdb.timeline.travel import Travel
 from rdb.timeline.walker import Walker
 
+_CHUNK_S = 0.002  # running time
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -33,14 +35,20 @@ def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found 
     if not points.breakpoints and not points.watchpoints:
         return None
     target, target_gpr = here, gpr
+    target_s = travel.here_s
+    chunk_s = max(_CHUNK_S, 4 * travel.control.fork_s)
     for start in travel.before(here):
+        # Small intervals are not worth a fork each; the farther back the bigger.
+        if start is not travel.origin and target_s - start.at_s < chunk_s:
+            continue
+        chunk_s *= 2
         found = _scan(travel, points, start, target, target_gpr.rip)
         if found is not None:
             return found
         id_ = points.standing_at(start)
         if id_ is not None:
             return Found(start.position, start.gpr, id_, watch=False)
-        target, target_gpr = start.position, start.gpr
+        target, target_gpr, target_s = start.position, start.gpr, start.at_s
     return None
 
 

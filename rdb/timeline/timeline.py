@@ -14,7 +14,7 @@ from rdb.errors import Diverged, RdbError
 from rdb.replay.agent import AgentClient, Gpr, Map, Regs, Stop, StopReason
 from rdb.replay.replica import Replica, Source
 from rdb.timeline import scan
-from rdb.timeline.before import WINDOW, trace_before
+from rdb.timeline.before import trace_before
 from rdb.timeline.points import Points
 from rdb.timeline.position import Arrive, Hit, Position, Steps, ToEnd, WatchHit
 from rdb.timeline.stopped import Interrupted, Stopped
@@ -24,6 +24,7 @@ from rdb.timeline.walker import ENDED, Control, ReplicaLike, Walker
 _READ_MAX = 65536
 _PROT_WRITE, _PROT_EXEC = 2, 4
 _LAST_CHANGE_ID = 1
+_PAST_MAX = 4096  # instructions one can step back over without asking a replica
 _MOVES_MAX = 48  # a longer way since the last event is worth its canonical name
 _SIGNALLED = 2  # enum log_end
 
@@ -52,7 +53,7 @@ class Timeline:
         self._gpr = gpr
         self._live: Walker | None = None
         self._armed = -1  # the version of `points` that the live replica has
-        self._past: deque[tuple[Position, int, Gpr]] = deque(maxlen=4 * WINDOW)
+        self._past: deque[tuple[Position, int, Gpr]] = deque(maxlen=_PAST_MAX)
         self._branch_moved: bool | None = None  # None: not in a branch
         self._text_maps: list[Map] = []
 

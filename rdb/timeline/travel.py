@@ -19,7 +19,7 @@ from rdb.timeline.walker import Control, Walker
 COUNT_ID = 0x7264_6202  # of the counting breakpoints that naming sets
 _LEG_EVENTS = 32  # a shorter way is gone in one go
 _LEG_STEPS = 8192
-_WORTH_S = 0.010  # a snapshot is worth it after so much running since the one before
+_WORTH_S = 0.004  # a snapshot is worth it after so much running since the one before
 
 Goal = tuple[int, int, int]  # run's (until_event, until_pc, until_n)
 
