@@ -301,8 +301,12 @@ static enum verdict executed(ucontext_t *uc, bool arrived)
 static enum verdict watched(ucontext_t *uc)
 {
 	enum verdict v = executed(uc, false);
+	const struct place *p = breakpoints_at(uc_pc(uc));
 
-	return v == GO_ON ? look_ahead(uc, false, AHEAD_WATCH) : v;
+	/* a breakpoint here has not been met yet: its int3 comes first */
+	if (v != GO_ON || (p && p->inserted))
+		return v;
+	return look_ahead(uc, false, AHEAD_WATCH);
 }
 
 static enum verdict event_settled(ucontext_t *uc, const struct watch_hit *hit)
