@@ -61,7 +61,7 @@ rdb/_lib:
 	@ln -sfn ../build/interposer $@
 
 demo: dev
-	@demos/heat/demo.sh
+	@$(BIN)/python3 demos/heat/demo.py
 
 # pytest's closing line is the last one; its exit code is ours.
 test: dev

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 from rdb.errors import MissingTool
 
-# rdb/paths.py says the same with pathlib, which costs every rank 3 ms.
-_LIB = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_lib")
+# rdb/paths.py says the same with pathlib, which costs every rank 3 ms.  Real paths: rdb-exec knows
+# its stub again by the name that the kernel has for the mapped file.
+_LIB = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "_lib"))
 
 
 def rdb_exec_line(
