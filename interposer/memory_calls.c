@@ -12,6 +12,7 @@
 #include "log_writer.h"
 #include "memory_calls.h"
 #include "replay.h"
+#include "replica.h"
 #include "store.h"
 
 #define A(i) (ev->args[i])
@@ -29,6 +30,13 @@ static unsigned naliases;
 static bool replaying(void)
 {
 	return lower.started && (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA);
+}
+
+/* Breakpoints in memory that is replaced. */
+static void remapped(uint64_t at, size_t len)
+{
+	if (lower.started && lower.mode == MODE_REPLICA)
+		agent_remapped(at, at + len);
 }
 
 static long map_at(uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset)
@@ -120,7 +128,10 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	int err = store_add(fd, path, key);
 	if (err)
 		rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
-	log_file(key, path);
+	static char last_key[160]; /* the segments of a library are mapped one after the other */
+	if (strcmp(last_key, key))
+		log_file(key, path);
+	strcpy(last_key, key);
 	arena_file_mapped(at, at + len, offset, key);
 	if (prot & PROT_EXEC)
 		instructions_look(at, inside, key);
@@ -186,6 +197,7 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 		return rc;
 	if (anonymous)
 		arena_unmapped(at, at + len);
+	remapped(at, len);
 	return (long)at;
 }
 
@@ -200,6 +212,7 @@ long memory_munmap(struct event *ev, ucontext_t *uc)
 	if (A(0) & (RDB_PAGE - 1) || !len || !upper_range(A(0), len))
 		return -EINVAL;
 	arena_unmapped(A(0), A(0) + len);
+	remapped(A(0), len);
 	/* through the libc, so that an MPI's registration cache sees it */
 	return munmap((void *)A(0), len) ? -errno : 0;
 }
@@ -261,6 +274,8 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 	if (p.prot != (PROT_READ | PROT_WRITE))
 		mprotect((void *)at, new_len, p.prot);
 	munmap((void *)old, old_len);
+	remapped(old, old_len);
+	remapped(at, new_len);
 	return (long)at;
 }
 

@@ -65,10 +65,10 @@ class Recorded:
         self.started.clear()
 
 
-def record(source: str, where: Path) -> Recorded:
+def record(source: str, where: Path, *options: str) -> Recorded:
     program = where / source.removesuffix(".c")
-    flags = ["-O1", "-g", "-no-pie"]  # addresses as in the symbol table
-    subprocess.run(["gcc", *flags, PROGRAMS / source, "-o", program], check=True)
+    flags = ["-O1", "-g", "-no-pie", *options]  # addresses as in the symbol table
+    subprocess.run(["gcc", *flags, PROGRAMS / source, "-o", program, "-lm"], check=True)
     for name in ("rank-0", "files"):
         (where / name).mkdir()
     subprocess.run(
@@ -290,6 +290,25 @@ def test_scan_remembers_the_last_hit_before_the_target(rec: Recorded) -> None:
     assert 0 < steps.scan.steps < steps.steps
 
 
+def test_breakpoint_in_a_library_that_comes_later(tmp_path: Path) -> None:
+    rec = record("agent_library.c", tmp_path)
+    first = rec.replica()
+    first.output_on(True)
+    first.run()
+    address = int(first.output_fetch()[-1].data.split()[0], 16)
+    agent = rec.replica()
+    assert agent.read(address, 1) == b""
+    agent.set_break(1, address)
+    for _ in range(10):
+        stop = agent.run()
+        assert (stop.reason, stop.gpr.rip) == (StopReason.BREAK, address)
+    assert agent.run().reason == StopReason.END
+    again = rec.replica()
+    stop = again.run(until_pc=address, until_n=7)
+    assert (stop.reason, stop.hits) == (StopReason.TARGET, 7)
+    rec.close()
+
+
 # ---- stepping ----
 
 
@@ -311,6 +330,29 @@ def test_emulated_and_real_steps_agree(rec: Recorded) -> None:
     assert (end.reason, end.gpr) == (StopReason.END, a.gpr)
     assert native.hash() == ours.hash()
     assert native.get_regs() == ours.get_regs() == theirs.get_regs()
+
+
+def processor_has(feature: str) -> bool:
+    return f" {feature} " in Path("/proc/cpuinfo").read_text()
+
+
+@pytest.mark.parametrize("options", ["-O0", "-O3 -msse4.2", "-O3 -march=x86-64-v3 -ffast-math"])
+def test_numeric_instructions_agree(tmp_path: Path, options: str) -> None:
+    if "v3" in options and not processor_has("avx2"):
+        pytest.skip("this processor has no AVX2")
+    rec = record("agent_numeric.c", tmp_path, *options.split())
+    ours, theirs = rec.replica(), rec.replica()
+    for agent in (ours, theirs):
+        agent.run(until_pc=rec.symbols["main"], until_n=1)
+    reason = StopReason.TARGET
+    while reason == StopReason.TARGET:
+        a, b = ours.step(97, trace=True), theirs.step(97, trace=True, real=True)
+        assert (a.gpr, a.reason, a.trace) == (b.gpr, b.reason, b.trace)
+        assert ours.get_regs() == theirs.get_regs()
+        reason = a.reason
+    assert reason == StopReason.END
+    assert ours.hash() == theirs.hash()
+    rec.close()
 
 
 def test_no_trap_flag_in_the_program(rec: Recorded) -> None:
