@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from rdb.errors import RdbError
@@ -134,13 +134,22 @@ async def _search(
         if line is None:
             raise RdbError(f"bisect answered {answer.text!r}")
         found = parse_found(rank, json.loads(line))
-        source = await debugger.gdb.execute(f"list {found.line},{found.line}")
+        source_line = await _source_line(debugger, found)
     finally:
         await debugger.close()
-    if source.ok and found.line is not None:
-        _, _, text = source.text.strip().partition("\t")
-        found = replace(found, source_line=text.strip() or None)
-    return replace(found, at_ns=_recorded_ns(job, rank, found))
+    return replace(found, source_line=source_line, at_ns=_recorded_ns(job, rank, found))
+
+
+async def _source_line(debugger: RankDebugger, found: Found) -> str | None:
+    """The text of the line, if GDB has the source here."""
+    if found.file is None or found.line is None:
+        return None
+    answer = await debugger.gdb.execute(f'list "{found.file}":{found.line},{found.line}')
+    number, _, text = answer.text.strip().partition("\t")
+    # Without the source GDB prints `28  in heat.c` or `28  heat.c: No such file or directory.`
+    name = PurePath(found.file).name
+    missing = text.startswith("in ") or f"{name}: No such file" in text
+    return text.strip() if answer.ok and number == str(found.line) and not missing else None
 
 
 def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:

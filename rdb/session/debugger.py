@@ -135,9 +135,11 @@ class RankDebugger:
             file.write(lines + "\n")
             file.flush()
             answer = await self._observed(f"source {file.name}", lines.splitlines()[0])
+        # The file's name means nothing to who typed the block, the line in it does.
+        text = answer.text.replace(f"{file.name}:", "line ")
         if answer.error is None:
-            return answer
-        return replace(answer, error=answer.error.removeprefix(f"{file.name}:"))
+            return replace(answer, text=text)
+        return replace(answer, text=text, error=answer.error.replace(f"{file.name}:", "line "))
 
     async def _must(self, command: str) -> Answer:
         answer = await self.gdb.execute(command, _OPEN_TIMEOUT_S)

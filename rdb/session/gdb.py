@@ -261,7 +261,7 @@ def _answer(pending: _Pending) -> Answer:
     elif result is not None:
         answer.payload = result.payload
     # GDB says an error on its log stream too; warnings only there.
-    said = {(answer.error or "").strip()}
+    said = {line.strip() for line in (answer.error or "").splitlines()}
     parts = [text for kind, text in pending.streams if kind != "log" or text.strip() not in said]
     answer.text = "".join(parts).strip("\n")
     return answer

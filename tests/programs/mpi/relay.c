@@ -1,5 +1,5 @@
-/* Rank 0 hands a number to rank 1, that to rank 2, eight times.  In round 5 rank 1 spoils it; rank 2
- * keeps count and ends with exit code 3. */
+/* Rank 0 hands a number to rank 1, that to rank 2, eight times.  From round 5 on rank 1 spoils it;
+ * rank 2 keeps count and ends with exit code 3. */
 #include <mpi.h>
 
 #define ROUNDS 8
@@ -9,19 +9,18 @@ static int rank, number, spoiled;
 static int relay(int value, int turn)
 {
 	int passed = value;
-	if (turn == 5)
+	if (turn >= 5)
 		passed = -value; /* the bug */
 	return passed;
 }
 
 static void turn(int round)
 {
-	if (rank == 0)
-		number = round + 1;
-	else
-		MPI_Recv(&number, 1, MPI_INT, rank - 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-	if (rank == 1)
-		number = relay(number, round);
+	int got = round + 1;
+
+	if (rank > 0)
+		MPI_Recv(&got, 1, MPI_INT, rank - 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	number = rank == 1 ? relay(got, round) : got;
 	if (rank < 2)
 		MPI_Send(&number, 1, MPI_INT, rank + 1, 7, MPI_COMM_WORLD);
 	else if (number < 0)
