@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 
 CLASSES = {
     "MPI_Comm": "comm",
@@ -45,6 +46,7 @@ def predefined(header: str) -> list[tuple[str, str, str]]:
 def symbols(path: str) -> dict[str, tuple[str, int]]:
     with open(path, "rb") as file:
         table = ELFFile(file).get_section_by_name(".dynsym")
+        assert isinstance(table, SymbolTableSection)
         return {
             symbol.name: (symbol["st_info"]["type"], symbol["st_size"])
             for symbol in table.iter_symbols()
@@ -54,7 +56,8 @@ def symbols(path: str) -> dict[str, tuple[str, int]]:
 
 def main(library: str, header: str) -> None:
     exported = symbols(library)
-    print(f"# Made by make_symbols.py from {Path(library).resolve().name} and its mpi.h (Debian 12).")
+    file_name = Path(library).resolve().name
+    print(f"# Made by make_symbols.py from {file_name} and its mpi.h (Debian 12).")
     print("# F function | D data size | P data size class id name (id 0: no handle of a C program)")
     last: dict[str, int] = {}
     handles = {symbol: (kind, name) for symbol, kind, name in predefined(Path(header).read_text())}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pympistandard
+import pympistandard  # type: ignore[import-untyped]
 
 HANDLES = {
     "MPI_Comm": "comm",

@@ -10,6 +10,8 @@ from .rows import INPUTS, RESULTS, ROWS, Row
 # Class of a handle -> its virtual object in lower/objects.h and the prefix of variables of it.
 OBJECTS = {"comm": ("vcomm", "vc"), "type": ("vtype", "vt"), "request": ("vreq", "r")}
 
+VIRTUAL = ("struct vcomm *", "struct vtype *", "struct vreq *", "struct vobject *")
+
 
 class CannotGenerate(Exception):
     """The standard's parameter list is not enough: the row needs a hand-written function."""
@@ -134,9 +136,7 @@ class _Writer:
             extra = f', "{self.function.name}"'
         self.adopt.append(f"{variable} = {kind}_new(v_{name}{extra});")
         assert kind
-        self.puts.append(
-            f"put_handle({name}, RDB_{kind.upper()}, {_member(struct, variable)}id);"
-        )
+        self.puts.append(f"put_handle({name}, RDB_{kind.upper()}, {_member(struct, variable)}id);")
 
 
 def _indent(text: str, tabs: int) -> str:
@@ -153,9 +153,7 @@ def _reduction(writer: _Writer) -> None:
         length = f"sendbuf == MPI_IN_PLACE ? {INPUTS[name]} : {result}"
     place = next(i for i, p in enumerate(writer.function.params) if p.name == target)
     writer.locals.append("struct reduction red;")
-    writer.before.append(
-        f"reduction_begin(&red, vo_op, vt_datatype, {target}, {length});"
-    )
+    writer.before.append(f"reduction_begin(&red, vo_op, vt_datatype, {target}, {length});")
     writer.arguments[place] = "red.buffer"
     writer.puts.append(f"reduction_result(&red, {result});")
     writer.cleanup.append("reduction_end(&red);")
@@ -170,7 +168,7 @@ def _function(function: Function, row: Row) -> Iterator[str]:
     unused = " __attribute__((unused))"
     for line in writer.locals:
         marked = f"{line[:-1]};" if "=" in line else line
-        if line.startswith(("struct vcomm *", "struct vtype *", "struct vreq *", "struct vobject *")):
+        if line.startswith(VIRTUAL):
             head, _, tail = line[:-1].partition(" = ")
             marked = head + unused + (f" = {tail}" if tail else "") + ";"
         yield f"\t{marked}"

@@ -134,7 +134,10 @@ _rows("Isend Issend Irsend Ibsend", Row(after=_POSTED))
 _rows("Send_init Ssend_init Rsend_init Bsend_init", Row(after=_PREPARED))
 
 # Packing.
-_rows("Pack Pack_external", Row(after="host->out((char *)outbuf + *position, v_position - *position);"))
+_rows(
+    "Pack Pack_external",
+    Row(after="host->out((char *)outbuf + *position, v_position - *position);"),
+)
 _rows("Unpack", Row(after="out_typed(outbuf, outcount, vt_datatype);"))
 _rows("Unpack_external", Row(after="out_typed(outbuf, outcount, vt_datatype);"))
 
