@@ -1,0 +1,29 @@
+"""What the tests of scenarios share: going to a marked place, everything one can see there."""
+
+from __future__ import annotations
+
+from gdbdriver import Gdb, Recorded
+
+
+def go(gdb: Gdb, recorded: Recorded, place: str, condition: str = "") -> None:
+    """From the start to the first arrival at a place where the condition holds."""
+    gdb.run("goto START")
+    there = recorded.at(place)
+    gdb.run(f"tbreak {there}{' if ' + condition if condition else ''}")
+    gdb.run("continue")
+    gdb.expect_at(there)
+
+
+def line_of(recorded: Recorded, place: str) -> int:
+    return int(recorded.at(place).rpartition(":")[2])
+
+
+def everything(gdb: Gdb) -> tuple[str, str, str]:
+    """Position, all registers with the vector ones, the stack's bytes: equal only if nothing moved."""
+    position = str(gdb.state()["position"])
+    return position, gdb.run("info all-registers"), gdb.run("x/64xg $rsp")
+
+
+def moved(text: str) -> bool:
+    """Did GDB not say that there was no way on?"""
+    return "No more reverse-execution history" not in text

@@ -1,0 +1,263 @@
+"""Rows 1-8 and 11: breakpoints and GDB's reverse commands on a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from conftest import PROGRAMS, Build
+from gdbdriver import Gdb, Recorded
+from scenario import everything, go, line_of, moved
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    source = "scenario_motion.c"
+    made = Recorded(tmp_path_factory.mktemp("motion"), build(source, "-O0"), PROGRAMS / source)
+    assert made.done.returncode == 0, made.done.stderr
+    return made
+
+
+@pytest.fixture
+def gdb(recorded: Recorded) -> Iterator[Gdb]:
+    with recorded.gdb() as session:
+        yield session
+
+
+def test_row_1_reverse_finish_in_a_recursion(gdb: Gdb, recorded: Recorded) -> None:
+    gdb.run("break fact if n == 2")
+    gdb.run("continue")
+    assert gdb.integer("n") == 2
+    depth = gdb.depth()
+    assert moved(gdb.run("reverse-finish"))
+    gdb.expect_at(recorded.at("fact-call"))
+    assert gdb.function() == "fact"
+    assert gdb.integer("n") == 3
+    assert gdb.depth() == depth - 1
+    # It is the call itself: one instruction further is the callee again.
+    gdb.run("stepi")
+    assert gdb.depth() == depth
+    assert gdb.integer("$pc") == gdb.integer("&fact")
+
+
+def test_row_1_reverse_finish_up_the_whole_recursion(gdb: Gdb, recorded: Recorded) -> None:
+    gdb.run(f"tbreak {recorded.at('fact-first')} if n == 1")
+    gdb.run("continue")
+    depth = gdb.depth()
+    for up in range(1, 5):
+        gdb.run("reverse-finish")
+        gdb.expect_at(recorded.at("fact-call"))
+        assert (gdb.integer("n"), gdb.depth()) == (1 + up, depth - up)
+    gdb.run("reverse-finish")
+    gdb.expect_at(recorded.at("main-fact"))
+    assert (gdb.function(), gdb.depth()) == ("main", depth - 5)
+
+
+def test_row_2_reverse_step_goes_through_the_callee(gdb: Gdb, recorded: Recorded) -> None:
+    go(gdb, recorded, "after-twice")
+    depth = gdb.depth()
+    gdb.run("reverse-step")
+    gdb.expect_at(recorded.at("twice-end"))
+    assert (gdb.function(), gdb.depth()) == ("twice", depth + 1)
+    gdb.run("reverse-step")
+    gdb.run("reverse-step")
+    gdb.expect_at(recorded.at("twice-first"))
+    gdb.run("reverse-step")
+    gdb.expect_at(recorded.at("main-twice"))
+    assert (gdb.function(), gdb.depth()) == ("main", depth)
+    gdb.run("step")
+    gdb.expect_at(recorded.at("twice-first"))
+
+
+def test_row_3_reverse_next_enters_no_callee(gdb: Gdb, recorded: Recorded) -> None:
+    go(gdb, recorded, "after-twice")
+    depth = gdb.depth()
+    assert gdb.integer("doubled") == 240
+    gdb.run("reverse-next")
+    gdb.expect_at(recorded.at("main-twice"))
+    assert (gdb.function(), gdb.depth()) == ("main", depth)
+    assert gdb.integer("doubled") == 0
+    gdb.run("next")
+    gdb.expect_at(recorded.at("after-twice"))
+
+
+def test_row_4_reverse_finish_out_of_a_callback(gdb: Gdb, recorded: Recorded) -> None:
+    gdb.run("break compare")
+    gdb.run("ignore 1 29")
+    gdb.run("continue")
+    gdb.run("disable 1")
+    depth = gdb.depth()
+    caller = gdb.frames()[1]
+    assert caller["func"] != "main"
+    gdb.run("reverse-finish")
+    # One frame fewer, in libc, whether GDB has its source or not: at the call of the comparator.
+    assert gdb.depth() == depth - 1
+    here = gdb.frames()[0]
+    assert here.get("func") == caller.get("func")
+    assert 0 < int(caller["addr"], 16) - int(here["addr"], 16) <= 7
+    assert gdb.frames()[-1]["func"] == "main"
+    gdb.run("stepi")
+    assert gdb.integer("$pc") == gdb.integer("&compare")
+    # Forward out of it: the instruction after that call.
+    gdb.run("finish")
+    assert int(gdb.frames()[0]["addr"], 16) == int(caller["addr"], 16)
+    assert gdb.depth() == depth - 1
+
+
+def test_row_5_reverse_continue_goes_one_hit_back(gdb: Gdb, recorded: Recorded) -> None:
+    gdb.run(f"break {recorded.at('tick')}")
+    gdb.run("ignore 1 699")
+    gdb.run("continue")
+    assert gdb.integer("i") == 700
+    for expected in (699, 698, 697):
+        gdb.run("reverse-continue")
+        gdb.expect_at(recorded.at("tick"))
+        assert (gdb.integer("i"), gdb.integer("hits")) == (expected, expected - 1)
+    for expected in (698, 699, 700, 701):
+        gdb.run("continue")
+        assert (gdb.integer("i"), gdb.integer("hits")) == (expected, expected - 1)
+    for expected in (700, 699):
+        gdb.run("reverse-continue")
+        assert gdb.integer("i") == expected
+
+
+def test_row_5_to_the_first_hit_and_no_further(gdb: Gdb, recorded: Recorded) -> None:
+    gdb.run(f"break {recorded.at('tick')}")
+    gdb.run("ignore 1 2")
+    gdb.run("continue")
+    assert gdb.integer("i") == 3
+    for expected in (2, 1):
+        gdb.run("reverse-continue")
+        assert gdb.integer("i") == expected
+    assert not moved(gdb.run("reverse-continue"))
+    assert gdb.state()["at_start"]
+    gdb.run("continue")
+    assert gdb.integer("i") == 1
+
+
+def test_row_6_condition_backwards(gdb: Gdb, recorded: Recorded) -> None:
+    gdb.run(f"tbreak {recorded.at('tick')} if i == 900")
+    gdb.run("continue")
+    assert gdb.integer("i") == 900
+    gdb.run(f"break {recorded.at('tick')} if i == 500")
+    gdb.run("reverse-continue")
+    gdb.expect_at(recorded.at("tick"))
+    assert gdb.integer("i") == 500
+    assert not moved(gdb.run("reverse-continue"))
+    gdb.run("continue")
+    assert gdb.integer("i") == 500
+    said = gdb.run("continue")
+    assert "exits with code 0" in said
+    gdb.run("reverse-continue")
+    assert gdb.integer("i") == 500
+
+
+def test_row_7_a_new_breakpoint_stops_in_the_far_past(gdb: Gdb, recorded: Recorded) -> None:
+    gdb.run("goto END")
+    gdb.run(f"break {recorded.at('early')}")
+    gdb.run("reverse-continue")
+    gdb.expect_at(recorded.at("early"))
+    assert gdb.integer("early") == 0
+    event = gdb.state()["event"]
+    # More than 300 events lie between that place and the next.
+    for command in ("reverse-step", "reverse-next", "reverse-stepi", "reverse-nexti"):
+        go_forward_and(gdb, recorded, command)
+        gdb.run("reverse-continue")
+        gdb.expect_at(recorded.at("early"))
+        assert gdb.state()["event"] == event
+    gdb.run(f"tbreak {recorded.at('tick')} if i == 20")
+    gdb.run("continue")
+    gdb.run("reverse-finish")
+    gdb.expect_at(recorded.at("main-tick"))
+    gdb.run("reverse-continue")
+    gdb.expect_at(recorded.at("early"))
+
+
+def go_forward_and(gdb: Gdb, recorded: Recorded, command: str) -> None:
+    gdb.run(f"tbreak {recorded.at('after-twice')}")
+    gdb.run("continue")
+    gdb.expect_at(recorded.at("after-twice"))
+    assert gdb.state()["event"] >= 300
+    gdb.run(command)
+    assert gdb.where() != recorded.at("early")
+
+
+def test_row_7_a_breakpoint_inside_a_call_stepped_over_backwards(
+    gdb: Gdb, recorded: Recorded
+) -> None:
+    go(gdb, recorded, "after-twice")
+    gdb.run(f"break {recorded.at('twice-first')}")
+    gdb.run("reverse-next")
+    gdb.expect_at(recorded.at("twice-first"))
+    assert gdb.function() == "twice"
+
+
+def test_row_8_disabled_and_deleted_breakpoints(gdb: Gdb, recorded: Recorded) -> None:
+    places = ("main-fact", "main-twice", "main-qsort")
+    for place in places:
+        gdb.run(f"break {recorded.at(place)}")
+    for place in places:
+        gdb.run("continue")
+        gdb.expect_at(recorded.at(place))
+    gdb.run(f"tbreak {recorded.at('after-ticks')}")
+    gdb.run("continue")
+    gdb.run("disable 3")
+    gdb.run("delete 2")
+    gdb.run("reverse-continue")
+    gdb.expect_at(recorded.at("main-fact"))
+    gdb.run("enable 3")
+    gdb.run(f"tbreak {recorded.at('after-ticks')}")
+    gdb.run("continue")
+    gdb.expect_at(recorded.at("main-qsort"))
+    gdb.run("disable")
+    assert not moved(gdb.run("reverse-continue"))
+    assert gdb.state()["at_start"]
+
+
+def test_row_11_nothing_before(gdb: Gdb, recorded: Recorded) -> None:
+    assert gdb.state()["at_start"]
+    start = everything(gdb)
+    go(gdb, recorded, "main-twice")
+    for command in ("reverse-continue", "reverse-continue", "reverse-stepi", "reverse-step"):
+        said = gdb.run(command)
+        assert not moved(said)
+        assert "start of the recording" in said
+        assert gdb.state()["at_start"]
+        assert gdb.state()["event"] == 0
+        assert everything(gdb) == start
+    # The session is usable: forward, backward and undo.
+    go(gdb, recorded, "after-twice")
+    assert gdb.integer("total") == 120
+    gdb.run("reverse-next")
+    gdb.expect_at(recorded.at("main-twice"))
+    gdb.run("undo")
+    gdb.expect_at(recorded.at("after-twice"))
+
+
+def test_row_11_to_both_ends(gdb: Gdb, recorded: Recorded) -> None:
+    said = gdb.run("continue")
+    assert "end of the recording" in said and "exits with code 0" in said
+    assert gdb.state()["at_end"]
+    end = everything(gdb)
+    assert (gdb.function() or "").endswith("exit")
+    gdb.run("reverse-continue")
+    assert gdb.state()["at_start"]
+    assert gdb.function() == "_start"
+    gdb.run("continue")
+    assert everything(gdb) == end
+
+
+def test_line_by_line_backwards_as_forwards(gdb: Gdb, recorded: Recorded) -> None:
+    """The lines of a stretch, met backwards, are those met forwards."""
+    go(gdb, recorded, "stroll")
+    first = line_of(recorded, "stroll")
+    lines = [first]
+    for _ in range(14):
+        gdb.run("next")
+        lines.append(int(gdb.where().rpartition(":")[2]))
+    assert lines == list(range(first, first + 15))
+    back = []
+    for _ in range(14):
+        gdb.run("reverse-next")
+        back.append(int(gdb.where().rpartition(":")[2]))
+    assert back == lines[-2::-1]
