@@ -68,12 +68,12 @@ test: dev
 	@$(BIN)/python3 -m pytest -q $(ARGS)
 
 bench: dev
-	@$(BIN)/python3 tests/bench.py $(ARGS)
+	@$(BIN)/python3 -m bench $(ARGS)
 
 lint: dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict rdb
+	$(BIN)/mypy --strict rdb bench
 	@if command -v clang-format > /dev/null; then \
 	  git ls-files '*.c' '*.h' | xargs -r clang-format --dry-run -Werror; \
 	else echo "clang-format is not installed: C formatting not checked"; fi

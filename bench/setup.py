@@ -1,0 +1,101 @@
+"""What a run of the benchmarks works with: its size, a store of its own, the programs."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdb.errors import RdbError
+
+ROOT = Path(__file__).resolve().parent.parent
+_COMPILERS = {".c": "gcc", ".cc": "g++"}
+
+
+class BenchError(RdbError):
+    """A section could not be measured."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is measured: the whole, or only enough to see that everything works."""
+
+    rounds: int  # of alternating runs
+    starts: int  # of alternating starts of a program
+    compute_turns: int
+    calls: int
+    pingpong: tuple[tuple[int, int], ...]  # (bytes, turns)
+    heat_size: int
+    heat_steps: int
+    small_mb: int
+    big_mb: int
+    rank_rounds: int
+    responses: int  # of each command, at most
+    budget_s: float  # for one command's responses
+
+    @property
+    def rank_sizes_mb(self) -> tuple[int, int]:
+        return (self.small_mb, self.big_mb)
+
+
+FULL = Scale(
+    rounds=7,
+    starts=21,
+    compute_turns=20_000,
+    calls=200_000,
+    pingpong=((8, 100_000), (65_536, 10_000), (1 << 20, 200)),
+    heat_size=512,
+    heat_steps=600,
+    small_mb=10,
+    big_mb=1024,
+    rank_rounds=20_000,
+    responses=200,
+    budget_s=12.0,
+)
+QUICK = Scale(
+    rounds=1,
+    starts=2,
+    compute_turns=500,
+    calls=5_000,
+    pingpong=((8, 500), (65_536, 100), (1 << 20, 20)),
+    heat_size=64,
+    heat_steps=20,
+    small_mb=10,
+    big_mb=64,
+    rank_rounds=500,
+    responses=4,
+    budget_s=2.0,
+)
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Handed to every section."""
+
+    scale: Scale
+    home: Path  # the store of recorded jobs
+    built: Path  # the folder of the programs
+    say: Callable[[str], None]  # progress
+
+    def program(self, source: str, *flags: str, compiler: str | None = None) -> Path:
+        """A program of bench/programs, built once."""
+        path = ROOT / "bench" / "programs" / source
+        out = self.built / path.stem
+        if not out.exists():
+            command = [compiler or _COMPILERS[path.suffix], "-O2", "-g", "-Wall", "-Wextra"]
+            run([*command, *flags, "-o", str(out), str(path), "-lm"])
+        return out
+
+
+def run(command: list[str], timeout_s: float = 120, **options: object) -> str:
+    """Standard output of a command that must succeed."""
+    done = subprocess.run(  # type: ignore[call-overload]
+        command, capture_output=True, text=True, timeout=timeout_s, check=False, **options
+    )
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        raise BenchError(
+            f"{' '.join(command)} ended with {done.returncode}", said[-1] if said else None
+        )
+    return str(done.stdout)

@@ -1,0 +1,90 @@
+"""The benchmarks run and every section yields its numbers; how big they are is not asserted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.figures import percentile, ratio
+from bench.run import FORMAT, SECTIONS
+
+ROOT = Path(__file__).resolve().parent.parent
+SIZES_MB = {10, 64}  # of --quick
+WAYS = {"plain", "recorded"}
+RATIOS = {
+    "calls": {"compute loop", "getppid", "clock_gettime"},
+    "startup": {"true", "C++ program", "python3"},
+    "pingpong": {"8 B", "64 KiB", "1 MiB"},
+    "heat": {"20 steps", "1 step"},
+}
+RESPONSES = {
+    "timeline": {"reverse-stepi", "reverse-continue", "undo", "seek by events"},
+    "gdb": {"reverse-step", "reverse-continue", "undo", "seek by events"},
+}
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("bench")
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", "--quick", "--json", "--dir", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(folder.iterdir()) == [], "recordings were left behind"
+    whole: dict[str, Any] = json.loads(done.stdout)
+    return whole
+
+
+def _section(figures: dict[str, Any], name: str) -> dict[str, Any]:
+    (found,) = [section for section in figures["sections"] if section["name"] == name]
+    assert found["error"] is None
+    return dict(found)
+
+
+def test_whole(figures: dict[str, Any]) -> None:
+    assert figures["format"] == FORMAT and figures["quick"]
+    assert [section["name"] for section in figures["sections"]] == list(SECTIONS)
+    assert {*RATIOS, *RESPONSES} == set(SECTIONS)
+    for name in ("cpu", "cores", "kernel", "gdb", "mpi", "revision"):
+        assert figures["machine"][name]
+
+
+@pytest.mark.parametrize("name", RATIOS)
+def test_ratios(figures: dict[str, Any], name: str) -> None:
+    rows = _section(figures, name)["ratios"]
+    found = {(row["what"], row["way"]) for row in rows}
+    assert {(what, way) for what in RATIOS[name] for way in WAYS} <= found
+    for row in rows:
+        assert row["native_s"] > 0 and row["way_s"] > 0 and row["ratio"] > 0 and row["n"] >= 1
+        assert row["ratio_low"] <= row["ratio"] <= row["ratio_high"]
+
+
+@pytest.mark.parametrize("name", RESPONSES)
+def test_responses(figures: dict[str, Any], name: str) -> None:
+    rows = _section(figures, name)["responses"]
+    found = {(row["what"], row["rank_mb"]) for row in rows}
+    assert {(what, mb) for what in RESPONSES[name] for mb in SIZES_MB} <= found
+    for row in rows:
+        assert 0 < row["median_s"] <= row["p99_s"] <= row["max_s"]
+        assert row["n"] >= 3 or row["what"] in ("open", "first goto END")
+
+
+def test_ratio_is_taken_round_by_round() -> None:
+    row = ratio("x", "plain", [1.0, 10.0, 2.0], [2.0, 20.0, 8.0])
+    assert (row.ratio, row.native_s, row.way_s, row.n) == (2.0, 2.0, 8.0, 3)
+
+
+def test_percentile_is_a_measured_value() -> None:
+    assert percentile([3.0, 1.0, 2.0], 99) == 3.0
+    assert percentile([float(i) for i in range(1, 201)], 99) == 198.0
+    assert percentile([1.0], 25) == 1.0
