@@ -16,6 +16,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from rdb.replay.agent import Gpr, Regs
 from rdb.timeline.position import Position, Steps
 from rdb.timeline.stopped import Stopped
 
@@ -28,43 +29,6 @@ _USER = (
 )
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
-
-
-@dataclass(frozen=True)
-class Gpr:
-    rax: int = 0
-    rbx: int = 0
-    rcx: int = 0
-    rdx: int = 0
-    rsi: int = 0
-    rdi: int = 0
-    rbp: int = 0
-    rsp: int = 0
-    r8: int = 0
-    r9: int = 0
-    r10: int = 0
-    r11: int = 0
-    r12: int = 0
-    r13: int = 0
-    r14: int = 0
-    r15: int = 0
-    rip: int = 0
-    eflags: int = 0
-    cs: int = 0
-    ss: int = 0
-    ds: int = 0
-    es: int = 0
-    fs: int = 0
-    gs: int = 0
-    fs_base: int = 0
-    gs_base: int = 0
-    orig_rax: int = 0
-
-
-@dataclass(frozen=True)
-class Regs:
-    gpr: Gpr
-    xsave: bytes = b""
 
 
 @dataclass
@@ -209,7 +173,7 @@ class FakeTimeline:
         return self.registers().gpr
 
     def registers(self) -> Regs:
-        return self.new_regs or Regs(self.state.gpr)
+        return self.new_regs or Regs(self.state.gpr, b"")
 
     def set_registers(self, regs: Any) -> None:
         self.new_regs = regs

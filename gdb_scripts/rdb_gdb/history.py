@@ -34,6 +34,7 @@ class History:
         self.current: Snapshot | None = None
         self._group = 0  # entries from here on belong to the command at the prompt
         self._busy = False
+        self.pending: str | None = None  # what an unnoted change is known to be
 
     def begin(self) -> None:
         """A rank has just been opened."""
@@ -49,6 +50,7 @@ class History:
         if self.current is None:
             return
         now = now or snapshot.take()
+        text, self.pending = self.pending or text, None
         if now.same(self.current):
             return
         if now.displays != self.current.displays:
@@ -121,7 +123,9 @@ class History:
             first -= 1
         undone = self.done - first
         if undone:
-            self.current = snapshot.restore(self.entries[first].before)
+            self.current, told = snapshot.restore(self.entries[first].before)
+            if not told:
+                gdb.write(f"Undid: {self.entries[first].text}\n")
             self.done = first
         return undone
 
@@ -132,7 +136,9 @@ class History:
             self.done += 1
             redone += 1
         if redone:
-            self.current = snapshot.restore(self.entries[self.done - 1].after)
+            self.current, told = snapshot.restore(self.entries[self.done - 1].after)
+            if not told:
+                gdb.write(f"Redid: {self.entries[self.done - 1].text}\n")
         return redone
 
 
@@ -211,8 +217,9 @@ def _deleted(point: Any) -> None:
 
 
 def _called(event: Any) -> None:
+    # GDB puts the registers back only after this has been told: it is noted by what comes next.
     if isinstance(event, gdb.InferiorCallPostEvent):
-        _changed("(function called)")
+        log.pending = "(function called)"
 
 
 def _changed(text: str) -> None:

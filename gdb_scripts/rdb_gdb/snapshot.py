@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import gdb
 
@@ -45,8 +45,11 @@ def take(without: int | None = None) -> Snapshot:
     )
 
 
-def restore(wanted: Snapshot) -> Snapshot:
-    """Puts everything back; prints the location if the rank was moved, else what came or went."""
+def restore(wanted: Snapshot) -> tuple[Snapshot, bool]:
+    """Puts everything back, prints what came or went, and the location if the rank was moved.
+
+    The flag says whether anything was printed.
+    """
     now = take()
     moved = not now.same_place(wanted)
     said = points.remove_others(wanted.points)
@@ -58,4 +61,4 @@ def restore(wanted: Snapshot) -> Snapshot:
         gdb.write(f"{line}\n")
     if moved:
         place.show()
-    return replace(take(), mark=wanted.mark if moved else now.mark)
+    return take(), moved or bool(said)

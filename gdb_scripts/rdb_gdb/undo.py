@@ -24,6 +24,8 @@ class Undo(Command):
             raise gdb.GdbError("Nothing to undo.")
         if undone < count:
             gdb.write(f"Undid {undone}; there was no more.\n")
+        elif undone > count:
+            gdb.write(f"Undid {undone}: a branch is left as a whole.\n")
 
 
 def define() -> None:

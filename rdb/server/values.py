@@ -17,12 +17,7 @@ def register_file(timeline: Debuggee) -> RegisterFile:
 
 def set_register_file(timeline: Debuggee, registers: RegisterFile) -> None:
     old = timeline.registers()
-    # eflags and the segment selectors have 32 bits in GDB; what is above them stays.
-    new = {
-        name: value
-        for name, value in registers.general.items()
-        if value != getattr(old.gpr, name) & ((1 << 64) - 1)
-    }
-    gpr = old.gpr._replace(**new)
-    xsave = bytes(registers.xsave[: max(len(old.xsave), 0)]) or bytes(registers.xsave)
+    gpr = old.gpr._replace(**registers.general)
+    # The file is padded to what we serve; the replica has as much as its processor saves.
+    xsave = bytes(registers.xsave[: len(old.xsave)])
     timeline.set_registers(dataclasses.replace(old, gpr=gpr, xsave=xsave))

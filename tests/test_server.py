@@ -1,0 +1,354 @@
+"""The server of the GDB remote protocol, packet by packet, over a program kept in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fake_timeline import FakeRecording, FakeTimeline, Trace, build, trace
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rdb.server.breakpoints import Breakpoints, Point, parse_points
+from rdb.server.objects import correct_auxv
+from rdb.server.packets import Connection, escape, frame, unescape
+from rdb.server.registers import NUMBERS, REGISTERS, RegisterFile
+from rdb.server.server import serve
+from rdb.server.stops import gdb_signal
+
+SOURCE = """
+int values[4];
+static void fill(int n) { for (int i = 0; i < n; i++) values[i] = i + 1; }
+void start(void) {
+    fill(4);
+    long number = 60;
+    __asm__ volatile("syscall" : "+a"(number) : "D"(0L) : "rcx", "r11", "memory");
+}
+__asm__(".globl _start\\n_start: call start\\n");
+"""
+
+
+class Client:
+    """The other end: sends a packet, gives the reply's data."""
+
+    def __init__(self, peer: socket.socket) -> None:
+        self.socket = peer
+        self.console: list[str] = []
+        self._buffer = b""
+
+    def ask(self, data: bytes) -> bytes:
+        self.socket.sendall(frame(data))
+        reply = self.reply()
+        while reply[:1] == b"O" and reply != b"OK":
+            self.console.append(bytes.fromhex(reply[1:].decode()).decode())
+            reply = self.reply()
+        return reply
+
+    def reply(self) -> bytes:
+        while True:
+            start = self._buffer.find(b"$")
+            end = self._buffer.find(b"#", start)
+            if start >= 0 and end >= 0 and len(self._buffer) >= end + 3:
+                data = self._buffer[start + 1 : end]
+                assert int(self._buffer[end + 1 : end + 3], 16) == sum(data) & 0xFF
+                self._buffer = self._buffer[end + 3 :]
+                self.socket.sendall(b"+")
+                return data
+            chunk = self.socket.recv(65536)
+            if not chunk:
+                raise EOFError
+            self._buffer += chunk
+
+    def rdb(self, request: str) -> dict[str, object]:
+        answer: dict[str, object] = json.loads(bytes.fromhex(self.ask(request.encode()).decode()))
+        return answer
+
+    def register(self, name: str) -> int:
+        return int.from_bytes(bytes.fromhex(self.ask(b"p%x" % NUMBERS[name]).decode()), "little")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    folder = tmp_path_factory.mktemp("fake")
+    source = folder / "fill.c"
+    source.write_text(SOURCE)
+    flags = ("-nostdlib", "-ffreestanding", "-fcf-protection=none")
+    return trace(build(source, folder / "fill", *flags))
+
+
+@pytest.fixture
+def timeline(run: Trace) -> FakeTimeline:
+    return FakeTimeline(run)
+
+
+@pytest.fixture
+def client(timeline: FakeTimeline) -> Iterator[Client]:
+    ours, theirs = socket.socketpair()
+    ours.settimeout(30)
+    recording = FakeRecording(timeline.run.program)
+
+    def session() -> None:
+        with theirs:
+            serve(timeline, recording, theirs.fileno())
+
+    thread = threading.Thread(target=session)
+    thread.start()
+    yield Client(ours)
+    ours.close()
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def symbol(run: Trace, name: str) -> int:
+    import subprocess
+
+    for line in subprocess.run(
+        ["nm", str(run.program)], check=True, capture_output=True, text=True
+    ).stdout.splitlines():
+        address, _, found = line.split()
+        if found == name:
+            return int(address, 16)
+    raise KeyError(name)
+
+
+def test_features_that_gdb_needs_are_announced(client: Client) -> None:
+    reply = client.ask(b"qSupported:multiprocess+;xmlRegisters=i386").split(b";")
+    for feature in (b"ReverseStep+", b"ReverseContinue+", b"swbreak+", b"QStartNoAckMode+"):
+        assert feature in reply
+    assert client.ask(b"vMustReplyEmpty") == b""
+    assert client.ask(b"vCont?").startswith(b"vCont;c;C;s;S")
+    assert client.ask(b"qAttached") == b"1"
+
+
+def test_registers_are_in_gdbs_order(client: Client, timeline: FakeTimeline) -> None:
+    data = bytes.fromhex(client.ask(b"g").decode())
+    assert len(data) == sum(register.size for register in REGISTERS) == 816
+    assert struct.unpack_from("<Q", data, 16 * 8)[0] == timeline.gpr.rip
+    assert client.register("rsp") == timeline.gpr.rsp
+    assert client.register("fctrl") == 0x37F and client.register("ftag") == 0xFFFF
+    assert client.ask(b"pffff") == b"E01"
+    xml = client.ask(b"qXfer:features:read:target.xml:0,ffff")
+    assert xml[:1] == b"l" and xml.count(b"<reg ") == len(REGISTERS)
+
+
+def test_registers_change_and_only_then_it_is_a_branch(client: Client) -> None:
+    whole = client.ask(b"g")
+    assert client.ask(b"G" + whole) == b"OK"
+    assert client.rdb("qRdb.state")["branch"] is False
+    assert client.ask(b"P%x=0123456789abcdef" % NUMBERS["rbx"]) == b"OK"
+    assert client.register("rbx") == 0xEFCDAB8967452301
+    assert client.rdb("qRdb.state")["branch"] is True
+
+
+def test_x87_and_vector_state_from_an_xsave_area() -> None:
+    area = bytearray(832)
+    struct.pack_into("<Q", area, 512, 7)
+    # top of stack 7, one valid register, in physical place 7
+    struct.pack_into("<HHB", area, 0, 0x37F, 7 << 11, 0x80)
+    area[32:42] = struct.pack("<QH", 1 << 63, 0x3FFF)
+    area[160:176] = bytes(range(16))
+    area[576:592] = bytes(range(16, 32))
+    registers = RegisterFile({r.name: 0 for r in REGISTERS if r.kind == "gpr"}, bytes(area))
+    assert registers.read(NUMBERS["ftag"]) == struct.pack("<I", 0x3FFF)
+    assert registers.read(NUMBERS["xmm0"]) == bytes(range(16))
+    assert registers.read(NUMBERS["ymm0h"]) == bytes(range(16, 32))
+    registers.write(NUMBERS["ftag"], struct.pack("<I", 0xFFFF))
+    assert registers.xsave[4] == 0
+    with pytest.raises(ValueError, match="10 bytes"):
+        registers.write(NUMBERS["st0"], b"short")
+
+
+def test_memory(client: Client, run: Trace) -> None:
+    values = symbol(run, "values")
+    assert client.ask(b"m%x,10" % values) == b"00" * 16
+    assert client.ask(b"m10,4") == b"E14"
+    assert client.ask(b"X%x,4:a}\x03b}\x04" % values) == b"OK"
+    assert bytes.fromhex(client.ask(b"m%x,4" % values).decode()) == b"a#b$"
+    assert client.ask(b"M%x,2:4142" % values) == b"OK"
+    assert bytes.fromhex(client.ask(b"m%x,2" % values).decode()) == b"AB"
+    assert client.ask(b"X%x,0:" % values) == b"OK"
+    assert client.ask(b"X%x,9:ab" % values) == b"E01"
+
+
+def test_forward_and_back(client: Client, timeline: FakeTimeline, run: Trace) -> None:
+    fill, values = symbol(run, "fill"), symbol(run, "values")
+    assert client.ask(b"Z0,%x,1" % fill) == b"OK"
+    reply = client.ask(b"vCont;c:1267;c")
+    assert reply.startswith(b"T05") and b"swbreak:;" in reply
+    assert f"{NUMBERS['rip']:x}:{fill.to_bytes(8, 'little').hex()};".encode() in reply
+    assert client.ask(b"z0,%x,1" % fill) == b"OK"
+    assert client.ask(b"Z2,%x,4" % (values + 8)) == b"OK"
+    assert b"watch:%x;" % (values + 8) in client.ask(b"vCont;c")
+    assert client.ask(b"m%x,4" % (values + 8)) == b"03000000"
+    assert b"watch:%x;" % (values + 8) in client.ask(b"bc")
+    assert client.ask(b"m%x,4" % (values + 8)) == b"00000000"
+    here = timeline.index
+    assert client.ask(b"bs").startswith(b"T05")
+    assert client.ask(b"s").startswith(b"T05")
+    assert timeline.index == here
+    client.ask(b"z2,%x,4" % (values + 8))
+    assert b"replaylog:begin" in client.ask(b"bc")
+    assert "start of the recording" in client.console[-1]
+    assert b"replaylog:end" in client.ask(b"c")
+
+
+def test_range_stepping_ends_outside(client: Client, timeline: FakeTimeline, run: Trace) -> None:
+    fill = symbol(run, "fill")
+    client.ask(b"Z0,%x,1" % fill)
+    client.ask(b"vCont;c")
+    reply = client.ask(b"vCont;r%x,%x:1267" % (fill, fill + 8))
+    assert reply.startswith(b"T05")
+    assert not fill <= timeline.gpr.rip < fill + 8
+
+
+def test_marks_lead_back(client: Client, timeline: FakeTimeline) -> None:
+    for _ in range(5):
+        client.ask(b"s")
+    state = client.rdb("qRdb.state")
+    again = client.rdb("qRdb.state")
+    assert again == state
+    client.ask(b"s")
+    assert client.rdb("qRdb.state")["mark"] != state["mark"]
+    assert client.rdb(f"qRdb.seek:@{state['mark']}")["position"] == state["position"]
+    assert timeline.index == 5
+    assert "not a mark" in str(client.rdb("qRdb.seek:@99")["error"])
+    assert "not a position" in str(client.rdb("qRdb.seek:nowhere")["error"])
+    assert client.ask(b"qRdb.nonsense") == b""
+
+
+def test_last_change(client: Client, run: Trace, timeline: FakeTimeline) -> None:
+    client.rdb("qRdb.seek:END")
+    values = symbol(run, "values")
+    assert client.rdb(f"qRdb.last-change:{values:#x},16")["found"] is True
+    assert client.ask(b"m%x,10" % values) == b"01000000020000000300000000000000"
+    client.rdb("qRdb.seek:START")
+    assert client.rdb(f"qRdb.last-change:{values:#x},16")["found"] is False
+    assert timeline.index == 0
+
+
+def test_files_of_the_store(client: Client, run: Trace) -> None:
+    assert client.ask(b"vFile:setfs:0") == b"F0"
+    name = str(run.program).encode().hex().encode()
+    fd = client.ask(b"vFile:open:%s,0,0" % name)
+    assert fd.startswith(b"F") and not fd.startswith(b"F-1")
+    reply = client.ask(b"vFile:pread:%s,40,0" % fd[1:])
+    head, _, data = reply.partition(b";")
+    assert unescape(data) == run.program.read_bytes()[:64] and head == b"F40"
+    _, _, packed = client.ask(b"vFile:fstat:%s" % fd[1:]).partition(b";")
+    size = struct.unpack_from(">Q", unescape(packed), 28)[0]
+    assert size == run.program.stat().st_size
+    assert client.ask(b"vFile:close:%s" % fd[1:]) == b"F0"
+    assert client.ask(b"vFile:close:%s" % fd[1:]) == b"F-1,16"
+    for path, flags in (("/etc/passwd", 0), (str(run.program), 1)):
+        reply = client.ask(b"vFile:open:%s,%x,0" % (path.encode().hex().encode(), flags))
+        assert reply.startswith(b"F-1,")
+    assert client.ask(b"vFile:unlink:%s" % name) == b""
+
+
+def test_objects(client: Client, run: Trace) -> None:
+    assert client.ask(b"qXfer:exec-file:read:1267:0,fff") == b"l" + str(run.program).encode()
+    assert client.ask(b"qXfer:exec-file:read::1,2") == b"m" + str(run.program).encode()[1:3]
+    auxv = unescape(client.ask(b"qXfer:auxv:read::0,fff")[1:])
+    assert dict(struct.iter_unpack("<QQ", auxv))[9] == run.entry
+    assert b'id="1267"' in client.ask(b"qXfer:threads:read::0,fff")
+    assert client.ask(b"qXfer:features:read:other.xml:0,fff") == b"E00"
+    assert client.ask(b"qXfer:features:read") == b"E00"
+
+
+def test_entry_in_auxv_is_the_programs() -> None:
+    auxv = struct.pack("<6Q", 3, 64, 9, 0xBAD, 0, 0) + b"left over"
+    assert correct_auxv(auxv, 0x1234) == struct.pack("<6Q", 3, 64, 9, 0x1234, 0, 0)
+
+
+def test_conditions_are_parsed_and_any_of_them_counts(timeline: FakeTimeline) -> None:
+    points = parse_points(b"0,1000,1;X3,220122X1,27;cmds:0,")
+    assert points == [Point(0, 0x1000, 1, b'"\x01"'), Point(0, 0x1000, 1, b"'")]
+    for bad in (b"0,1000", b"9,1000,1", b"0,xyz,1", b"0,10000000000000000,1", b"0,1,1;X5,22"):
+        with pytest.raises(ValueError):
+            parse_points(bad)
+    table = Breakpoints(timeline)
+    table.insert(points)
+    table.arm()
+    assert len(timeline.breakpoints) == 2
+    table.insert([Point(0, 0x1000, 1)])
+    table.arm()
+    assert list(timeline.breakpoints.values()) == [0x1000]
+    assert table.stop_word(next(iter(timeline.breakpoints)), 0x1000) == "swbreak:;"
+
+
+def test_signals_have_gdbs_numbers() -> None:
+    assert [gdb_signal(n) for n in (2, 5, 6, 7, 11, 10)] == [2, 5, 6, 10, 11, 30]
+
+
+def test_acknowledgements_and_resending(timeline: FakeTimeline) -> None:
+    ours, theirs = socket.socketpair()
+    ours.settimeout(10)
+    connection = Connection(theirs.fileno(), theirs.fileno())
+    ours.sendall(b"$qC#00")  # a wrong checksum
+    ours.sendall(frame(b"qC"))
+    packet = connection.receive()
+    assert packet is not None and packet.data == b"qC"
+    assert ours.recv(10) == b"-+"
+    connection.send(b"x")
+    assert ours.recv(10) == frame(b"x")
+    ours.sendall(b"-" + b"\x03" + b"noise\x03")
+    for _ in range(2):
+        packet = connection.receive()
+        assert packet is not None and packet.interrupt
+    assert ours.recv(10) == frame(b"x")
+    ours.close()
+    assert connection.receive() is None
+    theirs.close()
+
+
+@given(st.binary())
+def test_escaping_is_undone(data: bytes) -> None:
+    assert unescape(escape(data)) == data
+    assert not set(escape(data)) & set(b"#$*")
+
+
+WORDS = st.sampled_from(
+    b"m M X g G p P Z0 Z2 z0 H T q Q v D qXfer: vFile: vCont; qRdb. qRdb.seek: qRdb.last-change: "
+    b"qRdb.bisect-start: qRdb.describe: features:read: open: pread: , : ; = 0 -1 1000 X3, } \xff "
+    b"ffffffffffffffffff".split()
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.one_of(WORDS, st.binary(max_size=6)), max_size=6).map(b"".join))
+def test_nonsense_never_ends_a_session(client: Client, data: bytes) -> None:
+    if data[:1] in (b"k", b"\x03") or data.startswith(b"vKill"):
+        return
+    packet = data.translate(None, b"#$")
+    client.ask(packet)
+    assert client.ask(b"qC") == b"QC1267"
+
+
+def test_detach_and_kill(client: Client) -> None:
+    assert client.ask(b"D") == b"OK"
+    assert client.ask(b"vKill;1") == b"OK"
+    with pytest.raises((EOFError, ConnectionResetError)):
+        client.ask(b"qC")
+
+
+def test_missing_job_is_one_line(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-m", "rdb.server", "nosuch", "--stdio"],
+        env={**os.environ, "RDB_HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 4 and done.stdout == ""
+    assert done.stderr.startswith("rdb: no job 'nosuch'") and done.stderr.count("\n") == 1
