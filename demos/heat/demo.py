@@ -37,11 +37,15 @@ def main() -> int:
     culprit = found[0]
     rank, position = int(culprit["rank"]), str(culprit["position"])
     expect("MPI_Waitall" in culprit["written_by"], "it was a message that did it")
+    line = line_of("MPI_Waitall")
+    frame = f"exchange_material () at heat.c:{line}"
+    expect(any(frame in text for text in culprit["stack"]), f"the statement is heat.c:{line}")
     first = re.search(r"from rank (\d+)", culprit["written_by"])
     expect(first is not None and int(first[1]) == rank + 1, "and it came from below")
     print(
-        f"\nRank {rank} posts two receives from MPI_ANY_SOURCE, the first for the row above its"
-        f" strip.\nIn this run the message of rank {rank + 1}, which is below, came first: the two"
+        f"\nIt is heat.c:{line} in rank {rank}, where two receives from MPI_ANY_SOURCE complete."
+        "\nThe first of them is meant for the row above the strip of that rank."
+        f"\nIn this run the message of rank {rank + 1}, which is below, came first: the two"
         " rows are swapped."
     )
 
