@@ -1,9 +1,11 @@
 /* The agent: the part of a replica (rdb-exec --replay) that stops it, looks into it and moves it.
  *
  * It runs inside the replica, in the lower half, in signal handlers on the lower alternate stack:
- * no ptrace.  Breakpoints are int3 caught by the replica itself (about 2 us a hit), stepping is the
- * trap flag, watchpoints are perf_event hardware breakpoints with sigtrap on itself (or stepping
- * where those are not to be had), a snapshot is fork().  While stopped the replica sits in the
+ * no ptrace.  Breakpoints are int3 caught by the replica itself (about 2 us a hit, less in tight
+ * loops), present in memory only while it runs natively.  A step carries out the instruction on the
+ * saved context (emulate.h), or where that is not known lets the processor do it with an int3 behind it
+ * or the trap flag.  Watchpoints are perf_event hardware breakpoints with sigtrap on itself (or
+ * stepping where those are not to be had), a snapshot is fork().  While stopped the replica sits in the
  * handler and answers requests from the server on a SOCK_SEQPACKET Unix socket (--agent-fd).
  * When the socket closes the replica exits.
  *
@@ -29,7 +31,10 @@ enum agent_op {
 	AGENT_GETREGS = 4, /* -> payload struct agent_regs */
 	AGENT_SETREGS = 5, /* payload struct agent_regs */
 	AGENT_BREAK = 6,   /* a=addr b=id c=flags (AGENT_BP_*), payload condition bytecode or none.
-	                      Several breakpoints may share an address (different ids). */
+	                      Several breakpoints may share an address (different ids; -EEXIST if the id is
+	                      there); of those that stop at one arrival the one set first speaks.  A
+	                      condition that cannot be evaluated holds.  An address that is not mapped yet
+	                      is armed when an event maps it. */
 	AGENT_UNBREAK = 7, /* a=id (AGENT_FOREVER: all) */
 	AGENT_WATCH = 8,   /* a=addr b=id c=len d=enum agent_watch.  Any len up to 4096; over what the
 	                      four hardware slots hold it works by stepping -> status 0 hardware / 1 slow */
@@ -60,7 +65,8 @@ enum agent_op {
 	AGENT_HASH = 13,   /* -> payload uint64_t: hash of the upper half (same as LOG_HASH) */
 	AGENT_MAPS = 14,   /* -> payload struct agent_map[] (upper half, lowest first).  a=index to start */
 	AGENT_COUNT = 15,  /* a=id -> payload uint64_t[2]: raw arrivals at breakpoint id since it was set,
-	                      and since the last event (or since set, if later) */
+	                      and since the last event (or since set, if later).  Coming to the address
+	                      counts once, in whatever way: also by stopping there for another reason. */
 	AGENT_OUTPUT = 16, /* a=1/0: while on, each write/writev/send* the program replays is kept;
 	                      b=1: fetch -> payload struct agent_output + bytes (one per request, status 1;
 	                      status 0: no more) */

@@ -111,6 +111,40 @@ uint64_t alu_mul_wide(bool sign, unsigned size, uint64_t a, uint64_t b, uint64_t
 	return a & alu_mask(size);
 }
 
+/* The common cases: an unsigned quotient that fits, a signed dividend that was sign-extended. */
+static bool divides(bool sign, unsigned size, uint64_t low, uint64_t high, uint64_t b)
+{
+	uint64_t top = 1ull << (8 * size - 1), mask = alu_mask(size);
+
+	if (!sign)
+		return high < b;
+	return b && high == (low & top ? mask : 0) && !(low == top && b == mask);
+}
+
+#define DIVIDE(insn, m)                                                                          \
+	__asm__ volatile(BEFORE insn " %" m "[b]" AFTER                                           \
+			 : "+a"(a), "+d"(d), [f] "+r"(f) : [b] "r"(b) : "cc", "memory")
+
+bool alu_divide(bool sign, unsigned size, uint64_t *low, uint64_t *high, uint64_t b, uint64_t *flags)
+{
+	uint64_t f = *flags & ALU_FLAGS, a = *low, d = *high;
+
+	if (!divides(sign, size, a, d, b))
+		return false;
+	if (sign && size == 8)
+		DIVIDE("idivq", "q");
+	else if (sign)
+		DIVIDE("idivl", "k");
+	else if (size == 8)
+		DIVIDE("divq", "q");
+	else
+		DIVIDE("divl", "k");
+	*flags = f & ALU_FLAGS;
+	*low = a & alu_mask(size);
+	*high = d & alu_mask(size);
+	return true;
+}
+
 bool alu_condition(unsigned cc, uint64_t flags)
 {
 	bool cf = flags & 1, pf = flags & 4, zf = flags & 0x40, sf = flags & 0x80, of = flags & 0x800;

@@ -22,6 +22,9 @@ uint64_t alu_shift(unsigned op, unsigned size, uint64_t a, uint8_t count, uint64
 uint64_t alu_imul(unsigned size, uint64_t a, uint64_t b, uint64_t *flags);
 /* 4 or 8 bytes; the low half, the high one in *high */
 uint64_t alu_mul_wide(bool sign, unsigned size, uint64_t a, uint64_t b, uint64_t *high, uint64_t *flags);
+/* Quotient; remainder in *high, which holds the high half before.  4 or 8 bytes.  False: it would fault,
+ * or might. */
+bool alu_divide(bool sign, unsigned size, uint64_t *low, uint64_t *high, uint64_t b, uint64_t *flags);
 /* condition code 0..15 of jcc, setcc, cmovcc */
 bool alu_condition(unsigned cc, uint64_t flags);
 

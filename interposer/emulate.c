@@ -282,10 +282,10 @@ static bool multiply(struct work *w, unsigned size, uint64_t a, uint64_t b)
 	return true;
 }
 
-/* f6, f7: test, not, neg, mul, imul */
+/* f6, f7: test, not, neg, mul, imul, div, idiv */
 static enum emulation group3(struct work *w, unsigned size)
 {
-	uint64_t a, hi, f = flags(w);
+	uint64_t a, b, hi, f = flags(w);
 
 	switch (w->in->reg & 7) {
 	case 0:
@@ -307,9 +307,16 @@ static enum emulation group3(struct work *w, unsigned size)
 		set_flags(w, f);
 		return done(w, true);
 	}
-	if (w->in->memory)
-		touches(w, w->addr, size, false);
-	return EMU_PLAIN; /* a division may fault */
+	if (size < 4 || !rm_read(w, size, &b))
+		return EMU_PLAIN;
+	a = reg_read(w, 0, size);
+	hi = reg_read(w, 2, size);
+	if (!alu_divide((w->in->reg & 7) == 7, size, &a, &hi, b, &f))
+		return EMU_PLAIN;
+	reg_write(w, 0, size, a);
+	reg_write(w, 2, size, hi);
+	set_flags(w, f);
+	return done(w, true);
 }
 
 /* ff: inc, dec, call, jmp, push */
@@ -506,6 +513,13 @@ static enum emulation two_byte(struct work *w)
 		return done(w, true);
 	case 0x80 ... 0x8f: return conditional(w, alu_condition(in->op & 15, flags(w)));
 	case 0x90 ... 0x9f: return done(w, move_to_rm(w, 1, alu_condition(in->op & 15, flags(w))));
+	case 0xc8 ... 0xcf:
+		if (w->only_look || big == 2)
+			return EMU_PLAIN;
+		v = reg_read(w, (in->op & 7) | (in->rex & 1) << 3, big);
+		reg_write(w, (in->op & 7) | (in->rex & 1) << 3, big,
+			  big == 8 ? __builtin_bswap64(v) : __builtin_bswap32((uint32_t)v));
+		return done(w, true);
 	case 0xaf: return done(w, rm_read(w, big, &v) && multiply(w, big, reg_read(w, in->reg, big), v));
 	case 0xb6: return done(w, move_to_reg(w, big, 1, false));
 	case 0xb7: return done(w, move_to_reg(w, big, 2, false));

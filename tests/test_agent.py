@@ -204,6 +204,11 @@ def test_condition(rec: Recorded) -> None:
     assert (stop.reason, stop.id, stop.hits) == (StopReason.BREAK, 1, 501)
     assert rec.value(agent, "i", 4) == 500
     assert agent.counts(2) == (501, 501)
+    # registers, by GDB's numbers: $rdi == 3
+    other = rec.replica()
+    other.set_break(1, rec.symbols["fact"], cond=b"\x26\x00\x05\x22\x03\x13\x27")
+    stop = other.run()
+    assert (stop.reason, stop.gpr.rdi, stop.hits) == (StopReason.BREAK, 3, 3)
     # cannot be evaluated: division by zero, a stack that is empty, memory that is not there
     for id_, bad in enumerate((b"\x22\x01\x22\x00\x05\x27", b"\x02\x27", b"\x22\x00\x1a\x27"), 10):
         agent.set_break(id_, body, cond=bad)
