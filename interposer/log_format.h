@@ -48,7 +48,7 @@ enum log_end {
 
 struct log_record {
 	uint32_t size;    /* bytes of the whole record, multiple of 8; written last */
-	uint32_t check;   /* crc32c of bytes [16, size) */
+	uint32_t check;   /* crc32c of bytes [16, size), data of chunks taken by crc32c_data() (crc32c.h) */
 	uint32_t repeat;  /* this event happened 1 + repeat times in a row with the same answer */
 	uint32_t not_repeat; /* ~repeat: both are stored as one 8-byte word */
 	uint16_t kind;    /* enum log_kind */

@@ -100,10 +100,14 @@ int log_reader_seek(struct log_reader *r, unsigned segment, size_t off)
 	return 0;
 }
 
-static bool chunks_fit(const struct log_record *rec)
+/* Chunks are well-formed and the checksum is right.  *crc is left at the checksum. */
+static bool chunks_fit(const struct log_record *rec, uint32_t *crc)
 {
 	const uint8_t *p = (const uint8_t *)(log_args(rec) + rec->nargs);
 	const uint8_t *end = (const uint8_t *)rec + rec->size;
+	if (p > end)
+		return false;
+	*crc = crc32c(0, (const uint8_t *)rec + 16, (size_t)(p - (const uint8_t *)rec) - 16);
 	while (p < end) {
 		const struct log_chunk *c = (const void *)p;
 		if ((size_t)(end - p) < sizeof(*c))
@@ -111,9 +115,22 @@ static bool chunks_fit(const struct log_record *rec)
 		size_t padded = ((size_t)c->len + 7) & ~(size_t)7;
 		if ((size_t)(end - p) - sizeof(*c) < padded)
 			return false;
+		const uint8_t *data = p + sizeof(*c);
+		*crc = crc32c_data(crc32c(*crc, p, sizeof(*c)), data, c->len);
+		*crc = crc32c(*crc, data + c->len, padded - c->len);
 		p += sizeof(*c) + padded;
 	}
 	return p == end;
+}
+
+/* A segment that was not closed ends in the room kept for END; a closed one ends with its last record. */
+static bool ends_in_zeros(const struct log_reader *r)
+{
+	size_t n = r->len - r->off < 64 ? r->len - r->off : 64;
+	for (const uint8_t *p = r->base + r->len - n; n; n--)
+		if (*p++)
+			return false;
+	return true;
 }
 
 const struct log_record *log_reader_next(struct log_reader *r)
@@ -122,7 +139,11 @@ const struct log_record *log_reader_next(struct log_reader *r)
 	for (;;) {
 		size_t left = r->len - r->off;
 		const struct log_record *rec = (const void *)(r->base + r->off);
-		uint32_t size = left < 8 ? 0 : __atomic_load_n(&rec->size, __ATOMIC_ACQUIRE);
+		uint32_t crc, size = left < 8 ? 0 : __atomic_load_n(&rec->size, __ATOMIC_ACQUIRE);
+		if (size == 0 && left && !ends_in_zeros(r)) {
+			damaged(r, r->off, "a record length");
+			return NULL;
+		}
 		if (size == 0) {
 			int rc = map_segment(r, r->segment + 1);
 			if (rc == -ENOENT)
@@ -139,10 +160,10 @@ const struct log_record *log_reader_next(struct log_reader *r)
 			damaged(r, r->off, "a record length");
 		else if (rec->repeat != ~rec->not_repeat)
 			damaged(r, r->off, "a repeat count and its complement");
-		else if (rec->check != crc32c(0, (const uint8_t *)rec + 16, size - 16))
-			damaged(r, r->off, "a record with a matching checksum");
-		else if (sizeof(*rec) + 8ul * rec->nargs > size || !chunks_fit(rec))
+		else if (!chunks_fit(rec, &crc))
 			damaged(r, r->off, "well-formed chunks");
+		else if (rec->check != crc)
+			damaged(r, r->off, "a record with a matching checksum");
 		else {
 			r->off += size;
 			return rec;

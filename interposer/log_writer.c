@@ -55,6 +55,8 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 			close(fd);
 		return rc;
 	}
+	/* no read-ahead on faults: it would fill pages with zeros that are about to be overwritten */
+	madvise(p, len, MADV_RANDOM);
 	struct log_segment_header h = {
 		.magic = RDB_LOG_MAGIC, .version = RDB_LOG_VERSION, .index = index, .first_event = first_event,
 	};
@@ -143,16 +145,19 @@ static void append_mapped(const struct event *ev, uint64_t number, size_t size)
 	uint8_t *p = (uint8_t *)(rec + 1);
 	memcpy(p, ev->args, 8ul * ev->nargs);
 	p += 8ul * ev->nargs;
+	uint32_t crc = crc32c(0, (uint8_t *)rec + 16, (size_t)(p - (uint8_t *)rec) - 16);
 	for (unsigned i = 0; i < ev->nchunks; i++) {
 		const struct event_chunk *c = &ev->chunks[i];
 		size_t pad = (8 - c->len % 8) % 8;
 		*(struct log_chunk *)p = (struct log_chunk){.addr = c->addr, .len = c->len, .note = c->note};
+		memcpy(p + sizeof(struct log_chunk), c->data, c->len);
+		memset(p + sizeof(struct log_chunk) + c->len, 0, pad);
+		crc = crc32c(crc, p, sizeof(struct log_chunk));
 		p += sizeof(struct log_chunk);
-		memcpy(p, c->data, c->len);
-		memset(p + c->len, 0, pad);
+		crc = crc32c(crc32c_data(crc, p, c->len), p + c->len, pad);
 		p += c->len + pad;
 	}
-	rec->check = crc32c(0, (uint8_t *)rec + 16, size - 16);
+	rec->check = crc;
 	__atomic_store_n(&rec->size, (uint32_t)size, __ATOMIC_RELEASE);
 	log_.last = size <= REPEAT_MAX && LOG_IS_EVENT(ev->kind) ? rec : NULL;
 }
@@ -189,7 +194,7 @@ static int append_direct(const struct event *ev, uint64_t number, size_t size)
 		const struct event_chunk *c = &ev->chunks[i];
 		struct log_chunk head = {.addr = c->addr, .len = c->len, .note = c->note};
 		size_t pad = (8 - c->len % 8) % 8;
-		crc = crc32c(crc32c(crc32c(crc, &head, sizeof(head)), c->data, c->len), zeros, pad);
+		crc = crc32c(crc32c_data(crc32c(crc, &head, sizeof(head)), c->data, c->len), zeros, pad);
 		rc = write_all(&head, sizeof(head), at);
 		if (!rc)
 			rc = write_all(c->data, c->len, at + sizeof(head));

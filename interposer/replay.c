@@ -26,8 +26,8 @@ static void finish(bool ok, const char *what) __attribute__((noreturn));
 static void finish(bool ok, const char *what)
 {
 	char line[1024];
-	int n = snprintf(line, sizeof(line), "{\"ok\":%s,\"rank\":%d,\"events\":%lu,\"hashes\":%lu,\"hash\":\"%#lx\"",
-			 ok ? "true" : "false", lower.opt.rank, (unsigned long)lower.event,
+	int n = snprintf(line, sizeof(line), "{\"ok\":%s,\"events\":%lu,\"hashes\":%lu,\"hash\":\"%#lx\"",
+			 ok ? "true" : "false", (unsigned long)lower.event,
 			 (unsigned long)replay.hashes, (unsigned long)replay.last_hash);
 	if (what && (size_t)n < sizeof(line)) {
 		n += snprintf(line + n, sizeof(line) - (size_t)n, ",\"what\":\"");

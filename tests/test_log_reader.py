@@ -1,0 +1,111 @@
+"""The C log reader under AddressSanitizer and UndefinedBehaviorSanitizer, on whole and damaged logs."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rdb.paths import rdb_exec_path
+
+ROOT = Path(__file__).parent.parent
+DRIVER = r"""
+#include <stdio.h>
+#include "log_reader.h"
+/* prints: return code, records, message; touches every byte that the index and the chunks name */
+int main(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		struct log_entry *entries;
+		struct log_reader r;
+		const struct log_record *rec;
+		size_t n, sum = 0;
+		char error[256] = "";
+		int rc = log_index(argv[i], &entries, &n, error);
+		log_index_free(entries);
+		if (log_reader_open(&r, argv[i]) == 0) {
+			while ((rec = log_reader_next(&r)))
+				for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
+					for (unsigned k = 0; k < c->len; k++)
+						sum += ((const unsigned char *)(c + 1))[k];
+			log_reader_close(&r);
+		}
+		printf("%d %zu %d %s\n", rc, n, sum != 0, error);
+	}
+	return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("reader")
+    (folder / "driver.c").write_text(DRIVER)
+    subprocess.run(
+        ["gcc", "-std=gnu17", "-g", "-D_GNU_SOURCE", "-msse4.2", "-fsanitize=address,undefined",
+         "-fno-sanitize-recover=all", "-I", ROOT / "interposer", folder / "driver.c",
+         ROOT / "interposer" / "log_reader.c", "-o", folder / "driver"], check=True)
+    return folder / "driver"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("log")
+    (folder / "rank").mkdir()
+    (folder / "files").mkdir()
+    subprocess.run([rdb_exec_path(), "--dir", folder / "rank", "--files", folder / "files",
+                    "--hash-every", "1", "--", "/bin/ls", "/"], check=True, capture_output=True)
+    return (folder / "rank" / "log-000000.seg").read_bytes()
+
+
+def read(reader: Path, folders: list[Path]) -> list[tuple[int, int, str]]:
+    done = subprocess.run([reader, *folders], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(" ", 3) for line in done.stdout.splitlines()]
+    return [(int(row[0]), int(row[1]), row[3]) for row in rows]
+
+
+def variants(tmp_path: Path, images: list[bytes]) -> list[Path]:
+    folders = []
+    for number, data in enumerate(images):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "log-000000.seg").write_bytes(data)
+        folders.append(folder)
+    return folders
+
+
+def test_scenario_29_a_cut_log_gives_what_was_before_or_names_the_damage(
+    reader: Path, log: bytes, tmp_path: Path
+) -> None:
+    [(whole_code, whole, _)] = read(reader, variants(tmp_path, [log]))
+    assert (whole_code, whole > 20) == (0, True)
+    cuts = [log[:n] for n in range(0, len(log), max(1, len(log) // 300))]
+    (tmp_path / "cut").mkdir()
+    for data, (code, records, error) in zip(
+        cuts, read(reader, variants(tmp_path / "cut", cuts)), strict=True
+    ):
+        assert records <= whole
+        assert (code == 0) == (error == ""), (len(data), error)
+
+
+def test_scenario_29_a_flipped_bit_is_named_with_its_offset(
+    reader: Path, log: bytes, tmp_path: Path
+) -> None:
+    chance = random.Random(20)
+    flipped = []
+    record, lengths = 32, []
+    while record < len(log):  # struct log_segment_header, then record by record
+        lengths.append(record)
+        record += int.from_bytes(log[record : record + 4], "little")
+    for at in lengths:  # a length that becomes zero looks like the end of the log
+        flipped.append(log[:at] + bytes(4) + log[at + 4 :])
+    for _ in range(300):
+        data = bytearray(log)
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        flipped.append(bytes(data))
+    for code, _, error in read(reader, variants(tmp_path, flipped)):
+        assert code != 0, "a flipped bit went unnoticed"
+        assert error.startswith(("log-000000.seg: offset", "log v")), error
