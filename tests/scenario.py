@@ -19,7 +19,7 @@ def line_of(recorded: Recorded, place: str) -> int:
 
 
 def everything(gdb: Gdb) -> tuple[str, str, str]:
-    """Position, all registers with the vector ones, the stack's bytes: equal only if nothing moved."""
+    """Position, all registers, bytes of the stack: equal only if nothing moved."""
     position = str(gdb.state()["position"])
     return position, gdb.run("info all-registers"), gdb.run("x/64xg $rsp")
 
