@@ -21,7 +21,7 @@ from fake_replica import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rdb.timeline import NoSuchPosition, Position, Stopped, Timeline, before, travel
+from rdb.timeline import NoSuchPosition, Position, Stopped, Timeline, before, scan, travel
 from rdb.timeline.position import Steps, ToEnd
 from rdb.timeline.travel import Travel
 
@@ -249,6 +249,7 @@ def test_random_walks_with_short_windows_and_many_snapshots(
         mock.patch.object(Travel, "keep_if_worth", Travel.keep),
         mock.patch.object(travel, "_LEG_EVENTS", 1),
         mock.patch.object(travel, "_LEG_STEPS", 2),
+        mock.patch.object(scan, "_MANY", 1),
         mock.patch.object(before, "TRACE", 2),
         mock.patch.object(before, "WINDOW", 4),
         mock.patch.object(before, "_WINDOW_MAX", 8),

@@ -13,10 +13,11 @@ from rdb.replay.agent import Gpr, Stop, StopReason
 from rdb.timeline.before import trace_before
 from rdb.timeline.points import Points
 from rdb.timeline.position import Hit, Position, WatchHit
-from rdb.timeline.travel import Travel
+from rdb.timeline.travel import COUNT_ID, Goal, Travel
 from rdb.timeline.walker import Walker
 
 _CHUNK_S = 0.002  # running time
+_MANY = 16  # hits; going through them one by one takes a stop each
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,8 @@ def _scan(travel: Travel, points: Points, start: Walker, target: Position, pc: i
     walker = start.fork()
     try:
         points.arm(walker.agent)
-        stop = walker.run(*travel.goal(start, target, pc), scan=True)
+        way = travel.goal(start, target, pc)
+        stop = walker.run(*way, scan=True)
         if stop.reason is not StopReason.TARGET or stop.event != target.event:
             raise Diverged(f"{target} was not reached again from {start.position}")
     finally:
@@ -68,7 +70,7 @@ def _scan(travel: Travel, points: Points, start: Walker, target: Position, pc: i
         if stop.scan.event != start.event and not stop.scan.by_event:
             # Its hits since the event may include one by the event itself: count from its answer.
             return _scan_interval(travel, points, stop.scan.event, target, pc)
-        return _before_watch_hit(travel, points, start, stop)
+        return _before_watch_hit(travel, points, start, stop, way)
     return _at_breakpoint(travel, start, stop)
 
 
@@ -96,13 +98,18 @@ def _at_breakpoint(travel: Travel, start: Walker, stop: Stop) -> Found:
         walker.close()
 
 
-def _before_watch_hit(travel: Travel, points: Points, start: Walker, stop: Stop) -> Found:
+def _before_watch_hit(
+    travel: Travel, points: Points, start: Walker, stop: Stop, way: Goal
+) -> Found:
     hit = stop.scan
+    base, hits = start.position, hit.hits
+    if not hit.by_event and hits > _MANY:
+        base, hits = _closer(points, start, stop, way) or (base, hits)
     if hit.by_event:
         after = Position(hit.event)
     else:
         watch = points.watchpoints[hit.id]
-        after = start.position.then(WatchHit(watch.addr, watch.length, watch.kind, hit.hits))
+        after = base.then(WatchHit(watch.addr, watch.length, watch.kind, hits))
     walker = travel.to(after)
     try:
         gpr = walker.gpr
@@ -112,6 +119,44 @@ def _before_watch_hit(travel: Travel, points: Points, start: Walker, stop: Stop)
     if trace is None:
         raise Diverged(f"nothing comes before {after}")
     last = len(trace.gprs) - 1
-    return Found(
-        trace.position(last), trace.gprs[last], hit.id, watch=True, by_event=bool(hit.by_event)
-    )
+    position, gpr = trace.position(last), trace.gprs[last]
+    return Found(position, gpr, hit.id, watch=True, by_event=bool(hit.by_event))
+
+
+def _closer(points: Points, start: Walker, stop: Stop, way: Goal) -> tuple[Position, int] | None:
+    """A position with few hits left to the last one, and how many.
+
+    Every hit is an arrival at the pc behind the accessing instruction, and those can be counted in
+    one run; so that pc's last arrivals are tried, backwards.
+    """
+    hit = stop.scan
+    if way[0] != start.event:
+        way = (start.event + 1, 0, 0)
+    probe = start.fork()
+    try:
+        probe.agent.set_break(1, hit.pc, stop=True)
+        last = probe.run(*way, scan=True).scan
+    finally:
+        probe.close()
+    if last.event != start.event:
+        return None
+    back = 0
+    while back < last.hits:
+        base = Hit(hit.pc, last.hits - back)
+        walker = start.fork()
+        try:
+            event, pc, n = way
+            if n:
+                walker.agent.set_break(COUNT_ID, pc, stop=False)
+            walker.make(base)
+            if n:
+                n -= walker.agent.counts(COUNT_ID)[0]
+                walker.agent.clear_break(COUNT_ID)
+            points.arm_watchpoints(walker.agent)
+            found = walker.run(event, pc, n, scan=True).scan
+        finally:
+            walker.close()
+        if (found.id, found.event, found.by_event) == (hit.id, start.event, 0):
+            return start.position.then(base), found.hits
+        back = 2 * back or 1
+    return None
