@@ -54,6 +54,7 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	ev->result = 0;
 	ev->nchunks = 0;
 	ev->notes_used = 0;
+	ev->more_used = 0;
 	return ev;
 }
 
@@ -89,16 +90,41 @@ void event_out(struct event *ev, void *upper, size_t len)
 	}
 }
 
+/* Room for a note that notes[] has no room for.  Growing moves them: their chunks follow. */
+static char *more_notes(struct event *ev, size_t len)
+{
+	if (ev->more_used + len + 8 > ev->more_room) {
+		unsigned room = ev->more_room ? ev->more_room * 2 : 1 << 20;
+		void *p = ev->more ? mremap(ev->more, ev->more_room, room, MREMAP_MAYMOVE)
+				   : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			rdb_fatal("out of memory for the notes of an event");
+		for (unsigned i = 0; ev->more && i < ev->nchunks; i++) {
+			const char *data = ev->chunks[i].data;
+			if (!ev->chunks[i].addr && data >= ev->more && data < ev->more + ev->more_room)
+				ev->chunks[i].data = (char *)p + (data - ev->more);
+		}
+		ev->more = p;
+		ev->more_room = room;
+	}
+	ev->more_used += (unsigned)((len + 7) & ~7ul);
+	return ev->more + ev->more_used - ((len + 7) & ~7ul);
+}
+
 void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len)
 {
 	if (lower.mode != MODE_RECORD)
 		return;
 	size_t at = (ev->notes_used + 7ul) & ~7ul;
+	char *copy = ev->notes + at;
+	if (len > (1u << 20) - 8)
+		rdb_fatal("a note of %zu bytes", len);
 	if (at + len > sizeof(ev->notes))
-		rdb_fatal("an event with more than %zu bytes of notes", sizeof(ev->notes));
-	memcpy(ev->notes + at, data, len);
-	ev->notes_used = (unsigned)(at + len);
-	*new_chunk(ev) = (struct event_chunk){.data = ev->notes + at, .len = (uint32_t)len, .note = what};
+		copy = more_notes(ev, len);
+	else
+		ev->notes_used = (unsigned)(at + len);
+	memcpy(copy, data, len);
+	*new_chunk(ev) = (struct event_chunk){.data = copy, .len = (uint32_t)len, .note = what};
 }
 
 static void append(const struct event *ev, uint64_t number)

@@ -18,7 +18,8 @@ struct event {
 	int64_t result;
 	unsigned nchunks, chunk_cap;
 	struct event_chunk *chunks;
-	unsigned notes_used;
+	unsigned notes_used, more_used, more_room;
+	char *more;             /* notes beyond notes[]: an MPI_Waitall of thousands of receives */
 	char notes[4096];       /* copies of note data */
 };
 

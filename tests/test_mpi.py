@@ -22,7 +22,7 @@ from rdb.paths import mpi_dir, mpi_functions_path, rdb_exec_path
 from rdb.recording.rank import RankRecording
 
 REAL_LIBMPI = Path("/usr/lib/x86_64-linux-gnu/libmpi.so.40")
-FAMILIES = ["ring", "nonblocking", "collectives", "types", "comms"]
+FAMILIES = ["ring", "nonblocking", "collectives", "types", "comms", "many"]
 
 
 @dataclass
