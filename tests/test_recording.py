@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import struct
@@ -218,6 +219,17 @@ def test_a_torn_log_keeps_what_came_before(recording: RankRecording, tmp_path: P
     cut = RankRecording(copy, recording.files_dir)
     assert [(r.kind, r.event) for r in cut.records()] == whole[:100]
     assert (cut.end, cut.state) == (None, "killed")
+
+
+def test_a_rank_of_another_machine_is_not_called_killed(
+    recording: RankRecording, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording.meta["host"] = "elsewhere"
+    assert recording.state == "exited 5"
+    monkeypatch.setattr(recording, "end", None)
+    assert recording.state == "open on elsewhere"
+    recording.meta["host"] = os.uname().nodename
+    assert recording.state == "killed"
 
 
 def test_another_version_of_the_log_is_named(recording: RankRecording) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-RDB = Path(sys.executable).parent / "rdb"
+RDB = Path(sys.executable).parent / "rdb"  # of the same environment
 RANKS = 4
 ATTEMPTS = 40
 # Rows above a strip have smaller numbers than those below it.

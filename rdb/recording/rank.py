@@ -81,18 +81,22 @@ class RankRecording:
 
     @property
     def state(self) -> str:
-        """`running`, `exited 3`, `signal 11`, `killed`, `unsupported: ...`, `damaged`."""
+        """`running`, `exited 3`, `signal 11`, `killed`, `unsupported: ...`, `damaged`.
+
+        Of a rank of another machine that has not ended, nobody here knows: `open on HOST`.
+        """
         if self.damage is not None:
             return "damaged"
         if self.end is not None:
             return self.end.state
+        host = self.meta.get("host")
+        if host is not None and host != os.uname().nodename:
+            return f"open on {host}"
         return "running" if self._alive() else "killed"
 
     def _alive(self) -> bool:
         """Is the process that wrote this log still there?  A later one may have got its number."""
         pid = self.meta.get("pid")
-        if pid is None or self.meta.get("host", os.uname().nodename) != os.uname().nodename:
-            return False
         try:
             executable = os.readlink(f"/proc/{pid}/exe")
         except OSError:
