@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +16,7 @@ from rich.text import Text
 from rdb.commands import REGISTRY
 from rdb.console.completion import ConsoleCompleter
 from rdb.console.input import read_lines
+from rdb.console.lifetime import supervised
 from rdb.console.lines import LineReader
 from rdb.console.prompt import prompt_text
 from rdb.console.render import error_line, render
@@ -45,36 +44,9 @@ def main(job: str | JobLike, script: str | None = None) -> int:
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not text"
             raise Usage(f"cannot read {script}: {reason}") from error
-        return _run(opened, lines)
+        return supervised(_attach(opened, lines))
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
-    return _run(opened, None if interactive else sys.stdin)
-
-
-def _run(job: JobLike, lines: Iterable[str] | TextIO | None) -> int:
-    try:
-        return asyncio.run(_supervised(job, lines))
-    except KeyboardInterrupt:
-        return 130
-
-
-async def _supervised(job: JobLike, lines: Iterable[str] | TextIO | None) -> int:
-    """Runs the console so that a hang-up or SIGTERM, too, ends every GDB."""
-    task = asyncio.ensure_future(_attach(job, lines))
-    loop = asyncio.get_running_loop()
-    ended_by: list[int] = []
-
-    def end(number: int) -> None:
-        ended_by.append(number)
-        task.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, end, number)
-    try:
-        return await task
-    except asyncio.CancelledError:
-        if not ended_by:
-            raise
-        return 128 + ended_by[0]
+    return supervised(_attach(opened, None if interactive else sys.stdin))
 
 
 async def _attach(job: JobLike, lines: Iterable[str] | TextIO | None) -> int:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json as json_text
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -15,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from rdb.console.lifetime import supervised
 from rdb.errors import Usage
 from rdb.recording import open_job
 from rdb.session.bisect import Found, Report, bisect
@@ -31,13 +30,17 @@ def main(
         raise Usage("bisect needs an expression", "for example: rdb bisect JOB 'x > 0'")
     opened = open_job(job)
     ranks = opened.ranks if rank is None else [opened.rank(rank).rank]
-    with _bars(ranks) as progress:
-        report = asyncio.run(bisect(opened, expression, ranks, last, progress))
-    if as_json:
-        print(json_text.dumps(asdict(report), indent=2))
-    else:
-        show(report, expression, Console(highlight=False, soft_wrap=True, emoji=False))
-    return 0 if report.found else 1
+
+    async def work() -> int:
+        with _bars(ranks) as progress:
+            report = await bisect(opened, expression, ranks, last, progress)
+        if as_json:
+            print(json_text.dumps(asdict(report), indent=2))
+        else:
+            show(report, expression, Console(highlight=False, soft_wrap=True, emoji=False))
+        return 0 if report.found else 1
+
+    return supervised(work())
 
 
 @contextmanager
@@ -67,7 +70,6 @@ def show(report: Report, expression: str, out: Console) -> None:
         out.print()
     for group in merge({answer.rank: answer.reason for answer in report.not_found}):
         out.print(Text(f"{group.label}: {group.value}"))
-    sys.stdout.flush()
 
 
 def _when(answer: Found) -> str:

@@ -43,7 +43,7 @@ def labelled(label: str, text: str, out: Console, whole: bool) -> None:
     out.print(head)
     indent = "" if whole else "  "
     for line in lines:
-        out.print(Text(indent + line))
+        out.print(Text((indent + line).rstrip()))
 
 
 def render_groups(groups: Iterable[Group[RankAnswer]], out: Console, focus: int) -> None:

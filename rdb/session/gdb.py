@@ -14,6 +14,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -178,16 +179,18 @@ class GdbProcess:
         """Ends GDB and everything under it."""
         below: list[Process] = descendants(self.pid) if self._process.returncode is None else []
         if self.alive:
-            if self.busy:
-                self.interrupt()
             self._send("-gdb-exit\n")
         if self._process.stdin is not None:
             self._process.stdin.close()
-        try:
-            await asyncio.wait_for(self._process.wait(), _CLOSE_S)
-        except TimeoutError:
-            self._process.kill()
-            await self._process.wait()
+        deadline = asyncio.get_running_loop().time() + _CLOSE_S
+        while self._process.returncode is None:
+            if asyncio.get_running_loop().time() > deadline:
+                self._process.kill()
+            else:
+                # Again and again: one sent just before a command starts does not stop it.
+                self.interrupt()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), 0.25)
         await _gone(below)
         self._reader.cancel()
         self._errors.cancel()
