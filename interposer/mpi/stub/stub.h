@@ -64,7 +64,7 @@ extern const struct rdb_predef_table rdb_predefined;
 
 static inline int64_t rdb_call(uint32_t index, uint32_t nargs, const uint64_t *args)
 {
-	return RDB_GATE_PTR->call(RDB_FN(RDB_NS_MPI, index), nargs, args);
+	return rdb_gate_call(RDB_FN(RDB_NS_MPI, index), nargs, args);
 }
 
 static inline long rdb_syscall(long nr, long a, long b, long c, long d, long e, long f)
