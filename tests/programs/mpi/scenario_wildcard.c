@@ -1,4 +1,5 @@
-/* Messages from anybody, in the order in which they come; tests name places by the comments with @. */
+/* Messages from anybody, in the order in which they come; tests name places by the comments
+ * with @. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static void give(int rank)
 	for (int i = 0; i < PER_RANK; i++) {
 		int out[4] = { rank, i, rank * i, 7 };
 
-		usleep(rand() % 300);
+		usleep(rand() % 2000);
 		MPI_Send(out, 4, MPI_INT, 0, TAG, MPI_COMM_WORLD); /* @send */
 		sent++; /* @sent */
 	}
@@ -40,6 +41,7 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	srand(getpid());
+	MPI_Barrier(MPI_COMM_WORLD); /* nobody is late */
 	if (rank == 0) {
 		while (received < PER_RANK * (size - 1))
 			take(&status);
