@@ -17,6 +17,7 @@ from rdb.timeline.travel import COUNT_ID, Goal, Travel
 from rdb.timeline.walker import Walker
 
 _CHUNK_S = 0.002  # running time
+_LONG_S = 0.020
 _MANY = 16  # hits; going through them one by one takes a stop each
 
 
@@ -38,19 +39,39 @@ def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found 
     target, target_gpr = here, gpr
     target_s = travel.here_s
     chunk_s = max(_CHUNK_S, 4 * travel.control.fork_s)
-    for start in travel.before(here):
+    if target_s - travel.nearest(here, strictly=True).at_s > _LONG_S:
+        # Hits cost time, and where there are many the last one is near: look there first.
+        trace = trace_before(travel, here, gpr)
+        if trace is not None:
+            start = travel.to(trace.base)
+            try:
+                found = _from(travel, points, start, target, target_gpr)
+            finally:
+                start.close()
+            if found is not None:
+                return found
+            target, target_gpr = trace.base, trace.gprs[0]
+    for start in travel.before(target):
         # Small intervals are not worth a fork each; the farther back the bigger.
         if start is not travel.origin and target_s - start.at_s < chunk_s:
             continue
         chunk_s *= 2
-        found = _scan(travel, points, start, target, target_gpr.rip)
+        found = _from(travel, points, start, target, target_gpr)
         if found is not None:
             return found
-        id_ = points.standing_at(start)
-        if id_ is not None:
-            return Found(start.position, start.gpr, id_, watch=False)
         target, target_gpr, target_s = start.position, start.gpr, start.at_s
     return None
+
+
+def _from(
+    travel: Travel, points: Points, start: Walker, target: Position, gpr: Gpr
+) -> Found | None:
+    """The last hit from `start` on, itself included."""
+    found = _scan(travel, points, start, target, gpr.rip)
+    if found is not None:
+        return found
+    id_ = points.standing_at(start)
+    return None if id_ is None else Found(start.position, start.gpr, id_, watch=False)
 
 
 def _scan(travel: Travel, points: Points, start: Walker, target: Position, pc: int) -> Found | None:
