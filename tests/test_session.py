@@ -293,7 +293,7 @@ def in_session(relay: Path, scenario: Callable[[Session], Awaitable[None]]) -> N
 
 def test_overview_and_focus(relay: Path) -> None:
     async def scenario(session: Session) -> None:
-        rows = await overview(session)
+        rows = overview(session)
         assert [row.ended for row in rows] == ["exited 0", "exited 0", "exited 3"]
         assert all(row.state is not None and row.state.at_end for row in rows)
         assert failing(session) == (2,)
@@ -440,11 +440,21 @@ def test_bisect_names_rank_statement_and_message(relay: Path) -> None:
     assert cause.verified_before and cause.verified_after
     assert cause.receive is not None and (cause.receive.source, cause.receive.tag) == (0, 7)
     assert effect.function == "turn" and effect.before == "1" and effect.after == "0"
-    assert effect.receive is not None
+    assert effect.receive is not None and not effect.receive.wrote
     assert (effect.receive.source, effect.receive.tag, effect.receive.size_bytes) == (1, 7, 4)
     assert [refused.rank for refused in report.not_found] == [0]
     assert "still good" in report.not_found[0].reason
     assert heard.count(1.0) == 3
+
+
+def test_bisect_names_the_call_that_received_it(relay: Path) -> None:
+    report = run(bisect(open_job(str(relay)), "got >= 0", (2,)))
+    [answer] = report.found
+    assert (answer.function, answer.inside) == ("turn", "PMPI_Recv")
+    assert answer.source_line is not None and answer.source_line.startswith("MPI_Recv(&got,")
+    assert answer.by_event is not None and answer.written_by.startswith("MPI_Recv(")
+    assert answer.receive is not None and answer.receive.wrote
+    assert (answer.receive.source, answer.receive.size_bytes) == (1, 4)
 
 
 def test_bisect_without_an_answer_exits_1(relay: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,7 +35,7 @@ async def focus(session: Session, ranks: str = "") -> Focus:
 @command("ranks", group=Group.RANKS)
 async def ranks(session: Session) -> list[RankRow]:
     """Show all ranks: how they ended, their events, where they stand now."""
-    return await overview(session)
+    return overview(session)
 
 
 @command("where", group=Group.RANKS, usage="where [COUNT]", needs=Need.STOPPED)

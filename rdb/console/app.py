@@ -60,7 +60,7 @@ async def _attach(job: JobLike, lines: Iterable[str] | TextIO | None) -> int:
                 await shell.guarded(session.set_focus(session.ranks))
         except Interrupted:
             return 130
-        render(await overview(session), out)
+        render(overview(session), out)
         if lines is None:
             return await _interact(shell)
         return await _follow(shell, lines)

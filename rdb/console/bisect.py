@@ -82,6 +82,8 @@ def _lines(answer: Found) -> Iterator[str]:
     if answer.file and answer.line:
         source = f": {answer.source_line}" if answer.source_line else ""
         yield f"{PurePath(answer.file).name}:{answer.line} in {answer.function}{source}"
+        if answer.inside:
+            yield f"inside {answer.inside}"
     else:
         yield f"in {answer.function or '?'}, which has no source"
     sides = (
@@ -97,8 +99,9 @@ def _lines(answer: Found) -> Iterator[str]:
         yield f"written by {answer.written_by}"
     if answer.receive is not None:
         message = answer.receive
+        which = "the message that wrote it" if message.wrote else "last message before"
         yield (
-            f"last message before: from rank {message.source}, tag {message.tag}, "
+            f"{which}: from rank {message.source}, tag {message.tag}, "
             f"{message.size_bytes} bytes (event {message.event})"
         )
     if answer.undefined_between:

@@ -58,7 +58,7 @@ def render_groups(groups: Iterable[Group[RankAnswer]], out: Console, focus: int)
 def render_positions(states: Mapping[Rank, RankState], out: Console) -> None:
     """Where ranks stand, equal places once: `[0-2] main () at heat.c:60, events 118..120`."""
     for group in merge(
-        states, key=lambda state: (str(state.place), state.point in ("start", "end"), state.branch)
+        states, key=lambda state: (state.standing, state.point in ("start", "end"), state.branch)
     ):
         members = [states[rank] for rank in group.ranks]
         events = sorted({state.event for state in members})
@@ -68,7 +68,7 @@ def render_positions(states: Mapping[Rank, RankState], out: Console) -> None:
         point = group.value.point
         end = f" ({point} of the recording)" if point in ("start", "end") else ""
         branch = " (branch)" if group.value.branch else ""
-        out.print(Text(f"[{group.label}] {group.value.place}, {span}{end}{branch}", "cyan"))
+        out.print(Text(f"[{group.label}] {group.value.standing}, {span}{end}{branch}", "cyan"))
 
 
 @render.register

@@ -42,7 +42,7 @@ def rank_table(rows: Iterable[RankRow]) -> Table:
     table = plain_table("", "rank", "ended", "events", "position", "stands in")
     table.columns[1].justify = table.columns[3].justify = "right"
     for row in rows:
-        stands = row.problem if row.problem else str(row.place) if row.place else "-"
+        stands = row.problem if row.problem else row.state.standing if row.state else "-"
         table.add_row(
             "*" if row.in_focus else "",
             str(row.rank),

@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from rdb.errors import RdbError
+from rdb.session.cause import writing_message
 from rdb.session.debugger import RankDebugger
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
@@ -27,12 +28,13 @@ Progress = Callable[[Rank, float], None]
 
 @dataclass(frozen=True)
 class Message:
-    """The last message that the rank had received."""
+    """The message that wrote an operand, else the last one that the rank had received before."""
 
     source: Rank
     tag: int
     size_bytes: int
     event: int
+    wrote: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,9 @@ class Found:
     function: str | None
     file: str | None
     line: int | None
+    """The statement of the user's program, which may have called a library: `inside`."""
     source_line: str | None
+    inside: str | None
     stack: tuple[str, ...]
     before: str | None
     after: str | None
@@ -134,10 +138,23 @@ async def _search(
         if line is None:
             raise RdbError(f"bisect answered {answer.text!r}")
         found = parse_found(rank, json.loads(line))
+        own = debugger.state.own
+        if own is not None:  # the search left the rank just before the change
+            found = replace(
+                found, function=own.function, file=own.file, line=own.line, inside=found.function
+            )
         source_line = await _source_line(debugger, found)
+        if found.by_event is not None:
+            receive = await writing_message(debugger, job.rank(rank), expression, found.by_event)
+            if receive is not None:
+                found = replace(found, receive=_message(receive))
     finally:
         await debugger.close()
     return replace(found, source_line=source_line, at_ns=_recorded_ns(job, rank, found))
+
+
+def _message(receive: Any) -> Message:
+    return Message(receive.source, receive.tag, receive.size_bytes, receive.event, wrote=True)
 
 
 async def _source_line(debugger: RankDebugger, found: Found) -> str | None:
@@ -166,6 +183,7 @@ def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
         file=raw.get("file"),
         line=raw.get("line"),
         source_line=None,
+        inside=None,
         stack=tuple(raw.get("stack", ())),
         before=before,
         after=after,

@@ -13,10 +13,11 @@ from rdb.paths import gdb_scripts_dir
 from rdb.session.gdb import Answer, GdbProcess
 from rdb.session.mi import quote
 from rdb.session.ranks import Rank
-from rdb.session.stacks import Frame, parse_frames
+from rdb.session.stacks import Frame, own_frame, parse_frames
 from rdb.session.state import RankState, parse_state
 
 _OPEN_TIMEOUT_S = 120.0
+_OWN_WITHIN = 64  # frames of libraries above the user's own
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,13 @@ class RankDebugger:
     async def query_state(self, after: str | None = None) -> RankState:
         """Where the rank stands; AFTER is the command that has just ended, for the undo log."""
         said = "" if after is None else f" --command {after}"
-        return parse_state((await self._must(f"rdb-state --fast{said}")).text)
+        state = parse_state((await self._must(f"rdb-state --fast{said}")).text)
+        if state.place.has_source:
+            return state
+        own = own_frame(await self.frames(_OWN_WITHIN))
+        if own is None or own.level == 0:
+            return state
+        return replace(state, own=own.place)
 
     def interrupt(self) -> None:
         self.gdb.interrupt()

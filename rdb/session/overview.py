@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from rdb.errors import RdbError
 from rdb.session.ranks import Rank
 from rdb.session.session import Session
-from rdb.session.stacks import own_frame
-from rdb.session.state import Place, RankState
+from rdb.session.state import RankState
 
 
 @dataclass(frozen=True)
@@ -20,15 +19,12 @@ class RankRow:
     events: int
     in_focus: bool
     state: RankState | None
-    place: Place | None
-    """Innermost line of the program itself; the libraries below it are left out."""
     problem: str | None = None
 
 
-async def overview(session: Session) -> list[RankRow]:
+def overview(session: Session) -> list[RankRow]:
     """A row for every rank of the job."""
     states = session.states
-    stacks = await session.stacks(ranks=tuple(states))
     rows = []
     for rank in session.ranks:
         problem = session.failed.get(rank)
@@ -37,8 +33,6 @@ async def overview(session: Session) -> list[RankRow]:
             ended, events = recording.state, recording.last_event + 1
         except RdbError as error:
             ended, events, problem = "damaged", 0, problem or error.message
-        frames = stacks.get(rank, [])
-        own = own_frame(frames) or (frames[0] if frames else None)
         rows.append(
             RankRow(
                 rank=rank,
@@ -46,7 +40,6 @@ async def overview(session: Session) -> list[RankRow]:
                 events=events,
                 in_focus=rank in session.focus,
                 state=states.get(rank),
-                place=own.place if own else None,
                 problem=problem,
             )
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from rdb.session.ranks import Rank, format_ranks
@@ -24,8 +23,6 @@ class Frame:
     place: Place
     pc: int = 0
     library: str | None = None
-    has_source: bool = False
-    """The source file is on this machine."""
 
     def __str__(self) -> str:
         if self.place.line is None and self.library:
@@ -53,15 +50,14 @@ def parse_frames(payload: Any) -> list[Frame]:
     for item in stack:
         raw = item.get("frame", item)
         line = raw.get("line")
-        place = Place(raw.get("func"), raw.get("file"), None if line is None else int(line))
-        path = raw.get("fullname")
+        path = raw.get("fullname") or raw.get("file")
+        place = Place(raw.get("func"), path, None if line is None else int(line))
         frames.append(
             Frame(
                 level=int(raw["level"]),
                 place=place,
                 pc=int(raw.get("addr", "0"), 0),
                 library=raw.get("from"),
-                has_source=path is not None and Path(path).exists(),
             )
         )
     return frames
@@ -70,7 +66,7 @@ def parse_frames(payload: Any) -> list[Frame]:
 def own_frame(frames: Sequence[Frame]) -> Frame | None:
     """The innermost frame of the user's own: one with its source, else one of the program."""
     for frame in frames:
-        if frame.has_source:
+        if frame.place.has_source:
             return frame
     return next((frame for frame in frames if frame.place.line and _in_program(frame.pc)), None)
 

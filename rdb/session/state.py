@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from rdb.errors import RdbError
 
@@ -16,6 +16,11 @@ class Place:
     function: str | None
     file: str | None
     line: int | None
+
+    @property
+    def has_source(self) -> bool:
+        """The source file is on this machine."""
+        return self.file is not None and self.line is not None and Path(self.file).exists()
 
     def __str__(self) -> str:
         name = f"{self.function} ()" if self.function else "?"
@@ -37,6 +42,15 @@ class RankState:
     place: Place
     history: int
     undone: int
+    own: Place | None = None
+    """The user's own line that called what is at `place`, where that is a library."""
+
+    @property
+    def standing(self) -> str:
+        """Where it stands, in the user's own terms first."""
+        if self.own is None:
+            return str(self.place)
+        return f"{self.own}, inside {self.place.function or hex(self.pc)}"
 
     @property
     def point(self) -> str:

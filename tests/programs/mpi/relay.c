@@ -4,7 +4,7 @@
 
 #define ROUNDS 8
 
-static int rank, number, spoiled;
+static int rank, got, number, spoiled;
 
 static int relay(int value, int turn)
 {
@@ -16,9 +16,9 @@ static int relay(int value, int turn)
 
 static void turn(int round)
 {
-	int got = round + 1;
-
-	if (rank > 0)
+	if (rank == 0)
+		got = round + 1;
+	else
 		MPI_Recv(&got, 1, MPI_INT, rank - 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	number = rank == 1 ? relay(got, round) : got;
 	if (rank < 2)
