@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import mmap
 import os
 import platform
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 from bench.setup import ROOT
@@ -19,6 +21,7 @@ def describe(store: Path) -> dict[str, object]:
         "cores": len(os.sched_getaffinity(0)),
         "memory_gb": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
         "load": os.getloadavg()[0],
+        **_memory(),
         "kernel": platform.release(),
         "store": _file_system(store),
         "libc": " ".join(platform.libc_ver()),
@@ -66,3 +69,23 @@ def _revision() -> str:
 
     changed = git("status", "--porcelain", "--untracked-files=no")
     return git("rev-parse", "--short=12", "HEAD") + (" with changes" if changed else "")
+
+
+def _memory() -> dict[str, object]:
+    """What memory costs that was not used before, and again: CPU time of a MiB in huge pages.
+
+    In a virtual machine the first may be many times the second, because the host has to find the
+    memory too; then whatever takes fresh memory (a log in the page cache, a snapshot's copies)
+    is as slow, and it is not rdb.
+    """
+    mib = 128
+    costs = []
+    for _ in range(2):
+        with mmap.mmap(-1, mib << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+            if hasattr(mmap, "MADV_HUGEPAGE"):
+                memory.madvise(mmap.MADV_HUGEPAGE)
+            start = time.process_time()
+            for at in range(0, len(memory), mmap.PAGESIZE):
+                memory[at] = 1
+            costs.append(round((time.process_time() - start) / mib * 1e6))
+    return {"fresh_memory_us_per_mib": costs[0], "used_memory_us_per_mib": costs[1]}

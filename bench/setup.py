@@ -41,10 +41,10 @@ class Scale:
 
 FULL = Scale(
     rounds=7,
-    starts=21,
-    compute_turns=20_000,
+    starts=15,
+    compute_turns=15_000,
     calls=200_000,
-    pingpong=((8, 100_000), (65_536, 10_000), (1 << 20, 200)),
+    pingpong=((8, 20_000), (65_536, 1_000), (1 << 20, 100)),
     heat_size=512,
     heat_steps=600,
     small_mb=10,
@@ -94,8 +94,13 @@ def run(command: list[str], timeout_s: float = 120, **options: object) -> str:
         command, capture_output=True, text=True, timeout=timeout_s, check=False, **options
     )
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
         raise BenchError(
-            f"{' '.join(command)} ended with {done.returncode}", said[-1] if said else None
+            f"{' '.join(command)} ended with {done.returncode}", last_words(done.stderr)
         )
     return str(done.stdout)
+
+
+def last_words(text: str) -> str | None:
+    """What a program that failed said about it."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return " | ".join(lines[-6:]) or None

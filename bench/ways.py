@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.setup import Bench, BenchError
+from bench.setup import Bench, BenchError, last_words
 from rdb.launch.command import mpirun_environment, own_command
 from rdb.paths import lib_dir, rdb_exec_path
 
@@ -101,5 +101,5 @@ def timed(line: list[str], env: Mapping[str, str], said: Path) -> tuple[float, i
 
 def must_succeed(line: Sequence[str], code: int, said: Path) -> None:
     if code != 0:
-        words = said.read_text(errors="replace").strip().splitlines()
-        raise BenchError(f"{' '.join(line)} ended with {code}", words[-1] if words else None)
+        words = last_words(said.read_text(errors="replace"))
+        raise BenchError(f"{' '.join(line)} ended with {code}", words)
