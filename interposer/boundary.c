@@ -160,12 +160,13 @@ static bool hash_due(void)
 	return elapsed > 200 * 1000000ull && boundary.hash_ns * 100 < elapsed;
 }
 
-static void log_hash(void)
+static void log_hash(enum log_hash_when when)
 {
 	uint64_t before = lower.opt.hash_every ? 0 : monotonic_ns();
 	struct event ev;
 	memset(&ev, 0, offsetof(struct event, notes));
 	ev.kind = LOG_HASH;
+	ev.nr = when;
 	ev.result = (int64_t)arena_hash();
 	append(&ev, lower.event);
 	if (before)
@@ -179,7 +180,7 @@ void event_answered(ucontext_t *uc)
 		return;
 	if (lower.mode == MODE_RECORD) {
 		if (hash_due())
-			log_hash();
+			log_hash(LOG_HASH_AT_EVENT);
 	} else if (lower.mode == MODE_VERIFY) {
 		replay_look_ahead();
 	} else if (lower.mode == MODE_REPLICA) {
@@ -190,13 +191,17 @@ void event_answered(ucontext_t *uc)
 		loader_unpin();
 }
 
+void boundary_final_hash(void)
+{
+	if (lower.mode == MODE_RECORD && lower.started && !lower.ended)
+		log_hash(LOG_HASH_AT_END);
+}
+
 void boundary_end(enum log_end how, int64_t value, const char *text)
 {
 	if (lower.mode != MODE_RECORD || lower.ended)
 		return;
 	lower.ended = true;
-	if (lower.started && (how == LOG_END_EXIT || how == LOG_END_SIGNAL) && boundary.hashed_event != lower.event)
-		boundary.hashed_event = lower.event; /* memory has moved on since the event: no hash here */
 	log_end(how, value, text);
 }
 
@@ -357,7 +362,7 @@ void boundary_started(ucontext_t *uc)
 	ev.kind = LOG_CHECKPOINT;
 	append(&ev, 0);
 	if (lower.opt.hash_every)
-		log_hash();
+		log_hash(LOG_HASH_AT_EVENT);
 }
 
 /* ---- set-up ---- */

@@ -15,6 +15,9 @@ void boundary_resume(void (*fill)(ucontext_t *uc)) __attribute__((noreturn));
 const struct gate_frame *boundary_frame(void);
 /* Event 0: the program's entry point is reached (both modes start logging/replaying here). */
 void boundary_started(ucontext_t *uc);
+/* Logs the hash of memory where the recording is about to end: only where a replay comes to the same
+ * place by itself (before exit, a fault, a signal sent to oneself). */
+void boundary_final_hash(void);
 /* Ends the recording; later calls do nothing. */
 void boundary_end(enum log_end how, int64_t value, const char *text);
 /* SIGTRAP at the first upper instruction after the present hypercall. */

@@ -230,7 +230,7 @@ static int map_regions(const struct image_region *r, unsigned n, const char *pat
 			void *p = mmap((void *)r->start, r->end - r->start, prot,
 				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 			rc = p == MAP_FAILED ? -errno : 0;
-			if (!rc && r->end - r->start >= (4ul << 20))
+			if (!rc && lower.mode == MODE_REPLICA)
 				madvise(p, r->end - r->start, MADV_HUGEPAGE); /* cheap snapshots by fork */
 		}
 		if (rc) {

@@ -47,6 +47,9 @@ static long map_at(uint64_t at, size_t len, int prot, int flags, int fd, uint64_
 static long map_zero(uint64_t at, size_t len, int prot)
 {
 	long rc = map_at(at, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* a replica is forked again and again, which costs by the page; refusal only makes it slower */
+	if (rc >= 0 && lower.mode == MODE_REPLICA)
+		raw_syscall(SYS_madvise, (long)at, (long)len, MADV_HUGEPAGE, 0, 0, 0);
 	return rc < 0 ? rc : 0;
 }
 

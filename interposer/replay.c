@@ -18,6 +18,7 @@ static struct {
 	uint32_t end_kind;
 	int32_t end_value;
 	uint64_t hashes, last_hash;
+	const struct log_record *final;   /* the hash at the end, if there is one */
 } replay;
 
 static void finish(bool ok, const char *what) __attribute__((noreturn));
@@ -119,8 +120,9 @@ static void check_hash(const struct log_record *rec)
 	replay.hashes++;
 	replay.last_hash = hash;
 	if (hash != (uint64_t)rec->result)
-		replay_diverged(NULL, "memory differs at event %lu: recorded hash %#lx, replayed %#lx",
-				(unsigned long)rec->event, (unsigned long)rec->result, (unsigned long)hash);
+		replay_diverged(NULL, "memory differs at %s %lu: recorded hash %#lx, replayed %#lx",
+				rec->nr == LOG_HASH_AT_END ? "the end, after event" : "event", (unsigned long)rec->event,
+				(unsigned long)rec->result, (unsigned long)hash);
 }
 
 void replay_look_ahead(void)
@@ -129,7 +131,9 @@ void replay_look_ahead(void)
 		return;
 	replay.done = 0;
 	while ((replay.next = advance()) && !LOG_IS_EVENT(replay.next->kind) && replay.next->kind != LOG_END)
-		if (replay.next->kind == LOG_HASH)
+		if (replay.next->kind == LOG_HASH && replay.next->nr == LOG_HASH_AT_END)
+			replay.final = replay.next;
+		else if (replay.next->kind == LOG_HASH)
 			check_hash(replay.next);
 }
 
@@ -200,8 +204,11 @@ void replica_set_gs_base(uint64_t v)
 void replay_ended(ucontext_t *uc)
 {
 	ucontext_t made;
-	if (lower.mode == MODE_VERIFY)
+	if (lower.mode == MODE_VERIFY) {
+		if (replay.final)
+			check_hash(replay.final);
 		finish(true, NULL);
+	}
 	if (!uc)
 		uc = &made;
 	before_crossing(uc);
@@ -212,6 +219,8 @@ void replay_fault(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	const struct log_record *rec = replay.next;
 	bool recorded = rec && rec->kind == LOG_END && rec->nr == LOG_END_SIGNAL && rec->result == sig;
+	if (lower.mode == MODE_VERIFY && recorded && replay.final)
+		check_hash(replay.final);
 	if (lower.mode == MODE_VERIFY)
 		finish(recorded, recorded ? NULL : "the program faults where the recording goes on");
 	agent_fault(sig, info, uc);

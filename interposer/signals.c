@@ -128,6 +128,8 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 			rdb_fatal("signal %d in rdb itself at %#lx, address %p", sig, (unsigned long)pc, info->si_addr);
 		return;
 	}
+	if (RDB_IS_UPPER(pc))
+		boundary_final_hash();
 	boundary_end(LOG_END_SIGNAL, sig, NULL);
 	/* back to the instruction, which now kills us: the core is the program's */
 	struct sigaction sa = {.sa_handler = SIG_DFL};
@@ -140,16 +142,19 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 
 static void on_async(int sig, siginfo_t *info, void *ctx)
 {
-	ucontext_t *uc = ctx;
 	uint64_t fs = __builtin_ia32_rdfsbase64();
 	__builtin_ia32_wrfsbase64(lower.fs);
 	if (!has_handler(sig)) {
+		const struct event *ev = event_current();
+		/* sent by itself: kill, tkill, tgkill */
+		if (ev && ev->kind == LOG_SYSCALL && (ev->nr == 62 || ev->nr == 200 || ev->nr == 234) &&
+		    info->si_pid == lower.pid)
+			boundary_final_hash();
 		boundary_end(LOG_END_SIGNAL, sig, NULL);
 		die(sig);
 	}
 	signals.info[sig] = *info;
 	__atomic_or_fetch(&signals.pending, BIT(sig), __ATOMIC_SEQ_CST);
-	(void)uc;
 	__builtin_ia32_wrfsbase64(fs);
 }
 

@@ -326,6 +326,7 @@ static long call_exit(struct event *ev, ucontext_t *uc)
 		replay_ended(uc);
 		return 0;
 	}
+	boundary_final_hash();
 	boundary_end(LOG_END_EXIT, (int)A(0) & 0xff, NULL);
 	for (;;)
 		raw_syscall(SYS_exit_group, (long)A(0), 0, 0, 0, 0, 0);
