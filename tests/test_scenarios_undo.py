@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
+import pexpect  # type: ignore[import-untyped]
 import pytest
 from conftest import PROGRAMS, Build
-from gdbdriver import DEADLINE_S, Gdb, Recorded
+from gdbdriver import DEADLINE_S, SCRIPT, Gdb, Recorded
 from scenario import everything, go, line_of
 
 MOTIONS = ("finish", "until", "advance", "stepi 7", "step", "next", "nexti 3", "reverse-step")
@@ -200,3 +202,57 @@ def test_row_13_from_the_command_line(edges: Recorded) -> None:
     refused = rdb_bisect(edges, "always")
     assert refused.returncode == 1
     assert "good at the end" in refused.stdout + refused.stderr
+
+
+def test_row_9_typed_at_a_terminal(recorded: Recorded) -> None:
+    """GDB knows at its prompt what was typed; the history names it."""
+    environment = {
+        **os.environ,
+        "RDB_HOME": str(recorded.home),
+        "RDB_EXECUTABLE": str(Path(sys.executable).parent / "rdb"),
+        "TERM": "dumb",
+    }
+    gdb = pexpect.spawn(
+        "gdb",
+        ["-nx", "-q", "-x", str(SCRIPT)],
+        env=environment,
+        encoding="utf-8",
+        timeout=DEADLINE_S,
+        dimensions=(50, 200),
+    )
+
+    def typed(command: str) -> str:
+        gdb.sendline(command)
+        gdb.expect_exact("(gdb) ")
+        return str(gdb.before)
+
+    try:
+        gdb.expect_exact("(gdb) ")
+        for setting in ("confirm off", "pagination off", "width 0"):
+            typed(f"set {setting}")
+        assert "Opened" in typed("rdb-open job")
+        typed(f"tbreak {recorded.at('stroll')}")
+        typed("continue")
+        typed("next 15")
+        here = typed("info registers")
+        assert recorded.at("stroll-15") in typed("frame")
+        typed(f"break {recorded.at('print')}")
+        typed("display total")
+        typed("continue")
+        assert typed("info registers") != here
+        shown = typed("history")
+        for text in ("next 15", f"break {recorded.at('print')}", "display total", "continue"):
+            assert text in shown
+        typed("undo")
+        assert typed("info registers") == here
+        assert "total" in typed("info display")
+        typed("undo")
+        assert "total" not in typed("info display")
+        assert "scenario_motion.c" in typed("info breakpoints")
+        typed("undo")
+        assert "No breakpoints" in typed("info breakpoints")
+        assert typed("info registers") == here
+        typed("undo")
+        assert recorded.at("stroll") in typed("frame")
+    finally:
+        gdb.close(force=True)
