@@ -342,8 +342,20 @@ void boundary_started(ucontext_t *uc)
 	UC_REG(uc, RAX) = UC_REG(uc, RCX) = UC_REG(uc, R11) = 0;
 	lower.started = true;
 	lower.event = 0;
-	if (lower.mode != MODE_RECORD)
-		return;
+	if (lower.mode == MODE_RECORD)
+		boundary_begin(uc);
+}
+
+void boundary_forget(void)
+{
+	boundary.depth = 0;
+	boundary.frame = NULL;
+	boundary.deliver = false;
+	signals_forget();
+}
+
+void boundary_begin(ucontext_t *uc)
+{
 	boundary.started_ns = monotonic_ns();
 	if (lower.upper.tsc_mode)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);

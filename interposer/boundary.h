@@ -18,6 +18,10 @@ void boundary_started(ucontext_t *uc);
 /* Logs the hash of memory where the recording is about to end: only where a replay comes to the same
  * place by itself (before exit, a fault, a signal sent to oneself). */
 void boundary_final_hash(void);
+/* Event 0 of a recording: its record, its image. */
+void boundary_begin(ucontext_t *uc);
+/* In a child after fork: what was under way belongs to the parent. */
+void boundary_forget(void);
 /* Ends the recording; later calls do nothing. */
 void boundary_end(enum log_end how, int64_t value, const char *text);
 /* SIGTRAP at the first upper instruction after the present hypercall. */

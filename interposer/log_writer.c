@@ -87,6 +87,17 @@ int log_open(const char *dir)
 	return log_.dirfd < 0 ? log_.dirfd : open_segment(0, FIRST_SEGMENT, 0);
 }
 
+int log_reopen(const char *dir)
+{
+	if (log_.base) {
+		munmap(log_.base, log_.len);
+		close(log_.fd);
+	}
+	close(log_.dirfd);
+	memset(&log_, 0, sizeof(log_));
+	return log_open(dir);
+}
+
 static size_t record_size(const struct event *ev)
 {
 	size_t size = sizeof(struct log_record) + 8ul * ev->nargs;

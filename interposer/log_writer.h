@@ -5,6 +5,8 @@
 
 /* Creates segment 0 in dir.  0 or -errno. */
 int log_open(const char *dir);
+/* In a child after fork: leaves the parent's log alone and starts one in dir. */
+int log_reopen(const char *dir);
 /* Appends one record.  0, or -errno (disk full): then nothing was appended, the log is closed with an
  * END record of kind LOG_END_DISK in the space kept for it. */
 int log_append(const struct event *ev, uint64_t event_number);

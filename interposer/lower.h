@@ -26,6 +26,8 @@ struct options {
 	const char *mpi_stub;     /* libmpi for the upper half */
 	int rank;
 	uint64_t hash_every;      /* record: a hash at every so many events; 0: by time budget */
+	const char *exe;          /* the program's file, where argv[0] is not its name */
+	bool no_children;         /* leave child processes native */
 	bool lax;                 /* pass on what the tables do not know */
 	unsigned checkpoint;      /* replay: image to start from */
 	int agent_fd;             /* replica: socket to the server, else -1 */

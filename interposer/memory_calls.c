@@ -9,8 +9,8 @@
 #include "arena.h"
 #include "boundary.h"
 #include "instructions.h"
-#include "log_writer.h"
 #include "memory_calls.h"
+#include "meta.h"
 #include "replay.h"
 #include "replica.h"
 #include "store.h"
@@ -64,22 +64,13 @@ void memory_alias(const char *path, const char *asked)
 	strcpy(aliases[naliases++].asked, asked);
 }
 
-static void log_file(const char *key, const char *path)
+/* The path by which the program knows a file. */
+static const char *asked_for(const char *path)
 {
-	char text[4096];
 	for (unsigned i = 0; i < naliases; i++)
 		if (!strcmp(aliases[i].path, path))
-			path = aliases[i].asked;
-	struct event_chunk chunk = {.data = text, .note = RDB_NOTE_TEXT};
-	chunk.len = (uint32_t)snprintf(text, sizeof(text), "key=%s\npath=%s\n", key, path);
-	struct event ev;
-	memset(&ev, 0, offsetof(struct event, notes));
-	ev.kind = LOG_FILE;
-	ev.chunks = &chunk;
-	ev.nchunks = 1;
-	int rc = log_append(&ev, lower.event);
-	if (rc)
-		rdb_fatal("%s: %s", lower.opt.dir, strerror(-rc));
+			return aliases[i].asked;
+	return path;
 }
 
 long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint64_t offset)
@@ -131,10 +122,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	int err = store_add(fd, path, key);
 	if (err)
 		rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
-	static char last_key[160]; /* the segments of a library are mapped one after the other */
-	if (strcmp(last_key, key))
-		log_file(key, path);
-	strcpy(last_key, key);
+	meta_log_file(key, asked_for(path));
 	arena_file_mapped(at, at + len, offset, key);
 	if (prot & PROT_EXEC)
 		instructions_look(at, inside, key);

@@ -17,13 +17,14 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 #include "boundary.h"
 #include "gate_asm.h"
 #include "image.h"
 #include "loader.h"
 #include "log_writer.h"
+#include "meta.h"
+#include "process.h"
 #include "probe.h"
 #include "replay.h"
 #include "replica.h"
@@ -76,7 +77,8 @@ static void usage(void) __attribute__((noreturn));
 static void usage(void)
 {
 	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
-	      "                [--mpi-stub PATH] [--record=off] [--lax] -- PROG ARGS\n"
+	      "                [--mpi-stub PATH] [--record=off] [--lax] [--no-children] [--exe PATH]\n"
+	      "                [--sigmask HEX] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
 	      "       rdb-exec --probe\n", stderr);
 	exit(2);
@@ -96,12 +98,14 @@ static long number(const char *name, const char *text, long max)
 
 static void parse(int argc, char **argv)
 {
-	enum { DIR_ = 1, FILES, RANK, HASH, LOWER, STUB, RECORD, LAX, REPLAY, VERIFY, AGENT, CKPT, PROBE };
+	enum { DIR_ = 1, FILES, RANK, HASH, LOWER, STUB, RECORD, LAX, REPLAY, VERIFY, AGENT, CKPT, PROBE, EXE, MASK,
+	       NO_CHILDREN };
 	static const struct option names[] = {
 		{"dir", 1, 0, DIR_}, {"files", 1, 0, FILES}, {"rank", 1, 0, RANK}, {"hash-every", 1, 0, HASH},
 		{"mpi-lower", 1, 0, LOWER}, {"mpi-stub", 1, 0, STUB}, {"record", 1, 0, RECORD}, {"lax", 0, 0, LAX},
 		{"replay", 1, 0, REPLAY}, {"verify", 0, 0, VERIFY}, {"agent-fd", 1, 0, AGENT},
-		{"checkpoint", 1, 0, CKPT}, {"probe", 0, 0, PROBE}, {0, 0, 0, 0},
+		{"checkpoint", 1, 0, CKPT}, {"probe", 0, 0, PROBE}, {"exe", 1, 0, EXE}, {"sigmask", 1, 0, MASK},
+		{"no-children", 0, 0, NO_CHILDREN}, {0, 0, 0, 0},
 	};
 	struct options *o = &lower.opt;
 	bool replay = false, verify = false;
@@ -125,6 +129,9 @@ static void parse(int argc, char **argv)
 		case VERIFY: verify = true; break;
 		case AGENT: o->agent_fd = (int)number("agent-fd", optarg, 1 << 20); break;
 		case CKPT: o->checkpoint = (unsigned)number("checkpoint", optarg, 1 << 30); break;
+		case EXE: o->exe = optarg; break;
+		case MASK: lower.upper.sigmask = strtoul(optarg, NULL, 16); break;
+		case NO_CHILDREN: o->no_children = true; break;
 		case PROBE: exit(probe_print());
 		default: usage();
 		}
@@ -141,60 +148,6 @@ static void parse(int argc, char **argv)
 		o->argv = argv + optind;
 	}
 	lower.mode = o->mode;
-}
-
-/* Appends text as a JSON string. */
-static void json_string(FILE *f, const char *s)
-{
-	fputc('"', f);
-	for (; *s; s++) {
-		unsigned char ch = (unsigned char)*s;
-		if (ch == '"' || ch == '\\')
-			fprintf(f, "\\%c", ch);
-		else if (ch < ' ')
-			fprintf(f, "\\u%04x", ch);
-		else
-			fputc(ch, f);
-	}
-	fputc('"', f);
-}
-
-static void log_meta(const char *path)
-{
-	char *text = NULL, cwd[4096] = "", host[256] = "";
-	size_t len = 0;
-	struct timespec ts;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	FILE *f = open_memstream(&text, &len);
-	if (!f || !getcwd(cwd, sizeof(cwd)) || gethostname(host, sizeof(host) - 1))
-		rdb_fatal("cannot describe the program: %s", strerror(errno));
-	fprintf(f, "{\"version\":%d,\"rank\":%d,\"pid\":%d,\"machine\":\"x86_64\",\"started_ns\":%lu,\"exe\":",
-		RDB_LOG_VERSION, lower.opt.rank, lower.pid,
-		(unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
-	json_string(f, path);
-	fputs(",\"cwd\":", f);
-	json_string(f, cwd);
-	fputs(",\"host\":", f);
-	json_string(f, host);
-	fputs(",\"argv\":[", f);
-	for (char **a = lower.opt.argv; *a; a++) {
-		if (a != lower.opt.argv)
-			fputc(',', f);
-		json_string(f, *a);
-	}
-	fputs("]}", f);
-	if (fclose(f))
-		rdb_fatal("cannot describe the program: %s", strerror(errno));
-	struct event_chunk chunk = {.data = text, .len = (uint32_t)len, .note = RDB_NOTE_TEXT};
-	struct event ev;
-	memset(&ev, 0, offsetof(struct event, notes));
-	ev.kind = LOG_META;
-	ev.chunks = &chunk;
-	ev.nchunks = 1;
-	int rc = log_append(&ev, 0);
-	if (rc)
-		rdb_fatal("%s: %s", lower.opt.dir, strerror(-rc));
-	free(text);
 }
 
 /* The program's environment is ours, with LD_BIND_NOW: lazy binding spills dead vector registers, whose
@@ -217,12 +170,62 @@ static char **upper_environment(char **envp)
 	return copy;
 }
 
+/* execve(2), interpreter scripts: `#!interpreter [argument]`.  Puts the interpreter before the command
+ * line, path becomes its path.  0, or -errno: not found, or scripts nested too deep. */
+static int follow_script(char *path, unsigned depth)
+{
+	static char line[5][4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, line[depth], sizeof(line[0]) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n < 3 || strncmp(line[depth], "#!", 2))
+		return 0;
+	line[depth][n] = 0;
+	line[depth][strcspn(line[depth], "\n")] = 0;
+	char *interp = line[depth] + 2 + strspn(line[depth] + 2, " \t");
+	char *arg = interp + strcspn(interp, " \t");
+	if (*arg)
+		*arg++ = 0;
+	arg += strspn(arg, " \t");
+	for (char *end = arg + strlen(arg); end > arg && strchr(" \t", end[-1]);)
+		*--end = 0;
+	size_t argc = 0;
+	while (lower.opt.argv[argc])
+		argc++;
+	char **v = calloc(argc + 3, sizeof(*v)), *script = strdup(path);
+	if (!v || !script)
+		return -ENOMEM;
+	size_t k = 0;
+	v[k++] = interp;
+	if (*arg)
+		v[k++] = arg;
+	v[k++] = script;
+	memcpy(v + k, lower.opt.argv + 1, (argc - 1) * sizeof(*v));
+	lower.opt.argv = v;
+	int rc = loader_find(interp, path);
+	return rc ? rc : depth == 4 ? -ELOOP : follow_script(path, depth + 1);
+}
+
+/* Paths stay right when the program changes its directory. */
+static void make_absolute(const char **path)
+{
+	char *full = *path ? realpath(*path, NULL) : NULL;
+	if (full)
+		*path = full;
+}
+
 static int record(char **envp)
 {
 	static char path[4096];
 	struct loaded prog;
 	const char *why = NULL;
-	int rc = loader_find(lower.opt.argv[0], path);
+	const char **paths[] = {&lower.opt.dir, &lower.opt.files_dir, &lower.opt.mpi_lower, &lower.opt.mpi_stub};
+	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+		make_absolute(paths[i]);
+	int rc = loader_find(lower.opt.exe ? lower.opt.exe : lower.opt.argv[0], path);
+	if (!rc)
+		rc = follow_script(path, 0);
 	if (rc) {
 		rdb_warn("%s: %s", lower.opt.argv[0], rc == -ENOENT ? "no such program" : "not an executable file");
 		return rc == -ENOENT ? 127 : 126;
@@ -233,7 +236,7 @@ static int record(char **envp)
 			rdb_warn("%s: the log cannot be created: %s", lower.opt.dir, strerror(-rc));
 			return 125;
 		}
-		log_meta(path);
+		meta_log(path);
 	}
 	rc = loader_load(path, lower.opt.argv, upper_environment(envp), &prog, &why);
 	if (rc) {

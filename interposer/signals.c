@@ -185,6 +185,11 @@ void signals_install(void)
 	}
 }
 
+void signals_forget(void)
+{
+	signals.pending = 0;
+}
+
 static void deliver(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	/* the frame is part of what the event did: hashes and the agent see it */

@@ -14,6 +14,8 @@ long signals_sigaction(int sig, const void *act, void *old, size_t size);
 long signals_sigprocmask(int how, const void *set, void *old, size_t size);
 long signals_sigaltstack(const stack_t *ss, stack_t *old, ucontext_t *uc);
 void signals_sigreturn(ucontext_t *uc);
+/* In a child after fork: what was pending for the parent is not for it. */
+void signals_forget(void);
 /* Recording and pass modes: makes the kernel's dispositions those of the upper half's table. */
 void signals_install(void);
 

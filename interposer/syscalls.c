@@ -18,6 +18,7 @@
 #include "loader.h"
 #include "log_writer.h"
 #include "memory_calls.h"
+#include "process.h"
 #include "replay.h"
 #include "replica.h"
 #include "signals.h"
@@ -300,14 +301,6 @@ static long call_futex(struct event *ev, ucontext_t *uc)
 	}
 }
 
-static long call_clone3(struct event *ev, ucontext_t *uc)
-{
-	uint64_t flags = P(0) ? *(uint64_t *)P(0) : 0;
-	if (flags & 0x10000 /* CLONE_THREAD */)
-		rdb_fatal("the program starts a thread: programs with threads cannot be recorded yet");
-	rdb_fatal("the program starts a process: programs with children cannot be recorded yet");
-}
-
 static long call_close_range(struct event *ev, ucontext_t *uc)
 {
 	unsigned last = (unsigned)A(1);
@@ -413,11 +406,15 @@ static const char *redirected(const char *path)
 	return lower.opt.mpi_stub;
 }
 
-static long pass(struct event *ev)
+static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 {
 	uint64_t a[6];
 	memcpy(a, ev->args, sizeof(a));
 	switch (ev->nr) {
+	case SYS_fork: case SYS_vfork: case SYS_clone: case SYS_clone3:
+		return process_fork(ev, uc, in_child);
+	case SYS_execve: case SYS_execveat:
+		return process_exec(ev);
 	case SYS_readlink:
 		if (self_exe((const char *)a[0]))
 			return call_readlink(ev, (const char *)a[0], (char *)a[1], a[2]);
@@ -491,7 +488,10 @@ void syscall_event(ucontext_t *uc)
 	} else if (class == NONE) {
 		ev->result = -ENOSYS;
 	} else if (!answered) {
-		ev->result = pass(ev);
+		bool in_child = false;
+		ev->result = pass(ev, uc, &in_child);
+		if (in_child)
+			return; /* at its own event 0 */
 		if (row && lower.mode == MODE_RECORD && lower.started)
 			log_outputs(ev, row);
 	} else if (lower.mode == MODE_REPLICA) {

@@ -1,0 +1,213 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "boundary.h"
+#include "image.h"
+#include "log_writer.h"
+#include "meta.h"
+#include "process.h"
+
+#define A(i) (ev->args[i])
+
+enum { ARGS_MAX = 65536, OPTIONS = 24 };
+
+static unsigned children;
+static char own_dir[4096]; /* of a child: opt.dir points here */
+
+struct request {
+	uint64_t flags, stack, parent_tid, child_tid, tls;
+};
+
+/* clone(2): the arguments of the raw calls; clone3 takes struct clone_args */
+static struct request request_of(const struct event *ev)
+{
+	struct request r = {0};
+	if (ev->nr == SYS_clone) {
+		r = (struct request){A(0), A(1), A(2), A(3), A(4)};
+	} else if (ev->nr == SYS_clone3) {
+		const struct clone_args *c = (const void *)A(0);
+		r = (struct request){c->flags | c->exit_signal, c->stack ? c->stack + c->stack_size : 0, c->parent_tid,
+				     c->child_tid, c->tls};
+	} else {
+		r.flags = SIGCHLD | (ev->nr == SYS_vfork ? CLONE_VFORK | CLONE_VM : 0);
+	}
+	return r;
+}
+
+/* The child's own recording starts here; what is said on stderr carries its pid. */
+static void begin_recording(ucontext_t *uc, unsigned number)
+{
+	char dir[4096];
+	if ((size_t)snprintf(dir, sizeof(dir), "%s/child-%u", lower.opt.dir, number) >= sizeof(dir))
+		rdb_fatal("%s: too deep a tree of processes", lower.opt.dir);
+	strcpy(own_dir, dir);
+	lower.opt.dir = own_dir;
+	children = 0;
+	lower.event = 0;
+	int rc = mkdir(dir, 0700) && errno != EEXIST ? -errno : log_reopen(dir);
+	if (rc) {
+		rdb_warn("%s: %s: child %d goes on unrecorded", dir, strerror(-rc), lower.pid);
+		lower.mode = MODE_PASS;
+		return;
+	}
+	meta_log(lower.upper.exe);
+	meta_log_files();
+	boundary_begin(uc);
+}
+
+static void become_child(const struct request *r, ucontext_t *uc, unsigned number)
+{
+	lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	int rc = lower.opt.no_children ? 0 : boundary_dispatch_on();
+	if (rc)
+		rdb_fatal("child %d: cannot take over system calls: %s", lower.pid, strerror(-rc));
+	if (r->flags & CLONE_CHILD_SETTID)
+		*(pid_t *)r->child_tid = lower.pid;
+	if (r->flags & CLONE_SETTLS)
+		lower.upper.fs_base = r->tls;
+	if (r->stack)
+		UC_REG(uc, RSP) = r->stack;
+	lower.upper.clear_child_tid = r->flags & CLONE_CHILD_CLEARTID ? r->child_tid : 0;
+	UC_REG(uc, RAX) = 0;
+	boundary_forget();
+	if (lower.opt.no_children) {
+		lower.ended = true;
+		lower.mode = MODE_PASS;
+	} else if (lower.mode == MODE_RECORD) {
+		begin_recording(uc, number);
+	}
+}
+
+long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
+{
+	const struct request r = request_of(ev);
+	int gone[2] = {-1, -1};
+	*in_child = false;
+	if (r.flags & CLONE_THREAD)
+		rdb_fatal("the program starts a thread: programs with threads cannot be recorded yet");
+	/* A vfork child gets memory of its own, but the parent waits for it all the same: until it has
+	 * replaced itself or ended, when the kernel closes the pipe. */
+	if ((r.flags & CLONE_VFORK) && pipe2(gone, O_CLOEXEC))
+		return -errno;
+	if (gone[1] >= 0) {
+		gone[0] = lower_fd(gone[0]);
+		gone[1] = lower_fd(gone[1]);
+	}
+	unsigned number = ++children;
+	long pid = raw_syscall(SYS_clone, (long)(r.flags & 0xff), 0, 0, 0, 0, 0);
+	if (pid == 0) {
+		*in_child = true;
+		if (gone[0] >= 0)
+			close(gone[0]);
+		become_child(&r, uc, number);
+		return 0;
+	}
+	if (gone[1] >= 0) {
+		char c;
+		close(gone[1]);
+		while (pid > 0 && read(gone[0], &c, 1) < 0 && errno == EINTR)
+			;
+		close(gone[0]);
+	}
+	if (pid > 0 && (r.flags & CLONE_PARENT_SETTID)) {
+		*(pid_t *)r.parent_tid = (pid_t)pid;
+		event_out(ev, (void *)r.parent_tid, sizeof(pid_t));
+	}
+	return pid;
+}
+
+int process_can_exec(const char *path)
+{
+	struct stat st;
+	unsigned char head[20] = {0};
+	if (stat(path, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || access(path, X_OK))
+		return -EACCES;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES ? 0 : -errno; /* executable but not readable: the kernel may */
+	ssize_t n = read(fd, head, sizeof(head));
+	close(fd);
+	bool script = n >= 2 && head[0] == '#' && head[1] == '!';
+	bool elf = n == (ssize_t)sizeof(head) && !memcmp(head, "\177ELF\2", 5) && head[18] == 62 /* EM_X86_64 */;
+	return script || elf ? 0 : -ENOEXEC;
+}
+
+static unsigned add_option(const char **v, unsigned n, const char *name, const char *value)
+{
+	if (value) {
+		v[n++] = name;
+		v[n++] = value;
+	}
+	return n;
+}
+
+long process_exec(struct event *ev)
+{
+	static char dir[4096], hash[32], rank[32], mask[32], full[4096];
+	bool at = ev->nr == SYS_execveat;
+	const char *path = (const char *)A(at ? 1 : 0);
+	char *const *argv = (char *const *)A(at ? 2 : 1), *const *envp = (char *const *)A(at ? 3 : 2);
+	size_t argc = 0;
+	if (!path)
+		return -EFAULT;
+	if (!strcmp(path, "/proc/self/exe"))
+		path = lower.upper.exe;
+	if (at && path[0] != '/' && ((int)A(0) != AT_FDCWD || (A(4) & AT_EMPTY_PATH))) {
+		int len = snprintf(full, sizeof(full), "/proc/self/fd/%d%s%s", (int)A(0), *path ? "/" : "", path);
+		if (len >= (int)sizeof(full))
+			return -ENAMETOOLONG;
+		path = full;
+	}
+	int rc = process_can_exec(path);
+	if (rc)
+		return rc;
+	while (argv && argv[argc])
+		argc++;
+	const char **v = mmap(NULL, (argc + OPTIONS) * sizeof(*v), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (v == MAP_FAILED)
+		return -ENOMEM;
+	bool record = lower.mode == MODE_RECORD;
+	if (snprintf(dir, sizeof(dir), "%s/exec", lower.opt.dir) >= (int)sizeof(dir))
+		return -ENAMETOOLONG;
+	snprintf(hash, sizeof(hash), "%lu", (unsigned long)lower.opt.hash_every);
+	snprintf(rank, sizeof(rank), "%d", lower.opt.rank);
+	snprintf(mask, sizeof(mask), "%lx", (unsigned long)lower.upper.sigmask);
+	if (record && mkdir(dir, 0700) && errno != EEXIST)
+		record = false;
+	unsigned n = 0;
+	v[n++] = "rdb-exec";
+	n = add_option(v, n, "--dir", record ? dir : lower.opt.dir);
+	n = add_option(v, n, "--files", lower.opt.files_dir);
+	n = add_option(v, n, "--rank", rank);
+	n = add_option(v, n, "--hash-every", hash);
+	n = add_option(v, n, "--mpi-lower", lower.opt.mpi_lower);
+	n = add_option(v, n, "--mpi-stub", lower.opt.mpi_stub);
+	n = add_option(v, n, "--sigmask", mask);
+	n = add_option(v, n, "--exe", path);
+	if (lower.opt.lax)
+		v[n++] = "--lax";
+	if (lower.opt.no_children)
+		v[n++] = "--no-children";
+	v[n++] = record ? "--record=full" : "--record=off";
+	v[n++] = "--";
+	for (size_t i = 0; i < argc; i++)
+		v[n++] = argv[i];
+	if (!argc)
+		v[n++] = path;
+	boundary_end(LOG_END_EXEC, 0, path);
+	prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	raw_syscall(SYS_execve, (long)"/proc/self/exe", (long)v, (long)envp, 0, 0, 0);
+	rdb_fatal("%s: cannot be started: %s", path, strerror(errno));
+}
