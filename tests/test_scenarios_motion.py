@@ -81,7 +81,11 @@ def test_row_3_reverse_next_enters_no_callee(gdb: Gdb, recorded: Recorded) -> No
     gdb.expect_at(recorded.at("after-twice"))
 
 
-def test_row_4_reverse_finish_out_of_a_callback(gdb: Gdb, recorded: Recorded) -> None:
+@pytest.mark.parametrize("symbols", ["libc as it is", "libc without symbols"])
+def test_row_4_reverse_finish_out_of_a_callback(gdb: Gdb, recorded: Recorded, symbols: str) -> None:
+    if symbols == "libc without symbols":
+        gdb.run("set debug-file-directory /nonexistent")
+        gdb.run("rdb-open job")
     gdb.run("break compare")
     gdb.run("ignore 1 29")
     gdb.run("continue")
@@ -92,6 +96,7 @@ def test_row_4_reverse_finish_out_of_a_callback(gdb: Gdb, recorded: Recorded) ->
     gdb.run("reverse-finish")
     # One frame fewer, in libc, whether GDB has its source or not: at the call of the comparator.
     assert gdb.depth() == depth - 1
+    assert gdb.run("show step-mode").endswith("off.\n")
     here = gdb.frames()[0]
     assert here.get("func") == caller.get("func")
     assert 0 < int(caller["addr"], 16) - int(here["addr"], 16) <= 7

@@ -15,6 +15,7 @@ def load() -> None:
         aliases,
         bisect,
         bookmark,
+        finishing,
         goto,
         history,
         last,
@@ -29,5 +30,6 @@ def load() -> None:
 
     for module in (opening, undo, redo, listing, when, goto, bookmark, last, bisect, output, state):
         module.define()
+    finishing.define()
     aliases.define()
     history.watch()
