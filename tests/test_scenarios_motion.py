@@ -53,6 +53,50 @@ def test_row_1_reverse_finish_up_the_whole_recursion(gdb: Gdb, recorded: Recorde
     assert (gdb.function(), gdb.depth()) == ("main", depth - 5)
 
 
+@pytest.mark.parametrize("n", [2, 3, 5])
+def test_row_1_reverse_finish_after_deeper_calls(gdb: Gdb, recorded: Recorded, n: int) -> None:
+    """Also where the frame itself has called the function and got its answer."""
+    gdb.run(f"tbreak {recorded.at('fact-end')} if n == {n}")
+    gdb.run("continue")
+    assert gdb.integer("n") == n
+    depth = gdb.depth()
+    gdb.run("reverse-finish")
+    if n == 5:
+        gdb.expect_at(recorded.at("main-fact"))
+        assert gdb.function() == "main"
+    else:
+        gdb.expect_at(recorded.at("fact-call"))
+        assert gdb.integer("n") == n + 1
+    assert gdb.depth() == depth - 1
+    gdb.run("undo")
+    gdb.expect_at(recorded.at("fact-end"))
+    assert (gdb.integer("n"), gdb.depth()) == (n, depth)
+
+
+def test_row_1_reverse_finish_stops_at_a_breakpoint_between(gdb: Gdb, recorded: Recorded) -> None:
+    gdb.run(f"tbreak {recorded.at('fact-end')} if n == 3")
+    gdb.run("continue")
+    gdb.run(f"break {recorded.at('fact-first')} if n < 3")
+    gdb.run("reverse-finish")
+    gdb.expect_at(recorded.at("fact-first"))
+    assert gdb.integer("n") == 1
+    # And at one that is right where GDB's own would be.
+    gdb.run("delete")
+    gdb.run("break *fact")
+    gdb.run("reverse-continue")
+    assert (gdb.integer("$pc"), gdb.integer("$rdi")) == (gdb.integer("&fact"), 1)
+    gdb.run("reverse-stepi")
+    gdb.run("reverse-finish")
+    assert (gdb.integer("$pc"), gdb.integer("$rdi")) == (gdb.integer("&fact"), 2)
+    gdb.run("delete")
+    # Nothing of it is left: any call stops again.
+    gdb.run("goto END")
+    gdb.run("break *fact")
+    for n in (1, 2, 3, 4, 5):
+        gdb.run("reverse-continue")
+        assert gdb.integer("$rdi") == n
+
+
 def test_row_2_reverse_step_goes_through_the_callee(gdb: Gdb, recorded: Recorded) -> None:
     go(gdb, recorded, "after-twice")
     depth = gdb.depth()

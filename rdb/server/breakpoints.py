@@ -6,12 +6,16 @@ packets only note what is wanted; the timeline is told what differs when it is a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rdb.server.target import Debuggee
 
 _WATCH_KINDS = {2: 0, 3: 1, 4: 2}  # Z2 write, Z3 read, Z4 access -> enum agent_watch
 _STOP_WORDS = {2: "watch", 3: "rwatch", 4: "awatch"}
+
+
+# Agent expressions (GDB manual, appendix F); register 7 is rsp.
+_REG_RSP, _CONST64, _EQUAL, _END = b"\x26\x00\x07", b"\x25", b"\x13", b"\x27"
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,26 @@ class Breakpoints:
         self._wanted: dict[Point, None] = {}
         self._set: dict[Point, int] = {}
         self._next_id = 1
+        self._entry: tuple[int, int] | None = None
+
+    def only_entry(self, entry: tuple[int, int] | None) -> None:
+        """Of the calls of the function at this address only the one with this stack pointer stops.
+
+        GDB's `reverse-finish` puts a plain breakpoint there, which any deeper call would hit.
+        """
+        self._entry = entry
 
     def insert(self, points: list[Point]) -> None:
         # A second Z for the same place replaces its conditions (GDB manual, E.2, `Z0`).
         self.remove(points[0])
         for point in points:
-            self._wanted[point] = None
+            self._wanted[self._of_entry(point)] = None
+
+    def _of_entry(self, point: Point) -> Point:
+        if self._entry is None or point.type > 1 or point.cond or point.addr != self._entry[0]:
+            return point
+        expected = self._entry[1].to_bytes(8, "big")
+        return replace(point, cond=_REG_RSP + _CONST64 + expected + _EQUAL + _END)
 
     def remove(self, point: Point) -> None:
         same = (point.type, point.addr, point.kind)

@@ -35,6 +35,7 @@ class Queries:
             "name": lambda text: {"name": str(self._timeline.name()), **self._state("")},
             "seek": lambda text: self._moved(self._motion.seek(text)),
             "last-change": self._last_change,
+            "entry": self._entry,
             "output": self._output,
             "info": self._info,
             "describe": lambda text: {"text": recording.describe(int(text))},
@@ -118,6 +119,15 @@ class Queries:
             answer["by"] = by
             answer["describe"] = self._recording.describe(by)
         return answer
+
+    def _entry(self, text: str) -> Answer:
+        """ADDRESS,STACK_POINTER: the call that the next reverse-finish is about; nothing: all."""
+        if text:
+            addr, sp = (int(word, 0) for word in text.split(","))
+            self._motion.points.only_entry((addr, sp))
+        else:
+            self._motion.points.only_entry(None)
+        return {}
 
     def _output(self, text: str) -> Answer:
         first = int(text) if text else 0
