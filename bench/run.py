@@ -21,12 +21,15 @@ from rdb.errors import RdbError
 
 SECTIONS = ("calls", "startup", "pingpong", "heat", "timeline", "gdb")
 FORMAT = 1  # of --json
+_WIDTH = 100  # of tables that go to a file
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
     messages = Console(stderr=True, highlight=False)
     output = Console(highlight=False)
+    if not output.is_terminal:
+        output = Console(highlight=False, width=_WIDTH)
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="rdb-bench-", dir=args.dir) as folder:
         home, built = Path(folder, "home"), Path(folder, "built")

@@ -39,8 +39,8 @@ def show_section(console: Console, section: Section) -> None:
 
 def _ratios(section: Section) -> Table:
     table = Table(title=section.title, title_justify="left", title_style="bold")
-    table.add_column("what")
-    table.add_column("way")
+    table.add_column("what", no_wrap=True)
+    table.add_column("way", no_wrap=True)
     for name in ("native", "rdb", "ratio", "quartiles", "goal", "n"):
         table.add_column(name, justify="right")
     for row in section.ratios:
@@ -63,8 +63,8 @@ def _ratio_cells(row: Ratio) -> tuple[str, ...]:
 
 def _responses(section: Section) -> Table:
     table = Table(title=section.title, title_justify="left", title_style="bold")
-    table.add_column("what")
-    table.add_column("rank")
+    table.add_column("what", no_wrap=True)
+    table.add_column("rank", no_wrap=True)
     for name in ("median", "p99", "max", "goal", "n"):
         table.add_column(name, justify="right")
     for row in section.responses:
