@@ -19,7 +19,7 @@ COMMANDS = (
     *("step", "reverse-stepi", "reverse-step", "stepi 5", "reverse-nexti 3", "next"),
     *("reverse-next", "step", "step", "step", "reverse-finish", "stepi", "finish"),
     *("reverse-step",) * 30,
-    *("next 2", "reverse-next", "step 9", "reverse-step 5", "up", "reverse-next", "reverse-stepi"),
+    *("next 2", "reverse-next", "step 9", "reverse-step 5", "reverse-next", "reverse-stepi"),
 )
 
 
