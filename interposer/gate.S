@@ -191,6 +191,34 @@ gate_enter:
 	jmp	*%r11
 	.size gate_enter, . - gate_enter
 
+/* long interruptible_syscall(long nr, const uint64_t args[6], const volatile uint64_t *pending,
+ *                            uint64_t mask) */
+	.text
+	.globl interruptible_syscall, interruptible_begin, interruptible_call, interruptible_abort
+	.hidden interruptible_syscall, interruptible_begin, interruptible_call, interruptible_abort
+	.type interruptible_syscall, @function
+	.balign 16
+interruptible_syscall:
+	movq	%rdi, %rax
+	movq	%rdx, %r11
+	notq	%rcx
+	movq	0(%rsi), %rdi
+	movq	16(%rsi), %rdx
+	movq	24(%rsi), %r10
+	movq	32(%rsi), %r8
+	movq	40(%rsi), %r9
+	movq	8(%rsi), %rsi
+interruptible_begin:
+	testq	%rcx, (%r11)
+	jnz	interruptible_abort
+interruptible_call:
+	syscall
+	ret
+interruptible_abort:
+	movq	$-4, %rax		/* -EINTR */
+	ret
+	.size interruptible_syscall, . - interruptible_syscall
+
 /* Copied to RDB_GATE_CODE: upper-half code, the same bytes in every run. */
 	.section .rodata
 	.globl gate_code_start, gate_code_end

@@ -47,6 +47,8 @@ struct upper_state {
 	uint64_t auxv_addr, auxv_len;
 	uint64_t fs_base, gs_base;
 	uint64_t sigmask;         /* the program's own view */
+	uint64_t suspended_mask;  /* what rt_sigsuspend puts back, while `suspended` */
+	uint64_t suspended;
 	uint64_t sigalt_sp, sigalt_size;
 	uint32_t sigalt_flags;
 	uint32_t pinned_cpu;      /* 1 + cpu the start-up of a static program ran on; 0: none */

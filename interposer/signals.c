@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "boundary.h"
 #include "instructions.h"
@@ -27,7 +28,18 @@ struct signal_frame {
 static struct {
 	volatile uint64_t pending;   /* arrived, not yet delivered */
 	siginfo_t info[65];
+	timer_t patience;            /* runs while a signal waits for the next event */
+	bool patience_made;
+	volatile uint64_t waiting_since; /* event number then */
 } signals;
+
+#define SIG_PATIENCE SIGRTMAX
+enum { PATIENCE_MS = 500 };
+
+/* gate.S: the call, unless a signal is pending that the program has not blocked.  Between the two labels
+ * nothing has happened yet: a signal that arrives there makes it -EINTR. */
+long interruptible_syscall(long nr, const uint64_t args[6], const volatile uint64_t *pending, uint64_t mask);
+extern const char interruptible_begin[], interruptible_call[], interruptible_abort[];
 
 static size_t xsave_len(const ucontext_t *uc)
 {
@@ -63,7 +75,8 @@ static void push_frame(int sig, const siginfo_t *info, ucontext_t *uc)
 	memcpy(f->gregs, uc->uc_mcontext.gregs, sizeof(f->gregs));
 	f->gregs[REG_EFL] &= ~EFLAGS_TF;
 	f->fpstate = fp;
-	f->sigmask = u->sigmask;
+	f->sigmask = u->suspended ? u->suspended_mask : u->sigmask;
+	u->suspended = 0;
 	f->info = *info;
 	u->sigmask |= sa->mask | (sa->flags & SA_NODEFER ? 0 : BIT(sig));
 	UC_REG(uc, RSP) = sp;
@@ -140,22 +153,105 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 
 /* ---- asynchronous signals ---- */
 
+static void end_by(int sig)
+{
+	boundary_end(LOG_END_SIGNAL, sig, NULL);
+	die(sig);
+}
+
+/* A signal can be recorded at an event only.  Where none comes for long, in a computation that waits for
+ * the handler, say, the program must not hang because of us. */
+static void start_patience(void)
+{
+	struct sigevent how = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIG_PATIENCE};
+	struct itimerspec in = {.it_value = {.tv_nsec = PATIENCE_MS * 1000000l}};
+	signals.waiting_since = lower.event;
+	if (!signals.patience_made && timer_create(CLOCK_MONOTONIC, &how, &signals.patience) == 0)
+		signals.patience_made = true;
+	if (signals.patience_made)
+		timer_settime(signals.patience, 0, &in, NULL);
+}
+
+static void lose_patience(ucontext_t *uc)
+{
+	uint64_t ready = signals.pending & ~lower.upper.sigmask;
+	if (!ready || lower.event != signals.waiting_since || !RDB_IS_UPPER(UC_REG(uc, RIP)))
+		return;
+	if (lower.mode == MODE_RECORD) {
+		rdb_warn("signal %d came in a computation that makes no system call: it cannot be recorded there yet; the "
+			 "recording ends at event %lu, the program goes on", __builtin_ctzl(ready) + 1,
+			 (unsigned long)lower.event);
+		boundary_end(LOG_END_UNSUPPORTED, 0, "a signal in a computation without system calls");
+		lower.mode = MODE_PASS;
+	}
+	signals_want_delivery(uc);
+}
+
 static void on_async(int sig, siginfo_t *info, void *ctx)
 {
-	uint64_t fs = __builtin_ia32_rdfsbase64();
+	ucontext_t *uc = ctx;
+	uint64_t fs = __builtin_ia32_rdfsbase64(), pc = UC_REG(uc, RIP);
 	__builtin_ia32_wrfsbase64(lower.fs);
-	if (!has_handler(sig)) {
+	if (sig == SIG_PATIENCE && info->si_code == SI_TIMER) {
+		lose_patience(uc);
+		__builtin_ia32_wrfsbase64(fs);
+		return;
+	}
+	bool blocked = lower.upper.sigmask & BIT(sig);
+	if (!has_handler(sig) && !blocked) {
 		const struct event *ev = event_current();
 		/* sent by itself: kill, tkill, tgkill */
 		if (ev && ev->kind == LOG_SYSCALL && (ev->nr == 62 || ev->nr == 200 || ev->nr == 234) &&
 		    info->si_pid == lower.pid)
 			boundary_final_hash();
-		boundary_end(LOG_END_SIGNAL, sig, NULL);
-		die(sig);
+		end_by(sig);
 	}
 	signals.info[sig] = *info;
 	__atomic_or_fetch(&signals.pending, BIT(sig), __ATOMIC_SEQ_CST);
+	if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
+		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
+	else if (RDB_IS_UPPER(pc) && !blocked && lower.mode == MODE_PASS)
+		signals_want_delivery(uc);
+	else if (RDB_IS_UPPER(pc) && !blocked)
+		start_patience();
 	__builtin_ia32_wrfsbase64(fs);
+}
+
+/* signal(7): calls that are never restarted */
+static bool restartable(long nr)
+{
+	switch (nr) {
+	case 7: case 271:             /* poll, ppoll */
+	case 23: case 270:            /* select, pselect6 */
+	case 232: case 281: case 441: /* epoll_wait, epoll_pwait, epoll_pwait2 */
+	case 34: case 35: case 230:   /* pause, nanosleep, clock_nanosleep */
+	case 128: case 130:           /* rt_sigtimedwait, rt_sigsuspend */
+		return false;
+	default:
+		return true;
+	}
+}
+
+long signals_syscall(long nr, const uint64_t args[6])
+{
+	for (;;) {
+		long r = interruptible_syscall(nr, args, &signals.pending, lower.upper.sigmask);
+		if (r != -EINTR || nr == 3 /* close: it is closed all the same */)
+			return r;
+		uint64_t ready = signals.pending & ~lower.upper.sigmask;
+		if (!ready)
+			continue; /* none that the program would have seen */
+		int sig = __builtin_ctzl(ready) + 1;
+		bool restart = lower.upper.sigactions[sig].flags & SA_RESTART;
+		return restart && restartable(nr) ? SIGNALS_RESTART : -EINTR;
+	}
+}
+
+void signals_suspend(uint64_t mask)
+{
+	lower.upper.suspended_mask = lower.upper.sigmask;
+	lower.upper.suspended = 1;
+	lower.upper.sigmask = mask & ~(BIT(SIGKILL) | BIT(SIGSTOP));
 }
 
 static void install(int sig)
@@ -168,6 +264,8 @@ static void install(int sig)
 	uint64_t h = lower.upper.sigactions[sig].handler;
 	if (h == (uint64_t)SIG_IGN)
 		sa = (struct sigaction){.sa_handler = SIG_IGN};
+	else if (sig == SIG_PATIENCE)
+		; /* ours as well as the program's */
 	else if (h == (uint64_t)SIG_DFL && ((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)))
 		sa = (struct sigaction){.sa_handler = SIG_DFL};
 	sigaction(sig, &sa, NULL);
@@ -223,8 +321,12 @@ void signals_want_delivery(ucontext_t *uc)
 	}
 	sig = __builtin_ctzl(ready) + 1;
 	__atomic_and_fetch(&signals.pending, ~BIT(sig), __ATOMIC_SEQ_CST);
-	if (!has_handler(sig))
+	if (!has_handler(sig)) {
+		/* it was blocked when it came: ignored, or the end */
+		if (lower.upper.sigactions[sig].handler == (uint64_t)SIG_DFL && !((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)))
+			end_by(sig);
 		return;
+	}
 	info = signals.info[sig];
 	struct event *ev = event_begin(LOG_SIGNAL, (uint32_t)sig, (const uint64_t *)&info, 10);
 	event_end(ev);

@@ -9,6 +9,14 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc);
  * hypercall; delivery then happens by a trap at the first upper instruction. */
 void signals_want_delivery(ucontext_t *uc);
 
+/* Carries out a system call that may block: an arriving signal that the program wants interrupts it, also
+ * one that arrives just before.  Result, -errno, or SIGNALS_RESTART: the program makes the call again after
+ * its handler (SA_RESTART, signal(7)). */
+enum { SIGNALS_RESTART = -512 };
+long signals_syscall(long nr, const uint64_t args[6]);
+/* Before rt_sigsuspend is answered, in every mode: its mask is in force until a handler has run. */
+void signals_suspend(uint64_t mask);
+
 /* The system calls about signals: result or -errno. */
 long signals_sigaction(int sig, const void *act, void *old, size_t size);
 long signals_sigprocmask(int how, const void *set, void *old, size_t size);

@@ -198,7 +198,20 @@ static void out_ioctl(struct event *ev)
 	case 0x5410: case 0x5414: /* TIOCSPGRP, TIOCSWINSZ */
 	case 0x5421: case 0x5450: case 0x5451: /* FIONBIO, FIONCLEX, FIOCLEX */
 		return;
+	case 0x8912: { /* SIOCGIFCONF: struct ifconf, netdevice(7) */
+		const struct { int len; uint64_t buf; } *conf = P(2);
+		if (ev->result < 0)
+			return;
+		out_if(ev, conf->buf, (size_t)conf->len);
+		out_if(ev, A(2), 16);
+		return;
+	}
 	default:
+		if (req >= 0x8910 && req < 0x8990) { /* other SIOC requests: struct ifreq */
+			if (ev->result >= 0)
+				out_if(ev, A(2), 40);
+			return;
+		}
 		if (req >> 30 & 2) /* _IOC_READ */
 			out_if(ev, A(2), req >> 16 & 0x3fff);
 		else if (!(req >> 30) && ev->result >= 0 && !lower.opt.lax)
@@ -443,7 +456,11 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 			return -EBADF;
 		break;
 	}
-	return raw_syscall(ev->nr, (long)a[0], (long)a[1], (long)a[2], (long)a[3], (long)a[4], (long)a[5]);
+	if (ev->nr == SYS_rt_sigsuspend) {
+		const uint64_t none[6] = {0};
+		return signals_syscall(SYS_pause, none);
+	}
+	return signals_syscall(ev->nr, a);
 }
 
 static void show_output(const struct event *ev)
@@ -472,6 +489,9 @@ void syscall_event(ucontext_t *uc)
 	struct event *ev = event_begin(LOG_SYSCALL, (uint32_t)nr, args, 6);
 	bool answered = lower.started && replaying();
 
+	if (nr == SYS_rt_sigsuspend)
+		signals_suspend(*(const uint64_t *)args[0]);
+
 	if (class == UNKNOWN && !lower.opt.lax)
 		rdb_fatal("the program makes system call %lu, which is not supported yet; --lax records it all the same",
 			  (unsigned long)nr);
@@ -498,6 +518,11 @@ void syscall_event(ucontext_t *uc)
 		show_output(ev);
 	}
 	UC_REG(uc, RAX) = (uint64_t)ev->result;
+	if (ev->result == SIGNALS_RESTART) {
+		/* the handler comes first, then the program makes the call again */
+		UC_REG(uc, RAX) = nr;
+		UC_REG(uc, RIP) -= 2;
+	}
 	event_end(ev);
 	event_answered(uc);
 }
