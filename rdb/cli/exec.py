@@ -12,7 +12,8 @@ from rdb.launch.newjob import join_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.where import where
 
-USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] -- PROG [ARGS...]
+USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
+                -- PROG [ARGS...]
 
 Records this one process as a rank of a job; the launcher's environment says which rank and which
 job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
@@ -21,6 +22,7 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
   --job DIR         the job's directory, made before (default: $RDB_JOB_DIR, or found by the launch)
   --hash-every N    store a hash of memory every N events (0: never)
   --lax             pass on system calls that rdb does not know, instead of stopping
+  --no-children     child processes run native, unrecorded
 """
 
 
@@ -28,8 +30,7 @@ def exec_command(arguments: Sequence[str]) -> int:
     """Does not return when it works.  Parsed by hand: argparse costs every rank 10 ms."""
     name: str | None = None
     job = os.environ.get("RDB_JOB_DIR")
-    hash_every: int | None = None
-    lax = False
+    options: list[str] = []
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
         option, equals, value = rest.pop(0).partition("=")
@@ -38,8 +39,8 @@ def exec_command(arguments: Sequence[str]) -> int:
         if option in ("-h", "--help"):
             print(USAGE, end="")
             return 0
-        if option == "--lax":
-            lax = True
+        if option in ("--lax", "--no-children"):
+            options.append(option)
             continue
         if option not in ("--name", "--job", "--hash-every"):
             raise Usage(f"exec: unknown option {option}", "`rdb exec --help` lists them")
@@ -52,7 +53,7 @@ def exec_command(arguments: Sequence[str]) -> int:
         elif option == "--job":
             job = value
         elif value.isdigit():
-            hash_every = int(value)
+            options += ["--hash-every", value]
         else:
             raise Usage(f"exec: --hash-every {value}: not a number")
     if not rest:
@@ -69,8 +70,7 @@ def exec_command(arguments: Sequence[str]) -> int:
         place.rank,
         program,
         rest[1:],
-        hash_every,
-        lax,
+        options,
     )
     # Python ignores these, and what is ignored stays so over exec.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

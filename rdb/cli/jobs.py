@@ -10,7 +10,7 @@ from typing import Any
 
 from rdb.cli.output import print_json, print_table
 from rdb.errors import RdbError
-from rdb.recording import Job, RankRecording, home, list_jobs, open_job
+from rdb.recording import Job, Process, RankRecording, home, list_jobs, open_job
 
 
 def ls_command(args: argparse.Namespace) -> int:
@@ -25,7 +25,7 @@ def ls_command(args: argparse.Namespace) -> int:
             [
                 (
                     row["job"],
-                    str(len(row["ranks"])),
+                    _ranks_text(len(row["ranks"]), row["processes"]),
                     str(row["events"]),
                     row["state"],
                     _size(row["bytes"]),
@@ -43,14 +43,15 @@ def _job_row(job: Job) -> dict[str, Any]:
     """One line of `ls`; a job that cannot be read is listed with the reason as its state."""
     try:
         meta = job.meta
-        ranks = [_rank_row(rank) for rank in job.all_ranks()]
-        state = _merged([row["state"] for row in ranks])
+        processes = [_process_row(process, glance=True) for process in job.processes()]
+        state = _merged([row["state"] for row in processes if row["process"] == str(row["rank"])])
     except RdbError as error:
-        meta, ranks, state = {}, [], error.message
+        meta, processes, state = {}, [], error.message
     return {
         "job": job.name,
-        "ranks": [row["rank"] for row in ranks],
-        "events": sum(row["events"] for row in ranks),
+        "ranks": sorted({row["rank"] for row in processes}),
+        "processes": len(processes),
+        "events": sum(row["events"] for row in processes),
         "state": state,
         "bytes": _bytes(job),
         "created_ns": meta.get("created_ns", 0),
@@ -58,21 +59,50 @@ def _job_row(job: Job) -> dict[str, Any]:
     }
 
 
-def _rank_row(rank: RankRecording) -> dict[str, Any]:
+def _unreadable(error: RdbError) -> str:
+    return "damaged" if error.exit_code == 5 else error.message
+
+
+def _ranks_text(ranks: int, processes: int) -> str:
+    """`2`, or `2 (7 processes)` where ranks started others."""
+    return f"{ranks} ({processes} processes)" if processes > ranks else str(ranks)
+
+
+def _process_row(process: Process, glance: bool = False) -> dict[str, Any]:
+    """A process and the programs that it ran, as JSON has it."""
+    recordings = [one.glance() if glance else one for one in process.programs]
+    programs = [_program_row(recording) for recording in recordings]
+    return {
+        "process": process.name,
+        **programs[-1],
+        "events": sum(row["events"] for row in programs),
+        "checkpoints": sum(row["checkpoints"] for row in programs),
+        "damage": next((row["damage"] for row in programs if row["damage"]), None),
+        "programs": programs,
+    }
+
+
+def _program_row(recording: RankRecording) -> dict[str, Any]:
     try:
         return {
-            "rank": rank.rank,
-            "state": rank.state,
-            "events": rank.last_event + 1,
-            "checkpoints": len(rank.checkpoints),
-            "pid": rank.meta.get("pid"),
-            "host": rank.meta.get("host"),
-            "damage": rank.damage,
+            "rank": recording.rank,
+            "name": recording.name,
+            "program": recording.meta.get("exe"),
+            "argv": recording.meta.get("argv", []),
+            "state": recording.state,
+            "events": recording.last_event + 1,
+            "checkpoints": len(recording.checkpoints),
+            "pid": recording.meta.get("pid"),
+            "host": recording.meta.get("host"),
+            "damage": recording.damage,
         }
     except RdbError as error:
         return {
-            "rank": rank.rank,
-            "state": "damaged" if error.exit_code == 5 else error.message,
+            "rank": recording.rank,
+            "name": recording.name,
+            "program": None,
+            "argv": [],
+            "state": _unreadable(error),
             "events": 0,
             "checkpoints": 0,
             "pid": None,
@@ -93,10 +123,20 @@ def _merged(states: list[str]) -> str:
 
 def info_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
-    ranks = [_rank_row(rank) for rank in job.all_ranks()]
-    damaged = any(row["damage"] for row in ranks)
+    processes = [_process_row(process) for process in job.processes()]
+    programs = [program for row in processes for program in row["programs"]]
+    damaged = any(row["damage"] for row in programs)
     if args.json:
-        print_json({**job.meta, "path": str(job.path), "bytes": _bytes(job), "ranks": ranks})
+        ranks = [row for row in processes if row["process"] == str(row["rank"])]
+        print_json(
+            {
+                **job.meta,
+                "path": str(job.path),
+                "bytes": _bytes(job),
+                "ranks": ranks,
+                "processes": processes,
+            }
+        )
         return 5 if damaged else 0
     meta = job.meta
     print(f"job       {job.name}")
@@ -105,23 +145,25 @@ def info_command(args: argparse.Namespace) -> int:
     print(f"recorded  {_when(meta['created_ns'])}, launcher: {meta['launcher']}")
     print(f"kept in   {job.path} ({_size(_bytes(job))})")
     print_table(
-        ("RANK", "STATE", "EVENTS", "CHECKPOINTS", "PID", "HOST"),
+        ("RANK", "STATE", "EVENTS", "CHECKPOINTS", "PID", "HOST", "PROGRAM"),
         [
             (
-                str(row["rank"]),
+                # The tree: a child is below and to the right of its parent.
+                "  " * row["name"].count(".") + row["name"],
                 row["state"],
                 str(row["events"]),
                 str(row["checkpoints"]),
                 str(row["pid"]),
                 str(row["host"]),
+                shlex.join(row["argv"]),
             )
-            for row in ranks
+            for row in programs
         ],
-        right=(0, 2, 3, 4),
+        right=(2, 3, 4),
     )
-    for row in ranks:
+    for row in programs:
         if row["damage"]:
-            print(f"rdb: rank {row['rank']} is damaged: {row['damage']}", file=sys.stderr)
+            print(f"rdb: rank {row['name']} is damaged: {row['damage']}", file=sys.stderr)
     return 5 if damaged else 0
 
 

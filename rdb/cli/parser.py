@@ -54,23 +54,29 @@ def build_parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--lax", action="store_true", help="pass unknown system calls on")
     run.add_argument(
+        "--no-children", action="store_true", help="child processes run native, unrecorded"
+    )
+    run.add_argument(
         "--launcher-arg", action="append", default=[], metavar="ARG", help="one more for mpirun"
     )
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="-- PROG ARGS")
 
     commands.add_parser("exec", help="record this process as a rank of a job (for launchers)")
 
-    command("ls", "list the recorded jobs", "rdb.cli.jobs:ls_command", json=True)
+    listing = command("ls", "list the recorded jobs", "rdb.cli.jobs:ls_command", json=True)
+    listing.epilog = "Reads the ends of the logs only; `rdb info` and `rdb replay` read all."
     info = command("info", "show a job's ranks and their ends", "rdb.cli.jobs:info_command", True)
     info.add_argument("job")
     remove = command("rm", "remove recorded jobs", "rdb.cli.jobs:rm_command")
     remove.add_argument("job", nargs="+")
 
     replay = command(
-        "replay", "replay ranks, each alone, at full speed", "rdb.cli.replay:replay_command", True
+        "replay", "replay each process, alone, at full speed", "rdb.cli.replay:replay_command", True
     )
     replay.add_argument("job")
-    replay.add_argument("--rank", type=_natural, metavar="R", help="only this rank")
+    replay.add_argument(
+        "--rank", metavar="R", help="only this rank, or process as `rdb info` names it: 0.1, 0:1"
+    )
     replay.add_argument(
         "--verify",
         action="store_true",
@@ -82,6 +88,9 @@ def build_parser() -> argparse.ArgumentParser:
         "attach", "debug a job, forwards and backwards", "rdb.cli.debug:attach_command"
     )
     attach.add_argument("job")
+    attach.add_argument(
+        "--rank", metavar="R", help="only this rank or process, as `rdb info` names it (0.1, 0:1)"
+    )
     attach.add_argument("-x", dest="script", metavar="FILE", help="run commands from a file")
 
     bisect = command(
@@ -92,7 +101,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     bisect.add_argument("job")
     bisect.add_argument("expression", metavar="EXPR")
-    bisect.add_argument("--rank", type=_natural, metavar="R", help="only in this rank")
+    bisect.add_argument("--rank", metavar="R", help="only in this rank or process (0.1, 0:1)")
     bisect.add_argument("--last", action="store_true", help="the last turn, not the first")
 
     # Parsed by rdb.server itself, which GDB also starts as `python -m rdb.server`.

@@ -1,4 +1,4 @@
-"""`rdb replay`: each rank alone at full speed, its memory compared with the recorded hashes."""
+"""`rdb replay`: each process alone at full speed, its memory compared with the recorded hashes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from typing import Any
 from rdb.cli.output import print_json
 from rdb.errors import RdbError
 from rdb.paths import rdb_exec_path
-from rdb.recording import RankRecording, open_job
+from rdb.recording import Job, ProcessName, RankRecording, find_process, open_job
 
 
 def replay_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
-    ranks = [args.rank] if args.rank is not None else job.ranks
-    if not ranks:
+    recordings = _chosen(job, args.rank)
+    if not recordings:
         raise RdbError(f"{job.name} has no ranks", "was it recorded at all?", exit_code=4)
     results = []
-    for rank in ranks:
-        recording = job.rank(rank)
-        _ = recording.index  # refuses a damaged log, with file and offset
+    for recording in recordings:
         first: str | None = None
         for turn in range(1, args.times + 1):
-            result = {"rank": rank, "turn": turn, **_replay(recording)}
+            result = {
+                "rank": recording.rank,
+                "process": recording.name,
+                "turn": turn,
+                **_replay(recording),
+            }
             first = first or result.get("hash")
             if result["ok"] and result.get("hash") != first:
                 result.update(ok=False, what=f"another hash than the first time, {first}")
@@ -37,8 +40,29 @@ def replay_command(args: argparse.Namespace) -> int:
     return 0 if all(result["ok"] for result in results) else 5
 
 
+def _chosen(job: Job, name: str | None) -> list[RankRecording]:
+    """All programs of all processes; of one process and those below it; or one program."""
+    if name is None:
+        processes = list(job.processes())
+    else:
+        wanted = ProcessName.parse(name)
+        process = find_process(job.process(wanted.rank), wanted)
+        if wanted.program is not None:
+            return [process.program(wanted.program)]
+        processes = list(process.walk())
+    return [recording for process in processes for recording in process.programs]
+
+
 def _replay(recording: RankRecording) -> dict[str, Any]:
     """rdb-exec answers with one JSON line; anything else is a failure and says so."""
+    _ = recording.index  # refuses a damaged log, with file and offset
+    if (
+        recording.last_event < 0
+        and recording.state != "running"
+        and recording.name != str(recording.rank)
+    ):
+        # A program that its ld.so gave up on, a child killed at once: nothing was recorded.
+        return {"ok": True, "events": 0, "hashes": 0, "hash": None}
     line = [
         str(rdb_exec_path()),
         "--replay",
@@ -61,20 +85,24 @@ def _replay(recording: RankRecording) -> dict[str, Any]:
     if done.returncode != 0:
         answer["ok"] = False
         answer.setdefault("what", f"exit {done.returncode}")
+    if isinstance(answer.get("events"), int):
+        answer["events"] += 1  # said is the last one's number; the first has number 0
     return answer
 
 
 def _say(result: dict[str, Any], times: int) -> None:
     turn = f", turn {result['turn']}" if times > 1 else ""
     if result["ok"]:
-        if result["hashes"]:
+        if result["hash"] is None:
+            memory = "it ended before its first"
+        elif result["hashes"]:
             memory = f"{result['hashes']} hashes agree, memory {result['hash']}"
         else:
             memory = "no hash was recorded (rdb run --hash-every), every call agrees"
-        print(f"rank {result['rank']}{turn}: {result['events']} events, {memory}", flush=True)
+        print(f"rank {result['process']}{turn}: {result['events']} events, {memory}", flush=True)
     else:
         where = f" at event {result['event']}" if "event" in result else ""
         print(
-            f"rdb: rank {result['rank']}{turn}: replay failed{where}: {result.get('what', '?')}",
+            f"rdb: rank {result['process']}{turn}: replay failed{where}: {result.get('what', '?')}",
             file=sys.stderr,
         )

@@ -18,6 +18,7 @@ from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.where import Where
+from rdb.recording import Job
 
 
 def run_command(args: argparse.Namespace) -> int:
@@ -47,7 +48,10 @@ def run_command(args: argparse.Namespace) -> int:
         shutil.rmtree(job, ignore_errors=True)
         print("rdb: nothing was recorded", file=sys.stderr)
         return code
-    what = f"{ranks} rank{'s' if ranks > 1 else ''}, exit code {code}"
+    processes = sum(1 for _ in Job(Path(job)).processes())
+    what = f"{ranks} rank{'s' if ranks > 1 else ''}"
+    what += f", {processes} processes" if processes > ranks else ""
+    what += f", exit code {code}"
     print(f"rdb: recorded job {name} ({what}); rdb attach {name}", file=sys.stderr)
     return code
 
@@ -56,10 +60,17 @@ def _line(args: argparse.Namespace, job: str, program: str, arguments: Sequence[
     if args.n is None:
         files = os.path.join(job, "files")
         directory = rank_directory(job, 0)
-        return rdb_exec_line(directory, files, 0, program, arguments, args.hash_every, args.lax)
-    rest = [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
-    rest += ["--lax"] if args.lax else []
+        return rdb_exec_line(directory, files, 0, program, arguments, _options(args))
+    rest = _options(args)
     return mpirun_line(args.n, args.launcher_arg, job, [*rest, "--", program, *arguments])
+
+
+def _options(args: argparse.Namespace) -> list[str]:
+    """What rdb exec and rdb-exec are told alike."""
+    options = [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
+    options += ["--lax"] if args.lax else []
+    options += ["--no-children"] if args.no_children else []
+    return options
 
 
 def _recorded_ranks(job: str) -> int:

@@ -20,18 +20,14 @@ def rdb_exec_line(
     rank: int,
     program: str,
     arguments: Sequence[str],
-    hash_every: int | None = None,
-    lax: bool = False,
+    options: Sequence[str] = (),
 ) -> list[str]:
-    """rdb-exec recording one rank."""
+    """rdb-exec recording one rank; OPTIONS are those of `rdb exec` that it has too."""
     executable = os.path.join(_LIB, "rdb-exec")
     if not os.path.exists(executable):
         raise MissingTool(f"{executable} is missing: rdb is not built", "run `make dev`")
     line = [executable, "--dir", rank_dir, "--files", files_dir, "--rank", str(rank)]
-    if hash_every is not None:
-        line += ["--hash-every", str(hash_every)]
-    if lax:
-        line.append("--lax")
+    line += options
     lower = os.path.join(_LIB, "mpi", "openmpi", "lower.so")
     stub = os.path.join(_LIB, "mpi", "openmpi", "libmpi.so.40")
     if os.path.exists(lower):

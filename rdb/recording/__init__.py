@@ -1,6 +1,7 @@
 """Reading recordings: jobs in the store, their ranks, their logs."""
 
-from rdb.recording.rank import RankRecording
+from rdb.recording.processes import Process, ProcessName, find_process
+from rdb.recording.rank import RankGlance, RankRecording
 from rdb.recording.record import Chunk, End, EndKind, Kind, Note, Receive, Record
 from rdb.recording.store import FORMAT, Job, home, list_jobs, open_job
 
@@ -12,9 +13,13 @@ __all__ = [
     "Job",
     "Kind",
     "Note",
+    "Process",
+    "ProcessName",
+    "RankGlance",
     "RankRecording",
     "Receive",
     "Record",
+    "find_process",
     "home",
     "list_jobs",
     "open_job",

@@ -1,4 +1,4 @@
-"""The recording of one rank: its log, its checkpoints, its files."""
+"""The recording of one program of a rank: its log, its checkpoints, its files."""
 
 from __future__ import annotations
 
@@ -20,15 +20,25 @@ _NOTE_RECV = struct.Struct("<iiIIQ")  # struct rdb_note_recv
 
 
 class RankRecording:
-    """A rank's recording as it was when opened; `refresh()` looks again at one that still runs."""
+    """A recording as it was when opened; `refresh()` looks again at one that still runs.
 
-    def __init__(self, path: Path, files_dir: Path) -> None:
+    A rank's own, or that of one of its processes: `name` says which (rdb/recording/processes.py).
+    """
+
+    _tail = False
+
+    def __init__(self, path: Path, files_dir: Path, name: str | None = None) -> None:
         self.path = path
         self.files_dir = files_dir
-        self.rank = int(path.name.removeprefix("rank-"))
+        self.rank = _rank_of(path)
+        self.name = str(self.rank) if name is None else name
 
     def __repr__(self) -> str:
         return f"RankRecording({str(self.path)!r})"
+
+    def glance(self) -> RankGlance:
+        """What this rank is and how it ended, without reading all of it."""
+        return RankGlance(self.path, self.files_dir, self.name)
 
     def refresh(self) -> None:
         for name in ("_index", "meta", "end", "files", "checkpoints", "last_event"):
@@ -38,7 +48,7 @@ class RankRecording:
     def _index(self) -> LogIndex:
         if not (self.path / "log-000000.seg").exists():
             raise DamagedRecording(f"{self.path}/log-000000.seg: expected a log, there is none")
-        return LogIndex(self.path)
+        return LogIndex(self.path, self._tail)
 
     @property
     def index(self) -> LogIndex:
@@ -81,7 +91,7 @@ class RankRecording:
 
     @property
     def state(self) -> str:
-        """`running`, `exited 3`, `signal 11`, `killed`, `unsupported: ...`, `damaged`.
+        """`running`, `exited 3`, `signal 11`, `killed`, `became PROG`, `damaged`, ...
 
         Of a rank of another machine that has not ended, nobody here knows: `open on HOST`.
         """
@@ -145,7 +155,7 @@ class RankRecording:
         place = self.index.event_place(event)
         if place is None:
             raise UnknownJob(
-                f"rank {self.rank} has no event {event}", f"its events are 0 to {self.last_event}"
+                f"rank {self.name} has no event {event}", f"its events are 0 to {self.last_event}"
             )
         return self._index.record(place)
 
@@ -190,6 +200,28 @@ class RankRecording:
                     found = Receive(record.event, *_NOTE_RECV.unpack_from(chunk.data))
                 touched = False
         return found
+
+
+class RankGlance(RankRecording):
+    """`meta`, `end`, `state` and `last_event` of a rank at a cost that does not grow with its log.
+
+    Only the last segments are read: damage before them is found by a RankRecording alone.
+    """
+
+    _tail = True
+
+    @property
+    def index(self) -> LogIndex:
+        raise TypeError("a glance has no events")
+
+
+def _rank_of(path: Path) -> int:
+    """N of the rank-N in which this directory is, or which it is."""
+    for folder in (path, *path.parents):
+        number = folder.name.removeprefix("rank-")
+        if folder.name != number and number.isdigit():
+            return int(number)
+    raise ValueError(f"{path} is in no rank's directory")
 
 
 def _messages(record: Record, note: Note) -> list[Receive]:

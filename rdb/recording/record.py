@@ -150,4 +150,4 @@ class End:
             case EndKind.DISK:
                 return "disk full: the rest was not recorded"
             case EndKind.EXEC:
-                return f"replaced by exec{': ' + self.text if self.text else ''}"
+                return f"became {self.text or 'another program'}"

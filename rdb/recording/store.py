@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, VersionMismatch
+from rdb.recording.processes import Process, ProcessName, find_process, read_process
 from rdb.recording.rank import RankRecording
 
 FORMAT = 1  # of job.json and of the directory
@@ -67,28 +68,43 @@ class Job:
             if entry.name.removeprefix("rank-").isdigit()
         )
 
-    def rank(self, rank: int) -> RankRecording:
-        """The recording of one rank."""
+    def rank(self, rank: int | str) -> RankRecording:
+        """The recording of a rank, or of one of its processes or programs: 0, "0.1", "0:1".
+
+        A process is what it is now: its newest program.  `rdb run ./wrapper.sh` lands in what the
+        wrapper ends in.
+        """
+        name = ProcessName.parse(rank)
+        return find_process(self.process(name.rank), name).program(name.program)
+
+    def process(self, rank: int) -> Process:
+        """A rank's own process, and below it all that it started."""
         _ = self.meta  # refuses another format before anything is read
         path = self.path / f"rank-{rank}"
         if not path.is_dir():
             known = ", ".join(map(str, self.ranks)) or "none"
             raise UnknownJob(f"{self.name} has no rank {rank}", f"its ranks: {known}")
-        return RankRecording(path, self.path / "files")
+        return read_process(path, self.path / "files", str(rank))
 
     def all_ranks(self) -> Iterator[RankRecording]:
         return (self.rank(rank) for rank in self.ranks)
 
-    def remove(self) -> None:
-        """Deletes the recording; refused while a rank of it runs."""
+    def processes(self) -> Iterator[Process]:
+        """The processes of all ranks, each rank's own first."""
         for rank in self.ranks:
-            recording = RankRecording(self.path / f"rank-{rank}", self.path / "files")
+            yield from self.process(rank).walk()
+
+    def remove(self) -> None:
+        """Deletes the recording; refused while a process of it runs."""
+        for process in self.processes():
             try:
-                running = recording.state == "running"
-            except RdbError:  # a damaged or foreign rank does not run
+                running = process.state == "running"
+            except RdbError:  # a damaged or foreign one does not run
                 running = False
             if running:
-                raise RdbError(f"rank {rank} of {self.name} still runs", "end the job first")
+                raise RdbError(
+                    f"rank {process.name} of {self.name} still runs", "end the job first"
+                )
         try:
             shutil.rmtree(self.path)
         except OSError as error:

@@ -1,0 +1,130 @@
+"""The processes of a rank: what it forked, what programs each of them ran, and their names.
+
+A process is named by the rank and the numbers of the children on the way to it: `0` is rank 0's
+own process, `0.2` its second child, `0.2.1` that one's first.  A program that replaces itself
+(execve) stays the same process: `0` then means its newest program, `0:1` the one it began with,
+`0:2` the one after that.  Children are counted through all programs of their parent.
+
+On the disk (interposer/process.h): `child-N` below the directory of the program that forked, `exec`
+below that of the program that was replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rdb.errors import UnknownJob, Usage
+from rdb.recording.rank import RankRecording
+
+_NAME = re.compile(r"(\d+)((?:\.[1-9]\d*)*)(?::([1-9]\d*))?\Z")
+_CHILD = re.compile(r"child-([1-9]\d*)\Z")
+_FIRST_IMAGE = "ckpt-000000.img"
+_FIRST_SEGMENT = "log-000000.seg"
+
+
+@dataclass(frozen=True)
+class ProcessName:
+    """`0.2:1`, taken apart."""
+
+    rank: int
+    children: tuple[int, ...] = ()
+    program: int | None = None
+
+    @classmethod
+    def parse(cls, text: str | int) -> ProcessName:
+        match = _NAME.match(str(text))
+        if match is None:
+            raise Usage(
+                f"{str(text)!r} is not a rank or process",
+                "write 0 for a rank, 0.1 for its first child, 0:1 for its first program",
+            )
+        children = tuple(int(number) for number in match[2].split(".")[1:])
+        return cls(int(match[1]), children, int(match[3]) if match[3] else None)
+
+    @property
+    def process(self) -> str:
+        """The name without a program."""
+        return ".".join(map(str, (self.rank, *self.children)))
+
+
+@dataclass
+class Process:
+    """One process: its programs, oldest first (one at least), and its children by number."""
+
+    name: str
+    programs: list[RankRecording]
+    children: dict[int, Process] = field(default_factory=dict)
+
+    @property
+    def main(self) -> RankRecording:
+        """What the process' name means: the newest program that got as far as its entry point."""
+        started = [one for one in self.programs if (one.path / _FIRST_IMAGE).exists()]
+        return started[-1] if started else self.programs[-1]
+
+    @property
+    def state(self) -> str:
+        """How the process ended."""
+        return self.programs[-1].state
+
+    def walk(self) -> Iterator[Process]:
+        """This process and all below it, parents first."""
+        yield self
+        for number in sorted(self.children):
+            yield from self.children[number].walk()
+
+    def program(self, number: int | None) -> RankRecording:
+        if number is None:
+            return self.main
+        if number > len(self.programs):
+            raise UnknownJob(
+                f"process {self.name} has no program {number}", f"it ran {len(self.programs)}"
+            )
+        return self.programs[number - 1]
+
+
+def read_process(path: Path, files_dir: Path, name: str) -> Process:
+    """The process that began in this directory, with all that came of it."""
+    folders = [path]
+    while (folders[-1] / "exec" / _FIRST_SEGMENT).exists():
+        folders.append(folders[-1] / "exec")
+    programs = [
+        RankRecording(folder, files_dir, f"{name}:{k}") for k, folder in enumerate(folders, 1)
+    ]
+    process = Process(name, programs)
+    process.main.name = name
+    earlier = 0
+    for folder in folders:
+        numbers = _children(folder)
+        for number in numbers:
+            child = earlier + number
+            below = folder / f"child-{number}"
+            process.children[child] = read_process(below, files_dir, f"{name}.{child}")
+        earlier += max(numbers, default=0)
+    return process
+
+
+def _children(folder: Path) -> list[int]:
+    """Numbers of the children whose recording began; one killed in its fork has none."""
+    return sorted(
+        int(match[1])
+        for entry in folder.iterdir()
+        if (match := _CHILD.match(entry.name)) and (entry / _FIRST_SEGMENT).exists()
+    )
+
+
+def find_process(rank: Process, name: ProcessName) -> Process:
+    """The process of that name at or below a rank's."""
+    process = rank
+    for number in name.children:
+        below = process.children.get(number)
+        if below is None:
+            known = ", ".join(process.children[k].name for k in sorted(process.children))
+            raise UnknownJob(
+                f"there is no process {process.name}.{number}",
+                f"children of {process.name}: {known or 'none'}",
+            )
+        process = below
+    return process
