@@ -314,8 +314,12 @@ int image_restore(unsigned number)
 	int rc = 0;
 	if (fstat(fd, &st) || pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || h.magic != RDB_IMAGE_MAGIC)
 		rc = complain(path, "not an rdb image", -EBADMSG);
-	else if (h.version != RDB_IMAGE_VERSION || h.state_size != sizeof(lower.upper)) {
+	else if (h.version != RDB_IMAGE_VERSION) {
 		rdb_warn("%s: image v%u, this rdb reads v%u", path, h.version, RDB_IMAGE_VERSION);
+		rc = -EPROTO;
+	} else if (h.state_size != sizeof(lower.upper)) {
+		rdb_warn("%s: image v%u of another build of rdb-exec (%u bytes of state, this one has %zu)", path, h.version,
+			 h.state_size, sizeof(lower.upper));
 		rc = -EPROTO;
 	} else if (h.header_check != crc32c(0, &h, offsetof(struct image_header, header_check)) ||
 		   h.data_off > (uint64_t)st.st_size || h.data_off < sizeof(h))

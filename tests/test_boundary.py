@@ -116,6 +116,24 @@ def test_scenario_27_killed_from_outside_in_a_loop(tmp_path: Path) -> None:
     assert log.count(b"\0" * 64) < 10, "the segment was not trimmed: no clean end"
 
 
+@pytest.mark.parametrize("how", ["pie", "static", "optimised"])
+def test_signals_at_system_calls(how: str, tmp_path: Path) -> None:
+    program = build("signals.c", tmp_path, *BUILDS[how])
+    native = subprocess.run([program], capture_output=True, text=True, timeout=30, check=True)
+    made = record(tmp_path, program)
+    assert (made.result.returncode, made.result.stdout) == (0, native.stdout), made.result.stderr
+    made.expect_equal()
+
+
+def test_a_signal_in_a_long_computation_ends_the_recording_not_the_program(tmp_path: Path) -> None:
+    program = build("spin_until_alarm.c", tmp_path, "-O1")
+    made = record(tmp_path, program)
+    assert (made.result.returncode, made.result.stdout) == (0, "alarm\n")
+    assert "makes no system call" in made.result.stderr
+    code, answer = made.verify()
+    assert (code, answer["ok"]) == (0, True), answer
+
+
 def test_a_thread_is_refused_with_its_reason(tmp_path: Path) -> None:
     made = record(tmp_path, build("threads.c", tmp_path, "-pthread"))
     assert made.result.returncode == 125
