@@ -458,7 +458,7 @@ def test_bisect_names_the_call_that_received_it(relay: Path) -> None:
 
 
 def test_bisect_without_an_answer_exits_1(relay: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert bisect_face.main(str(relay), "number < 1000", rank=0) == 1
+    assert bisect_face.main(open_job(relay).only("0"), "number < 1000") == 1
     assert "found in no rank" in capsys.readouterr().out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -12,10 +13,13 @@ import gdb
 from . import history, link
 from .command import Command
 
+NAME = re.compile(r"\d+(\.\d+)*(:\d+)?\Z")
+
 
 class Open(Command):
     """Open a rank of a recorded job: rdb-open JOB [RANK]
-    JOB is a name that `rdb ls` shows, or the path of a job's directory; RANK is 0 if not given.
+    JOB is a name that `rdb ls` shows, or the path of a job's directory; RANK is 0 if not
+    given, or a process as `rdb info` names it: 0.1 rank 0's first child, 0:1 its first program.
     The session starts at the beginning of the recording."""
 
     name = "rdb-open"
@@ -23,7 +27,7 @@ class Open(Command):
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         words = gdb.string_to_argv(argument)
-        if not 1 <= len(words) <= 2 or (len(words) == 2 and not words[1].isdigit()):
+        if not 1 <= len(words) <= 2 or (len(words) == 2 and not NAME.match(words[1])):
             raise gdb.GdbError("Usage: rdb-open JOB [RANK]")
         job, rank = words[0], words[1] if len(words) == 2 else "0"
         history.log.current = None
@@ -42,7 +46,7 @@ class Open(Command):
         history.log.begin()
         info = link.ask("info")
         gdb.write(
-            f"Opened {info['job']}, rank {info['rank']}: events 0 to {info['last_event']}, "
+            f"Opened {info['job']}, rank {info['process']}: events 0 to {info['last_event']}, "
             f"{info['state']}.\n"
         )
 

@@ -6,7 +6,7 @@ import argparse
 import shutil
 
 from rdb.errors import MissingTool, UnknownJob
-from rdb.recording import open_job
+from rdb.recording import Job, open_job
 
 
 def _need_gdb() -> None:
@@ -14,27 +14,27 @@ def _need_gdb() -> None:
         raise MissingTool("gdb is not in PATH", "apt-get install gdb")
 
 
-def _need_ranks(name: str, rank: int | None = None) -> None:
+def _need_ranks(name: str, rank: str | None = None) -> Job:
     """Refuses at once what cannot be debugged: unknown, foreign or damaged recordings."""
-    job = open_job(name)
-    ranks = job.ranks if rank is None else [rank]
-    if not ranks:
+    job = open_job(name) if rank is None else open_job(name).only(rank)
+    if not job.ranks:
         raise UnknownJob(f"{job.name} has no ranks")
-    for number in ranks:
+    for number in job.ranks:
         _ = job.rank(number).index
+    return job
 
 
 def attach_command(args: argparse.Namespace) -> int:
-    _need_ranks(args.job)
+    job = _need_ranks(args.job, args.rank)
     _need_gdb()
     from rdb.console import main
 
-    return main(args.job, args.script)
+    return main(job, args.script)
 
 
 def bisect_command(args: argparse.Namespace) -> int:
-    _need_ranks(args.job, args.rank)
+    job = _need_ranks(args.job, args.rank)
     _need_gdb()
     from rdb.console.bisect import main
 
-    return main(args.job, args.expression, rank=args.rank, last=args.last, as_json=args.json)
+    return main(job, args.expression, last=args.last, as_json=args.json)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
@@ -20,16 +20,15 @@ from rdb.session.bisect import Found, Report, bisect
 from rdb.session.bisect import Progress as Heard
 from rdb.session.merge import merge
 from rdb.session.ranks import Rank
+from rdb.session.session import JobLike
 
 
-def main(
-    job: str, expression: str, rank: int | None = None, last: bool = False, as_json: bool = False
-) -> int:
-    """`rdb bisect JOB EXPR [--rank R] [--last] [--json]`.  0: found, 1: nowhere."""
+def main(job: str | JobLike, expression: str, last: bool = False, as_json: bool = False) -> int:
+    """`rdb bisect JOB EXPR [--last] [--json]` in all ranks of JOB.  0: found, 1: nowhere."""
     if not expression.strip():
         raise Usage("bisect needs an expression", "for example: rdb bisect JOB 'x > 0'")
-    opened = open_job(job)
-    ranks = opened.ranks if rank is None else [opened.rank(rank).rank]
+    opened = open_job(job) if isinstance(job, str) else job
+    ranks = opened.ranks
 
     async def work() -> int:
         with _bars(ranks) as progress:
@@ -37,7 +36,12 @@ def main(
         if as_json:
             print(json_text.dumps(asdict(report), indent=2))
         else:
-            show(report, expression, Console(highlight=False, soft_wrap=True, emoji=False))
+            show(
+                report,
+                expression,
+                Console(highlight=False, soft_wrap=True, emoji=False),
+                opened.address,
+            )
         return 0 if report.found else 1
 
     return supervised(work())
@@ -56,14 +60,15 @@ def _bars(ranks: list[Rank]) -> Iterator[Heard | None]:
         yield lambda rank, share: bars.update(tasks[rank], completed=share)
 
 
-def show(report: Report, expression: str, out: Console) -> None:
+def show(report: Report, expression: str, out: Console, name: Callable[[Rank], str] = str) -> None:
+    """NAME is what a rank is called: that of a process shown in its place."""
     if report.found:
         first = report.found[0]
-        out.print(Text(f"{expression} first turned false in rank {first.rank}", "bold"))
+        out.print(Text(f"{expression} first turned false in rank {name(first.rank)}", "bold"))
     else:
         out.print(Text(f"{expression}: found in no rank", "bold"))
     for answer in report.found:
-        out.print(Text(f"\nrank {answer.rank}, at {answer.position}{_when(answer)}", "bold"))
+        out.print(Text(f"\nrank {name(answer.rank)}, at {answer.position}{_when(answer)}", "bold"))
         for line in _lines(answer):
             out.print(Text("  " + line))
     if report.found and report.not_found:

@@ -86,6 +86,14 @@ class Job:
             raise UnknownJob(f"{self.name} has no rank {rank}", f"its ranks: {known}")
         return read_process(path, self.path / "files", str(rank))
 
+    def address(self, rank: int) -> str:
+        """What to ask for to get this rank: of a view, the process that it shows instead."""
+        return str(rank)
+
+    def only(self, name: str) -> Job:
+        """This job as if it had but that one rank, process or program."""
+        return _Only(self, name)
+
     def all_ranks(self) -> Iterator[RankRecording]:
         return (self.rank(rank) for rank in self.ranks)
 
@@ -109,6 +117,29 @@ class Job:
             shutil.rmtree(self.path)
         except OSError as error:
             raise RdbError(f"cannot remove {self.path}: {error.strerror}") from error
+
+
+class _Only(Job):
+    """One process, in place of its rank."""
+
+    def __init__(self, job: Job, name: str) -> None:
+        super().__init__(job.path)
+        self._shown = job.rank(name)
+
+    @property
+    def name(self) -> str:
+        name, shown = super().name, self._shown
+        return name if shown.name == str(shown.rank) else f"{name} {shown.name}"
+
+    @property
+    def ranks(self) -> list[int]:
+        return [self._shown.rank]
+
+    def rank(self, rank: int | str) -> RankRecording:
+        return self._shown if rank == self._shown.rank else super().rank(rank)
+
+    def address(self, rank: int) -> str:
+        return self._shown.name if rank == self._shown.rank else super().address(rank)
 
 
 def list_jobs() -> list[Job]:

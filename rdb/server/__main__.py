@@ -21,7 +21,9 @@ def parser() -> argparse.ArgumentParser:
         prog="rdb serve", description="Serve a recorded rank to GDB (target extended-remote)."
     )
     parse.add_argument("job", metavar="JOB", help="name of the job, or the path of its directory")
-    parse.add_argument("--rank", type=int, default=0, metavar="R", help="which rank (default: 0)")
+    parse.add_argument(
+        "--rank", default="0", metavar="R", help="which rank or process, 0.1 or 0:1 (default: 0)"
+    )
     how = parse.add_mutually_exclusive_group()
     how.add_argument("--stdio", action="store_true", help="speak over standard input and output")
     how.add_argument("--socket", type=Path, metavar="PATH", help="listen on a Unix socket")
@@ -86,7 +88,7 @@ def _serve_socket(recording: RankRecording, listener: socket.socket, path: Path 
     try:
         listener.listen(1)
         where = path if path is not None else f"127.0.0.1:{listener.getsockname()[1]}"
-        print(f"rdb: rank {recording.rank} waits for GDB at {where}", flush=True)
+        print(f"rdb: rank {recording.name} waits for GDB at {where}", flush=True)
         peer, _ = listener.accept()
     finally:
         listener.close()

@@ -143,8 +143,9 @@ class Queries:
     def _info(self, text: str) -> Answer:
         recording = self._recording
         return {
-            "job": recording.path.parent.name,
+            "job": recording.files_dir.parent.name,
             "rank": recording.rank,
+            "process": recording.name,
             "last_event": recording.last_event,
             "state": str(recording.state),
             "meta": {k: v for k, v in recording.meta.items() if isinstance(v, (str, int, list))},

@@ -128,7 +128,9 @@ async def _search(
         if shares and progress is not None:
             progress(rank, int(shares[-1]) / 100)
 
-    debugger = await RankDebugger.open(str(job.path), rank, script=script)
+    debugger = await RankDebugger.open(
+        str(job.path), rank, script=script, address=job.address(rank)
+    )
     try:
         options = "--json --progress" + (" --last" if last else "")
         answer = await debugger.run(f"bisect {options} {expression}", on_output=heard)

@@ -57,16 +57,24 @@ class RankDebugger:
 
     @classmethod
     async def open(
-        cls, job: str, rank: Rank, at_end: bool = True, script: Path | None = None
+        cls,
+        job: str,
+        rank: Rank,
+        at_end: bool = True,
+        script: Path | None = None,
+        address: str | None = None,
     ) -> RankDebugger:
-        """Starts a GDB on one rank, at the end of its recording unless AT_END is false."""
+        """Starts a GDB on one rank, at the end of its recording unless AT_END is false.
+
+        ADDRESS is the name of the process that is shown as this rank, if not its own.
+        """
         script = script or gdb_scripts_dir() / "rdb.py"
         if not script.exists():
             raise MissingTool(f"{script} is missing", "is rdb installed whole?")
         gdb = await GdbProcess.start(["-x", str(script)], name=f"the gdb of rank {rank}")
         debugger = cls(rank, gdb)
         try:
-            await debugger._must(f"rdb-open {shlex.quote(job)} {rank}")
+            await debugger._must(f"rdb-open {shlex.quote(job)} {address or rank}")
             if at_end:
                 await debugger._must("goto end")
             debugger._state = await debugger.query_state()

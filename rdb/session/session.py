@@ -47,6 +47,7 @@ class JobLike(Protocol):
     @property
     def ranks(self) -> list[Rank]: ...
     def rank(self, rank: Rank, /) -> RankLike: ...
+    def address(self, rank: Rank, /) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,11 @@ class Session:
     async def _open(self, rank: Rank) -> RankDebugger:
         async with self._starts:
             debugger = await RankDebugger.open(
-                str(self.job.path), rank, self._at_end, script=self._script
+                str(self.job.path),
+                rank,
+                self._at_end,
+                script=self._script,
+                address=self.job.address(rank),
             )
         self._debuggers[rank] = debugger
         return debugger
