@@ -172,7 +172,18 @@ const struct log_record *log_reader_next(struct log_reader *r)
 	}
 }
 
-int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error)
+static unsigned count_segments(int dirfd)
+{
+	char name[32];
+	unsigned n = 0;
+	do
+		snprintf(name, sizeof(name), "log-%06u.seg", n);
+	while (!faccessat(dirfd, name, F_OK, 0) && ++n);
+	return n;
+}
+
+/* tail: 0, or of how many segments at the end. */
+static int index_log(const char *dir, unsigned tail, struct log_entry **entries, size_t *count, char *error)
 {
 	struct log_reader r;
 	size_t cap = 1024;
@@ -200,6 +211,12 @@ int log_index(const char *dir, struct log_entry **entries, size_t *count, char *
 			.size = rec->size, .nr = rec->nr, .repeat = rec->repeat, .kind = rec->kind,
 			.nargs = rec->nargs,
 		};
+		if (*count == 1 && tail) {
+			unsigned segments = count_segments(r.dirfd);
+			if (segments > tail &&
+			    (rc = log_reader_seek(&r, segments - tail, sizeof(struct log_segment_header))))
+				break;
+		}
 	}
 	if (!e) {
 		*count = 0;
@@ -210,7 +227,20 @@ int log_index(const char *dir, struct log_entry **entries, size_t *count, char *
 	*entries = e;
 	memcpy(error, r.error, sizeof(r.error));
 	log_reader_close(&r);
+	if (rc)
+		return rc;
 	return error[0] ? -EBADMSG : 0;
+}
+
+int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error)
+{
+	return index_log(dir, 0, entries, count, error);
+}
+
+int log_index_tail(const char *dir, struct log_entry **entries, size_t *count, char *error)
+{
+	/* two: the newest may have been opened just now and be empty */
+	return index_log(dir, 2, entries, count, error);
 }
 
 void log_index_free(struct log_entry *entries)

@@ -288,6 +288,8 @@ def test_replay_verifies_and_says_the_hash(rdb: Rdb, ending: Path) -> None:
     assert [result["turn"] for result in results] == [1, 2, 3]
     assert len({result["hash"] for result in results}) == 1
     assert all(result["ok"] and result["hashes"] > 1 for result in results)
+    (row,) = json.loads(rdb("ls", "--json").stdout)
+    assert {result["events"] for result in results} == {row["events"]}
 
 
 def test_replay_of_a_changed_log_is_exit_5(rdb: Rdb, ending: Path, rdb_home: Path) -> None:

@@ -116,6 +116,7 @@ def test_events_are_numbered_without_gaps(recording: RankRecording) -> None:
             numbers += range(record.event, record.event + record.repeat + 1)
     assert numbers == list(range(recording.last_event + 1))
     hashes = [r for r in recording.records() if r.kind is Kind.HASH]
+    assert (hashes[-1].event, hashes.pop().nr) == (recording.last_event, 1)  # that of the end
     assert [r.event for r in hashes] == list(range(0, recording.last_event + 1, 100))
 
 
@@ -300,3 +301,41 @@ def test_no_terminal_below_the_faces() -> None:
             assert not pattern.search(source.read_text()), source
     code = "import sys, rdb.recording, rdb.launch.newjob; assert 'rich' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_glance_reads_the_ends_of_a_log_only(
+    rdb: Rdb, build_text: BuildText, rdb_home: Path
+) -> None:
+    """Here 5 segments: what lies between the first record and the last two is not looked at."""
+    program = build_text(
+        "zeros",
+        "#include <fcntl.h>\n#include <unistd.h>\nstatic char all[4000];\n"
+        'int main(void) { int fd = open("/dev/zero", O_RDONLY);\n'
+        "for (int i = 0; i < 12000; i++) { all[0] = 1; read(fd, all, sizeof(all) - i % 2); }\n"
+        "return 7; }",
+    )
+    assert rdb("run", "--", program).returncode == 7
+    rank = open_job("zeros-1").rank(0)
+    segments = sorted(rank.path.glob("log-*.seg"))
+    assert len(segments) > 3
+    glance = rank.glance()
+    assert (glance.state, glance.last_event) == ("exited 7", rank.last_event)
+    assert glance.meta == rank.meta
+    with pytest.raises(TypeError):
+        glance.records()
+
+    damage(segments[1])
+    assert rank.glance().state == "exited 7"
+    rank.refresh()
+    assert rank.state == "damaged"
+    assert "damaged" not in rdb("ls").stdout
+    assert rdb("info", "zeros-1").returncode == 5
+    damage(segments[-1])
+    assert rank.glance().state == "damaged"
+    assert "damaged" in rdb("ls").stdout
+
+
+def damage(segment: Path) -> None:
+    data = bytearray(segment.read_bytes())
+    data[200] ^= 1
+    segment.write_bytes(data)

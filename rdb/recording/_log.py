@@ -26,6 +26,7 @@ struct log_entry {
     uint32_t reserved;
 };
 int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error);
+int log_index_tail(const char *dir, struct log_entry **entries, size_t *count, char *error);
 void log_index_free(struct log_entry *entries);
 """
 _ENTRY = struct.Struct("<QqQQIIIIHHI")  # struct log_entry
@@ -42,15 +43,19 @@ def _library() -> tuple[FFI, Any]:
 
 
 class LogIndex:
-    """Every record of one rank's log as it was when opened; the bytes stay in the mapped files."""
+    """Every record of one rank's log as it was when opened; the bytes stay in the mapped files.
 
-    def __init__(self, directory: Path) -> None:
+    With `tail` only the first record and those of the last segments.
+    """
+
+    def __init__(self, directory: Path, tail: bool = False) -> None:
         ffi, library = _library()
         self._directory = directory
         entries = ffi.new("struct log_entry **")
         count = ffi.new("size_t *")
         error = ffi.new("char[256]")
-        status = library.log_index(os.fsencode(directory), entries, count, error)
+        read = library.log_index_tail if tail else library.log_index
+        status = read(os.fsencode(directory), entries, count, error)
         text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
         if status == -errno.EPROTO:
             raise VersionMismatch(f"{directory}: {text}", "record it again with this rdb")
