@@ -71,8 +71,8 @@ bench: dev
 	@$(BIN)/python3 -m bench $(ARGS)
 
 lint: dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check --no-cache .
+	$(BIN)/ruff format --no-cache --check .
 	$(BIN)/mypy --strict rdb bench
 	@if command -v clang-format > /dev/null; then \
 	  git ls-files '*.c' '*.h' | xargs -r clang-format --dry-run -Werror; \

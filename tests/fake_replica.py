@@ -9,9 +9,8 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass, field
 
-from rdb.replay.agent import FOREVER, Gpr, Hello, Map, Regs, ScanHit, Stop, StopReason
-
 from rdb.replay import agent as real
+from rdb.replay.agent import FOREVER, Gpr, Hello, Map, Regs, ScanHit, Stop, StopReason
 
 CODE = 0x400000
 SIZE = 16  # bytes of every instruction

@@ -34,7 +34,10 @@ class Made:
     def verify(self) -> tuple[int, dict[str, object]]:
         done = subprocess.run(
             [rdb_exec_path(), "--replay", self.rank_dir, "--files", self.files, "--verify"],
-            capture_output=True, text=True, timeout=120, check=False,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
         )
         answer = json.loads(done.stdout) if done.stdout else {"what": done.stderr}
         return done.returncode, answer
@@ -58,9 +61,21 @@ def record(tmp_path: Path, *command: str | Path, hash_every: int = 1) -> Made:
     rank_dir.mkdir()
     files.mkdir()
     result = subprocess.run(
-        [rdb_exec_path(), "--dir", rank_dir, "--files", files, "--hash-every", str(hash_every), "--",
-         *command],
-        capture_output=True, text=True, timeout=120, check=False,
+        [
+            rdb_exec_path(),
+            "--dir",
+            rank_dir,
+            "--files",
+            files,
+            "--hash-every",
+            str(hash_every),
+            "--",
+            *command,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     return Made(rank_dir, files, result)
 
@@ -77,8 +92,12 @@ def test_replay_equals_the_recording_at_every_event(source: str, how: str, tmp_p
 
 @pytest.mark.parametrize(
     "command",
-    [["/bin/ls", "-la", "/"], ["/usr/bin/sort", "/etc/passwd"], ["perl", "-e", "print time, rand"],
-     ["/usr/bin/python3", "-c", "import json, random; print(json.dumps(random.random()))"]],
+    [
+        ["/bin/ls", "-la", "/"],
+        ["/usr/bin/sort", "/etc/passwd"],
+        ["perl", "-e", "print time, rand"],
+        ["/usr/bin/python3", "-c", "import json, random; print(json.dumps(random.random()))"],
+    ],
     ids=lambda c: Path(c[0]).name,
 )
 def test_programs_of_the_distribution(command: list[str], tmp_path: Path) -> None:
@@ -89,11 +108,20 @@ def test_programs_of_the_distribution(command: list[str], tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("how", "code"),
-    [("segv", -signal.SIGSEGV), ("abort", -signal.SIGABRT), ("kill", -signal.SIGKILL),
-     ("term", -signal.SIGTERM), ("exit3", 3), ("segv-handler", 40 + signal.SIGSEGV),
-     ("handlers", 0), ("return", 0)],
+    [
+        ("segv", -signal.SIGSEGV),
+        ("abort", -signal.SIGABRT),
+        ("kill", -signal.SIGKILL),
+        ("term", -signal.SIGTERM),
+        ("exit3", 3),
+        ("segv-handler", 40 + signal.SIGSEGV),
+        ("handlers", 0),
+        ("return", 0),
+    ],
 )
-def test_scenario_27_every_end_leaves_a_whole_recording(how: str, code: int, tmp_path: Path) -> None:
+def test_scenario_27_every_end_leaves_a_whole_recording(
+    how: str, code: int, tmp_path: Path
+) -> None:
     made = record(tmp_path, build("faults.c", tmp_path), how)
     assert made.result.returncode == code
     assert made.result.stdout.startswith(f"how: {how}\n")
@@ -105,8 +133,19 @@ def test_scenario_27_killed_from_outside_in_a_loop(tmp_path: Path) -> None:
     (tmp_path / "rank-0").mkdir()
     (tmp_path / "files").mkdir()
     with subprocess.Popen(
-        [rdb_exec_path(), "--dir", tmp_path / "rank-0", "--files", tmp_path / "files",
-         "--hash-every", "1", "--", program, "spin"], stdout=subprocess.PIPE,
+        [
+            rdb_exec_path(),
+            "--dir",
+            tmp_path / "rank-0",
+            "--files",
+            tmp_path / "files",
+            "--hash-every",
+            "1",
+            "--",
+            program,
+            "spin",
+        ],
+        stdout=subprocess.PIPE,
     ) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == b"how: spin\n"
@@ -187,8 +226,12 @@ def test_replay_touches_no_file(tmp_path: Path) -> None:
     """Scenario 21 at the level of a whole replay."""
     target = tmp_path / "out.txt"
     target.write_text("before\n")
-    made = record(tmp_path, "/usr/bin/python3", "-c",
-                  f"f = open({str(target)!r}, 'a'); f.write('more\\n'); f.close()")
+    made = record(
+        tmp_path,
+        "/usr/bin/python3",
+        "-c",
+        f"f = open({str(target)!r}, 'a'); f.write('more\\n'); f.close()",
+    )
     assert target.read_text() == "before\nmore\n"
     target.write_text("changed since\n")
     made.expect_equal()

@@ -1,4 +1,4 @@
-"""The C log reader under AddressSanitizer and UndefinedBehaviorSanitizer, on whole and damaged logs."""
+"""The C log reader under Address- and UndefinedBehaviorSanitizer, on whole and damaged logs."""
 
 from __future__ import annotations
 
@@ -44,9 +44,23 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reader")
     (folder / "driver.c").write_text(DRIVER)
     subprocess.run(
-        ["gcc", "-std=gnu17", "-g", "-D_GNU_SOURCE", "-msse4.2", "-fsanitize=address,undefined",
-         "-fno-sanitize-recover=all", "-I", ROOT / "interposer", folder / "driver.c",
-         ROOT / "interposer" / "log_reader.c", "-o", folder / "driver"], check=True)
+        [
+            "gcc",
+            "-std=gnu17",
+            "-g",
+            "-D_GNU_SOURCE",
+            "-msse4.2",
+            "-fsanitize=address,undefined",
+            "-fno-sanitize-recover=all",
+            "-I",
+            ROOT / "interposer",
+            folder / "driver.c",
+            ROOT / "interposer" / "log_reader.c",
+            "-o",
+            folder / "driver",
+        ],
+        check=True,
+    )
     return folder / "driver"
 
 
@@ -55,8 +69,22 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("log")
     (folder / "rank").mkdir()
     (folder / "files").mkdir()
-    subprocess.run([rdb_exec_path(), "--dir", folder / "rank", "--files", folder / "files",
-                    "--hash-every", "1", "--", "/bin/ls", "/"], check=True, capture_output=True)
+    subprocess.run(
+        [
+            rdb_exec_path(),
+            "--dir",
+            folder / "rank",
+            "--files",
+            folder / "files",
+            "--hash-every",
+            "1",
+            "--",
+            "/bin/ls",
+            "/",
+        ],
+        check=True,
+        capture_output=True,
+    )
     return (folder / "rank" / "log-000000.seg").read_bytes()
 
 
