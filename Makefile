@@ -9,7 +9,9 @@ PYTHON ?= /usr/bin/python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMPS := .make
-DEBIAN := python3 python3-venv gcc g++ make pkg-config gdb openmpi-bin libopenmpi-dev binutils git
+# libc6-dbg: the names of libc's own functions in stacks.
+DEBIAN := python3 python3-venv gcc g++ make pkg-config gdb openmpi-bin libopenmpi-dev binutils git \
+  libc6-dbg
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # A runtime library path would be seen by recorded programs too.
 unexport PYTHONPATH
@@ -34,6 +36,9 @@ $(STAMPS)/debian: Makefile
 	done; \
 	if [ "$${#missing[@]}" -eq 0 ]; then echo "Debian packages: all there"; else \
 	  echo "Debian packages to install: $${missing[*]}"; \
+	  if [ -n "$(SUDO)" ] && ! command -v sudo > /dev/null; then \
+	    echo "there is no sudo here; as root: apt-get install $${missing[*]}" >&2; exit 1; \
+	  fi; \
 	  $(SUDO) apt-get update -q; \
 	  $(SUDO) env DEBIAN_FRONTEND=noninteractive \
 	    apt-get install -q -y --no-install-recommends "$${missing[@]}"; \
