@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "boundary.h"
+#include "vfork.h"
 #include "image.h"
 #include "loader.h"
 #include "log_writer.h"
@@ -20,7 +21,6 @@
 enum { ALT_STACK = 1 << 20, HYPERCALL_STACK = 16 << 20, DEPTH = 16 };
 
 struct gate_state gate_state;
-uint8_t gate_xinit_area[1024] __attribute__((aligned(64)));
 
 static struct {
 	struct event events[DEPTH];
@@ -199,6 +199,8 @@ void boundary_final_hash(void)
 
 void boundary_end(enum log_end how, int64_t value, const char *text)
 {
+	if (how == LOG_END_EXIT || how == LOG_END_EXEC)
+		vfork_leaving();
 	if (lower.mode != MODE_RECORD || lower.ended)
 		return;
 	lower.ended = true;
@@ -425,8 +427,12 @@ int boundary_init(void)
 		return -errno;
 	gate_state.lower_sp = (uint64_t)(hyper + HYPERCALL_STACK);
 	gate_state.lower_fs = lower.fs = _readfsbase_u64();
-	if (__get_cpuid_count(0xd, 1, &a, &b, &c, &d) && (a & 4) && __get_cpuid_count(0xd, 0, &a, &b, &c, &d))
-		gate_state.xinit_mask = a & 0xe0; /* opmask, ZMM_Hi256, Hi16_ZMM */
+	/* opmask, ZMM_Hi256, Hi16_ZMM: there, and enabled by the kernel (XCR0) */
+	if (__get_cpuid_count(0xd, 0, &a, &b, &c, &d) && (a & 0xe0) == 0xe0) {
+		uint32_t low, high;
+		__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+		gate_state.avx512 = (low & 0xe0) == 0xe0;
+	}
 	int rc = map_gate();
 	if (!rc)
 		rc = handle(SIGSYS, on_sigsys, SA_NODEFER);

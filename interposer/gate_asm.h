@@ -15,11 +15,10 @@ struct gate_state {
 	uint64_t lower_sp;       /*  0: where the next hypercall puts its frame */
 	uint64_t lower_fs;       /*  8: the lower half's thread pointer */
 	uint64_t trap;           /* 16: nonzero: SIGTRAP at the first upper instruction after leaving */
-	uint64_t xinit_mask;     /* 24: XSAVE components to initialise on return if in use; 0: none */
+	uint64_t avx512;         /* 24: nonzero: there is AVX-512 state to clear on return */
 	uint64_t upcall_sp;      /* 32: lower stack of the innermost upcall */
 };
 extern struct gate_state gate_state;
-extern uint8_t gate_xinit_area[1024];  /* an XSAVE area whose header says: everything initial */
 
 /* The function behind GATE->call. */
 int64_t gate_entry(uint32_t fn, uint32_t nargs, const uint64_t *args);

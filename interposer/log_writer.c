@@ -16,6 +16,7 @@ enum {
 	PREFAULT = 256 << 10,     /* pages are made present this many bytes at a time */
 	END_ROOM = 512,           /* kept free in every segment for the END record */
 	DIRECT = 64 << 10,        /* records from this size on are written, not copied through the map */
+	PIECE = 16 << 10,         /* of one write: larger ones take large pages, which are seldom at hand */
 	REPEAT_MAX = 512,         /* records up to this size are compared with the one before */
 };
 
@@ -73,7 +74,8 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 	log_.segment = index;
 	log_.base = p;
 	log_.len = len;
-	log_.off = log_.faulted = sizeof(h);
+	log_.off = sizeof(h);
+	log_.faulted = 0;
 	log_.last = NULL;
 	return 0;
 }
@@ -129,11 +131,35 @@ static bool repeated(const struct event *ev, size_t size)
 	return true;
 }
 
+static int write_all(const void *data, size_t len, size_t off)
+{
+	const uint8_t *p = data;
+	while (len) {
+		ssize_t n = pwrite(log_.fd, p, len < PIECE ? len : PIECE, (off_t)off);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		p += n;
+		off += (size_t)n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Makes pages present up to `end`.  Zeros are written first: that makes many pages at a time, where a
+ * fault on a mapped file makes one and costs as much as four. */
 static void prefault(size_t end)
 {
+	static const uint8_t zeros[PIECE];
+	if (log_.faulted < log_.off) /* the page that `off` is in has been written to */
+		log_.faulted = (log_.off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
 	while (log_.faulted < end) {
-		size_t from = log_.faulted & ~(RDB_PAGE - 1);
+		size_t from = log_.faulted;
 		size_t n = from + PREFAULT <= log_.len ? PREFAULT : log_.len - from;
+		for (size_t at = from; at < from + n; at += PIECE)
+			if (write_all(zeros, from + n - at < PIECE ? from + n - at : PIECE, at))
+				break; /* what fails here faults below */
 		/* a kernel without MADV_POPULATE_WRITE (< 5.14) faults page by page instead */
 		madvise(log_.base + from, n, 23 /* MADV_POPULATE_WRITE */);
 		log_.faulted = from + n;
@@ -171,22 +197,6 @@ static void append_mapped(const struct event *ev, uint64_t number, size_t size)
 	rec->check = crc;
 	__atomic_store_n(&rec->size, (uint32_t)size, __ATOMIC_RELEASE);
 	log_.last = size <= REPEAT_MAX && LOG_IS_EVENT(ev->kind) ? rec : NULL;
-}
-
-static int write_all(const void *data, size_t len, size_t off)
-{
-	const uint8_t *p = data;
-	while (len) {
-		ssize_t n = pwrite(log_.fd, p, len, (off_t)off);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		p += n;
-		off += (size_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
 }
 
 /* Large answers: no page faults on the mapped segment, one copy into the page cache. */

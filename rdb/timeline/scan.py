@@ -17,7 +17,7 @@ from rdb.timeline.travel import COUNT_ID, Goal, Travel
 from rdb.timeline.walker import Walker
 
 _CHUNK_S = 0.002  # running time
-_LONG_S = 0.020
+_LONG_S = 0.002
 _MANY = 16  # hits; going through them one by one takes a stop each
 
 
@@ -30,6 +30,7 @@ class Found:
     id: int
     watch: bool
     by_event: bool = False
+    walker: Walker | None = None  # stands there; for the caller to keep
 
 
 def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found | None:
@@ -38,7 +39,7 @@ def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found 
         return None
     target, target_gpr = here, gpr
     target_s = travel.here_s
-    chunk_s = max(_CHUNK_S, 4 * travel.control.fork_s)
+    chunk_s = max(_CHUNK_S, travel.control.fork_s / 2)
     if target_s - travel.nearest(here, strictly=True).at_s > _LONG_S:
         # Hits cost time, and where there are many the last one is near: look there first.
         trace = trace_before(travel, here, gpr)
@@ -114,9 +115,10 @@ def _at_breakpoint(travel: Travel, start: Walker, stop: Stop) -> Found:
     walker = travel.to(position)
     try:
         travel.keep_if_worth(walker)
-        return Found(position, walker.gpr, hit.id, watch=False)
-    finally:
+    except BaseException:
         walker.close()
+        raise
+    return Found(position, walker.gpr, hit.id, watch=False, walker=walker)
 
 
 def _before_watch_hit(

@@ -386,7 +386,7 @@ class Timeline:
             return Stopped("start")
         self._past.clear()
         self._drop_live()
-        self._here, self._gpr = found.position, found.gpr
+        self._here, self._gpr, self._live = found.position, found.gpr, found.walker
         if not found.watch:
             return Stopped("breakpoint", id=found.id, addr=found.gpr.rip)
         watch = self.points.watchpoints[found.id]

@@ -186,6 +186,8 @@ class Travel:
                 name = self.name(target, pc)
                 if name.event == start.event and not start.position.moves and name.pc is not None:
                     return (name.event, pc, name.n - (start.gpr.rip == pc))
+                if name.event == start.event and name.pc is not None:
+                    return (name.event, pc, name.n - self._arrivals_until(start.position, pc))
                 return goal_of(name)
             case (Hit(at, n),):
                 return (start.event, at, n)
@@ -196,6 +198,17 @@ class Travel:
             return (start.event, pc, count_arrivals(probe, target, pc))
         finally:
             probe.close()
+
+    def _arrivals_until(self, position: Position, pc: int) -> int:
+        """How often `pc` was arrived at since the event, up to `position` and there."""
+        walker = self.to(Position(position.event))
+        try:
+            at_answer = walker.gpr.rip == pc
+            walker.agent.set_break(COUNT_ID, pc, stop=False)
+            walker.go(position, counting=True)
+            return at_answer + walker.agent.counts(COUNT_ID)[0]
+        finally:
+            walker.close()
 
 
 def count_arrivals(walker: Walker, target: Position, pc: int) -> int:
