@@ -10,12 +10,14 @@
 #include "boundary.h"
 #include "crc32c.h"
 #include "image.h"
+#include "io.h"
 #include "loader.h"
 #include "log_writer.h"
 #include "memory_calls.h"
 #include "replay.h"
 
-enum { REGIONS = 65536, MAP_RUN = 64 * 4096 /* runs from this size on are mapped, not read */ };
+enum { REGIONS = 65536, MAP_RUN = 64 * 4096, /* runs from this size on are mapped, not read */
+       WRITE_PIECE = 1 << 30 };
 
 /* Growable table in lower memory, without malloc (we may be in a signal handler). */
 struct table {
@@ -118,22 +120,6 @@ static int collect_mapping(const struct mapping *m, void *arg)
 	return rc;
 }
 
-static int write_all(int fd, const void *data, size_t len, uint64_t off)
-{
-	const uint8_t *p = data;
-	while (len) {
-		ssize_t n = pwrite(fd, p, len, (off_t)off);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		p += n;
-		off += (size_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static void save_registers(struct image_registers *r, const ucontext_t *uc)
 {
 	const uint32_t *sw = (const uint32_t *)((const uint8_t *)uc->uc_mcontext.fpregs + 464);
@@ -164,7 +150,7 @@ static int write_image(int fd, unsigned number, const ucontext_t *uc, struct col
 	log_position(&h.log_segment, &h.log_off);
 	for (unsigned i = 0; i < 4 && !rc; i++) {
 		h.meta_check = crc32c(h.meta_check, parts[i].p, parts[i].n);
-		rc = write_all(fd, parts[i].p, parts[i].n, off);
+		rc = io_write_all(fd, parts[i].p, parts[i].n, off, WRITE_PIECE);
 		off += parts[i].n;
 	}
 	h.data_off = off = (off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
@@ -172,11 +158,11 @@ static int write_image(int fd, unsigned number, const ucontext_t *uc, struct col
 	const struct image_run *run = (const void *)c->runs.base;
 	for (uint64_t i = 0; i < h.nruns && !rc; i++) {
 		h.data_check = crc32c(h.data_check, (const void *)run[i].addr, run[i].len);
-		rc = write_all(fd, (const void *)run[i].addr, run[i].len, off);
+		rc = io_write_all(fd, (const void *)run[i].addr, run[i].len, off, WRITE_PIECE);
 		off += run[i].len;
 	}
 	h.header_check = crc32c(0, &h, offsetof(struct image_header, header_check));
-	return rc ? rc : write_all(fd, &h, sizeof(h), 0);
+	return rc ? rc : io_write_all(fd, &h, sizeof(h), 0, WRITE_PIECE);
 }
 
 static void image_path(char *path, size_t size, unsigned number, const char *suffix)

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "crc32c.h"
+#include "io.h"
 #include "log_writer.h"
 
 enum {
@@ -133,18 +134,7 @@ static bool repeated(const struct event *ev, size_t size)
 
 static int write_all(const void *data, size_t len, size_t off)
 {
-	const uint8_t *p = data;
-	while (len) {
-		ssize_t n = pwrite(log_.fd, p, len < PIECE ? len : PIECE, (off_t)off);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		p += n;
-		off += (size_t)n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return io_write_all(log_.fd, data, len, off, PIECE);
 }
 
 /* Makes pages present up to `end`.  Zeros are written first: that makes many pages at a time, where a
