@@ -10,13 +10,13 @@
 #include <unistd.h>
 #include "arena.h"
 #include "boundary.h"
-#include "vfork.h"
 #include "image.h"
 #include "loader.h"
 #include "log_writer.h"
 #include "replay.h"
 #include "replica.h"
 #include "signals.h"
+#include "vfork.h"
 
 enum { ALT_STACK = 1 << 20, HYPERCALL_STACK = 16 << 20, DEPTH = 16 };
 

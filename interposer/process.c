@@ -1,3 +1,4 @@
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -16,6 +17,7 @@
 #include "log_writer.h"
 #include "meta.h"
 #include "process.h"
+#include "vfork.h"
 
 #define A(i) (ev->args[i])
 
@@ -91,34 +93,27 @@ static void become_child(const struct request *r, ucontext_t *uc, unsigned numbe
 long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 {
 	const struct request r = request_of(ev);
-	int gone[2] = {-1, -1};
+	const bool waits = r.flags & CLONE_VFORK;
+	int ends[2];
 	*in_child = false;
 	if (r.flags & CLONE_THREAD)
 		rdb_fatal("the program starts a thread: programs with threads cannot be recorded yet");
-	/* A vfork child gets memory of its own, but the parent waits for it all the same: until it has
-	 * replaced itself or ended, when the kernel closes the pipe. */
-	if ((r.flags & CLONE_VFORK) && pipe2(gone, O_CLOEXEC))
-		return -errno;
-	if (gone[1] >= 0) {
-		gone[0] = lower_fd(gone[0]);
-		gone[1] = lower_fd(gone[1]);
-	}
+	int rc = waits ? vfork_open(ends) : 0;
+	if (rc)
+		return rc;
 	unsigned number = ++children;
 	long pid = raw_syscall(SYS_clone, (long)(r.flags & 0xff), 0, 0, 0, 0, 0);
 	if (pid == 0) {
 		*in_child = true;
-		if (gone[0] >= 0)
-			close(gone[0]);
+		if (waits)
+			vfork_child(ends, r.flags & CLONE_VM);
+		else
+			vfork_forget();
 		become_child(&r, uc, number);
 		return 0;
 	}
-	if (gone[1] >= 0) {
-		char c;
-		close(gone[1]);
-		while (pid > 0 && read(gone[0], &c, 1) < 0 && errno == EINTR)
-			;
-		close(gone[0]);
-	}
+	if (waits)
+		vfork_wait(ends, ev);
 	if (pid > 0 && (r.flags & CLONE_PARENT_SETTID)) {
 		*(pid_t *)r.parent_tid = (pid_t)pid;
 		event_out(ev, (void *)r.parent_tid, sizeof(pid_t));
@@ -126,10 +121,33 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 	return pid;
 }
 
-int process_can_exec(const char *path)
+/* elf(5): the interpreter that the program names must be there, or execve fails */
+static int check_elf(int fd, const Elf64_Ehdr *eh)
+{
+	char interp[4096];
+	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) || eh->e_ident[EI_CLASS] != ELFCLASS64 || eh->e_machine != EM_X86_64)
+		return -ENOEXEC;
+	for (unsigned i = 0; i < eh->e_phnum; i++) {
+		Elf64_Phdr ph;
+		if (pread(fd, &ph, sizeof(ph), (off_t)(eh->e_phoff + i * sizeof(ph))) != sizeof(ph))
+			return -ENOEXEC;
+		if (ph.p_type != PT_INTERP)
+			continue;
+		if (ph.p_filesz < 2 || ph.p_filesz > sizeof(interp) ||
+		    pread(fd, interp, ph.p_filesz, (off_t)ph.p_offset) != (ssize_t)ph.p_filesz ||
+		    interp[ph.p_filesz - 1])
+			return -ENOEXEC;
+		return access(interp, X_OK) ? -errno : 0;
+	}
+	return 0;
+}
+
+/* execve(2), "Interpreter scripts": may be scripts themselves, to a depth of five */
+static int can_exec(const char *path, unsigned depth)
 {
 	struct stat st;
-	unsigned char head[20] = {0};
+	char line[256] = "";
+	Elf64_Ehdr eh;
 	if (stat(path, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode) || access(path, X_OK))
@@ -137,11 +155,22 @@ int process_can_exec(const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EACCES ? 0 : -errno; /* executable but not readable: the kernel may */
-	ssize_t n = read(fd, head, sizeof(head));
+	ssize_t n = pread(fd, line, sizeof(line) - 1, 0);
+	int rc = -ENOEXEC;
+	if (n > 2 && line[0] == '#' && line[1] == '!') {
+		char *interp = line + 2 + strspn(line + 2, " \t");
+		interp[strcspn(interp, " \t\n")] = 0;
+		rc = !*interp ? -ENOEXEC : depth == 5 ? -ELOOP : can_exec(interp, depth + 1);
+	} else if (pread(fd, &eh, sizeof(eh), 0) == sizeof(eh)) {
+		rc = check_elf(fd, &eh);
+	}
 	close(fd);
-	bool script = n >= 2 && head[0] == '#' && head[1] == '!';
-	bool elf = n == (ssize_t)sizeof(head) && !memcmp(head, "\177ELF\2", 5) && head[18] == 62 /* EM_X86_64 */;
-	return script || elf ? 0 : -ENOEXEC;
+	return rc;
+}
+
+int process_can_exec(const char *path)
+{
+	return can_exec(path, 0);
 }
 
 static unsigned add_option(const char **v, unsigned n, const char *name, const char *value)
@@ -151,6 +180,20 @@ static unsigned add_option(const char **v, unsigned n, const char *name, const c
 		v[n++] = value;
 	}
 	return n;
+}
+
+/* /proc/self/fd/N, where N may be closed by the exec: better the file's own name, if it still has one. */
+static const char *named_by_descriptor(const char *path)
+{
+	static char name[4096];
+	struct stat there, named;
+	ssize_t len = readlink(path, name, sizeof(name) - 1);
+	if (len <= 0)
+		return path;
+	name[len] = 0;
+	bool same = !stat(path, &there) && !stat(name, &named) && there.st_dev == named.st_dev &&
+		    there.st_ino == named.st_ino;
+	return same ? name : path;
 }
 
 long process_exec(struct event *ev)
@@ -168,7 +211,7 @@ long process_exec(struct event *ev)
 		int len = snprintf(full, sizeof(full), "/proc/self/fd/%d%s%s", (int)A(0), *path ? "/" : "", path);
 		if (len >= (int)sizeof(full))
 			return -ENAMETOOLONG;
-		path = full;
+		path = named_by_descriptor(full);
 	}
 	int rc = process_can_exec(path);
 	if (rc)

@@ -171,8 +171,9 @@ static char **upper_environment(char **envp)
 }
 
 /* execve(2), interpreter scripts: `#!interpreter [argument]`.  Puts the interpreter before the command
- * line, path becomes its path.  0, or -errno: not found, or scripts nested too deep. */
-static int follow_script(char *path, unsigned depth)
+ * line, path becomes its path; name is what the script was called by.  0, or -errno: not found, or scripts
+ * nested too deep. */
+static int follow_script(char *path, const char *name, unsigned depth)
 {
 	static char line[5][4096];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -193,7 +194,7 @@ static int follow_script(char *path, unsigned depth)
 	size_t argc = 0;
 	while (lower.opt.argv[argc])
 		argc++;
-	char **v = calloc(argc + 3, sizeof(*v)), *script = strdup(path);
+	char **v = calloc(argc + 3, sizeof(*v)), *script = strdup(name);
 	if (!v || !script)
 		return -ENOMEM;
 	size_t k = 0;
@@ -204,7 +205,7 @@ static int follow_script(char *path, unsigned depth)
 	memcpy(v + k, lower.opt.argv + 1, (argc - 1) * sizeof(*v));
 	lower.opt.argv = v;
 	int rc = loader_find(interp, path);
-	return rc ? rc : depth == 4 ? -ELOOP : follow_script(path, depth + 1);
+	return rc ? rc : depth == 4 ? -ELOOP : follow_script(path, interp, depth + 1);
 }
 
 /* Paths stay right when the program changes its directory. */
@@ -224,8 +225,9 @@ static int record(char **envp)
 	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		make_absolute(paths[i]);
 	int rc = loader_find(lower.opt.exe ? lower.opt.exe : lower.opt.argv[0], path);
+	const char *called = lower.opt.exe ? lower.opt.exe : strchr(lower.opt.argv[0], '/') ? lower.opt.argv[0] : path;
 	if (!rc)
-		rc = follow_script(path, 0);
+		rc = follow_script(path, called, 0);
 	if (rc) {
 		rdb_warn("%s: %s", lower.opt.argv[0], rc == -ENOENT ? "no such program" : "not an executable file");
 		return rc == -ENOENT ? 127 : 126;

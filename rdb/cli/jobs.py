@@ -12,6 +12,8 @@ from rdb.cli.output import print_json, print_table
 from rdb.errors import RdbError
 from rdb.recording import Job, Process, RankRecording, home, list_jobs, open_job
 
+_COMMAND_CHARS = 72  # of a program's command line in a table
+
 
 def ls_command(args: argparse.Namespace) -> int:
     rows = [_job_row(job) for job in list_jobs()]
@@ -30,7 +32,7 @@ def ls_command(args: argparse.Namespace) -> int:
                     row["state"],
                     _size(row["bytes"]),
                     _when(row["created_ns"]),
-                    shlex.join(row["argv"]),
+                    _command(row["argv"]),
                 )
                 for row in rows
             ],
@@ -155,7 +157,7 @@ def info_command(args: argparse.Namespace) -> int:
                 str(row["checkpoints"]),
                 str(row["pid"]),
                 str(row["host"]),
-                shlex.join(row["argv"]),
+                _command(row["argv"]),
             )
             for row in programs
         ],
@@ -165,6 +167,12 @@ def info_command(args: argparse.Namespace) -> int:
         if row["damage"]:
             print(f"rdb: rank {row['name']} is damaged: {row['damage']}", file=sys.stderr)
     return 5 if damaged else 0
+
+
+def _command(argv: list[str]) -> str:
+    """A command on one line and of bounded length; JSON has it whole."""
+    text = " ".join(shlex.join(argv).split())
+    return text if len(text) <= _COMMAND_CHARS else text[: _COMMAND_CHARS - 3] + "..."
 
 
 def rm_command(args: argparse.Namespace) -> int:
