@@ -249,6 +249,7 @@ long process_exec(struct event *ev)
 		v[n++] = argv[i];
 	if (!argc)
 		v[n++] = path;
+	boundary_final_hash();
 	boundary_end(LOG_END_EXEC, 0, path);
 	prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	raw_syscall(SYS_execve, (long)"/proc/self/exe", (long)v, (long)envp, 0, 0, 0);

@@ -36,7 +36,7 @@ class Gdb:
     def __init__(
         self,
         job: str | Path | None = None,
-        rank: int = 0,
+        rank: int | str = 0,
         home: Path | None = None,
         executable: str | Path | None = None,
         deadline_s: float = DEADLINE_S,
