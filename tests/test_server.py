@@ -15,6 +15,7 @@ from fake_timeline import FakeRecording, FakeTimeline, Trace, build, trace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rdb.server import server
 from rdb.server.breakpoints import Breakpoints, Point, parse_points
 from rdb.server.objects import correct_auxv
 from rdb.server.packets import Connection, escape, frame, unescape
@@ -124,6 +125,26 @@ def test_features_that_gdb_needs_are_announced(client: Client) -> None:
     assert client.ask(b"vMustReplyEmpty") == b""
     assert client.ask(b"vCont?").startswith(b"vCont;c;C;s;S")
     assert client.ask(b"qAttached") == b"1"
+
+
+def test_an_interrupt_between_two_moves_is_for_the_next_one(
+    client: Client, timeline: FakeTimeline
+) -> None:
+    """GDB goes on by itself where a condition is false: Ctrl-C then comes while nothing runs."""
+    client.socket.sendall(b"\x03")
+    before = timeline.index
+    assert client.ask(b"vCont;s:p1.1").startswith(b"T02")
+    assert timeline.index == before
+    assert client.ask(b"vCont;s:p1.1").startswith(b"T05")
+    assert timeline.index == before + 1
+
+
+def test_an_old_interrupt_is_not_for_the_next_move(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "_EARLY_S", 0.0)
+    client.socket.sendall(b"\x03")
+    assert client.ask(b"vCont;s:p1.1").startswith(b"T05")
 
 
 def test_registers_are_in_gdbs_order(client: Client, timeline: FakeTimeline) -> None:

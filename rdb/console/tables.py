@@ -23,6 +23,8 @@ def plain_table(*columns: str) -> Table:
     )
     for column in columns:
         table.add_column(column, no_wrap=True)
+    if columns:
+        table.columns[-1].no_wrap = False  # the one to wrap on a narrow terminal
     return table
 
 

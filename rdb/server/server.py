@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
@@ -16,10 +18,14 @@ from rdb.server.queries import Queries
 from rdb.server.stub import Stub
 from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
 
+# While GDB looks at a stop and goes on by itself (a condition that is false), Ctrl-C reaches us
+# between two moves: it is for the next one.  One that is older was for the move that is over.
+_EARLY_S = 0.1
+
 
 @dataclass(frozen=True)
 class Failed:
-    """A move that could not be made; the rank stands where it stood."""
+    """A move that was not made; the rank stands where it stood."""
 
     reason: str = "diverged"
     id: int = 0
@@ -35,6 +41,7 @@ class Server:
     ) -> None:
         self._timeline = timeline
         self._connection = connection
+        self._pressed_at = -math.inf
         self._points = Breakpoints(timeline)
         self._motion = Motion(timeline, self._points)
         self._worker = Worker()
@@ -50,7 +57,9 @@ class Server:
                 packet = self._connection.receive()
                 if packet is None:
                     return
-                if not packet.interrupt:  # nothing runs that could be interrupted
+                if packet.interrupt:
+                    self._pressed_at = time.monotonic()
+                else:
                     self._answer(packet.data)
         finally:
             self._queries.stop()
@@ -73,6 +82,10 @@ class Server:
             self._connection.acks = False
 
     def _move(self, move: Move) -> None:
+        if time.monotonic() - self._pressed_at < _EARLY_S:
+            self._pressed_at = -math.inf
+            self._connection.send(self._stub.stopped(Failed("interrupt")))
+            return
         job = self._worker.start(move)
         self._worker.wait(job, self._connection.read_fd, self._heard)
         if self._connection.closed:
@@ -81,6 +94,8 @@ class Server:
             stopped: StoppedLike = job.result()
         except RdbError as error:
             stopped = Failed(text=error.line())
+        if stopped.reason == "interrupt":
+            self._pressed_at = -math.inf
         if stopped.reason == "diverged":
             self._say(f"{stopped.text}\n")
         elif stopped.reason == "end" and stopped.text:
@@ -100,6 +115,7 @@ class Server:
         packet = self._connection.poll()
         while packet is not None:
             if packet.interrupt:
+                self._pressed_at = time.monotonic()  # the move may be over before it hears
                 self._motion.interrupt()
             packet = self._connection.poll()
         return True
