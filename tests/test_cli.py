@@ -194,6 +194,9 @@ def test_an_unknown_rank_is_exit_4(rdb: Rdb, ending: Path, command: list[str]) -
         ["exec", "--hash-every", "x", "--", "true"],
         ["replay", "a", "--times", "0"],
         ["info"],
+        ["serve"],
+        ["serve", "a", "--port", "x"],
+        ["ls", "x"],
     ],
 )
 def test_usage_errors_are_one_line_and_exit_2(
@@ -203,6 +206,22 @@ def test_usage_errors_are_one_line_and_exit_2(
     assert done.returncode == 2
     one_line(done)
     assert not rdb_home.exists()
+
+
+def test_an_unknown_option_names_its_command(rdb: Rdb) -> None:
+    done = rdb("run", "--bad", "--", "true")
+    assert one_line(done) == "rdb: run: unknown arguments: --bad; `rdb run --help`"
+
+
+def test_serving_a_terminal_says_how_to_serve_gdb(rdb: Rdb) -> None:
+    ours, theirs = os.openpty()
+    try:
+        done = rdb("serve", "a-1", stdin=theirs)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == 2
+    assert "target extended-remote | rdb serve a-1 --rank 0" in one_line(done)
 
 
 def test_every_command_has_help(rdb: Rdb) -> None:

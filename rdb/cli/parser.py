@@ -6,7 +6,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from rdb import __version__
 from rdb.errors import Usage
@@ -19,6 +19,15 @@ missing, 130 Ctrl-C."""
 
 class _Parser(argparse.ArgumentParser):
     """Usage errors as one line, like every other error."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """argparse leaves what a command does not know to `rdb`, which then names no command."""
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            what = getattr(parsed, "command", None)
+            where, hint = (f"{what}: ", f"`rdb {what} --help`") if what else ("", self._hint())
+            raise Usage(f"{where}unknown arguments: {' '.join(unknown)}", hint)
+        return parsed
 
     def error(self, message: str) -> NoReturn:
         raise Usage(
@@ -59,6 +68,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--launcher-arg", action="append", default=[], metavar="ARG", help="one more for mpirun"
     )
+    run.usage = "rdb run [OPTIONS] -- PROG ARGS"
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="-- PROG ARGS")
 
     commands.add_parser("exec", help="record this process as a rank of a job (for launchers)")
@@ -118,8 +128,8 @@ def dispatch(arguments: Sequence[str]) -> int:
         return 2
     try:
         if arguments[0] == "serve":
-            serve = importlib.import_module("rdb.server.__main__").main
-            return int(serve(list(arguments[1:])))
+            serve = importlib.import_module("rdb.server.__main__")
+            return int(serve.main(list(arguments[1:]), _Parser))
         parsed = parser.parse_args(arguments)
     except SystemExit as leave:
         return int(leave.code or 0)

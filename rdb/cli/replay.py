@@ -96,7 +96,8 @@ def _say(result: dict[str, Any], times: int) -> None:
         if result["hash"] is None:
             memory = "it ended before its first"
         elif result["hashes"]:
-            memory = f"{result['hashes']} hashes agree, memory {result['hash']}"
+            agree = "1 hash agrees" if result["hashes"] == 1 else f"{result['hashes']} hashes agree"
+            memory = f"{agree}, memory {result['hash']}"
         else:
             memory = "no hash was recorded (rdb run --hash-every), every call agrees"
         print(f"rank {result['process']}{turn}: {result['events']} events, {memory}", flush=True)

@@ -16,8 +16,10 @@ from rdb.server.server import serve
 from rdb.timeline.timeline import Timeline
 
 
-def parser() -> argparse.ArgumentParser:
-    parse = argparse.ArgumentParser(
+def parser(
+    kind: type[argparse.ArgumentParser] = argparse.ArgumentParser,
+) -> argparse.ArgumentParser:
+    parse = kind(
         prog="rdb serve", description="Serve a recorded rank to GDB (target extended-remote)."
     )
     parse.add_argument("job", metavar="JOB", help="name of the job, or the path of its directory")
@@ -31,9 +33,19 @@ def parser() -> argparse.ArgumentParser:
     return parse
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
+def main(
+    arguments: Sequence[str] | None = None,
+    kind: type[argparse.ArgumentParser] = argparse.ArgumentParser,
+) -> int:
+    options = parser(kind).parse_args(arguments)
     try:
+        listens = options.socket is not None or options.port is not None
+        if not listens and not options.stdio and sys.stdin.isatty():
+            raise Usage(
+                "serve: GDB speaks on standard input, and here it is a terminal",
+                f"in GDB: target extended-remote | rdb serve {options.job} --rank {options.rank}; "
+                "or use --socket, --port",
+            )
         recording = open_job(options.job).rank(options.rank)
         if options.socket is not None:
             _serve_socket(recording, _listen_unix(options.socket), options.socket)
