@@ -25,7 +25,7 @@ help:
 	@echo "make clean  remove what was built; make distclean removes .venv too"
 
 dev: $(STAMPS)/debian $(STAMPS)/venv build/build.ninja rdb/_lib
-	@$(BIN)/ninja -C build --quiet
+	@PATH="$$(pwd)/$(BIN):$$PATH" $(BIN)/ninja -C build --quiet
 
 debian: $(STAMPS)/debian
 
@@ -80,7 +80,7 @@ lint: dev
 	$(BIN)/ruff format --no-cache --check .
 	$(BIN)/mypy --strict rdb bench
 	@if command -v clang-format > /dev/null; then \
-	  git ls-files '*.c' '*.h' | xargs -r clang-format --dry-run -Werror; \
+	  git ls-files 'interposer/*.[ch]' 'demos/*.[ch]' | xargs clang-format --dry-run -Werror; \
 	else echo "clang-format is not installed: C formatting not checked"; fi
 
 clean:
