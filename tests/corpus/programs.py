@@ -1,0 +1,286 @@
+"""The table of programs.  Texts that they run are in texts.py."""
+
+from __future__ import annotations
+
+import sys
+
+from corpus import texts
+from corpus.entry import Entry
+
+PYTHON = "/usr/bin/python3"
+PYTHON_TESTS = f"python3 libpython3.{sys.version_info.minor}-testsuite"
+
+INTERPRETERS = (
+    Entry(
+        "python3-testsuite",
+        PYTHON_TESTS,
+        (PYTHON, "-m", "test.test_json"),
+        events=1000,
+        processes=2,
+        hash_every=500,
+        repeatable=False,  # says how long it took
+    ),
+    Entry(
+        "python3-modules",
+        "python3",
+        (PYTHON, "modules.py"),
+        files={"modules.py": texts.PYTHON_MODULES},
+        prints="sum of squares 328350",
+        events=500,
+        processes=3,
+        hash_every=200,
+        sample=True,
+    ),
+    Entry(
+        "perl",
+        "perl",
+        ("perl", "words.pl"),
+        files={"words.pl": texts.PERL},
+        prints="the 40",
+        sample=True,
+    ),
+    Entry(
+        "bash-pipelines",
+        "bash",
+        ("bash", "pipes.sh"),
+        files={"pipes.sh": texts.BASH_PIPES},
+        prints="lines 500",
+        processes=8,
+        sample=True,
+    ),
+    Entry(
+        "dash-exec",
+        "dash",
+        ("dash", "-c", 'x=$(echo a | tr a b); echo "$x $$" > pid; exec sh -c "echo $x; exit 3"'),
+        code=3,
+        prints="b\n",
+        processes=4,
+        sample=True,
+    ),
+    Entry("gawk", "gawk", ("gawk", texts.AWK, "/etc/services"), prints="tcp"),
+    Entry(
+        "sed", "sed", ("sed", "-E", "s/(root|bin)/<\\1>/g; $!N; P; D", "/etc/passwd"), sample=True
+    ),
+    Entry(
+        "bc",
+        "bc",
+        ("bc", "-lq", "pi.bc"),
+        files={"pi.bc": "scale=300\n4*a(1)\ne(1)\nquit\n"},
+        prints="3.14159265358979",
+    ),
+    Entry(
+        "jq",
+        "jq",
+        ("jq", "-c", "[.[] | select(.n % 2 == 1) | .n * .n] | add", "n.json"),
+        files={"n.json": "[" + ",".join(f'{{"n":{i}}}' for i in range(2000)) + "]"},
+        prints="1333333000",
+    ),
+)
+
+FILES = (
+    Entry(
+        "sort",
+        "coreutils",
+        ("sort", "--parallel=1", "-S", "1M", "-k2n", "-o", "out", "in"),
+        before="seq 200000 | awk '{print $1, ($1 * 7919) % 200003}' > in",
+        after="sha256sum out",
+        sample=True,
+        hash_every=200,
+    ),
+    Entry(
+        "tar",
+        "tar",
+        ("tar", "-cf", "out.tar", "--sort=name", "-C", "/usr/share/doc", "bash", "dash", "tar"),
+        after="tar -tf out.tar; mkdir x; tar -C x -xf out.tar; diff -r x/tar /usr/share/doc/tar",
+        prints="tar/copyright",
+    ),
+    Entry(
+        "tar-gzip",
+        "tar gzip",
+        ("tar", "-czf", "out.tgz", "-C", "/usr/share/doc", "bash", "dash", "tar"),
+        after="gzip -t out.tgz; tar -tzf out.tgz | wc -l",
+        processes=3,
+    ),
+    Entry(
+        "find-exec",
+        "findutils",
+        (
+            "find",
+            "/etc",
+            "-maxdepth",
+            "1",
+            "-name",
+            "p*",
+            "-type",
+            "f",
+            "-exec",
+            "wc",
+            "-c",
+            "{}",
+            ";",
+        ),
+        prints="/etc/passwd",
+        processes=4,
+        sample=True,
+    ),
+    *(
+        Entry(
+            name,
+            package,
+            (*command.split(), "in"),
+            before="seq 300000 > in",
+            after=f"{command.split()[0]} -dc in.{suffix} | sha256sum",
+            sample=name == "gzip",
+        )
+        for name, package, command, suffix in (
+            ("gzip", "gzip", "gzip -k", "gz"),
+            ("bzip2", "bzip2", "bzip2 -k", "bz2"),
+            ("xz", "xz-utils", "xz -k -T1 -3", "xz"),
+            ("zstd", "zstd", "zstd -q -k --single-thread", "zst"),
+        )
+    ),
+    Entry(
+        "openssl-dgst",
+        "openssl",
+        ("openssl", "dgst", "-sha3-256", "in"),
+        before="seq 300000 > in",
+        prints="SHA3-256(in)= ",
+    ),
+    Entry(
+        "busybox-static",
+        "busybox-static",
+        (
+            "busybox",
+            "sh",
+            "-c",
+            "seq 1000 | busybox sort -rn | busybox head -3; busybox md5sum /etc/passwd",
+        ),
+        prints="1000\n999\n998\n",
+        processes=4,
+    ),
+    Entry(
+        "sqlite3",
+        "sqlite3",
+        ("sqlite3", "some.db", ".read make.sql"),
+        files={"make.sql": texts.SQL},
+        after='sqlite3 some.db "pragma integrity_check"; test $(stat -c %s some.db) -gt 8000000',
+        prints="100000|",
+        events=2000,
+        hash_every=1000,
+    ),
+    Entry(
+        "imagemagick",
+        "imagemagick",
+        (
+            "convert",
+            "-limit",
+            "thread",
+            "1",
+            "-size",
+            "200x100",
+            "plasma:red-blue",
+            "-seed",
+            "4",
+            "x.png",
+        ),
+        after="file x.png",
+        tools=("file",),
+        prints="PNG image data, 200 x 100",
+    ),
+)
+
+GIT = "git -c user.name=A -c user.email=a@example.org -c init.defaultBranch=main -c gc.auto=0"
+GIT_REPOSITORY = f"""export GIT_AUTHOR_DATE=2020-01-01T00:00:00Z
+export GIT_COMMITTER_DATE=$GIT_AUTHOR_DATE
+{GIT} init -q origin; cd origin
+for i in $(seq 10); do seq $i 200 > file$i; {GIT} add .; {GIT} commit -qm "commit $i"; done"""
+
+DEVELOPMENT = (
+    Entry(
+        "git-clone",
+        "git",
+        ("git", "clone", "-q", "--no-hardlinks", "origin", "copy"),
+        before=GIT_REPOSITORY,
+        after="git -C copy fsck --full; git -C copy log --format=%s",
+        prints="commit 10",
+        tools=("git",),
+    ),
+    Entry(
+        "git-log",
+        "git",
+        ("git", "-C", "origin", "log", "--stat", "-p"),
+        before=GIT_REPOSITORY,
+        prints="commit 10",
+    ),
+    Entry(
+        "gcc",
+        "gcc libc6-dev",
+        ("gcc", "-O2", "-g", "-o", "hello", "hello.c"),
+        files={"hello.c": texts.C_PROGRAM},
+        after="./hello",
+        prints="hello 42",
+        processes=5,
+        events=300,
+    ),
+    Entry(
+        "make",
+        "make",
+        ("make", "--no-print-directory", "all"),
+        files={"Makefile": texts.MAKEFILE},
+        after="cat all.txt",
+        prints="made a",
+        processes=5,
+    ),
+    Entry(
+        "gfortran",
+        "gfortran",
+        ("./program",),
+        files={"program.f90": texts.FORTRAN},
+        before="gfortran -g -O1 -o program program.f90",
+        after="cat table.txt",
+        tools=("gfortran",),
+        prints="sum",
+    ),
+    Entry(
+        "g++-streams",
+        "g++",
+        ("./program",),
+        files={"program.cc": texts.CXX},
+        before="g++ -g -O1 -o program program.cc",
+        after="cat table.txt",
+        tools=("g++",),
+        prints="caught",
+    ),
+)
+
+PROGRAMS = (*INTERPRETERS, *FILES, *DEVELOPMENT)
+
+# Not yet: programs with threads.
+THREADED = (
+    Entry(
+        "xz-T2",
+        "xz-utils",
+        ("xz", "-T2", "-0", "--block-size=1MiB", "-k", "in"),
+        before="seq 300000 > in",
+    ),
+    Entry("zstd-T2", "zstd", ("zstd", "-q", "-T2", "-k", "in"), before="seq 300000 > in"),
+    Entry("node", "nodejs", ("node", "-e", "console.log(6 * 7)"), prints="42"),
+    Entry(
+        "python3-threading", "python3", (PYTHON, "-c", texts.PYTHON_THREADS), prints="[0, 1, 4, 9]"
+    ),
+    Entry(
+        "numpy-openblas",
+        "python3-numpy libopenblas0-pthread",
+        (PYTHON, "-c", texts.NUMPY),
+        prints="shape (300, 300)",
+    ),
+    Entry(
+        "openmp-stencil",
+        "gcc libc6-dev",
+        ("./program",),
+        files={"program.c": texts.OPENMP},
+        before="gcc -g -O2 -fopenmp -o program program.c",
+        tools=("gcc",),
+        prints="threads 2",
+    ),
+)
