@@ -17,6 +17,7 @@
 #include "log_writer.h"
 #include "meta.h"
 #include "process.h"
+#include "signals.h"
 #include "vfork.h"
 
 #define A(i) (ev->args[i])
@@ -67,6 +68,14 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 	boundary_begin(uc);
 }
 
+/* A signal must not meet a child that still has its parent's log, nor be lost between two programs. */
+static void block_signals(sigset_t *before)
+{
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, before);
+}
+
 static void become_child(const struct request *r, ucontext_t *uc, unsigned number)
 {
 	lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -102,6 +111,8 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 	if (rc)
 		return rc;
 	unsigned number = ++children;
+	sigset_t mask;
+	block_signals(&mask);
 	long pid = raw_syscall(SYS_clone, (long)(r.flags & 0xff), 0, 0, 0, 0, 0);
 	if (pid == 0) {
 		*in_child = true;
@@ -110,8 +121,10 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 		else
 			vfork_forget();
 		become_child(&r, uc, number);
+		sigprocmask(SIG_SETMASK, &mask, NULL);
 		return 0;
 	}
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (waits)
 		vfork_wait(ends, ev);
 	if (pid > 0 && (r.flags & CLONE_PARENT_SETTID)) {
@@ -249,6 +262,9 @@ long process_exec(struct event *ev)
 		v[n++] = argv[i];
 	if (!argc)
 		v[n++] = path;
+	sigset_t before;
+	block_signals(&before); /* they stay so until the new rdb-exec can hear them */
+	signals_give_back();
 	boundary_final_hash();
 	boundary_end(LOG_END_EXEC, 0, path);
 	prctl(PR_SET_TSC, PR_TSC_ENABLE);

@@ -66,6 +66,12 @@ void rdb_fatal(const char *fmt, ...)
 int lower_fd(int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, lower.lowest_fd);
+	struct rlimit rl;
+	if (high < 0 && getrlimit(RLIMIT_NOFILE, &rl) == 0 && (int)rl.rlim_cur <= lower.lowest_fd) {
+		/* the program has lowered its limit */
+		lower.lowest_fd = (int)rl.rlim_cur / 4 * 3;
+		high = fcntl(fd, F_DUPFD_CLOEXEC, lower.lowest_fd);
+	}
 	if (high < 0)
 		return -errno;
 	close(fd);
@@ -95,6 +101,8 @@ static long number(const char *name, const char *text, long max)
 	}
 	return v;
 }
+
+static bool mask_known; /* --sigmask was given */
 
 static void parse(int argc, char **argv)
 {
@@ -130,7 +138,7 @@ static void parse(int argc, char **argv)
 		case AGENT: o->agent_fd = (int)number("agent-fd", optarg, 1 << 20); break;
 		case CKPT: o->checkpoint = (unsigned)number("checkpoint", optarg, 1 << 30); break;
 		case EXE: o->exe = optarg; break;
-		case MASK: lower.upper.sigmask = strtoul(optarg, NULL, 16); break;
+		case MASK: lower.upper.sigmask = strtoul(optarg, NULL, 16); mask_known = true; break;
 		case NO_CHILDREN: o->no_children = true; break;
 		case PROBE: exit(probe_print());
 		default: usage();
@@ -251,7 +259,7 @@ static int record(char **envp)
 		rdb_warn("cannot take over system calls: %s", strerror(-rc));
 		return 125;
 	}
-	signals_install();
+	signals_install(mask_known);
 	gate_enter(prog.pc, prog.sp);
 }
 

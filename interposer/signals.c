@@ -271,8 +271,9 @@ static void install(int sig)
 	sigaction(sig, &sa, NULL);
 }
 
-void signals_install(void)
+void signals_install(bool mask_known)
 {
+	sigset_t none, inherited;
 	for (int sig = 1; sig <= 64; sig++) {
 		struct sigaction old;
 		if (sig == 32 || sig == 33)
@@ -281,11 +282,24 @@ void signals_install(void)
 			lower.upper.sigactions[sig].handler = (uint64_t)SIG_IGN; /* inherited over exec */
 		install(sig);
 	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, &inherited);
+	if (!mask_known)
+		memcpy(&lower.upper.sigmask, &inherited, sizeof(lower.upper.sigmask));
 }
 
 void signals_forget(void)
 {
 	signals.pending = 0;
+	signals.patience_made = false; /* timers are not inherited: timer_create(2) */
+}
+
+void signals_give_back(void)
+{
+	for (int sig = 1; sig <= 64; sig++)
+		if (signals.pending & BIT(sig))
+			raw_syscall(297 /* rt_tgsigqueueinfo */, lower.pid, raw_syscall(186 /* gettid */, 0, 0, 0, 0, 0, 0), sig,
+				    (long)&signals.info[sig], 0, 0);
 }
 
 static void deliver(int sig, siginfo_t *info, ucontext_t *uc)

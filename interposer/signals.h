@@ -24,7 +24,10 @@ long signals_sigaltstack(const stack_t *ss, stack_t *old, ucontext_t *uc);
 void signals_sigreturn(ucontext_t *uc);
 /* In a child after fork: what was pending for the parent is not for it. */
 void signals_forget(void);
-/* Recording and pass modes: makes the kernel's dispositions those of the upper half's table. */
-void signals_install(void);
+/* Before an exec, with all signals blocked: what waits here for delivery waits in the kernel instead. */
+void signals_give_back(void);
+/* Recording and pass modes: makes the kernel's dispositions those of the upper half's table; then all
+ * signals are heard. mask_known: the upper half's mask has been set, it is not what was inherited. */
+void signals_install(bool mask_known);
 
 #endif

@@ -35,9 +35,7 @@ int vfork_open(int ends[2])
 void vfork_child(const int ends[2], bool shared)
 {
 	close(ends[0]);
-	to_parent =
-		shared ? ends[1]
-		       : -1; /* left open in both cases: the kernel closes it at the right time */
+	to_parent = shared ? ends[1] : -1; /* left open in both cases: the kernel closes it at the right time */
 }
 
 void vfork_forget(void)
@@ -70,8 +68,7 @@ static int send_pages(const struct mapping *m, void *arg)
 	if (m->shared || (m->prot & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
 		return 0;
 	for (uint64_t at = m->start; at < m->end;) {
-		uint64_t e[BATCH],
-			n = (m->end - at) / RDB_PAGE < BATCH ? (m->end - at) / RDB_PAGE : BATCH;
+		uint64_t e[BATCH], n = (m->end - at) / RDB_PAGE < BATCH ? (m->end - at) / RDB_PAGE : BATCH;
 		if (pread(pagemap, e, n * 8, (off_t)(at / RDB_PAGE * 8)) != (ssize_t)(n * 8))
 			return -EIO;
 		for (uint64_t i = 0; i < n; i++, at += RDB_PAGE) {
@@ -93,8 +90,7 @@ void vfork_leaving(void)
 	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	int rc = pagemap < 0 ? -errno : arena_each(send_pages, &pagemap);
 	if (rc && rc != -EPIPE)
-		rdb_warn("child %d: its parent does not see what it wrote: %s", lower.pid,
-			 strerror(-rc));
+		rdb_warn("child %d: its parent does not see what it wrote: %s", lower.pid, strerror(-rc));
 	if (pagemap >= 0)
 		close(pagemap);
 	to_parent = -1;

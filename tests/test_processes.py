@@ -130,7 +130,7 @@ def test_an_exec_that_fails_lets_the_program_go_on(
 
 
 def test_a_chain_of_programs_is_one_process(both: Both, rdb: Rdb, build: Build) -> None:
-    """The pid, the environment, blocked and ignored signals are kept over exec."""
+    """The pid, the environment, blocked, pending and ignored signals are kept over exec."""
     job = both(build("process_chain.c", "-O0"), "3")
     (process,) = job.processes()
     assert [one.name for one in process.programs] == ["0:1", "0:2", "0:3", "0"]
@@ -172,6 +172,17 @@ def test_pipelines(both: Both) -> None:
 
 def test_background_jobs_of_a_shell(both: Both) -> None:
     both("/bin/sh", "-c", "(exit 4) & a=$!; true & wait $!; echo $?; wait $a; echo $?")
+
+
+def test_signals_that_meet_a_new_process(both: Both) -> None:
+    """They may come before its own recording has begun, or between two of its programs."""
+    kill = "sleep 9 & kill $!; wait $!; echo $?; "
+    job = both("/bin/sh", "-c", kill * 15)
+    assert sorted(set(tree(job).values())) == ["exited 0", "signal 15"]
+
+
+def test_a_low_limit_of_descriptors(both: Both) -> None:
+    both("/bin/sh", "-c", "ulimit -n 40; (exit 3); echo $?; /bin/echo a | cat; exec /bin/true")
 
 
 def test_python(both: Both) -> None:
