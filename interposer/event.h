@@ -23,13 +23,19 @@ struct event {
 	char notes[4096];       /* copies of note data */
 };
 
-/* boundary.c: the events under way (an upcall nests); `event_begin` gives a fresh one. */
+/* The events under way are a stack (an upcall nests); event_begin() gives a fresh one. */
 struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs);
 struct event *event_current(void);
 void event_out(struct event *ev, void *upper, size_t len);
 void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
-/* Record: numbers and logs it.  Takes it off the stack of events. */
+/* Record: numbers and logs it.  In every mode: takes it off the stack. */
 void event_end(struct event *ev);
+/* In a child after fork: what was under way belongs to the parent. */
+void event_forget(void);
+/* Logs a record that is a kind and the present event's number. */
+void event_mark(enum log_kind kind);
+/* Logs the hash of the upper half. */
+void event_hash(enum log_hash_when when);
 /* Replay or verify: finds the recorded answer of `ev`, checks that it is the same question, applies it
  * and sets ev->result.  Returns false if the recording ends before it (the end has been dealt with:
  * in a replica the call does not return before the replica exits). */

@@ -1,0 +1,212 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include "arena.h"
+#include "boundary.h"
+#include "loader.h"
+#include "log_writer.h"
+#include "replay.h"
+#include "replica.h"
+#include "vfork.h"
+
+enum { DEPTH = 16 };
+
+/* The events under way: an upcall nests. */
+static struct {
+	struct event events[DEPTH];
+	unsigned depth;
+} stack;
+
+/* The time budget of hashes. */
+static struct {
+	uint64_t spent_ns, started_ns, last_event;
+} hashes;
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs)
+{
+	if (stack.depth == DEPTH)
+		rdb_fatal("callbacks nested more than %d deep", DEPTH);
+	struct event *ev = &stack.events[stack.depth++];
+	ev->kind = (uint16_t)kind;
+	ev->nr = nr;
+	ev->nargs = (uint16_t)nargs;
+	if (nargs)
+		memcpy(ev->args, args, 8ul * nargs);
+	ev->result = 0;
+	ev->nchunks = 0;
+	ev->notes_used = 0;
+	ev->more_used = 0;
+	return ev;
+}
+
+struct event *event_current(void)
+{
+	return stack.depth ? &stack.events[stack.depth - 1] : NULL;
+}
+
+static struct event_chunk *new_chunk(struct event *ev)
+{
+	if (ev->nchunks == ev->chunk_cap) {
+		unsigned cap = ev->chunk_cap ? ev->chunk_cap * 2 : 128;
+		size_t old = ev->chunk_cap * sizeof(*ev->chunks), want = cap * sizeof(*ev->chunks);
+		void *p = ev->chunks ? mremap(ev->chunks, old, want, MREMAP_MAYMOVE)
+				     : mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			rdb_fatal("out of memory for an event of %u parts", cap);
+		ev->chunks = p;
+		ev->chunk_cap = cap;
+	}
+	return &ev->chunks[ev->nchunks++];
+}
+
+void event_out(struct event *ev, void *upper, size_t len)
+{
+	if (lower.mode != MODE_RECORD)
+		return;
+	for (char *p = upper; len;) {
+		size_t n = len < (1ul << 30) ? len : (1ul << 30);
+		*new_chunk(ev) = (struct event_chunk){.addr = (uint64_t)p, .data = p, .len = (uint32_t)n};
+		p += n;
+		len -= n;
+	}
+}
+
+/* Room for a note that notes[] has no room for.  Growing moves them: their chunks follow. */
+static char *more_notes(struct event *ev, size_t len)
+{
+	if (ev->more_used + len + 8 > ev->more_room) {
+		unsigned room = ev->more_room ? ev->more_room * 2 : 1 << 20;
+		void *p = ev->more ? mremap(ev->more, ev->more_room, room, MREMAP_MAYMOVE)
+				   : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			rdb_fatal("out of memory for the notes of an event");
+		for (unsigned i = 0; ev->more && i < ev->nchunks; i++) {
+			const char *data = ev->chunks[i].data;
+			if (!ev->chunks[i].addr && data >= ev->more && data < ev->more + ev->more_room)
+				ev->chunks[i].data = (char *)p + (data - ev->more);
+		}
+		ev->more = p;
+		ev->more_room = room;
+	}
+	ev->more_used += (unsigned)((len + 7) & ~7ul);
+	return ev->more + ev->more_used - ((len + 7) & ~7ul);
+}
+
+void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len)
+{
+	if (lower.mode != MODE_RECORD)
+		return;
+	size_t at = (ev->notes_used + 7ul) & ~7ul;
+	char *copy = ev->notes + at;
+	if (len > (1u << 20) - 8)
+		rdb_fatal("a note of %zu bytes", len);
+	if (at + len > sizeof(ev->notes))
+		copy = more_notes(ev, len);
+	else
+		ev->notes_used = (unsigned)(at + len);
+	memcpy(copy, data, len);
+	*new_chunk(ev) = (struct event_chunk){.data = copy, .len = (uint32_t)len, .note = what};
+}
+
+void event_forget(void)
+{
+	stack.depth = 0;
+}
+
+static void append(const struct event *ev, uint64_t number)
+{
+	int rc = log_append(ev, number);
+	if (rc) {
+		boundary_end(LOG_END_DISK, -rc, "the log could not be written");
+		rdb_warn("%s: %s: the recording ends at event %lu, the program goes on", lower.opt.dir, strerror(-rc),
+			 (unsigned long)lower.event);
+		lower.mode = MODE_PASS;
+	}
+}
+
+void event_mark(enum log_kind kind)
+{
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = (uint16_t)kind;
+	if (kind == LOG_START)
+		hashes.started_ns = monotonic_ns();
+	append(&ev, lower.event);
+}
+
+void event_end(struct event *ev)
+{
+	if (lower.mode == MODE_RECORD && lower.started) {
+		append(ev, lower.event + 1);
+		if (lower.mode == MODE_RECORD)
+			lower.event++;
+	}
+	stack.depth--;
+}
+
+/* Hashes by default take at most about 1 % of the time; --hash-every N makes them exact. */
+static bool hash_due(void)
+{
+	if (lower.opt.hash_every)
+		return lower.event % lower.opt.hash_every == 0;
+	if (lower.event - hashes.last_event < 1000)
+		return false;
+	uint64_t elapsed = monotonic_ns() - hashes.started_ns;
+	hashes.last_event = lower.event - 900; /* look at the clock every 100 events at most */
+	return elapsed > 200 * 1000000ull && hashes.spent_ns * 100 < elapsed;
+}
+
+void event_hash(enum log_hash_when when)
+{
+	uint64_t before = lower.opt.hash_every ? 0 : monotonic_ns();
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = LOG_HASH;
+	ev.nr = when;
+	ev.result = (int64_t)arena_hash();
+	append(&ev, lower.event);
+	if (before)
+		hashes.spent_ns += monotonic_ns() - before;
+	hashes.last_event = lower.event;
+}
+
+void event_answered(ucontext_t *uc)
+{
+	if (!lower.started)
+		return;
+	if (lower.mode == MODE_RECORD) {
+		if (hash_due())
+			event_hash(LOG_HASH_AT_EVENT);
+	} else if (lower.mode == MODE_VERIFY) {
+		replay_look_ahead();
+	} else if (lower.mode == MODE_REPLICA) {
+		replay_look_ahead();
+		agent_event(lower.event, uc);
+	}
+	if (lower.event == 1)
+		loader_unpin();
+}
+
+void boundary_final_hash(void)
+{
+	if (lower.mode == MODE_RECORD && lower.started && !lower.ended)
+		event_hash(LOG_HASH_AT_END);
+}
+
+void boundary_end(enum log_end how, int64_t value, const char *text)
+{
+	if (how == LOG_END_EXIT || how == LOG_END_EXEC)
+		vfork_leaving();
+	if (lower.mode != MODE_RECORD || lower.ended)
+		return;
+	lower.ended = true;
+	log_end(how, value, text);
+}
