@@ -67,6 +67,7 @@ INTERPRETERS = (
         ("bc", "-lq", "pi.bc"),
         files={"pi.bc": "scale=300\n4*a(1)\ne(1)\nquit\n"},
         prints="3.14159265358979",
+        events=10,
     ),
     Entry(
         "jq",
@@ -136,7 +137,7 @@ FILES = (
             ("gzip", "gzip", "gzip -k", "gz"),
             ("bzip2", "bzip2", "bzip2 -k", "bz2"),
             ("xz", "xz-utils", "xz -k -T1 -3", "xz"),
-            ("zstd", "zstd", "zstd -q -k --single-thread", "zst"),
+            ("zstd", "zstd", "zstd -q -k --single-thread --no-asyncio", "zst"),
         )
     ),
     Entry(
@@ -221,6 +222,20 @@ DEVELOPMENT = (
         prints="hello 42",
         processes=5,
         events=300,
+    ),
+    # Its own rdtsc, found in libc's start-up code, makes rdtsc fault in the child too.
+    Entry(
+        "fork-static-pie",
+        "gcc libc6-dev",
+        ("./program",),
+        files={"program.c": texts.FORK},
+        before="gcc -g -static-pie -o program program.c",
+        tools=("gcc",),
+        prints="child exited 3",
+        events=10,
+        processes=2,
+        hash_every=1,
+        sample=True,
     ),
     Entry(
         "make",

@@ -67,6 +67,21 @@ static int answer(int n) { return n * 6; }
 int main(void) { printf("hello %d %.3f\\n", answer(7), sqrt(2)); return 0; }
 """
 
+FORK = """
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void) {
+  int status;
+  if (fork() == 0) {
+    puts("child");
+    return 3;
+  }
+  wait(&status);
+  printf("child exited %d\\n", WEXITSTATUS(status));
+}
+"""
+
 MAKEFILE = """
 PARTS := a b c
 all: all.txt
