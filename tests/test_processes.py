@@ -421,22 +421,13 @@ def test_row_20_the_child_alone(forked: Recorded) -> None:
 
 
 @pytest.mark.skipif(shutil.which("mpirun") is None, reason="Open MPI is not installed")
-def test_ranks_behind_wrappers(rdb: Rdb, build: Build, rdb_home: Path) -> None:
+@pytest.mark.parametrize("line", ["exec {}", "{}; exit $?"])
+def test_ranks_behind_wrappers(rdb: Rdb, build: Build, rdb_home: Path, line: str) -> None:
+    """A rank is its MPI program, whether the wrapper became it or waits for it."""
     program = build("mpi/ring.c")
-    line = [
-        sys.executable,
-        "-m",
-        "rdb",
-        "exec",
-        "--name",
-        "job",
-        "--",
-        "sh",
-        "-c",
-        f"exec {program}",
-    ]
+    rdb_exec = [sys.executable, "-m", "rdb", "exec", "--name", "job", "--"]
     done = subprocess.run(
-        ["mpirun", "--oversubscribe", "-n", "2", *line],
+        ["mpirun", "--oversubscribe", "-n", "2", *rdb_exec, "sh", "-c", line.format(program)],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
@@ -450,6 +441,11 @@ def test_ranks_behind_wrappers(rdb: Rdb, build: Build, rdb_home: Path) -> None:
         assert job.rank(rank).meta["exe"] == os.path.realpath(program)
         kinds = {record.kind for record in job.rank(rank).records()}
         assert Kind.HYPERCALL in kinds
+    assert Path(job.rank("0:1").meta["exe"]).name == Path(os.path.realpath("/bin/sh")).name
     verify(rdb, job)
+    script = rdb_home / "commands"
+    script.write_text("focus 1\ngoto START\nbreak main\ncontinue\n")
+    attached = rdb("attach", "job", "-x", script)
+    assert "ring.c" in attached.stdout, attached.stdout
     with pytest.raises(UnknownJob):
         job.rank("0:9")

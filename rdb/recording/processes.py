@@ -5,6 +5,9 @@ own process, `0.2` its second child, `0.2.1` that one's first.  A program that r
 (execve) stays the same process: `0` then means its newest program, `0:1` the one it began with,
 `0:2` the one after that.  Children are counted through all programs of their parent.
 
+Where the rank's own process only waits for a child that is the MPI program (`sh -c ./heat`), `0` is
+that child; the shell is then `0:1`.
+
 On the disk (interposer/process.h): `child-N` below the directory of the program that forked, `exec`
 below that of the program that was replaced.
 """
@@ -104,6 +107,20 @@ def read_process(path: Path, files_dir: Path, name: str) -> Process:
             process.children[child] = read_process(below, files_dir, f"{name}.{child}")
         earlier += max(numbers, default=0)
     return process
+
+
+def mpi_process(rank: Process) -> Process:
+    """The one process of a rank that has loaded MPI; the rank's own if none or several have."""
+    if not rank.children:
+        return rank
+    found, left = [], [rank]
+    while left:
+        process = left.pop()
+        if any("/libmpi.so" in path for path in process.main.files):
+            found.append(process)
+        else:
+            left.extend(process.children.values())
+    return found[0] if len(found) == 1 else rank
 
 
 def _children(folder: Path) -> list[int]:

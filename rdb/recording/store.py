@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, VersionMismatch
-from rdb.recording.processes import Process, ProcessName, find_process, read_process
+from rdb.recording.processes import Process, ProcessName, find_process, mpi_process, read_process
 from rdb.recording.rank import RankRecording
 
 FORMAT = 1  # of job.json and of the directory
@@ -72,10 +72,13 @@ class Job:
         """The recording of a rank, or of one of its processes or programs: 0, "0.1", "0:1".
 
         A process is what it is now: its newest program.  `rdb run ./wrapper.sh` lands in what the
-        wrapper ends in.
+        wrapper ends in, and a rank is the process that has loaded MPI.
         """
         name = ProcessName.parse(rank)
-        return find_process(self.process(name.rank), name).program(name.program)
+        process = self.process(name.rank)
+        if name == ProcessName(name.rank):
+            return mpi_process(process).main
+        return find_process(process, name).program(name.program)
 
     def process(self, rank: int) -> Process:
         """A rank's own process, and below it all that it started."""
@@ -84,7 +87,14 @@ class Job:
         if not path.is_dir():
             known = ", ".join(map(str, self.ranks)) or "none"
             raise UnknownJob(f"{self.name} has no rank {rank}", f"its ranks: {known}")
-        return read_process(path, self.path / "files", str(rank))
+        process = read_process(path, self.path / "files", str(rank))
+        try:
+            behind_wrapper = mpi_process(process) is not process
+        except RdbError:  # a log that cannot be read: who asks for that process hears of it
+            behind_wrapper = False
+        if behind_wrapper:
+            process.main.name = f"{rank}:{process.programs.index(process.main) + 1}"
+        return process
 
     def address(self, rank: int) -> str:
         """What to ask for to get this rank: of a view, the process that it shows instead."""
