@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo test bench lint clean distclean debian
+.PHONY: help dev demo test test-corpus bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -19,6 +19,7 @@ unexport PYTHONPATH
 help:
 	@echo "make demo   set everything up, then record and rewind the heat demo"
 	@echo "make test   set everything up, then run the tests"
+	@echo "make test-corpus  record and replay some thirty programs of Debian (installs them)"
 	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
 	@echo "make dev    set everything up: Debian packages, .venv, build"
 	@echo "make lint   ruff, mypy, clang-format"
@@ -29,7 +30,8 @@ dev: $(STAMPS)/debian $(STAMPS)/venv build/build.ninja rdb/_lib
 
 debian: $(STAMPS)/debian
 
-$(STAMPS)/debian: Makefile
+$(STAMPS)/debian-corpus: tests/corpus/programs.py
+$(STAMPS)/debian $(STAMPS)/debian-corpus: Makefile
 	@mkdir -p $(STAMPS)
 	@missing=(); for p in $(DEBIAN); do \
 	  dpkg-query -W -f='$${Status}' "$$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$$p"); \
@@ -71,6 +73,12 @@ demo: dev
 # pytest's closing line is the last one; its exit code is ours.
 test: dev
 	@$(BIN)/python3 -m pytest -q $(ARGS)
+
+# All of tests/corpus; `make test` runs its sample.  The programs are needed for nothing else.
+test-corpus: dev
+	@packages="$$(cd tests && ../$(BIN)/python3 -m corpus)"; \
+	$(MAKE) -s $(STAMPS)/debian-corpus DEBIAN="$$packages"
+	@$(BIN)/python3 -m pytest -q -m corpus tests/corpus $(ARGS)
 
 bench: dev
 	@$(BIN)/python3 -m bench $(ARGS)

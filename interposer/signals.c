@@ -74,6 +74,12 @@ static void push_frame(int sig, const siginfo_t *info, ucontext_t *uc)
 	f->uc_stack.ss_flags = (int)u->sigalt_flags;
 	memcpy(f->gregs, uc->uc_mcontext.gregs, sizeof(f->gregs));
 	f->gregs[REG_EFL] &= ~EFLAGS_TF;
+	/* The kernel leaves in them what the thread's last fault was, and that may be one of ours (rdtsc). */
+	bool faulted = (BIT(sig) & SYNCHRONOUS) && info->si_code > 0;
+	if (!faulted)
+		f->gregs[REG_TRAPNO] = f->gregs[REG_ERR] = 0;
+	if (!faulted || f->gregs[REG_TRAPNO] != 14 /* page fault */)
+		f->gregs[REG_CR2] = 0;
 	f->fpstate = fp;
 	f->sigmask = u->suspended ? u->suspended_mask : u->sigmask;
 	u->suspended = 0;

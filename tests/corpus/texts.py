@@ -68,17 +68,21 @@ int main(void) { printf("hello %d %.3f\\n", answer(7), sqrt(2)); return 0; }
 """
 
 FORK = """
+#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+static volatile sig_atomic_t children;
+static void on_child(int sig) { children += sig == SIGCHLD; }
 int main(void) {
   int status;
+  sigaction(SIGCHLD, &(struct sigaction){.sa_handler = on_child, .sa_flags = SA_RESTART}, NULL);
   if (fork() == 0) {
     puts("child");
     return 3;
   }
   wait(&status);
-  printf("child exited %d\\n", WEXITSTATUS(status));
+  printf("child exited %d, heard of %d\\n", WEXITSTATUS(status), (int)children);
 }
 """
 
