@@ -127,6 +127,16 @@ void out_fcntl(struct event *ev)
 		out_if(ev, A(2), 8);
 }
 
+/* get_mempolicy(2), mm/mempolicy.c: copy_nodes_to_user */
+void out_mempolicy(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	out_if(ev, A(0), 4);
+	if (A(2))
+		out_if(ev, A(1), (A(2) - 1 + 63) / 64 * 8);
+}
+
 /* ioctl_list(2), asm-generic/ioctl.h: newer requests carry direction and size */
 void out_ioctl(struct event *ev)
 {
@@ -150,6 +160,8 @@ void out_ioctl(struct event *ev)
 	case 0x5402: case 0x5403: case 0x5404: /* TCSETS, TCSETSW, TCSETSF */
 	case 0x5409: case 0x540A: case 0x540B: /* TCSBRK, TCXONC, TCFLSH */
 	case 0x5410: case 0x5414: /* TIOCSPGRP, TIOCSWINSZ */
+	case 0x540C: case 0x540D: case 0x540E: case 0x5422: /* TIOCEXCL, TIOCNXCL, TIOCSCTTY, TIOCNOTTY */
+	case 0x5425: case 0x5441: /* TCSBRKP; TIOCGPTPEER, whose answer is a descriptor */
 	case 0x5421: case 0x5450: case 0x5451: /* FIONBIO, FIONCLEX, FIOCLEX */
 		return;
 	case 0x8912: { /* SIOCGIFCONF: struct ifconf, netdevice(7) */

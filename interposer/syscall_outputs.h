@@ -17,6 +17,7 @@ void out_waitid(struct event *ev);
 void out_getres(struct event *ev);
 void out_capget(struct event *ev);
 void out_getcpu(struct event *ev);
+void out_mempolicy(struct event *ev);
 void out_copy_range(struct event *ev);
 void out_fcntl(struct event *ev);
 void out_ioctl(struct event *ev);

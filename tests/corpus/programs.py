@@ -88,6 +88,16 @@ FILES = (
         sample=True,
         hash_every=200,
     ),
+    # Ends by a POSIX timer's signal.
+    Entry("timeout", "coreutils", ("timeout", "0.1", "tail", "-f", "in"), 124, before="seq 9 > in"),
+    Entry("ps", "procps", ("ps", "-p", "1", "-o", "pid,uid"), prints="PID"),
+    Entry(
+        "xargs-P",
+        "findutils",
+        ("xargs", "-P2", "-n9", "-a", "in", "true"),
+        processes=9,
+        before="seq 40 > in",
+    ),
     Entry(
         "tar",
         "tar",
