@@ -87,6 +87,7 @@ class Bisect:
         self._last = last
         self._low = travel.origin.event if low is None else low
         self._high = travel.last_event if high is None else high
+        self._to_end = high is None  # also what follows the last event
         self._known: dict[Position, Verdict] = {}
         self._probes = self._undefined = 0
         self._done = 0.0
@@ -119,8 +120,16 @@ class Bisect:
         return self._known[position]
 
     def _run(self) -> Search:
-        low, high = yield from self._sample()
-        before, after = yield from self._edge(low, high)
+        self._adjacent: set[tuple[Position, Position]] = set()
+        found = yield from self._sample()
+        if found is None:
+            last, end = Position(self._high), self._travel.end.position
+            before, after = yield from self._between(last, end, lambda v: v == "bad")
+            if self._known[before] == "undefined":
+                before, later = yield from self._between(last, before, lambda v: v != "good")
+                after = later if self._known[later] == "bad" else after
+        else:
+            before, after = yield from self._edge(*found)
         for position, expected in ((before, "good"), (after, "bad")):
             verdict = yield Probe(position, "verify", 0.99)
             if verdict != expected:
@@ -137,8 +146,9 @@ class Bisect:
     def _known_gap(self, before: Position, after: Position) -> bool:
         return (before, after) not in self._adjacent
 
-    def _sample(self) -> Generator[Probe, Verdict, tuple[int, int]]:
-        """Two sampled events, good and bad, that are nearest to what is asked for."""
+    def _sample(self) -> Generator[Probe, Verdict, tuple[int, int] | None]:
+        """Two sampled events, good and bad, that are nearest to what is asked for; None: it is
+        good at the last event, and bad at the end of the recording."""
         span = self._high - self._low
         wanted = _SAMPLES
         while True:
@@ -163,12 +173,20 @@ class Bisect:
         if judged[0][1] == "bad":
             raise Refused(f"bad at the start already (event {judged[0][0]})")
         if judged[-1][1] == "good":
+            if (yield from self._turns_after(judged[-1][0])):
+                return None if self._last or not edges else edges[0]
             raise Refused(f"still good at the end (event {judged[-1][0]})")
         return edges[-1 if self._last else 0]
 
+    def _turns_after(self, event: int) -> Generator[Probe, Verdict, bool]:
+        """Is it bad where the recording ends, after its last event, at which it was good?"""
+        end = self._travel.end.position if self._to_end and event == self._high else None
+        if end is None or not end.moves:
+            return False
+        return (yield from self._ask(end, "events")) == "bad"
+
     def _edge(self, low: int, high: int) -> Pair:
         """From two events, good and bad, to two instructions."""
-        self._adjacent: set[tuple[Position, Position]] = set()
         good, bad = low, high
         first, second = yield from self._halve_events(good, bad, lambda v: v == "bad")
         before, after = yield from self._inside(first, second, lambda v: v == "bad")

@@ -406,7 +406,11 @@ class Timeline:
 
     def _goto_end(self) -> Stopped:
         self._seek(self.travel.end.position)
-        return Stopped("end", text=self._how_it_ends(self.travel.end.stop))
+        end = self.travel.end
+        text = self._how_it_ends(end.stop)
+        if not end.exact:
+            text += f", somewhere after event {end.position.event}: this is where that was answered"
+        return Stopped("end", text=text)
 
     def _arrive(self, walker: Walker, position: Position) -> None:
         self._branch_moved = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rdb.errors import Diverged
-from rdb.replay.agent import FOREVER, Gpr, Stop
+from rdb.replay.agent import FOREVER, Gpr, Stop, StopReason
 from rdb.replay.snapshots import DEFAULT_LIMIT, Snapshots
 from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd
 from rdb.timeline.stopped import NoSuchPosition
@@ -19,6 +19,7 @@ from rdb.timeline.walker import Control, Walker
 COUNT_ID = 0x7264_6202  # of the counting breakpoints that naming sets
 _LEG_EVENTS = 32  # a shorter way is gone in one go
 _LEG_STEPS = 8192
+_END_S = 2.0  # of running after the last event without coming to an end
 _WORTH_S = 0.004  # a snapshot is worth it after so much running since the one before
 
 Goal = tuple[int, int, int]  # run's (until_event, until_pc, until_n)
@@ -38,6 +39,7 @@ class End:
     position: Position
     gpr: Gpr
     stop: Stop  # how it ends
+    exact: bool = True  # False: somewhere after `position`, which is the last event's answer
 
 
 class Travel:
@@ -97,8 +99,16 @@ class Travel:
         """Found once.  A replica that has tried the last call has lost rcx and r11 to it, so the
         end is looked at as the place before the call."""
         position = Position(self.last_event).then(ToEnd())
-        walker = self.to(position)
-        walker.close()
+        walker = self.to(Position(self.last_event))
+        last_gpr = walker.gpr
+        try:
+            stop = self.control.within(_END_S, lambda: walker.go(position))
+        finally:
+            walker.close()
+        if stop is not None:
+            # Killed in a loop, perhaps: the log does not say where after its last event.
+            stop = replace(stop, reason=StopReason.END, gpr=last_gpr)
+            return End(Position(self.last_event), last_gpr, stop, exact=False)
         if walker.end is None:
             raise Diverged(f"the recording did not end after event {self.last_event}")
         name = self.name(position, walker.gpr.rip)

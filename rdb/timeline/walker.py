@@ -53,6 +53,28 @@ class Control:
     def begin(self) -> None:
         self._asked = False
 
+    def within(self, limit_s: float, motion: Callable[[], None]) -> Stop | None:
+        """Carries out a motion; None.  Where it was stopped if it took longer than the limit."""
+        late = threading.Event()
+
+        def stop_it() -> None:
+            late.set()
+            self.interrupt()
+
+        timer = threading.Timer(limit_s, stop_it)
+        timer.daemon = True
+        timer.start()
+        try:
+            motion()
+        except Interrupted as interrupted:
+            if not late.is_set() or interrupted.stop is None:
+                raise
+            self.begin()
+            return interrupted.stop
+        finally:
+            timer.cancel()
+        return None
+
     def check(self) -> None:
         if self._asked:
             raise Interrupted
