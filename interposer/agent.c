@@ -24,19 +24,19 @@
 
 static struct {
 	int sock;
-	char text[DIVERGED_TEXT];    /* after AGENT_STOP_DIVERGED */
+	char text[DIVERGED_TEXT]; /* after AGENT_STOP_DIVERGED */
 	size_t text_len;
-	int passed_fd;               /* came with the present request, -1: none */
+	int passed_fd; /* came with the present request, -1: none */
 	struct agent_request rq;
 	uint8_t payload[AGENT_PACKET];
 	uint8_t answer[AGENT_PACKET];
-} agent = { .sock = -1, .passed_fd = -1 };
+} agent = {.sock = -1, .passed_fd = -1};
 
 static void reply_parts(int64_t status, struct iovec *part, unsigned nparts)
 {
-	struct agent_reply r = { .status = status, .op = agent.rq.op };
-	struct iovec iov[5] = { { &r, sizeof(r) } };
-	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 1 + nparts };
+	struct agent_reply r = {.status = status, .op = agent.rq.op};
+	struct iovec iov[5] = {{&r, sizeof(r)}};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 1 + nparts};
 	ssize_t n;
 
 	for (unsigned i = 0; i < nparts; i++) {
@@ -52,7 +52,7 @@ static void reply_parts(int64_t status, struct iovec *part, unsigned nparts)
 
 static void reply(int64_t status, const void *payload, size_t len)
 {
-	reply_parts(status, &(struct iovec){ (void *)payload, len }, len ? 1 : 0);
+	reply_parts(status, &(struct iovec){(void *)payload, len}, len ? 1 : 0);
 }
 
 static void reply_stopped(void)
@@ -60,29 +60,29 @@ static void reply_stopped(void)
 	const struct agent_stop *stop = stepping_stop();
 	const struct agent_gpr *part[2];
 	unsigned count[2];
-	struct iovec iov[4] = { { (void *)stop, sizeof(*stop) } };
+	struct iovec iov[4] = {{(void *)stop, sizeof(*stop)}};
 
 	if (stop->reason == AGENT_STOP_DIVERGED) {
-		iov[1] = (struct iovec){ agent.text, agent.text_len };
+		iov[1] = (struct iovec){agent.text, agent.text_len};
 		reply_parts(0, iov, 2);
 		return;
 	}
 	stepping_trace(part, count);
 	for (unsigned i = 0; i < 2; i++)
-		iov[1 + i] = (struct iovec){ (void *)part[i], count[i] * sizeof(*part[i]) };
+		iov[1 + i] = (struct iovec){(void *)part[i], count[i] * sizeof(*part[i])};
 	reply_parts(0, iov, 3);
 }
 
 /* The next request; exits when the server has closed its end. */
 static void receive(void)
 {
-	struct iovec iov[2] = { { &agent.rq, sizeof(agent.rq) }, { agent.payload, sizeof(agent.payload) } };
+	struct iovec iov[2] = {{&agent.rq, sizeof(agent.rq)}, {agent.payload, sizeof(agent.payload)}};
 	union {
 		struct cmsghdr align;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control;
-	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 2, .msg_control = &control,
-			      .msg_controllen = sizeof(control) };
+	struct msghdr msg = {
+		.msg_iov = iov, .msg_iovlen = 2, .msg_control = &control, .msg_controllen = sizeof(control)};
 	struct cmsghdr *c;
 	ssize_t n;
 
@@ -112,7 +112,7 @@ static int keep_high(int fd)
 static void hello(void)
 {
 	struct replica_info info;
-	struct agent_hello h = { .version = AGENT_VERSION, .event = replica_event() };
+	struct agent_hello h = {.version = AGENT_VERSION, .event = replica_event()};
 
 	replica_info(&info);
 	h.pid = (int32_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -172,14 +172,14 @@ static int add_map(const struct mapping *m, void *arg)
 	}
 	if ((list->n + 1) * sizeof(*to) > READ_MAX)
 		return 1;
-	*to = (struct agent_map){ .start = m->start, .end = m->end, .prot = (uint32_t)m->prot };
+	*to = (struct agent_map){.start = m->start, .end = m->end, .prot = (uint32_t)m->prot};
 	list->n++;
 	return 0;
 }
 
 static void maps(uint64_t from)
 {
-	struct map_list list = { .skip = from };
+	struct map_list list = {.skip = from};
 	int rc = arena_each(add_map, &list);
 
 	if (rc < 0)
@@ -223,7 +223,7 @@ static void fetch_output(void)
 		output_keep(agent.rq.a);
 		reply(0, NULL, 0);
 	} else if (output_next(&piece, &bytes)) {
-		struct iovec iov[2] = { { &piece, sizeof(piece) }, { (void *)bytes, piece.len } };
+		struct iovec iov[2] = {{&piece, sizeof(piece)}, {(void *)bytes, piece.len}};
 
 		reply_parts(1, iov, 2);
 	} else {
@@ -248,9 +248,7 @@ static enum verdict handle(ucontext_t *uc)
 		reply(0, regs, sizeof(*regs));
 		break;
 	case AGENT_SETREGS: set_registers(uc); break;
-	case AGENT_BREAK:
-		reply(breakpoints_set(rq->b, rq->a, rq->c, agent.payload, rq->len), NULL, 0);
-		break;
+	case AGENT_BREAK: reply(breakpoints_set(rq->b, rq->a, rq->c, agent.payload, rq->len), NULL, 0); break;
 	case AGENT_UNBREAK:
 		rc = 0;
 		if (rq->a == AGENT_FOREVER)
@@ -281,9 +279,7 @@ static enum verdict handle(ucontext_t *uc)
 		reply(rc, value, rc ? 0 : sizeof(value));
 		break;
 	case AGENT_OUTPUT: fetch_output(); break;
-	case AGENT_EXIT:
-		reply(0, NULL, 0);
-		_exit(0);
+	case AGENT_EXIT: reply(0, NULL, 0); _exit(0);
 	default: reply(-ENOSYS, NULL, 0);
 	}
 	return NOT_OURS;

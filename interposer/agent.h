@@ -75,34 +75,51 @@ enum agent_op {
 
 enum { AGENT_BP_STOP = 1, /* otherwise it only counts */ };
 enum { AGENT_RUN_SCAN = 1 /* breakpoints/watchpoints do not stop; the last hit is remembered */ };
-enum { AGENT_STEP_TRACE = 1, AGENT_STEP_PC = 2, AGENT_STEP_BLIND = 4, AGENT_STEP_SCAN = 8,
-       AGENT_STEP_REAL = 16 /* every instruction by the processor itself: slow; for tests */ };
-enum agent_watch { AGENT_WATCH_WRITE = 0, /* stops when the VALUE changed, also by an event */
-                   AGENT_WATCH_READ = 1, AGENT_WATCH_ACCESS = 2 };
-
-enum agent_stop_reason {
-	AGENT_STOP_START = 1,     /* just restored or forked */
-	AGENT_STOP_TARGET = 2,    /* RUN's target, or STEP's count */
-	AGENT_STOP_BREAK = 3,     /* id; before the instruction */
-	AGENT_STOP_WATCH = 4,     /* id, addr; after the instruction or event that did it */
-	AGENT_STOP_END = 5,       /* the recording ends here (end_kind, end_value); at the last
-	                             instruction boundary before the event that is not in the log */
-	AGENT_STOP_FAULT = 6,     /* signal: the program faults here as it did when recorded */
-	AGENT_STOP_INTERRUPT = 7,
-	AGENT_STOP_DIVERGED = 8,  /* payload text follows struct agent_stop: what was recorded, what came */
-	AGENT_STOP_PC = 9,        /* STEP with AGENT_STEP_PC arrived */
+enum {
+	AGENT_STEP_TRACE = 1,
+	AGENT_STEP_PC = 2,
+	AGENT_STEP_BLIND = 4,
+	AGENT_STEP_SCAN = 8,
+	AGENT_STEP_REAL = 16 /* every instruction by the processor itself: slow; for tests */
+};
+enum agent_watch {
+	AGENT_WATCH_WRITE = 0, /* stops when the VALUE changed, also by an event */
+	AGENT_WATCH_READ = 1,
+	AGENT_WATCH_ACCESS = 2
 };
 
-struct agent_request { uint32_t op; uint32_t len; uint64_t a, b, c, d; };
-struct agent_reply { int64_t status; uint32_t len; uint32_t op; };
+enum agent_stop_reason {
+	AGENT_STOP_START = 1,  /* just restored or forked */
+	AGENT_STOP_TARGET = 2, /* RUN's target, or STEP's count */
+	AGENT_STOP_BREAK = 3,  /* id; before the instruction */
+	AGENT_STOP_WATCH = 4,  /* id, addr; after the instruction or event that did it */
+	AGENT_STOP_END = 5,    /* the recording ends here (end_kind, end_value); at the last
+	                             instruction boundary before the event that is not in the log */
+	AGENT_STOP_FAULT = 6,  /* signal: the program faults here as it did when recorded */
+	AGENT_STOP_INTERRUPT = 7,
+	AGENT_STOP_DIVERGED = 8, /* payload text follows struct agent_stop: what was recorded, what came */
+	AGENT_STOP_PC = 9,       /* STEP with AGENT_STEP_PC arrived */
+};
+
+struct agent_request {
+	uint32_t op;
+	uint32_t len;
+	uint64_t a, b, c, d;
+};
+struct agent_reply {
+	int64_t status;
+	uint32_t len;
+	uint32_t op;
+};
 
 struct agent_hello {
-	uint32_t version; int32_t pid;
-	uint64_t event;          /* last answered event */
-	uint64_t last_event;     /* newest event in the log (when opened) */
-	uint32_t end_kind;       /* enum log_end, 0: the log has no END (killed or still running) */
+	uint32_t version;
+	int32_t pid;
+	uint64_t event;      /* last answered event */
+	uint64_t last_event; /* newest event in the log (when opened) */
+	uint32_t end_kind;   /* enum log_end, 0: the log has no END (killed or still running) */
 	int32_t end_value;
-	uint64_t entry;          /* program's entry point (AT_ENTRY), upper */
+	uint64_t entry;               /* program's entry point (AT_ENTRY), upper */
 	uint64_t auxv_addr, auxv_len; /* the program's auxiliary vector in upper memory */
 	uint64_t interp_base;
 };
@@ -114,39 +131,49 @@ struct agent_gpr {
 };
 struct agent_regs {
 	struct agent_gpr gpr;
-	uint32_t xsave_len;      /* bytes used below */
+	uint32_t xsave_len; /* bytes used below */
 	uint32_t reserved;
-	uint8_t xsave[4096];     /* standard-format XSAVE area (Intel SDM vol. 1 ch. 13) */
+	uint8_t xsave[4096]; /* standard-format XSAVE area (Intel SDM vol. 1 ch. 13) */
 };
 
 struct agent_stop {
 	uint32_t reason;
-	int32_t signal;          /* FAULT */
-	uint64_t event;          /* last answered event */
-	uint64_t steps;          /* instructions made by STEP */
-	uint64_t id;             /* breakpoint or watchpoint */
-	uint64_t addr;           /* watchpoint: address written; FAULT: si_addr */
-	uint64_t hits;           /* BREAK/TARGET(pc): raw arrivals at that pc since the later of: the
+	int32_t signal; /* FAULT */
+	uint64_t event; /* last answered event */
+	uint64_t steps; /* instructions made by STEP */
+	uint64_t id;    /* breakpoint or watchpoint */
+	uint64_t addr;  /* watchpoint: address written; FAULT: si_addr */
+	uint64_t hits;  /* BREAK/TARGET(pc): raw arrivals at that pc since the later of: the
 	                            last event, the start of this RUN/STEP (this arrival included) */
-	uint32_t end_kind; int32_t end_value;
-	uint32_t by_event;       /* WATCH: the change was made by answering event `event` */
+	uint32_t end_kind;
+	int32_t end_value;
+	uint32_t by_event; /* WATCH: the change was made by answering event `event` */
 	uint32_t traced;
 	/* the last hit of a scan; scan.id == 0: none (ids are nonzero) */
 	struct {
 		uint64_t id;
-		uint64_t event;      /* last answered event at the hit */
-		uint64_t pc;         /* pc at the hit (for a watchpoint: after the writing instruction) */
-		uint64_t hits;       /* breakpoint: as `hits` above.  watchpoint: hits of that watchpoint since
+		uint64_t event; /* last answered event at the hit */
+		uint64_t pc;    /* pc at the hit (for a watchpoint: after the writing instruction) */
+		uint64_t hits;  /* breakpoint: as `hits` above.  watchpoint: hits of that watchpoint since
 		                        the later of the last event and the start of this RUN/STEP; one
 		                        made by the event itself does not count (hits == 0, by_event) */
-		uint64_t steps;      /* in STEP with AGENT_STEP_SCAN: steps made when it happened */
-		uint64_t total;      /* hits of all ids in this scan */
-		uint32_t by_event; uint32_t reserved;
+		uint64_t steps; /* in STEP with AGENT_STEP_SCAN: steps made when it happened */
+		uint64_t total; /* hits of all ids in this scan */
+		uint32_t by_event;
+		uint32_t reserved;
 	} scan;
-	struct agent_gpr gpr;    /* registers where it stopped */
+	struct agent_gpr gpr; /* registers where it stopped */
 };
 
-struct agent_map { uint64_t start, end; uint32_t prot; uint32_t reserved; };
-struct agent_output { uint64_t event; int32_t fd; uint32_t len; };
+struct agent_map {
+	uint64_t start, end;
+	uint32_t prot;
+	uint32_t reserved;
+};
+struct agent_output {
+	uint64_t event;
+	int32_t fd;
+	uint32_t len;
+};
 
 #endif

@@ -4,25 +4,25 @@
 #define BEFORE "lea -128(%%rsp), %%rsp\n\tpushq %[f]\n\tpopfq\n\t"
 #define AFTER "\n\tpushfq\n\tpopq %[f]\n\tlea 128(%%rsp), %%rsp"
 
-#define TWO(insn, m)                                                                             \
-	__asm__ volatile(BEFORE insn " %" m "[b], %" m "[a]" AFTER                                \
-			 : [a] "+q"(a), [f] "+r"(f) : [b] "q"(b) : "cc", "memory")
-#define ONE(insn, m)                                                                             \
-	__asm__ volatile(BEFORE insn " %" m "[a]" AFTER : [a] "+q"(a), [f] "+r"(f) : : "cc", "memory")
-#define BY_CL(insn, m)                                                                           \
-	__asm__ volatile(BEFORE insn " %%cl, %" m "[a]" AFTER                                     \
-			 : [a] "+q"(a), [f] "+r"(f) : "c"(count) : "cc", "memory")
+#define TWO(insn, m) \
+	__asm__ volatile(BEFORE insn " %" m "[b], %" m "[a]" AFTER \
+			 : [a] "+q"(a), [f] "+r"(f) \
+			 : [b] "q"(b) \
+			 : "cc", "memory")
+#define ONE(insn, m) __asm__ volatile(BEFORE insn " %" m "[a]" AFTER : [a] "+q"(a), [f] "+r"(f) : : "cc", "memory")
+#define BY_CL(insn, m) \
+	__asm__ volatile(BEFORE insn " %%cl, %" m "[a]" AFTER : [a] "+q"(a), [f] "+r"(f) : "c"(count) : "cc", "memory")
 
-#define SIZES(form, insn)                                                                        \
-	do {                                                                                      \
-		if (size == 8)                                                                    \
-			form(insn "q", "q");                                                      \
-		else if (size == 4)                                                               \
-			form(insn "l", "k");                                                      \
-		else if (size == 2)                                                               \
-			form(insn "w", "w");                                                      \
-		else                                                                              \
-			form(insn "b", "b");                                                      \
+#define SIZES(form, insn) \
+	do { \
+		if (size == 8) \
+			form(insn "q", "q"); \
+		else if (size == 4) \
+			form(insn "l", "k"); \
+		else if (size == 2) \
+			form(insn "w", "w"); \
+		else \
+			form(insn "b", "b"); \
 	} while (0)
 
 uint64_t alu_binary(unsigned op, unsigned size, uint64_t a, uint64_t b, uint64_t *flags)
@@ -90,9 +90,8 @@ uint64_t alu_imul(unsigned size, uint64_t a, uint64_t b, uint64_t *flags)
 	return a & alu_mask(size);
 }
 
-#define WIDE(insn, m)                                                                            \
-	__asm__ volatile(BEFORE insn " %" m "[b]" AFTER                                           \
-			 : "+a"(a), "=d"(d), [f] "+r"(f) : [b] "r"(b) : "cc", "memory")
+#define WIDE(insn, m) \
+	__asm__ volatile(BEFORE insn " %" m "[b]" AFTER : "+a"(a), "=d"(d), [f] "+r"(f) : [b] "r"(b) : "cc", "memory")
 
 uint64_t alu_mul_wide(bool sign, unsigned size, uint64_t a, uint64_t b, uint64_t *high, uint64_t *flags)
 {
@@ -121,9 +120,8 @@ static bool divides(bool sign, unsigned size, uint64_t low, uint64_t high, uint6
 	return b && high == (low & top ? mask : 0) && !(low == top && b == mask);
 }
 
-#define DIVIDE(insn, m)                                                                          \
-	__asm__ volatile(BEFORE insn " %" m "[b]" AFTER                                           \
-			 : "+a"(a), "+d"(d), [f] "+r"(f) : [b] "r"(b) : "cc", "memory")
+#define DIVIDE(insn, m) \
+	__asm__ volatile(BEFORE insn " %" m "[b]" AFTER : "+a"(a), "+d"(d), [f] "+r"(f) : [b] "r"(b) : "cc", "memory")
 
 bool alu_divide(bool sign, unsigned size, uint64_t *low, uint64_t *high, uint64_t b, uint64_t *flags)
 {

@@ -172,7 +172,8 @@ static int hash_mapping(const struct mapping *m, void *arg)
 uint64_t arena_hash(void)
 {
 	struct hashing hs = {.sum = 0x726462ull};
-	hs.pagemap = (int)raw_syscall(257 /* openat */, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	hs.pagemap = (int)raw_syscall(257 /* openat */, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0,
+				      0, 0);
 	int rc = hs.pagemap < 0 ? hs.pagemap : arena_each(hash_mapping, &hs);
 	if (hs.pagemap >= 0)
 		raw_syscall(3 /* close */, hs.pagemap, 0, 0, 0, 0, 0);

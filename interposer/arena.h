@@ -5,7 +5,7 @@
 
 struct mapping {
 	uint64_t start, end;
-	int prot;               /* PROT_* */
+	int prot; /* PROT_* */
 	bool shared;
 	bool anonymous;
 	uint64_t offset;
@@ -26,8 +26,8 @@ uint64_t arena_hash(void);
 /* Private file mappings of the upper half: which bytes of which stored file they show. */
 struct file_mapping {
 	uint64_t start, end;
-	uint64_t offset;        /* in the file */
-	char key[160];          /* in the job's store */
+	uint64_t offset; /* in the file */
+	char key[160];   /* in the job's store */
 };
 void arena_file_mapped(uint64_t start, uint64_t end, uint64_t offset, const char *key);
 void arena_unmapped(uint64_t start, uint64_t end);

@@ -18,9 +18,9 @@ enum { ALT_STACK = 1 << 20, HYPERCALL_STACK = 16 << 20 };
 struct gate_state gate_state;
 
 static struct {
-	struct gate_frame *frame;    /* of the hypercall under way; NULL while a system call is answered */
+	struct gate_frame *frame; /* of the hypercall under way; NULL while a system call is answered */
 	bool trap_in_flight;
-	bool deliver;                /* a signal is due when the trap after a hypercall comes */
+	bool deliver; /* a signal is due when the trap after a hypercall comes */
 	void (*fill)(ucontext_t *uc);
 } boundary;
 
@@ -223,7 +223,8 @@ int boundary_dispatch_on(void)
 {
 	/* the whole lower half is the range whose system calls the kernel carries out itself */
 	return prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, RDB_ARENA_END, 0x7ffffffff000ul - RDB_ARENA_END, NULL)
-		       ? -errno : 0;
+		       ? -errno
+		       : 0;
 }
 
 int boundary_init(void)

@@ -5,17 +5,17 @@
 #include "bytecode.h"
 #include "upper_memory.h"
 
-#define PLACES 4096            /* a power of two: slots of an open-addressing table */
+#define PLACES 4096 /* a power of two: slots of an open-addressing table */
 #define ENTRIES 2048
 #define CONDITION 1024
 
 struct entry {
-	uint64_t id;           /* 0: free */
+	uint64_t id; /* 0: free */
 	uint64_t addr;
 	uint64_t flags;
-	uint64_t total;        /* arrivals since set */
+	uint64_t total; /* arrivals since set */
 	uint64_t since_event, event;
-	uint16_t next;         /* same place; index into entries, 0: end */
+	uint16_t next; /* same place; index into entries, 0: end */
 	uint16_t condition_len;
 };
 
@@ -57,7 +57,7 @@ static struct place *take_place(uint64_t addr)
 	while (places[i].used)
 		i = (i + 1) % PLACES;
 	nplaces++;
-	places[i] = (struct place){ .addr = addr, .used = 1 };
+	places[i] = (struct place){.addr = addr, .used = 1};
 	return &places[i];
 }
 
@@ -79,7 +79,7 @@ static void drop_place(struct place *p)
 		places[hole] = places[i];
 		hole = i;
 	}
-	places[hole] = (struct place){ 0 };
+	places[hole] = (struct place){0};
 }
 
 static struct entry *by_id(uint64_t id)
@@ -110,8 +110,7 @@ int breakpoints_set(uint64_t id, uint64_t addr, uint64_t flags, const void *cond
 	if (!p)
 		return -ENOSPC;
 	n = (uint16_t)(e - entries);
-	*e = (struct entry){ .id = id, .addr = addr, .flags = flags, .next = p->first,
-			     .condition_len = (uint16_t)len };
+	*e = (struct entry){.id = id, .addr = addr, .flags = flags, .next = p->first, .condition_len = (uint16_t)len};
 	memcpy(conditions[n], condition, len);
 	p->first = n;
 	return 0;

@@ -14,9 +14,9 @@ struct place {
 	uint64_t addr;
 	uint8_t original;
 	bool inserted;
-	bool target;           /* RUN's until_pc is here */
-	uint16_t first;        /* chain of entries, 0: none */
-	uint32_t used;         /* entries, + 1 for the target */
+	bool target;    /* RUN's until_pc is here */
+	uint16_t first; /* chain of entries, 0: none */
+	uint32_t used;  /* entries, + 1 for the target */
 	/* arrivals since the later of the last event and the start of this RUN/STEP */
 	uint64_t hits, hits_event, hits_run;
 };

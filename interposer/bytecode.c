@@ -7,13 +7,43 @@
 #define MAX_STEPS 100000
 
 enum {
-	OP_ADD = 0x02, OP_SUB, OP_MUL, OP_DIV_SIGNED, OP_DIV_UNSIGNED, OP_REM_SIGNED, OP_REM_UNSIGNED,
-	OP_LSH, OP_RSH_SIGNED, OP_RSH_UNSIGNED,
-	OP_LOG_NOT = 0x0e, OP_BIT_AND, OP_BIT_OR, OP_BIT_XOR, OP_BIT_NOT, OP_EQUAL, OP_LESS_SIGNED,
-	OP_LESS_UNSIGNED, OP_EXT, OP_REF8, OP_REF16, OP_REF32, OP_REF64,
-	OP_IF_GOTO = 0x20, OP_GOTO, OP_CONST8, OP_CONST16, OP_CONST32, OP_CONST64, OP_REG, OP_END,
-	OP_DUP, OP_POP, OP_ZERO_EXT, OP_SWAP,
-	OP_PICK = 0x32, OP_ROT,
+	OP_ADD = 0x02,
+	OP_SUB,
+	OP_MUL,
+	OP_DIV_SIGNED,
+	OP_DIV_UNSIGNED,
+	OP_REM_SIGNED,
+	OP_REM_UNSIGNED,
+	OP_LSH,
+	OP_RSH_SIGNED,
+	OP_RSH_UNSIGNED,
+	OP_LOG_NOT = 0x0e,
+	OP_BIT_AND,
+	OP_BIT_OR,
+	OP_BIT_XOR,
+	OP_BIT_NOT,
+	OP_EQUAL,
+	OP_LESS_SIGNED,
+	OP_LESS_UNSIGNED,
+	OP_EXT,
+	OP_REF8,
+	OP_REF16,
+	OP_REF32,
+	OP_REF64,
+	OP_IF_GOTO = 0x20,
+	OP_GOTO,
+	OP_CONST8,
+	OP_CONST16,
+	OP_CONST32,
+	OP_CONST64,
+	OP_REG,
+	OP_END,
+	OP_DUP,
+	OP_POP,
+	OP_ZERO_EXT,
+	OP_SWAP,
+	OP_PICK = 0x32,
+	OP_ROT,
 };
 
 struct machine {
@@ -124,8 +154,7 @@ static bool extend(struct machine *m, uint64_t bits, bool sign)
 		return false;
 	if (bits >= 64)
 		return true;
-	*top = sign ? (uint64_t)((int64_t)(*top << (64 - bits)) >> (64 - bits)) :
-		      *top & ((1ull << bits) - 1);
+	*top = sign ? (uint64_t)((int64_t)(*top << (64 - bits)) >> (64 - bits)) : *top & ((1ull << bits) - 1);
 	return true;
 }
 
@@ -139,9 +168,7 @@ static int step(struct machine *m)
 	switch (op) {
 	case OP_ADD ... OP_RSH_UNSIGNED:
 	case OP_BIT_AND ... OP_BIT_XOR:
-	case OP_EQUAL ... OP_LESS_UNSIGNED:
-		x = binary(m, op);
-		return x ? -(int)x : 1;
+	case OP_EQUAL ... OP_LESS_UNSIGNED: x = binary(m, op); return x ? -(int)x : 1;
 	case OP_LOG_NOT:
 	case OP_BIT_NOT:
 		if (!m->depth)
@@ -151,9 +178,7 @@ static int step(struct machine *m)
 		return 1;
 	case OP_EXT: ok = operand(m, 1, &x) && extend(m, x, true); break;
 	case OP_ZERO_EXT: ok = operand(m, 1, &x) && extend(m, x, false); break;
-	case OP_REF8 ... OP_REF64:
-		x = deref(m, 1u << (op - OP_REF8));
-		return x ? -(int)x : 1;
+	case OP_REF8 ... OP_REF64: x = deref(m, 1u << (op - OP_REF8)); return x ? -(int)x : 1;
 	case OP_IF_GOTO:
 		ok = operand(m, 2, &x) && m->depth;
 		if (ok && m->stack[--m->depth])
@@ -167,7 +192,10 @@ static int step(struct machine *m)
 	case OP_REG: ok = operand(m, 2, &x) && reg(m->uc, x, &y) && push(m, y); break;
 	case OP_END: return 0;
 	case OP_DUP: ok = m->depth && push(m, m->stack[m->depth - 1]); break;
-	case OP_POP: ok = m->depth; m->depth -= ok; break;
+	case OP_POP:
+		ok = m->depth;
+		m->depth -= ok;
+		break;
 	case OP_PICK: ok = operand(m, 1, &x) && x < m->depth && push(m, m->stack[m->depth - 1 - x]); break;
 	case OP_SWAP:
 		if (m->depth < 2)
@@ -184,16 +212,14 @@ static int step(struct machine *m)
 		m->stack[m->depth - 2] = m->stack[m->depth - 3];
 		m->stack[m->depth - 3] = x;
 		return 1;
-	default: /* floating point, tracing, state variables, printf */
-		return -BYTECODE_BAD;
+	default: /* floating point, tracing, state variables, printf */ return -BYTECODE_BAD;
 	}
 	return ok ? 1 : -BYTECODE_BAD;
 }
 
-enum bytecode_error bytecode_eval(const uint8_t *code, size_t len, const ucontext_t *uc,
-				  int64_t *value)
+enum bytecode_error bytecode_eval(const uint8_t *code, size_t len, const ucontext_t *uc, int64_t *value)
 {
-	struct machine m = { .code = code, .len = len, .uc = uc };
+	struct machine m = {.code = code, .len = len, .uc = uc};
 	int result;
 
 	for (unsigned i = 0; i < MAX_STEPS; i++) {
@@ -201,7 +227,7 @@ enum bytecode_error bytecode_eval(const uint8_t *code, size_t len, const ucontex
 			return BYTECODE_BAD;
 		result = step(&m);
 		if (result < 0)
-			return (enum bytecode_error)-result;
+			return (enum bytecode_error) - result;
 		if (result == 0) {
 			if (!m.depth)
 				return BYTECODE_BAD;

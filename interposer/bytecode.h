@@ -16,8 +16,7 @@ enum bytecode_error {
 
 /* Evaluates; the top of the stack goes to *value.  Registers are those of GDB's amd64-linux target
  * with the features core, sse, linux and segments, in this order. */
-enum bytecode_error bytecode_eval(const uint8_t *code, size_t len, const ucontext_t *uc,
-				  int64_t *value);
+enum bytecode_error bytecode_eval(const uint8_t *code, size_t len, const ucontext_t *uc, int64_t *value);
 
 /* A condition holds if it is true, or cannot be evaluated: then the user should see it. */
 bool bytecode_holds(const uint8_t *code, size_t len, const ucontext_t *uc);

@@ -12,9 +12,20 @@ static bool one_byte_modrm(uint8_t op)
 	if (op < 0x40)
 		return (op & 7) < 4;
 	switch (op) {
-	case 0x63: case 0x69: case 0x6b: case 0x80 ... 0x8f: case 0xc0: case 0xc1: case 0xc6: case 0xc7:
-	case 0xd0 ... 0xd3: case 0xd8 ... 0xdf: case 0xf6: case 0xf7: case 0xfe: case 0xff:
-		return true;
+	case 0x63:
+	case 0x69:
+	case 0x6b:
+	case 0x80 ... 0x8f:
+	case 0xc0:
+	case 0xc1:
+	case 0xc6:
+	case 0xc7:
+	case 0xd0 ... 0xd3:
+	case 0xd8 ... 0xdf:
+	case 0xf6:
+	case 0xf7:
+	case 0xfe:
+	case 0xff: return true;
 	}
 	return false;
 }
@@ -26,16 +37,30 @@ static int one_byte_imm(const struct insn *in)
 	if (op < 0x40)
 		return (op & 7) == 4 ? IMM_8 : (op & 7) == 5 ? IMM_Z : IMM_NONE;
 	switch (op) {
-	case 0x6a: case 0x6b: case 0x70 ... 0x7f: case 0x80: case 0x83: case 0xa8: case 0xb0 ... 0xb7:
-	case 0xc0: case 0xc1: case 0xc6: case 0xcd: case 0xe0 ... 0xe7: case 0xeb:
-		return IMM_8;
-	case 0x68: case 0x69: case 0x81: case 0xa9: case 0xc7:
-		return IMM_Z;
-	case 0xe8: case 0xe9: /* an operand-size prefix is ignored here */
-		return IMM_32;
+	case 0x6a:
+	case 0x6b:
+	case 0x70 ... 0x7f:
+	case 0x80:
+	case 0x83:
+	case 0xa8:
+	case 0xb0 ... 0xb7:
+	case 0xc0:
+	case 0xc1:
+	case 0xc6:
+	case 0xcd:
+	case 0xe0 ... 0xe7:
+	case 0xeb: return IMM_8;
+	case 0x68:
+	case 0x69:
+	case 0x81:
+	case 0xa9:
+	case 0xc7: return IMM_Z;
+	case 0xe8:
+	case 0xe9: /* an operand-size prefix is ignored here */ return IMM_32;
 	case 0xb8 ... 0xbf: return IMM_V;
 	case 0xa0 ... 0xa3: return IMM_OFFSET;
-	case 0xc2: case 0xca: return IMM_16;
+	case 0xc2:
+	case 0xca: return IMM_16;
 	case 0xc8: return IMM_ENTER;
 	case 0xf6: return (in->reg & 7) < 2 ? IMM_8 : IMM_NONE;
 	case 0xf7: return (in->reg & 7) < 2 ? IMM_Z : IMM_NONE;
@@ -46,9 +71,15 @@ static int one_byte_imm(const struct insn *in)
 static bool two_byte_modrm(uint8_t op)
 {
 	switch (op) {
-	case 0x05 ... 0x09: case 0x0b: case 0x0e: case 0x30 ... 0x37: case 0x77: case 0x80 ... 0x8f:
-	case 0xa0 ... 0xa2: case 0xa8 ... 0xaa: case 0xc8 ... 0xcf:
-		return false;
+	case 0x05 ... 0x09:
+	case 0x0b:
+	case 0x0e:
+	case 0x30 ... 0x37:
+	case 0x77:
+	case 0x80 ... 0x8f:
+	case 0xa0 ... 0xa2:
+	case 0xa8 ... 0xaa:
+	case 0xc8 ... 0xcf: return false;
 	}
 	return true;
 }
@@ -56,10 +87,15 @@ static bool two_byte_modrm(uint8_t op)
 static int two_byte_imm(uint8_t op)
 {
 	switch (op) {
-	case 0x70 ... 0x73: case 0xa4: case 0xac: case 0xba: case 0xc2: case 0xc4: case 0xc5: case 0xc6:
-		return IMM_8;
-	case 0x80 ... 0x8f:
-		return IMM_32;
+	case 0x70 ... 0x73:
+	case 0xa4:
+	case 0xac:
+	case 0xba:
+	case 0xc2:
+	case 0xc4:
+	case 0xc5:
+	case 0xc6: return IMM_8;
+	case 0x80 ... 0x8f: return IMM_32;
 	}
 	return IMM_NONE;
 }
@@ -76,13 +112,18 @@ static bool jumps(const struct insn *in)
 	if (in->map != MAP_ONE)
 		return false;
 	switch (op) {
-	case 0x70 ... 0x7f: case 0x9a: case 0xc2: case 0xc3: case 0xca ... 0xcf: case 0xe0 ... 0xe3:
-	case 0xe8 ... 0xeb: case 0xf1: case 0xf4:
-		return true;
-	case 0xff:
-		return ext >= 2 && ext <= 5;
-	case 0xc6: case 0xc7: /* xabort, xbegin */
-		return ext == 7;
+	case 0x70 ... 0x7f:
+	case 0x9a:
+	case 0xc2:
+	case 0xc3:
+	case 0xca ... 0xcf:
+	case 0xe0 ... 0xe3:
+	case 0xe8 ... 0xeb:
+	case 0xf1:
+	case 0xf4: return true;
+	case 0xff: return ext >= 2 && ext <= 5;
+	case 0xc6:
+	case 0xc7: /* xabort, xbegin */ return ext == 7;
 	}
 	return false;
 }
@@ -247,7 +288,7 @@ int decode(const uint8_t *bytes, size_t avail, struct insn *in)
 	if (avail > sizeof(in->bytes))
 		avail = sizeof(in->bytes);
 	memcpy(in->bytes, bytes, avail);
-	c = (struct cursor){ in->bytes, in->bytes + avail };
+	c = (struct cursor){in->bytes, in->bytes + avail};
 	if (!opcode(&c, in, &rex))
 		return -EINVAL;
 	if (in->map == MAP_ONE)
@@ -268,8 +309,7 @@ int decode(const uint8_t *bytes, size_t avail, struct insn *in)
 		return -EINVAL;
 	in->len = (uint8_t)(c.p - in->bytes);
 	in->jumps = jumps(in);
-	in->string = in->map == MAP_ONE && ((in->op >= 0xa4 && in->op <= 0xa7) ||
-					    (in->op >= 0xaa && in->op <= 0xaf) ||
+	in->string = in->map == MAP_ONE && ((in->op >= 0xa4 && in->op <= 0xa7) || (in->op >= 0xaa && in->op <= 0xaf) ||
 					    (in->op >= 0x6c && in->op <= 0x6f));
 	return 0;
 }

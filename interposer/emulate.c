@@ -22,7 +22,7 @@ struct work {
 	const struct insn *in;
 	struct emulated *out;
 	bool only_look;
-	uint64_t addr;       /* of the memory operand */
+	uint64_t addr; /* of the memory operand */
 };
 
 /* Bytes of text as the program knows them. */
@@ -41,8 +41,8 @@ static const struct insn *fetch(uint64_t pc)
 	uint8_t bytes[15];
 	size_t avail = sizeof(bytes);
 
-	if (cache_pc[slot] == pc && in->len && upper_readable(pc, in->len) &&
-	    in->bytes[0] == first_byte(pc, text[0]) && !memcmp(in->bytes + 1, text + 1, in->len - 1u))
+	if (cache_pc[slot] == pc && in->len && upper_readable(pc, in->len) && in->bytes[0] == first_byte(pc, text[0]) &&
+	    !memcmp(in->bytes + 1, text + 1, in->len - 1u))
 		return in;
 	if (upper_readable(pc, sizeof(bytes)))
 		memcpy(bytes, text, sizeof(bytes));
@@ -62,7 +62,7 @@ static const struct insn *fetch(uint64_t pc)
 static void touches(struct work *w, uint64_t addr, uint64_t len, bool write)
 {
 	if (w->out->naccess < 4)
-		w->out->access[w->out->naccess++] = (struct access){ addr, len, write };
+		w->out->access[w->out->naccess++] = (struct access){addr, len, write};
 }
 
 static uint64_t *reg_at(struct work *w, uint8_t n)
@@ -378,7 +378,7 @@ static enum emulation one_byte(struct work *w)
 	uint8_t op = in->op;
 	unsigned size = op & 1 ? decode_size(in) : 1; /* for the opcodes that come in pairs */
 	unsigned big = decode_size(in);
-	unsigned word = in->opsize ? 2 : 8;           /* of push and pop */
+	unsigned word = in->opsize ? 2 : 8; /* of push and pop */
 	uint64_t v, u, f;
 
 	switch (op) {
@@ -392,9 +392,7 @@ static enum emulation one_byte(struct work *w)
 		case 5: return done(w, arithmetic(w, op >> 3, size, false, (uint64_t)in->imm, false));
 		}
 		return EMU_OPAQUE;
-	case 0x50 ... 0x57:
-		v = *reg_at(w, (op & 7) | (in->rex & 1) << 3);
-		return done(w, push(w, word, v));
+	case 0x50 ... 0x57: v = *reg_at(w, (op & 7) | (in->rex & 1) << 3); return done(w, push(w, word, v));
 	case 0x58 ... 0x5f:
 		if (!peek(w, word, &v))
 			return EMU_PLAIN;
@@ -481,8 +479,7 @@ static enum emulation one_byte(struct work *w)
 		*reg_at(w, 4) = *reg_at(w, 5) + 8;
 		*reg_at(w, 5) = v;
 		return done(w, true);
-	case 0xe3:
-		return in->addr32 ? EMU_OPAQUE : conditional(w, *reg_at(w, 1) == 0);
+	case 0xe3: return in->addr32 ? EMU_OPAQUE : conditional(w, *reg_at(w, 1) == 0);
 	case 0xe8: return jump(w, uc_pc(w->uc) + in->len + (uint64_t)in->imm, true);
 	case 0xe9:
 	case 0xeb: return jump(w, uc_pc(w->uc) + in->len + (uint64_t)in->imm, false);
@@ -554,7 +551,7 @@ static void touches_unknown(struct work *w)
 
 enum emulation emulate(ucontext_t *uc, bool only_look, struct emulated *out)
 {
-	struct work w = { .uc = uc, .g = uc->uc_mcontext.gregs, .out = out, .only_look = only_look };
+	struct work w = {.uc = uc, .g = uc->uc_mcontext.gregs, .out = out, .only_look = only_look};
 	enum emulation result = EMU_PLAIN;
 
 	out->naccess = 0;

@@ -27,7 +27,7 @@ struct access {
 
 struct emulated {
 	uint8_t len;
-	unsigned naccess;         /* memory it touches; for EMU_PLAIN as well as decoding can tell */
+	unsigned naccess; /* memory it touches; for EMU_PLAIN as well as decoding can tell */
 	struct access access[4];
 };
 

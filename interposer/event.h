@@ -4,7 +4,7 @@
 #include "lower.h"
 
 struct event_chunk {
-	uint64_t addr;          /* 0: a note */
+	uint64_t addr; /* 0: a note */
 	const void *data;
 	uint32_t len;
 	uint32_t note;
@@ -19,8 +19,8 @@ struct event {
 	unsigned nchunks, chunk_cap;
 	struct event_chunk *chunks;
 	unsigned notes_used, more_used, more_room;
-	char *more;             /* notes beyond notes[]: an MPI_Waitall of thousands of receives */
-	char notes[4096];       /* copies of note data */
+	char *more;       /* notes beyond notes[]: an MPI_Waitall of thousands of receives */
+	char notes[4096]; /* copies of note data */
 };
 
 /* The events under way are a stack (an upcall nests); event_begin() gives a fresh one. */

@@ -45,7 +45,8 @@ static inline int64_t rdb_gate_call(uint32_t fn, uint32_t nargs, const uint64_t 
 			 : "=a"(result), "+D"(a), "+S"(b), "+d"(args)
 			 : "0"((int64_t)RDB_GATE)
 			 : "rcx", "r8", "r9", "r10", "r11", "memory", "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4",
-			   "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+			   "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14",
+			   "xmm15");
 	return result;
 }
 #endif

@@ -7,16 +7,16 @@
 struct gate_frame {
 	uint64_t fs_base;
 	uint64_t r15, r14, r13, r12, rbp, rbx;
-	uint64_t rsp;            /* points at the return address */
+	uint64_t rsp; /* points at the return address */
 };
 
 /* Shared with gate.S by these offsets. */
 struct gate_state {
-	uint64_t lower_sp;       /*  0: where the next hypercall puts its frame */
-	uint64_t lower_fs;       /*  8: the lower half's thread pointer */
-	uint64_t trap;           /* 16: nonzero: SIGTRAP at the first upper instruction after leaving */
-	uint64_t avx512;         /* 24: nonzero: there is AVX-512 state to clear on return */
-	uint64_t upcall_sp;      /* 32: lower stack of the innermost upcall */
+	uint64_t lower_sp;  /*  0: where the next hypercall puts its frame */
+	uint64_t lower_fs;  /*  8: the lower half's thread pointer */
+	uint64_t trap;      /* 16: nonzero: SIGTRAP at the first upper instruction after leaving */
+	uint64_t avx512;    /* 24: nonzero: there is AVX-512 state to clear on return */
+	uint64_t upcall_sp; /* 32: lower stack of the innermost upcall */
 };
 extern struct gate_state gate_state;
 

@@ -12,7 +12,7 @@ enum { SLOTS = 8, NAMESPACES = 3 };
 
 static struct {
 	const struct rdb_plugin *plugins[NAMESPACES];
-	struct gate_frame *frame;      /* of the hypercall under way */
+	struct gate_frame *frame; /* of the hypercall under way */
 	uint64_t scratch_next;
 	uint64_t slot[SLOTS];
 } host;
@@ -23,9 +23,8 @@ void host_scratch_upto(uint64_t end)
 	end = (end + (1ul << 20) - 1) & ~((1ul << 20) - 1);
 	if (end <= *have)
 		return;
-	if (end > RDB_SCRATCH_END ||
-	    mmap((void *)*have, end - *have, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+	if (end > RDB_SCRATCH_END || mmap((void *)*have, end - *have, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
 		rdb_fatal("no scratch memory for a callback: %lu bytes", (unsigned long)(end - RDB_SCRATCH));
 	*have = end;
 }
@@ -92,8 +91,13 @@ static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, con
 }
 
 static struct rdb_host offered = {
-	.version = RDB_HOST_VERSION, .out = out, .note = note, .upcall = upcall, .scratch = scratch,
-	.fatal = rdb_fatal, .ending = ending,
+	.version = RDB_HOST_VERSION,
+	.out = out,
+	.note = note,
+	.upcall = upcall,
+	.scratch = scratch,
+	.fatal = rdb_fatal,
+	.ending = ending,
 };
 
 static const struct rdb_plugin *load(unsigned ns)

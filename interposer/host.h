@@ -15,24 +15,24 @@
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
-	RDB_NOTE_FILE = 1,    /* text: key of a file in the job's store (file mappings) */
-	RDB_NOTE_RECV = 2,    /* struct rdb_note_recv: a receive that this event completed */
-	RDB_NOTE_SEND = 3,    /* struct rdb_note_recv (peer = destination): a send this event posted */
-	RDB_NOTE_TEXT = 4,    /* free text for people, e.g. a communicator's construction */
+	RDB_NOTE_FILE = 1, /* text: key of a file in the job's store (file mappings) */
+	RDB_NOTE_RECV = 2, /* struct rdb_note_recv: a receive that this event completed */
+	RDB_NOTE_SEND = 3, /* struct rdb_note_recv (peer = destination): a send this event posted */
+	RDB_NOTE_TEXT = 4, /* free text for people, e.g. a communicator's construction */
 };
 
 struct rdb_note_recv {
-	int32_t peer;         /* rank in MPI_COMM_WORLD (-1: unknown) */
+	int32_t peer; /* rank in MPI_COMM_WORLD (-1: unknown) */
 	int32_t tag;
-	uint32_t comm;        /* virtual communicator id, the same number in every rank's stub table
+	uint32_t comm;    /* virtual communicator id, the same number in every rank's stub table
 	                         only for predefined ones */
-	uint32_t request;     /* virtual request id, 0 for blocking calls */
+	uint32_t request; /* virtual request id, 0 for blocking calls */
 	uint64_t bytes;
 };
 
 struct rdb_span {
-	void *addr;           /* upper address */
-	size_t len;           /* bytes */
+	void *addr; /* upper address */
+	size_t len; /* bytes */
 };
 
 struct rdb_host {
@@ -46,8 +46,8 @@ struct rdb_host {
 	/* Calls a function of the upper half (user MPI_Op, callback) with up to 6 integer/pointer
 	 * arguments; nested events may happen inside.  `spans` name the scratch memory that was
 	 * filled for it: it is logged, so that replay can make the same call. */
-	uint64_t (*upcall)(void *upper_fn, const uint64_t *args, unsigned nargs,
-	                   const struct rdb_span *spans, unsigned nspans);
+	uint64_t (*upcall)(void *upper_fn, const uint64_t *args, unsigned nargs, const struct rdb_span *spans,
+			   unsigned nspans);
 	/* Upper-half scratch memory for upcall arguments: `slot` 0..7, at least `len` bytes, 64-byte
 	 * aligned, same address for the same slot order in every run.  Valid until the event ends. */
 	void *(*scratch)(unsigned slot, size_t len);
@@ -60,8 +60,8 @@ struct rdb_host {
 };
 
 struct rdb_plugin {
-	uint32_t version;     /* RDB_HOST_VERSION */
-	const char *name;     /* "openmpi-4.1.4" */
+	uint32_t version; /* RDB_HOST_VERSION */
+	const char *name; /* "openmpi-4.1.4" */
 	/* 0 or -errno. */
 	int (*init)(const struct rdb_host *host);
 	/* One hypercall; nargs values, upper pointers among them.  Runs on the lower stack with the

@@ -16,8 +16,11 @@
 #include "memory_calls.h"
 #include "replay.h"
 
-enum { REGIONS = 65536, MAP_RUN = 64 * 4096, /* runs from this size on are mapped, not read */
-       WRITE_PIECE = 1 << 30 };
+enum {
+	REGIONS = 65536,
+	MAP_RUN = 64 * 4096, /* runs from this size on are mapped, not read */
+	WRITE_PIECE = 1 << 30
+};
 
 /* Growable table in lower memory, without malloc (we may be in a signal handler). */
 struct table {
@@ -135,13 +138,22 @@ static int write_image(int fd, unsigned number, const ucontext_t *uc, struct col
 {
 	static struct image_registers regs;
 	struct image_header h = {
-		.magic = RDB_IMAGE_MAGIC, .version = RDB_IMAGE_VERSION, .number = number, .event = lower.event,
+		.magic = RDB_IMAGE_MAGIC,
+		.version = RDB_IMAGE_VERSION,
+		.number = number,
+		.event = lower.event,
 		.nregions = (uint32_t)(c->regions.len / sizeof(struct image_region)),
-		.nruns = c->runs.len / sizeof(struct image_run), .state_size = sizeof(lower.upper),
+		.nruns = c->runs.len / sizeof(struct image_run),
+		.state_size = sizeof(lower.upper),
 	};
-	const struct { const void *p; size_t n; } parts[] = {
-		{&lower.upper, sizeof(lower.upper)}, {&regs, sizeof(regs)},
-		{c->regions.base, c->regions.len}, {c->runs.base, c->runs.len},
+	const struct {
+		const void *p;
+		size_t n;
+	} parts[] = {
+		{&lower.upper, sizeof(lower.upper)},
+		{&regs, sizeof(regs)},
+		{c->regions.base, c->regions.len},
+		{c->runs.base, c->runs.len},
 	};
 	uint64_t off = sizeof(h);
 	int rc = 0;
@@ -220,8 +232,8 @@ static int map_regions(const struct image_region *r, unsigned n, const char *pat
 				madvise(p, r->end - r->start, MADV_HUGEPAGE); /* cheap snapshots by fork */
 		}
 		if (rc) {
-			rdb_warn("%s: cannot map %#lx-%#lx%s%s: %s", path, (unsigned long)r->start, (unsigned long)r->end,
-				 r->key[0] ? " from " : "", r->key, strerror((int)-rc));
+			rdb_warn("%s: cannot map %#lx-%#lx%s%s: %s", path, (unsigned long)r->start,
+				 (unsigned long)r->end, r->key[0] ? " from " : "", r->key, strerror((int)-rc));
 			return (int)rc;
 		}
 	}
@@ -233,8 +245,8 @@ static int load_runs(int fd, const struct image_header *h, const struct image_ru
 	uint64_t off = h->data_off;
 	for (uint64_t i = 0; i < h->nruns; i++, run++) {
 		if (run->len >= MAP_RUN) {
-			if (mmap((void *)run->addr, run->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd, (off_t)off) ==
-			    MAP_FAILED)
+			if (mmap((void *)run->addr, run->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, fd,
+				 (off_t)off) == MAP_FAILED)
 				return -errno;
 		} else {
 			for (uint64_t done = 0; done < run->len;) {
@@ -304,8 +316,8 @@ int image_restore(unsigned number)
 		rdb_warn("%s: image v%u, this rdb reads v%u", path, h.version, RDB_IMAGE_VERSION);
 		rc = -EPROTO;
 	} else if (h.state_size != sizeof(lower.upper)) {
-		rdb_warn("%s: image v%u of another build of rdb-exec (%u bytes of state, this one has %zu)", path, h.version,
-			 h.state_size, sizeof(lower.upper));
+		rdb_warn("%s: image v%u of another build of rdb-exec (%u bytes of state, this one has %zu)", path,
+			 h.version, h.state_size, sizeof(lower.upper));
 		rc = -EPROTO;
 	} else if (h.header_check != crc32c(0, &h, offsetof(struct image_header, header_check)) ||
 		   h.data_off > (uint64_t)st.st_size || h.data_off < sizeof(h))

@@ -16,16 +16,16 @@ struct image_header {
 	uint32_t version;
 	uint32_t number;
 	uint64_t event;
-	uint64_t log_off;        /* where in the log the events after it begin */
+	uint64_t log_off; /* where in the log the events after it begin */
 	uint32_t log_segment;
 	uint32_t nregions;
 	uint64_t nruns;
-	uint64_t data_off;       /* bytes, page-aligned */
+	uint64_t data_off; /* bytes, page-aligned */
 	uint64_t data_len;
-	uint32_t state_size;     /* sizeof(struct upper_state) */
-	uint32_t meta_check;     /* crc32c of [sizeof header, data_off) */
-	uint32_t data_check;     /* crc32c of the page data */
-	uint32_t header_check;   /* crc32c of the bytes before */
+	uint32_t state_size;   /* sizeof(struct upper_state) */
+	uint32_t meta_check;   /* crc32c of [sizeof header, data_off) */
+	uint32_t data_check;   /* crc32c of the page data */
+	uint32_t header_check; /* crc32c of the bytes before */
 };
 
 struct image_registers {
@@ -37,14 +37,14 @@ struct image_registers {
 
 struct image_region {
 	uint64_t start, end;
-	uint64_t offset;         /* in the stored file */
+	uint64_t offset; /* in the stored file */
 	uint32_t prot;
 	uint32_t reserved;
-	char key[160];           /* stored file below the saved pages; empty: zeros */
+	char key[160]; /* stored file below the saved pages; empty: zeros */
 };
 
 struct image_run {
-	uint64_t addr, len;      /* its data follows that of the run before */
+	uint64_t addr, len; /* its data follows that of the run before */
 };
 
 /* Writes the image of uc's state at lower.event.  0 or -errno; no partial file is left. */

@@ -79,8 +79,8 @@ static void look_for_random(uint8_t *begin, uint8_t *end)
 /* The C library's own few rdtsc are on paths whose answer goes nowhere. */
 static bool known_harmless(const char *key)
 {
-	static const char *const known[] = {"ld-linux", "libc.so", "libc-", "libm.so", "libm-", "libgcc_s", "libstdc++",
-					    "libpthread", "libdl", "libmpi.so"};
+	static const char *const known[] = {"ld-linux", "libc.so",   "libc-",      "libm.so", "libm-",
+					    "libgcc_s", "libstdc++", "libpthread", "libdl",   "libmpi.so"};
 	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
 		if (!strncmp(key, known[i], strlen(known[i])))
 			return true;
@@ -152,7 +152,7 @@ static uint64_t answer(enum answer what, unsigned *aux, ucontext_t *uc)
 static uint64_t *gpr(ucontext_t *uc, unsigned n)
 {
 	static const uint8_t order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-					  REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+					  REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 	return (uint64_t *)&uc->uc_mcontext.gregs[order[n]];
 }
 

@@ -10,21 +10,21 @@
 
 #define RDB_PAGE 4096ul
 
-#define RDB_ARENA 0x101000000000ul     /* first arena address: the gate page */
-#define RDB_GATE RDB_ARENA             /* gate page: not hashed, not in images (gate.h) */
+#define RDB_ARENA 0x101000000000ul          /* first arena address: the gate page */
+#define RDB_GATE RDB_ARENA                  /* gate page: not hashed, not in images (gate.h) */
 #define RDB_GATE_CODE (RDB_GATE + RDB_PAGE) /* constant code page, read-execute */
-#define RDB_SCRATCH 0x101100000000ul   /* buffers handed to upcalls (host.h) */
+#define RDB_SCRATCH 0x101100000000ul        /* buffers handed to upcalls (host.h) */
 #define RDB_SCRATCH_END 0x101200000000ul
-#define RDB_PROG 0x102000000000ul      /* a PIE program */
-#define RDB_INTERP 0x103000000000ul    /* its PT_INTERP */
-#define RDB_BRK 0x104000000000ul       /* heap */
+#define RDB_PROG 0x102000000000ul   /* a PIE program */
+#define RDB_INTERP 0x103000000000ul /* its PT_INTERP */
+#define RDB_BRK 0x104000000000ul    /* heap */
 #define RDB_BRK_END 0x108000000000ul
-#define RDB_MMAP 0x110000000000ul      /* mmap, growing upwards, addresses never reused */
+#define RDB_MMAP 0x110000000000ul /* mmap, growing upwards, addresses never reused */
 #define RDB_MMAP_END 0x12f000000000ul
 #define RDB_STACK_TOP 0x12fff0000000ul
 #define RDB_ARENA_END 0x130000000000ul
 
-#define RDB_LOW_END 0x10000000000ul    /* non-PIE programs are linked below this */
+#define RDB_LOW_END 0x10000000000ul /* non-PIE programs are linked below this */
 
 /* Is this an address of the upper half? */
 #define RDB_IS_UPPER(a) ((unsigned long)(a) < RDB_ARENA_END)

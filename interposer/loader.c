@@ -101,8 +101,8 @@ static int map_object(int fd, struct object *o, uint64_t base, const char **why)
 		int prot = (p->p_flags & PF_R ? PROT_READ : 0) | (p->p_flags & PF_W ? PROT_WRITE : 0) |
 			   (p->p_flags & PF_X ? PROT_EXEC : 0);
 		if (p->p_filesz) {
-			long rc = memory_map_file(DOWN(start), UP(file_end) - DOWN(start), prot, fd,
-						  DOWN(p->p_offset), key);
+			long rc = memory_map_file(DOWN(start), UP(file_end) - DOWN(start), prot, fd, DOWN(p->p_offset),
+						  key);
 			if (rc) {
 				*why = "cannot be mapped";
 				return (int)rc;
@@ -110,8 +110,8 @@ static int map_object(int fd, struct object *o, uint64_t base, const char **why)
 		}
 		if (mem_end > UP(file_end)) {
 			uint64_t from = p->p_filesz ? UP(file_end) : DOWN(start);
-			if (mmap((void *)from, UP(mem_end) - from, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-			    MAP_FAILED) {
+			if (mmap((void *)from, UP(mem_end) - from, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+				 0) == MAP_FAILED) {
 				*why = "its memory cannot be mapped";
 				return -errno;
 			}
@@ -197,14 +197,27 @@ static int build_stack(const struct object *prog, uint64_t interp_base, const ch
 		return -EIO;
 	}
 	const Elf64_auxv_t aux[] = {
-		{AT_HWCAP, {getauxval(AT_HWCAP)}}, {AT_PAGESZ, {RDB_PAGE}}, {AT_CLKTCK, {100}},
-		{AT_PHDR, {phdr_address(prog)}}, {AT_PHENT, {sizeof(Elf64_Phdr)}}, {AT_PHNUM, {prog->eh.e_phnum}},
-		{AT_BASE, {interp_base}}, {AT_FLAGS, {0}},
+		{AT_HWCAP, {getauxval(AT_HWCAP)}},
+		{AT_PAGESZ, {RDB_PAGE}},
+		{AT_CLKTCK, {100}},
+		{AT_PHDR, {phdr_address(prog)}},
+		{AT_PHENT, {sizeof(Elf64_Phdr)}},
+		{AT_PHNUM, {prog->eh.e_phnum}},
+		{AT_BASE, {interp_base}},
+		{AT_FLAGS, {0}},
 		/* ld.so jumps here when it is done: the gate's start code, then the program */
 		{AT_ENTRY, {RDB_GATE_CODE + GATE_CODE_START}},
-		{AT_UID, {getuid()}}, {AT_EUID, {geteuid()}}, {AT_GID, {getgid()}}, {AT_EGID, {getegid()}},
-		{AT_SECURE, {0}}, {AT_RANDOM, {random}}, {AT_HWCAP2, {getauxval(AT_HWCAP2)}}, {AT_EXECFN, {execfn}},
-		{AT_PLATFORM, {platform}}, {AT_MINSIGSTKSZ, {getauxval(AT_MINSIGSTKSZ)}}, {AT_NULL, {0}},
+		{AT_UID, {getuid()}},
+		{AT_EUID, {geteuid()}},
+		{AT_GID, {getgid()}},
+		{AT_EGID, {getegid()}},
+		{AT_SECURE, {0}},
+		{AT_RANDOM, {random}},
+		{AT_HWCAP2, {getauxval(AT_HWCAP2)}},
+		{AT_EXECFN, {execfn}},
+		{AT_PLATFORM, {platform}},
+		{AT_MINSIGSTKSZ, {getauxval(AT_MINSIGSTKSZ)}},
+		{AT_NULL, {0}},
 	};
 	words = 1 + argc + 1 + envc + 1 + sizeof(aux) / 8;
 	sp = (sp - words * 8) & ~15ul;

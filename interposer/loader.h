@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 struct loaded {
-	uint64_t pc;   /* where to start: the interpreter, or the gate's start code for a static program */
+	uint64_t pc; /* where to start: the interpreter, or the gate's start code for a static program */
 	uint64_t sp;
 };
 

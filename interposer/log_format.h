@@ -24,23 +24,23 @@ struct log_segment_header {
 };
 
 enum log_kind {
-	LOG_META = 1,     /* not an event.  One chunk: UTF-8 text "key=value\n"..., see rdb/recording */
-	LOG_START = 2,    /* event 0 */
-	LOG_SYSCALL = 3,  /* event.  nr = system call number, args = its 6 arguments */
-	LOG_HYPERCALL = 4,/* event.  nr = fn (gate.h), args = the stub's arguments */
-	LOG_UPCALL = 5,   /* event.  The lower half calls upper function args[0] with args[1..] */
-	LOG_SIGNAL = 6,   /* event.  nr = signal number */
-	LOG_TSC = 7,      /* event.  nr = 0 rdtsc / 1 rdtscp / 2 rdrand / 3 rdseed, result = value; rdtscp: a
+	LOG_META = 1,       /* not an event.  One chunk: a JSON object about the process (meta.c) */
+	LOG_START = 2,      /* event 0 */
+	LOG_SYSCALL = 3,    /* event.  nr = system call number, args = its 6 arguments */
+	LOG_HYPERCALL = 4,  /* event.  nr = fn (gate.h), args = the stub's arguments */
+	LOG_UPCALL = 5,     /* event.  The lower half calls upper function args[0] with args[1..] */
+	LOG_SIGNAL = 6,     /* event.  nr = signal number */
+	LOG_TSC = 7,        /* event.  nr = 0 rdtsc / 1 rdtscp / 2 rdrand / 3 rdseed, result = value; rdtscp: a
 	                     note holds the 32-bit aux */
-	LOG_HASH = 8,     /* not an event.  result = hash of the upper half, nr = enum log_hash_when */
-	LOG_CHECKPOINT = 9,/* not an event.  nr = checkpoint number; image ckpt-%06u.img holds `event` */
-	LOG_FILE = 10,    /* not an event.  One chunk: text "key=..\npath=..\n" of a stored file */
-	LOG_END = 11,     /* not an event.  The recording ends here; see enum log_end in nr */
+	LOG_HASH = 8,       /* not an event.  result = hash of the upper half, nr = enum log_hash_when */
+	LOG_CHECKPOINT = 9, /* not an event.  nr = checkpoint number; image ckpt-%06u.img holds `event` */
+	LOG_FILE = 10,      /* not an event.  One chunk: text "key=..\npath=..\n" of a stored file */
+	LOG_END = 11,       /* not an event.  The recording ends here; see enum log_end in nr */
 };
 
 enum log_hash_when {
-	LOG_HASH_AT_EVENT = 0,   /* right after `event` was answered */
-	LOG_HASH_AT_END = 1,     /* where the recording ends, before the crossing that is not in it */
+	LOG_HASH_AT_EVENT = 0, /* right after `event` was answered */
+	LOG_HASH_AT_END = 1,   /* where the recording ends, before the crossing that is not in it */
 };
 
 enum log_end {
@@ -52,23 +52,23 @@ enum log_end {
 };
 
 struct log_record {
-	uint32_t size;    /* bytes of the whole record, multiple of 8; written last */
-	uint32_t check;   /* crc32c of bytes [16, size), data of chunks taken by crc32c_data() (crc32c.h) */
-	uint32_t repeat;  /* this event happened 1 + repeat times in a row with the same answer */
+	uint32_t size;       /* bytes of the whole record, multiple of 8; written last */
+	uint32_t check;      /* crc32c of bytes [16, size), data of chunks taken by crc32c_data() (crc32c.h) */
+	uint32_t repeat;     /* this event happened 1 + repeat times in a row with the same answer */
 	uint32_t not_repeat; /* ~repeat: both are stored as one 8-byte word */
-	uint16_t kind;    /* enum log_kind */
+	uint16_t kind;       /* enum log_kind */
 	uint16_t nargs;
 	uint32_t nr;
-	uint64_t event;   /* number of the (first) event; for non-events the event they follow */
+	uint64_t event; /* number of the (first) event; for non-events the event they follow */
 	int64_t result;
-	uint64_t at_ns;   /* CLOCK_REALTIME when it ended */
-	/* uint64_t args[nargs]; struct log_chunk chunks... */
+	uint64_t at_ns; /* CLOCK_REALTIME when it ended */
+			/* uint64_t args[nargs]; struct log_chunk chunks... */
 };
 
 struct log_chunk {
-	uint64_t addr;    /* upper address the bytes go to; 0: a note, not applied in replay */
-	uint32_t len;     /* bytes that follow, before padding to 8 */
-	uint32_t note;    /* enum rdb_note if addr == 0 */
+	uint64_t addr; /* upper address the bytes go to; 0: a note, not applied in replay */
+	uint32_t len;  /* bytes that follow, before padding to 8 */
+	uint32_t note; /* enum rdb_note if addr == 0 */
 };
 
 #define LOG_IS_EVENT(kind) ((kind) >= LOG_START && (kind) <= LOG_TSC)

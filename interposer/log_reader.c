@@ -206,9 +206,15 @@ static int index_log(const char *dir, unsigned tail, struct log_entry **entries,
 				break;
 		}
 		e[(*count)++] = (struct log_entry){
-			.event = rec->event, .result = rec->result, .at_ns = rec->at_ns,
-			.offset = (uint64_t)((const uint8_t *)rec - r.base), .segment = r.segment,
-			.size = rec->size, .nr = rec->nr, .repeat = rec->repeat, .kind = rec->kind,
+			.event = rec->event,
+			.result = rec->result,
+			.at_ns = rec->at_ns,
+			.offset = (uint64_t)((const uint8_t *)rec - r.base),
+			.segment = r.segment,
+			.size = rec->size,
+			.nr = rec->nr,
+			.repeat = rec->repeat,
+			.kind = rec->kind,
 			.nargs = rec->nargs,
 		};
 		if (*count == 1 && tail) {

@@ -10,10 +10,10 @@
 struct log_reader {
 	int dirfd;
 	unsigned segment;
-	const uint8_t *base;   /* mapped segment, NULL before the first */
+	const uint8_t *base; /* mapped segment, NULL before the first */
 	size_t len;
-	size_t off;            /* of the next record in the segment */
-	char error[256];       /* why log_reader_next() gave NULL; empty at the end of the log */
+	size_t off;      /* of the next record in the segment */
+	char error[256]; /* why log_reader_next() gave NULL; empty at the end of the log */
 };
 
 /* One record, as the index of a whole log gives it. */
@@ -21,7 +21,7 @@ struct log_entry {
 	uint64_t event;
 	int64_t result;
 	uint64_t at_ns;
-	uint64_t offset;       /* of the record in its segment */
+	uint64_t offset; /* of the record in its segment */
 	uint32_t segment;
 	uint32_t size;
 	uint32_t nr;

@@ -12,13 +12,13 @@
 #include "log_writer.h"
 
 enum {
-	FIRST_SEGMENT = 1 << 20,  /* bytes; short programs stay small */
+	FIRST_SEGMENT = 1 << 20, /* bytes; short programs stay small */
 	SEGMENT = 16 << 20,
-	PREFAULT = 256 << 10,     /* pages are made present this many bytes at a time */
-	END_ROOM = 512,           /* kept free in every segment for the END record */
-	DIRECT = 64 << 10,        /* records from this size on are written, not copied through the map */
-	PIECE = 16 << 10,         /* of one write: larger ones take large pages, which are seldom at hand */
-	REPEAT_MAX = 512,         /* records up to this size are compared with the one before */
+	PREFAULT = 256 << 10, /* pages are made present this many bytes at a time */
+	END_ROOM = 512,       /* kept free in every segment for the END record */
+	DIRECT = 64 << 10,    /* records from this size on are written, not copied through the map */
+	PIECE = 16 << 10,     /* of one write: larger ones take large pages, which are seldom at hand */
+	REPEAT_MAX = 512,     /* records up to this size are compared with the one before */
 };
 
 static struct {
@@ -26,7 +26,7 @@ static struct {
 	unsigned segment;
 	uint8_t *base;
 	size_t len, off, faulted;
-	struct log_record *last;  /* candidate for repetition, NULL if none */
+	struct log_record *last; /* candidate for repetition, NULL if none */
 } log_;
 
 static uint64_t now_ns(void)
@@ -60,7 +60,10 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 	/* no read-ahead on faults: it would fill pages with zeros that are about to be overwritten */
 	madvise(p, len, MADV_RANDOM);
 	struct log_segment_header h = {
-		.magic = RDB_LOG_MAGIC, .version = RDB_LOG_VERSION, .index = index, .first_event = first_event,
+		.magic = RDB_LOG_MAGIC,
+		.version = RDB_LOG_VERSION,
+		.index = index,
+		.first_event = first_event,
 	};
 	h.check = crc32c(0, &h, offsetof(struct log_segment_header, check));
 	memcpy(p, &h, sizeof(h));
@@ -159,8 +162,13 @@ static void prefault(size_t end)
 static void fill_header(struct log_record *rec, const struct event *ev, uint64_t number)
 {
 	*rec = (struct log_record){
-		.not_repeat = UINT32_MAX, .kind = ev->kind, .nargs = ev->nargs, .nr = ev->nr,
-		.event = number, .result = ev->result, .at_ns = now_ns(),
+		.not_repeat = UINT32_MAX,
+		.kind = ev->kind,
+		.nargs = ev->nargs,
+		.nr = ev->nr,
+		.event = number,
+		.result = ev->result,
+		.at_ns = now_ns(),
 	};
 }
 

@@ -12,64 +12,64 @@
 #include "log_format.h"
 
 enum mode {
-	MODE_RECORD,    /* the world answers, the log listens */
-	MODE_PASS,      /* the world answers, nothing is logged (--record=off, or the disk is full) */
-	MODE_VERIFY,    /* the log answers at full speed, hashes are compared */
-	MODE_REPLICA,   /* the log answers, the agent stops us */
+	MODE_RECORD,  /* the world answers, the log listens */
+	MODE_PASS,    /* the world answers, nothing is logged (--record=off, or the disk is full) */
+	MODE_VERIFY,  /* the log answers at full speed, hashes are compared */
+	MODE_REPLICA, /* the log answers, the agent stops us */
 };
 
 struct options {
 	enum mode mode;
-	const char *dir;          /* the rank's directory */
-	const char *files_dir;    /* the job's store of mapped files */
-	const char *mpi_lower;    /* plug-in with the real MPI */
-	const char *mpi_stub;     /* libmpi for the upper half */
+	const char *dir;       /* the rank's directory */
+	const char *files_dir; /* the job's store of mapped files */
+	const char *mpi_lower; /* plug-in with the real MPI */
+	const char *mpi_stub;  /* libmpi for the upper half */
 	int rank;
-	uint64_t hash_every;      /* record: a hash at every so many events; 0: by time budget */
-	const char *exe;          /* the program's file, where argv[0] is not its name */
-	bool no_children;         /* leave child processes native */
-	bool lax;                 /* pass on what the tables do not know */
-	unsigned checkpoint;      /* replay: image to start from */
-	int agent_fd;             /* replica: socket to the server, else -1 */
-	char **argv;              /* program and its arguments */
+	uint64_t hash_every; /* record: a hash at every so many events; 0: by time budget */
+	const char *exe;     /* the program's file, where argv[0] is not its name */
+	bool no_children;    /* leave child processes native */
+	bool lax;            /* pass on what the tables do not know */
+	unsigned checkpoint; /* replay: image to start from */
+	int agent_fd;        /* replica: socket to the server, else -1 */
+	char **argv;         /* program and its arguments */
 	char **envp;
 };
 
 /* What an image keeps besides memory and registers (image.h); versioned with it. */
 struct upper_state {
 	uint64_t brk;
-	uint64_t mmap_next;       /* next address the arena gives out */
-	uint64_t mmap_next_32;    /* the same for MAP_32BIT */
-	uint64_t scratch_end;     /* mapped end of the scratch area */
-	uint64_t entry;           /* the program's entry point */
-	uint64_t phdr_entry;      /* unused, keeps the layout */
+	uint64_t mmap_next;    /* next address the arena gives out */
+	uint64_t mmap_next_32; /* the same for MAP_32BIT */
+	uint64_t scratch_end;  /* mapped end of the scratch area */
+	uint64_t entry;        /* the program's entry point */
+	uint64_t phdr_entry;   /* unused, keeps the layout */
 	uint64_t interp_base;
 	uint64_t auxv_addr, auxv_len;
 	uint64_t fs_base, gs_base;
-	uint64_t sigmask;         /* the program's own view */
-	uint64_t suspended_mask;  /* what rt_sigsuspend puts back, while `suspended` */
+	uint64_t sigmask;        /* the program's own view */
+	uint64_t suspended_mask; /* what rt_sigsuspend puts back, while `suspended` */
 	uint64_t suspended;
 	uint64_t sigalt_sp, sigalt_size;
 	uint32_t sigalt_flags;
-	uint32_t pinned_cpu;      /* 1 + cpu the start-up of a static program ran on; 0: none */
+	uint32_t pinned_cpu; /* 1 + cpu the start-up of a static program ran on; 0: none */
 	uint64_t clear_child_tid;
 	uint64_t robust_list, robust_len;
-	uint64_t tsc_mode;        /* rdtsc in the upper half traps */
+	uint64_t tsc_mode; /* rdtsc in the upper half traps */
 	struct upper_sigaction {
 		uint64_t handler, flags, restorer, mask;
 	} sigactions[65];
-	char exe[4096];           /* absolute path of the program */
+	char exe[4096]; /* absolute path of the program */
 };
 
 struct lower {
 	struct options opt;
 	enum mode mode;
-	bool started;             /* event 0 has happened: crossings count */
-	bool ended;               /* the log is closed */
-	uint64_t event;           /* last answered event */
-	uint64_t fs;              /* the lower half's thread pointer */
+	bool started;   /* event 0 has happened: crossings count */
+	bool ended;     /* the log is closed */
+	uint64_t event; /* last answered event */
+	uint64_t fs;    /* the lower half's thread pointer */
 	pid_t pid;
-	int lowest_fd;            /* our descriptors are at or above this */
+	int lowest_fd; /* our descriptors are at or above this */
 	struct upper_state upper;
 };
 

@@ -9,9 +9,9 @@
 #include "meta.h"
 
 static struct {
-	char text[256 << 10];    /* META under construction */
+	char text[256 << 10]; /* META under construction */
 	size_t len;
-	char *files;             /* texts of the LOG_FILE records, each with its terminating NUL */
+	char *files; /* texts of the LOG_FILE records, each with its terminating NUL */
 	size_t files_len, files_cap;
 	char last_key[160];
 } meta;
@@ -67,8 +67,9 @@ void meta_log(const char *path)
 	if (gethostname(host, sizeof(host) - 1))
 		strcpy(host, "?");
 	meta.len = 0;
-	add("{\"version\":%d,\"rank\":%d,\"pid\":%d,\"machine\":\"x86_64\",\"started_ns\":%lu,\"exe\":", RDB_LOG_VERSION,
-	    lower.opt.rank, lower.pid, (unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
+	add("{\"version\":%d,\"rank\":%d,\"pid\":%d,\"machine\":\"x86_64\",\"started_ns\":%lu,\"exe\":",
+	    RDB_LOG_VERSION, lower.opt.rank, lower.pid,
+	    (unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
 	add_string(path);
 	add(",\"cwd\":");
 	add_string(cwd);

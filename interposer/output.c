@@ -26,8 +26,8 @@ static bool room(uint64_t need)
 		return false;
 	if (cap == out.cap)
 		return true;
-	p = out.buf ? mremap(out.buf, out.cap, cap, MREMAP_MAYMOVE) :
-		      mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	p = out.buf ? mremap(out.buf, out.cap, cap, MREMAP_MAYMOVE)
+		    : mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return false;
 	out.buf = p;
@@ -56,7 +56,7 @@ void output_written(int fd, const void *upper, uint64_t len)
 		if (!room(sizeof(*piece) + padded(n)))
 			return; /* a gigabyte that nobody fetched */
 		piece = (struct agent_output *)(out.buf + out.tail);
-		*piece = (struct agent_output){ .fd = fd, .len = n };
+		*piece = (struct agent_output){.fd = fd, .len = n};
 		if (upper_read((uint64_t)upper, piece + 1, n) != n)
 			return;
 		out.tail += sizeof(*piece) + padded(n);

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-bool probe_dispatch(void);  /* Syscall User Dispatch, Linux 5.11 */
-bool probe_fsgsbase(void);  /* FSGSBASE instructions, Linux 5.9 */
+bool probe_dispatch(void); /* Syscall User Dispatch, Linux 5.11 */
+bool probe_fsgsbase(void); /* FSGSBASE instructions, Linux 5.9 */
 int probe_print(void);
 
 #endif

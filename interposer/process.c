@@ -236,7 +236,8 @@ long process_exec(struct event *ev)
 		return rc;
 	while (argv && argv[argc])
 		argc++;
-	const char **v = mmap(NULL, (argc + OPTIONS) * sizeof(*v), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const char **v = mmap(NULL, (argc + OPTIONS) * sizeof(*v), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			      -1, 0);
 	if (v == MAP_FAILED)
 		return -ENOMEM;
 	bool record = lower.mode == MODE_RECORD;

@@ -86,7 +86,8 @@ static void usage(void)
 	      "                [--mpi-stub PATH] [--record=off] [--lax] [--no-children] [--exe PATH]\n"
 	      "                [--sigmask HEX] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
-	      "       rdb-exec --probe\n", stderr);
+	      "       rdb-exec --probe\n",
+	      stderr);
 	exit(2);
 }
 
@@ -106,14 +107,42 @@ static bool mask_known; /* --sigmask was given */
 
 static void parse(int argc, char **argv)
 {
-	enum { DIR_ = 1, FILES, RANK, HASH, LOWER, STUB, RECORD, LAX, REPLAY, VERIFY, AGENT, CKPT, PROBE, EXE, MASK,
-	       NO_CHILDREN };
+	enum {
+		DIR_ = 1,
+		FILES,
+		RANK,
+		HASH,
+		LOWER,
+		STUB,
+		RECORD,
+		LAX,
+		REPLAY,
+		VERIFY,
+		AGENT,
+		CKPT,
+		PROBE,
+		EXE,
+		MASK,
+		NO_CHILDREN
+	};
 	static const struct option names[] = {
-		{"dir", 1, 0, DIR_}, {"files", 1, 0, FILES}, {"rank", 1, 0, RANK}, {"hash-every", 1, 0, HASH},
-		{"mpi-lower", 1, 0, LOWER}, {"mpi-stub", 1, 0, STUB}, {"record", 1, 0, RECORD}, {"lax", 0, 0, LAX},
-		{"replay", 1, 0, REPLAY}, {"verify", 0, 0, VERIFY}, {"agent-fd", 1, 0, AGENT},
-		{"checkpoint", 1, 0, CKPT}, {"probe", 0, 0, PROBE}, {"exe", 1, 0, EXE}, {"sigmask", 1, 0, MASK},
-		{"no-children", 0, 0, NO_CHILDREN}, {0, 0, 0, 0},
+		{"dir", 1, 0, DIR_},
+		{"files", 1, 0, FILES},
+		{"rank", 1, 0, RANK},
+		{"hash-every", 1, 0, HASH},
+		{"mpi-lower", 1, 0, LOWER},
+		{"mpi-stub", 1, 0, STUB},
+		{"record", 1, 0, RECORD},
+		{"lax", 0, 0, LAX},
+		{"replay", 1, 0, REPLAY},
+		{"verify", 0, 0, VERIFY},
+		{"agent-fd", 1, 0, AGENT},
+		{"checkpoint", 1, 0, CKPT},
+		{"probe", 0, 0, PROBE},
+		{"exe", 1, 0, EXE},
+		{"sigmask", 1, 0, MASK},
+		{"no-children", 0, 0, NO_CHILDREN},
+		{0, 0, 0, 0},
 	};
 	struct options *o = &lower.opt;
 	bool replay = false, verify = false;
@@ -133,12 +162,18 @@ static void parse(int argc, char **argv)
 			o->mode = strcmp(optarg, "off") ? MODE_RECORD : MODE_PASS;
 			break;
 		case LAX: o->lax = true; break;
-		case REPLAY: o->dir = optarg; replay = true; break;
+		case REPLAY:
+			o->dir = optarg;
+			replay = true;
+			break;
 		case VERIFY: verify = true; break;
 		case AGENT: o->agent_fd = (int)number("agent-fd", optarg, 1 << 20); break;
 		case CKPT: o->checkpoint = (unsigned)number("checkpoint", optarg, 1 << 30); break;
 		case EXE: o->exe = optarg; break;
-		case MASK: lower.upper.sigmask = strtoul(optarg, NULL, 16); mask_known = true; break;
+		case MASK:
+			lower.upper.sigmask = strtoul(optarg, NULL, 16);
+			mask_known = true;
+			break;
 		case NO_CHILDREN: o->no_children = true; break;
 		case PROBE: exit(probe_print());
 		default: usage();

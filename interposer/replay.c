@@ -18,7 +18,7 @@ static struct {
 	uint32_t end_kind;
 	int32_t end_value;
 	uint64_t hashes, last_hash;
-	const struct log_record *final;   /* the hash at the end, if there is one */
+	const struct log_record *final; /* the hash at the end, if there is one */
 } replay;
 
 static void finish(bool ok, const char *what) __attribute__((noreturn));
@@ -28,8 +28,8 @@ static void finish(bool ok, const char *what)
 {
 	char line[1024];
 	int n = snprintf(line, sizeof(line), "{\"ok\":%s,\"events\":%lu,\"hashes\":%lu,\"hash\":\"%#lx\"",
-			 ok ? "true" : "false", (unsigned long)lower.event,
-			 (unsigned long)replay.hashes, (unsigned long)replay.last_hash);
+			 ok ? "true" : "false", (unsigned long)lower.event, (unsigned long)replay.hashes,
+			 (unsigned long)replay.last_hash);
 	if (what && (size_t)n < sizeof(line)) {
 		n += snprintf(line + n, sizeof(line) - (size_t)n, ",\"what\":\"");
 		for (; *what && (size_t)n < sizeof(line) - 8; what++) {
@@ -121,8 +121,8 @@ static void check_hash(const struct log_record *rec)
 	replay.last_hash = hash;
 	if (hash != (uint64_t)rec->result)
 		replay_diverged(NULL, "memory differs at %s %lu: recorded hash %#lx, replayed %#lx",
-				rec->nr == LOG_HASH_AT_END ? "the end, after event" : "event", (unsigned long)rec->event,
-				(unsigned long)rec->result, (unsigned long)hash);
+				rec->nr == LOG_HASH_AT_END ? "the end, after event" : "event",
+				(unsigned long)rec->event, (unsigned long)rec->result, (unsigned long)hash);
 }
 
 void replay_look_ahead(void)
@@ -168,9 +168,13 @@ int replay_open(unsigned segment, uint64_t off)
 void replica_info(struct replica_info *out)
 {
 	*out = (struct replica_info){
-		.last_event = replay.last_event, .entry = lower.upper.entry, .auxv_addr = lower.upper.auxv_addr,
-		.auxv_len = lower.upper.auxv_len, .interp_base = lower.upper.interp_base,
-		.end_kind = replay.end_kind, .end_value = replay.end_value,
+		.last_event = replay.last_event,
+		.entry = lower.upper.entry,
+		.auxv_addr = lower.upper.auxv_addr,
+		.auxv_len = lower.upper.auxv_len,
+		.interp_base = lower.upper.interp_base,
+		.end_kind = replay.end_kind,
+		.end_value = replay.end_value,
 	};
 }
 
@@ -242,7 +246,8 @@ static void apply_chunks(const struct log_record *rec)
 
 static const char *kind_name(unsigned kind)
 {
-	static const char *const names[] = {"?", "meta", "start", "system call", "hypercall", "upcall", "signal", "rdtsc"};
+	static const char *const names[] = {"?",         "meta",   "start",  "system call",
+					    "hypercall", "upcall", "signal", "rdtsc"};
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "?";
 }
 

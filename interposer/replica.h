@@ -44,23 +44,27 @@ void agent_interrupt(siginfo_t *info, ucontext_t *uc);
 void agent_output(int fd, const void *upper, uint64_t len);
 
 /* ---- offered by the boundary ---- */
-uint64_t replica_event(void);              /* last answered event */
-void replica_trap_on_return(void);         /* raise SIGTRAP, once, at the first upper instruction (not
+uint64_t replica_event(void);      /* last answered event */
+void replica_trap_on_return(void); /* raise SIGTRAP, once, at the first upper instruction (not
                                               yet executed) after the present or, if none is going on,
                                               the next hypercall or upcall return leaves the lower
                                               half.  Called from agent_event(.., NULL), or before the
                                               `call` or `ret` into the lower half is executed.
                                               Asking twice is asking once. */
-bool replica_in_gate(uint64_t pc);         /* pc is a first instruction of the lower half reached from
+bool replica_in_gate(uint64_t pc); /* pc is a first instruction of the lower half reached from
                                               upper code: the gate's entry or upcall_return */
-void replica_forked(void);                 /* in the child of AGENT_FORK, first of all: switch Syscall
+void replica_forked(void);         /* in the child of AGENT_FORK, first of all: switch Syscall
                                               User Dispatch on again, whatever else fork loses */
-uint64_t replica_fs_base(void);            /* upper FS base of the stopped context, and GS */
+uint64_t replica_fs_base(void);    /* upper FS base of the stopped context, and GS */
 uint64_t replica_gs_base(void);
 void replica_set_fs_base(uint64_t v);
 void replica_set_gs_base(uint64_t v);
-uint64_t replica_hash(ucontext_t *uc);     /* the arena hash; no int3 of ours may be in memory */
-struct replica_info { uint64_t last_event, entry, auxv_addr, auxv_len, interp_base; uint32_t end_kind; int32_t end_value; };
+uint64_t replica_hash(ucontext_t *uc); /* the arena hash; no int3 of ours may be in memory */
+struct replica_info {
+	uint64_t last_event, entry, auxv_addr, auxv_len, interp_base;
+	uint32_t end_kind;
+	int32_t end_value;
+};
 void replica_info(struct replica_info *out);
 
 #endif

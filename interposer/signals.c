@@ -26,9 +26,9 @@ struct signal_frame {
 };
 
 static struct {
-	volatile uint64_t pending;   /* arrived, not yet delivered */
+	volatile uint64_t pending; /* arrived, not yet delivered */
 	siginfo_t info[65];
-	timer_t patience;            /* runs while a signal waits for the next event */
+	timer_t patience; /* runs while a signal waits for the next event */
 	bool patience_made;
 	volatile uint64_t waiting_since; /* event number then */
 } signals;
@@ -184,9 +184,10 @@ static void lose_patience(ucontext_t *uc)
 	if (!ready || lower.event != signals.waiting_since || !RDB_IS_UPPER(UC_REG(uc, RIP)))
 		return;
 	if (lower.mode == MODE_RECORD) {
-		rdb_warn("signal %d came in a computation that makes no system call: it cannot be recorded there yet; the "
-			 "recording ends at event %lu, the program goes on", __builtin_ctzl(ready) + 1,
-			 (unsigned long)lower.event);
+		rdb_warn(
+			"signal %d came in a computation that makes no system call: it cannot be recorded there yet; the "
+			"recording ends at event %lu, the program goes on",
+			__builtin_ctzl(ready) + 1, (unsigned long)lower.event);
 		boundary_end(LOG_END_UNSUPPORTED, 0, "a signal in a computation without system calls");
 		lower.mode = MODE_PASS;
 	}
@@ -227,14 +228,19 @@ static void on_async(int sig, siginfo_t *info, void *ctx)
 static bool restartable(long nr)
 {
 	switch (nr) {
-	case 7: case 271:             /* poll, ppoll */
-	case 23: case 270:            /* select, pselect6 */
-	case 232: case 281: case 441: /* epoll_wait, epoll_pwait, epoll_pwait2 */
-	case 34: case 35: case 230:   /* pause, nanosleep, clock_nanosleep */
-	case 128: case 130:           /* rt_sigtimedwait, rt_sigsuspend */
-		return false;
-	default:
-		return true;
+	case 7:
+	case 271: /* poll, ppoll */
+	case 23:
+	case 270: /* select, pselect6 */
+	case 232:
+	case 281:
+	case 441: /* epoll_wait, epoll_pwait, epoll_pwait2 */
+	case 34:
+	case 35:
+	case 230: /* pause, nanosleep, clock_nanosleep */
+	case 128:
+	case 130: /* rt_sigtimedwait, rt_sigsuspend */ return false;
+	default: return true;
 	}
 }
 
@@ -304,8 +310,9 @@ void signals_give_back(void)
 {
 	for (int sig = 1; sig <= 64; sig++)
 		if (signals.pending & BIT(sig))
-			raw_syscall(297 /* rt_tgsigqueueinfo */, lower.pid, raw_syscall(186 /* gettid */, 0, 0, 0, 0, 0, 0), sig,
-				    (long)&signals.info[sig], 0, 0);
+			raw_syscall(297 /* rt_tgsigqueueinfo */, lower.pid,
+				    raw_syscall(186 /* gettid */, 0, 0, 0, 0, 0, 0), sig, (long)&signals.info[sig], 0,
+				    0);
 }
 
 static void deliver(int sig, siginfo_t *info, ucontext_t *uc)
@@ -343,7 +350,8 @@ void signals_want_delivery(ucontext_t *uc)
 	__atomic_and_fetch(&signals.pending, ~BIT(sig), __ATOMIC_SEQ_CST);
 	if (!has_handler(sig)) {
 		/* it was blocked when it came: ignored, or the end */
-		if (lower.upper.sigactions[sig].handler == (uint64_t)SIG_DFL && !((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)))
+		if (lower.upper.sigactions[sig].handler == (uint64_t)SIG_DFL &&
+		    !((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)))
 			end_by(sig);
 		return;
 	}
@@ -397,7 +405,8 @@ long signals_sigaltstack(const stack_t *ss, stack_t *old, ucontext_t *uc)
 {
 	struct upper_state *u = &lower.upper;
 	bool on_it = u->sigalt_size && UC_REG(uc, RSP) - u->sigalt_sp <= u->sigalt_size;
-	stack_t before = {.ss_sp = (void *)u->sigalt_sp, .ss_size = u->sigalt_size,
+	stack_t before = {.ss_sp = (void *)u->sigalt_sp,
+			  .ss_size = u->sigalt_size,
 			  .ss_flags = u->sigalt_size ? (on_it ? SS_ONSTACK : (int)u->sigalt_flags) : SS_DISABLE};
 	if (ss) {
 		if (on_it)

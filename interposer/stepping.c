@@ -9,11 +9,10 @@
 #include "upper_memory.h"
 #include "watch.h"
 
-#define TRACE ((AGENT_PACKET - sizeof(struct agent_reply) - sizeof(struct agent_stop)) /          \
-	       sizeof(struct agent_gpr))
+#define TRACE ((AGENT_PACKET - sizeof(struct agent_reply) - sizeof(struct agent_stop)) / sizeof(struct agent_gpr))
 
-#define AHEAD 32          /* instructions carried out after a breakpoint, looking for the next */
-#define AHEAD_WATCH 500   /* the same after a watchpoint, whose trap costs more */
+#define AHEAD 32        /* instructions carried out after a breakpoint, looking for the next */
+#define AHEAD_WATCH 500 /* the same after a watchpoint, whose trap costs more */
 #define AHEAD_FAILURES 8
 #define AHEAD_PAUSE 500
 
@@ -22,11 +21,11 @@
 #endif
 
 static struct {
-	bool running;             /* between RUN/STEP and its answer */
-	bool stepping;            /* the gait */
-	bool real;                /* nothing is emulated */
+	bool running;  /* between RUN/STEP and its answer */
+	bool stepping; /* the gait */
+	bool real;     /* nothing is emulated */
 	bool scan, blind, trace;
-	uint64_t run;             /* number of this RUN/STEP */
+	uint64_t run; /* number of this RUN/STEP */
 	bool is_step;
 	uint64_t until_event, until_pc, until_n, until_hits; /* RUN */
 	uint64_t count, stop_pc, stop_n, stop_hits;          /* STEP */
@@ -34,14 +33,14 @@ static struct {
 	volatile sig_atomic_t interrupt;
 
 	/* an instruction being executed for real */
-	bool single;              /* by the trap flag */
-	bool temporary;           /* by an int3 at temporary_addr, in memory now */
+	bool single;    /* by the trap flag */
+	bool temporary; /* by an int3 at temporary_addr, in memory now */
 	uint64_t temporary_addr;
 	uint8_t temporary_original;
-	struct place *over;       /* its breakpoint is out of memory meanwhile */
-	bool returning;           /* SIGTRAP comes when the lower half is left */
+	struct place *over; /* its breakpoint is out of memory meanwhile */
+	bool returning;     /* SIGTRAP comes when the lower half is left */
 
-	unsigned failed;          /* looks ahead that met no breakpoint, running */
+	unsigned failed; /* looks ahead that met no breakpoint, running */
 	bool hidden, remapped;
 	struct watch_hit event_hit; /* made by a hypercall's event, told when it returns */
 	bool ended;
@@ -320,7 +319,7 @@ static enum verdict event_settled(ucontext_t *uc, const struct watch_hit *hit)
 
 enum verdict stepping_event(uint64_t event, ucontext_t *uc)
 {
-	struct watch_hit hit = { 0 };
+	struct watch_hit hit = {0};
 
 	upper_changed();
 	if (!s.running)

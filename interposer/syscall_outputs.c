@@ -157,15 +157,28 @@ void out_ioctl(struct event *ev)
 		if (ev->result >= 0)
 			out_if(ev, A(2), 4);
 		return;
-	case 0x5402: case 0x5403: case 0x5404: /* TCSETS, TCSETSW, TCSETSF */
-	case 0x5409: case 0x540A: case 0x540B: /* TCSBRK, TCXONC, TCFLSH */
-	case 0x5410: case 0x5414: /* TIOCSPGRP, TIOCSWINSZ */
-	case 0x540C: case 0x540D: case 0x540E: case 0x5422: /* TIOCEXCL, TIOCNXCL, TIOCSCTTY, TIOCNOTTY */
-	case 0x5425: case 0x5441: /* TCSBRKP; TIOCGPTPEER, whose answer is a descriptor */
-	case 0x5421: case 0x5450: case 0x5451: /* FIONBIO, FIONCLEX, FIOCLEX */
-		return;
+	case 0x5402:
+	case 0x5403:
+	case 0x5404: /* TCSETS, TCSETSW, TCSETSF */
+	case 0x5409:
+	case 0x540A:
+	case 0x540B: /* TCSBRK, TCXONC, TCFLSH */
+	case 0x5410:
+	case 0x5414: /* TIOCSPGRP, TIOCSWINSZ */
+	case 0x540C:
+	case 0x540D:
+	case 0x540E:
+	case 0x5422: /* TIOCEXCL, TIOCNXCL, TIOCSCTTY, TIOCNOTTY */
+	case 0x5425:
+	case 0x5441: /* TCSBRKP; TIOCGPTPEER, whose answer is a descriptor */
+	case 0x5421:
+	case 0x5450:
+	case 0x5451: /* FIONBIO, FIONCLEX, FIOCLEX */ return;
 	case 0x8912: { /* SIOCGIFCONF: struct ifconf, netdevice(7) */
-		const struct { int len; uint64_t buf; } *conf = P(2);
+		const struct {
+			int len;
+			uint64_t buf;
+		} *conf = P(2);
 		if (ev->result < 0)
 			return;
 		out_if(ev, conf->buf, (size_t)conf->len);
@@ -182,7 +195,8 @@ void out_ioctl(struct event *ev)
 			out_if(ev, A(2), req >> 16 & 0x3fff);
 		else if (!(req >> 30) && ev->result >= 0 && !lower.opt.lax)
 			rdb_fatal("the program makes an ioctl that is not supported yet: request %#x; "
-				  "--lax records it all the same", req);
+				  "--lax records it all the same",
+				  req);
 	}
 }
 
@@ -191,10 +205,10 @@ void out_prctl(struct event *ev)
 	if (ev->result < 0)
 		return;
 	switch (A(0)) {
-	case PR_GET_NAME:
-		out_if(ev, A(1), 16);
-		return;
-	case PR_GET_PDEATHSIG: case PR_GET_TSC: case PR_GET_CHILD_SUBREAPER: case PR_GET_ENDIAN:
-		out_if(ev, A(1), 4);
+	case PR_GET_NAME: out_if(ev, A(1), 16); return;
+	case PR_GET_PDEATHSIG:
+	case PR_GET_TSC:
+	case PR_GET_CHILD_SUBREAPER:
+	case PR_GET_ENDIAN: out_if(ev, A(1), 4);
 	}
 }

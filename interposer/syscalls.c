@@ -83,20 +83,11 @@ static long call_sigaltstack(struct event *ev, ucontext_t *uc)
 static long call_arch_prctl(struct event *ev, ucontext_t *uc)
 {
 	switch (A(0)) {
-	case ARCH_SET_FS:
-		lower.upper.fs_base = A(1);
-		return 0;
-	case ARCH_GET_FS:
-		*(uint64_t *)P(1) = lower.upper.fs_base;
-		return 0;
-	case ARCH_SET_GS:
-		__builtin_ia32_wrgsbase64(A(1));
-		return 0;
-	case ARCH_GET_GS:
-		*(uint64_t *)P(1) = __builtin_ia32_rdgsbase64();
-		return 0;
-	default:
-		return -EINVAL; /* CET, AMX and the like: not offered */
+	case ARCH_SET_FS: lower.upper.fs_base = A(1); return 0;
+	case ARCH_GET_FS: *(uint64_t *)P(1) = lower.upper.fs_base; return 0;
+	case ARCH_SET_GS: __builtin_ia32_wrgsbase64(A(1)); return 0;
+	case ARCH_GET_GS: *(uint64_t *)P(1) = __builtin_ia32_rdgsbase64(); return 0;
+	default: return -EINVAL; /* CET, AMX and the like: not offered */
 	}
 }
 
@@ -117,16 +108,19 @@ static long call_set_robust_list(struct event *ev, ucontext_t *uc)
 static long call_futex(struct event *ev, ucontext_t *uc)
 {
 	switch (A(1) & FUTEX_CMD_MASK) {
-	case FUTEX_WAKE: case FUTEX_WAKE_BITSET: case FUTEX_WAKE_OP: case FUTEX_REQUEUE: case FUTEX_CMP_REQUEUE:
-		return 0;
-	case FUTEX_WAIT: case FUTEX_WAIT_BITSET:
+	case FUTEX_WAKE:
+	case FUTEX_WAKE_BITSET:
+	case FUTEX_WAKE_OP:
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE: return 0;
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
 		if (*(uint32_t *)P(0) != (uint32_t)A(2))
 			return -EAGAIN;
 		if (P(3))
 			return -ETIMEDOUT;
 		rdb_fatal("the only thread of the program waits on a futex for ever");
-	default:
-		return -ENOSYS;
+	default: return -ENOSYS;
 	}
 }
 
@@ -156,17 +150,50 @@ static long call_exit(struct event *ev, ucontext_t *uc)
 
 /* ---- the table ---- */
 
-#define NOTHING {O_END, 0, 0, 0, NULL}
-#define FIX(a, n) {O_FIX, a, n, 0, NULL}
-#define RET(a, n) {O_RET, a, n, 0, NULL}
-#define VAL(a, l) {O_VAL, a, l, 0, NULL}
-#define ARR(a, c, n) {O_ARR, a, c, n, NULL}
-#define ERR(a, n) {O_ERR, a, n, 0, NULL}
-#define FN(f) {O_FN, 0, 0, 0, f}
-#define ROW_PASS(nm, spec...) {.name = nm, .class = PASS, .out = spec}
-#define ROW_NONE(nm, spec...) {.name = nm, .class = NONE, .out = spec}
-#define ROW_EMU(nm, f) {.name = nm, .class = EMU, .emu = f}
-#define ROW_DENY(nm, reason) {.name = nm, .class = DENY, .why = reason}
+#define NOTHING \
+	{ \
+		O_END, 0, 0, 0, NULL \
+	}
+#define FIX(a, n) \
+	{ \
+		O_FIX, a, n, 0, NULL \
+	}
+#define RET(a, n) \
+	{ \
+		O_RET, a, n, 0, NULL \
+	}
+#define VAL(a, l) \
+	{ \
+		O_VAL, a, l, 0, NULL \
+	}
+#define ARR(a, c, n) \
+	{ \
+		O_ARR, a, c, n, NULL \
+	}
+#define ERR(a, n) \
+	{ \
+		O_ERR, a, n, 0, NULL \
+	}
+#define FN(f) \
+	{ \
+		O_FN, 0, 0, 0, f \
+	}
+#define ROW_PASS(nm, spec...) \
+	{ \
+		.name = nm, .class = PASS, .out = spec \
+	}
+#define ROW_NONE(nm, spec...) \
+	{ \
+		.name = nm, .class = NONE, .out = spec \
+	}
+#define ROW_EMU(nm, f) \
+	{ \
+		.name = nm, .class = EMU, .emu = f \
+	}
+#define ROW_DENY(nm, reason) \
+	{ \
+		.name = nm, .class = DENY, .why = reason \
+	}
 #define SYS(nm, class, what...) [SYS_##nm] = ROW_##class(#nm, what),
 
 static const struct row rows[] = {
@@ -178,8 +205,7 @@ static void log_outputs(struct event *ev, const struct row *row)
 {
 	bool ok = ev->result >= 0 || ev->result < -4095;
 	switch (row->out.kind) {
-	case O_END:
-		break;
+	case O_END: break;
 	case O_FIX:
 		if (ok)
 			out_if(ev, A(row->out.arg), row->out.n);
@@ -202,9 +228,7 @@ static void log_outputs(struct event *ev, const struct row *row)
 		if (ev->result == -EINTR)
 			out_if(ev, A(row->out.arg), row->out.n);
 		break;
-	case O_FN:
-		row->out.fn(ev);
-		break;
+	case O_FN: row->out.fn(ev); break;
 	}
 }
 
@@ -240,10 +264,12 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	uint64_t a[6];
 	memcpy(a, ev->args, sizeof(a));
 	switch (ev->nr) {
-	case SYS_fork: case SYS_vfork: case SYS_clone: case SYS_clone3:
-		return process_fork(ev, uc, in_child);
-	case SYS_execve: case SYS_execveat:
-		return process_exec(ev);
+	case SYS_fork:
+	case SYS_vfork:
+	case SYS_clone:
+	case SYS_clone3: return process_fork(ev, uc, in_child);
+	case SYS_execve:
+	case SYS_execveat: return process_exec(ev);
 	case SYS_readlink:
 		if (self_exe((const char *)a[0]))
 			return call_readlink(ev, (const char *)a[0], (char *)a[1], a[2]);
@@ -267,7 +293,8 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if ((int)a[0] >= lower.lowest_fd)
 			return -EBADF;
 		break;
-	case SYS_dup2: case SYS_dup3:
+	case SYS_dup2:
+	case SYS_dup3:
 		if ((int)a[1] >= lower.lowest_fd)
 			return -EBADF;
 		break;
@@ -299,7 +326,7 @@ void syscall_event(ucontext_t *uc)
 {
 	uint64_t nr = UC_REG(uc, RAX);
 	const uint64_t args[6] = {UC_REG(uc, RDI), UC_REG(uc, RSI), UC_REG(uc, RDX),
-				  UC_REG(uc, R10), UC_REG(uc, R8), UC_REG(uc, R9)};
+				  UC_REG(uc, R10), UC_REG(uc, R8),  UC_REG(uc, R9)};
 	const struct row *row = nr < NROWS ? &rows[nr] : NULL;
 	enum class class = row ? row->class : UNKNOWN;
 	struct event *ev = event_begin(LOG_SYSCALL, (uint32_t)nr, args, 6);
@@ -309,8 +336,9 @@ void syscall_event(ucontext_t *uc)
 		signals_suspend(*(const uint64_t *)args[0]);
 
 	if (class == UNKNOWN && !lower.opt.lax)
-		rdb_fatal("the program makes system call %lu, which is not supported yet; --lax records it all the same",
-			  (unsigned long)nr);
+		rdb_fatal(
+			"the program makes system call %lu, which is not supported yet; --lax records it all the same",
+			(unsigned long)nr);
 	if (class == DENY)
 		rdb_fatal("the program %s: not supported yet", row->why);
 	if (answered && !(class == EMU && row->emu == call_exit))
@@ -319,8 +347,8 @@ void syscall_event(ucontext_t *uc)
 		int64_t recorded = ev->result;
 		ev->result = row->emu(ev, uc);
 		if (answered && ev->result != recorded)
-			replay_diverged(uc, "event %lu: %s gave %#lx, gives %#lx", (unsigned long)lower.event, row->name,
-					(unsigned long)recorded, (unsigned long)ev->result);
+			replay_diverged(uc, "event %lu: %s gave %#lx, gives %#lx", (unsigned long)lower.event,
+					row->name, (unsigned long)recorded, (unsigned long)ev->result);
 	} else if (class == NONE) {
 		ev->result = -ENOSYS;
 	} else if (!answered) {

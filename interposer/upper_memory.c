@@ -22,7 +22,7 @@ static struct {
 		uint32_t generation;
 		uint32_t can;
 	} known[KNOWN_PAGES];
-} mem = { .fd = -1, .generation = 1 };
+} mem = {.fd = -1, .generation = 1};
 
 int upper_open(void)
 {
@@ -86,7 +86,7 @@ static int find_protection(const struct mapping *m, void *arg)
 
 static ssize_t write_unprotected(uint64_t addr, const void *buf, size_t len)
 {
-	struct protection p = { .addr = addr };
+	struct protection p = {.addr = addr};
 	uint64_t page = addr & ~(RDB_PAGE - 1);
 	ssize_t n;
 
@@ -124,8 +124,8 @@ size_t upper_write(uint64_t addr, const void *buf, size_t len)
 static uint32_t probe(uint64_t addr, uint32_t want)
 {
 	char byte;
-	struct iovec here = { &byte, 1 };
-	struct iovec there = { (void *)addr, 1 };
+	struct iovec here = {&byte, 1};
+	struct iovec there = {(void *)addr, 1};
 
 	if (process_vm_readv(mem.pid, &here, 1, &there, 1, 0) != 1)
 		return 0;

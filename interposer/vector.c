@@ -11,13 +11,13 @@
 #define CODE_SLOT 32
 #define CODE_SLOTS 4096
 #define XSTATE_SSE 2u
-#define XSTATE_AVX_ALL 0xe6u   /* SSE, AVX, AVX-512: their registers overlap */
+#define XSTATE_AVX_ALL 0xe6u /* SSE, AVX, AVX-512: their registers overlap */
 
 /* Shared with the assembly below by these offsets. */
 struct vector_cpu {
-	uint64_t reg[16];      /*   0: as numbered in instructions; [4], rsp, is not loaded */
-	uint64_t flags;        /* 128 */
-	const void *code;      /* 136 */
+	uint64_t reg[16]; /*   0: as numbered in instructions; [4], rsp, is not loaded */
+	uint64_t flags;   /* 128 */
+	const void *code; /* 136 */
 };
 struct vector_cpu vector_cpu __attribute__((visibility("hidden")));
 
@@ -62,13 +62,13 @@ __asm__(".text\n"
 	".size vector_execute, . - vector_execute\n");
 
 enum {
-	LOAD = 1,    /* may read its memory operand */
-	STORE = 2,   /* writes it */
-	VEX = 4,     /* only with a VEX prefix */
-	SSE = 8,     /* only without */
-	ALIGNED = 16,/* even with a VEX prefix, unless repeated prefixes say otherwise */
-	LOOSE = 32,  /* need not be aligned even without a VEX prefix */
-	GPR = 64,    /* general registers besides the memory operand's */
+	LOAD = 1,     /* may read its memory operand */
+	STORE = 2,    /* writes it */
+	VEX = 4,      /* only with a VEX prefix */
+	SSE = 8,      /* only without */
+	ALIGNED = 16, /* even with a VEX prefix, unless repeated prefixes say otherwise */
+	LOOSE = 32,   /* need not be aligned even without a VEX prefix */
+	GPR = 64,     /* general registers besides the memory operand's */
 };
 
 static uint8_t class_0f(const struct insn *in)
@@ -78,42 +78,70 @@ static uint8_t class_0f(const struct insn *in)
 	switch (in->op) {
 	case 0x10: return LOAD | LOOSE;
 	case 0x11: return STORE | LOOSE;
-	case 0x12: case 0x16: return in->rep ? LOAD : LOAD | LOOSE;
-	case 0x13: case 0x17: return STORE | LOOSE;
-	case 0x14: case 0x15: return LOAD;
+	case 0x12:
+	case 0x16: return in->rep ? LOAD : LOAD | LOOSE;
+	case 0x13:
+	case 0x17: return STORE | LOOSE;
+	case 0x14:
+	case 0x15: return LOAD;
 	case 0x28: return LOAD | ALIGNED;
 	case 0x29: return STORE | ALIGNED;
 	/* their other forms convert from and to MMX */
-	case 0x2a: case 0x2c: case 0x2d: return prefixed || in->vector_prefix ? LOAD | LOOSE | GPR : 0;
-	case 0x2e: case 0x2f: return LOAD | LOOSE;
+	case 0x2a:
+	case 0x2c:
+	case 0x2d: return prefixed || in->vector_prefix ? LOAD | LOOSE | GPR : 0;
+	case 0x2e:
+	case 0x2f: return LOAD | LOOSE;
 	case 0x50: return in->memory ? 0 : LOAD | GPR;
-	case 0x51 ... 0x59: case 0x5c ... 0x5f: case 0xc2: return prefixed ? LOAD | LOOSE : LOAD;
+	case 0x51 ... 0x59:
+	case 0x5c ... 0x5f:
+	case 0xc2: return prefixed ? LOAD | LOOSE : LOAD;
 	case 0x5a: return in->opsize ? LOAD : LOAD | LOOSE;
 	case 0x5b: return in->repne ? 0 : LOAD;
 	case 0xe6: return in->rep ? LOAD | LOOSE : in->opsize || in->repne ? LOAD : 0;
 	case 0x77: return in->vector_prefix ? LOAD : 0;
-	case 0x60 ... 0x6d: case 0x74 ... 0x76: return packed ? LOAD : 0;
+	case 0x60 ... 0x6d:
+	case 0x74 ... 0x76: return packed ? LOAD : 0;
 	case 0x6e: return packed ? LOAD | LOOSE | GPR : 0;
 	case 0x6f: return in->rep ? LOAD | LOOSE : packed ? LOAD | ALIGNED : 0;
 	case 0x70: return packed || prefixed ? LOAD : 0;
-	case 0x71: case 0x72: case 0x73: return packed && !in->memory ? LOAD : 0;
-	case 0x7c: case 0x7d: case 0xd0: return in->opsize || in->repne ? LOAD : 0;
+	case 0x71:
+	case 0x72:
+	case 0x73: return packed && !in->memory ? LOAD : 0;
+	case 0x7c:
+	case 0x7d:
+	case 0xd0: return in->opsize || in->repne ? LOAD : 0;
 	case 0x7e: return in->rep ? LOAD | LOOSE : packed ? STORE | LOOSE | GPR : 0;
 	case 0x7f: return in->rep ? STORE | LOOSE : packed ? STORE | ALIGNED : 0;
 	case 0xc4: return packed ? LOAD | LOOSE | GPR : 0;
-	case 0xc5: case 0xd7: return packed && !in->memory ? LOAD | GPR : 0;
+	case 0xc5:
+	case 0xd7: return packed && !in->memory ? LOAD | GPR : 0;
 	case 0xc6: return LOAD;
 	case 0xd6: return in->opsize || (in->vector_prefix && !prefixed) ? STORE | LOOSE : 0;
-	case 0xd1 ... 0xd5: case 0xd8 ... 0xdf: case 0xe0 ... 0xe5: case 0xe8 ... 0xef:
-	case 0xf1 ... 0xf6: case 0xf8 ... 0xfe:
-		return packed ? LOAD : 0;
+	case 0xd1 ... 0xd5:
+	case 0xd8 ... 0xdf:
+	case 0xe0 ... 0xe5:
+	case 0xe8 ... 0xef:
+	case 0xf1 ... 0xf6:
+	case 0xf8 ... 0xfe: return packed ? LOAD : 0;
 	case 0xf0: return in->repne || in->vector_prefix ? LOAD | LOOSE : 0;
 	/* integer: bit tests by register, scans, counts, double shifts, exchanges, byte swap */
-	case 0xa3: case 0xab: case 0xb3: case 0xbb: return in->memory ? 0 : LOAD | GPR | SSE;
+	case 0xa3:
+	case 0xab:
+	case 0xb3:
+	case 0xbb: return in->memory ? 0 : LOAD | GPR | SSE;
 	case 0xb8: return in->rep ? LOAD | LOOSE | GPR | SSE : 0;
-	case 0xbc: case 0xbd: return LOAD | LOOSE | GPR | SSE;
-	case 0xa4: case 0xa5: case 0xac: case 0xad: case 0xba: case 0xb0: case 0xb1: case 0xc0: case 0xc1:
-		return in->memory ? 0 : LOAD | GPR | SSE;
+	case 0xbc:
+	case 0xbd: return LOAD | LOOSE | GPR | SSE;
+	case 0xa4:
+	case 0xa5:
+	case 0xac:
+	case 0xad:
+	case 0xba:
+	case 0xb0:
+	case 0xb1:
+	case 0xc0:
+	case 0xc1: return in->memory ? 0 : LOAD | GPR | SSE;
 	}
 	return 0;
 }
@@ -123,16 +151,35 @@ static uint8_t class_0f38(const struct insn *in)
 	if (!in->opsize && !in->vector_prefix)
 		return 0; /* MMX, SHA and others */
 	switch (in->op) {
-	case 0x00 ... 0x0b: case 0x10: case 0x14: case 0x15: case 0x1c ... 0x1e: case 0x28: case 0x29:
-	case 0x2b: case 0x37 ... 0x41: case 0xdb ... 0xdf:
-		return LOAD;
+	case 0x00 ... 0x0b:
+	case 0x10:
+	case 0x14:
+	case 0x15:
+	case 0x1c ... 0x1e:
+	case 0x28:
+	case 0x29:
+	case 0x2b:
+	case 0x37 ... 0x41:
+	case 0xdb ... 0xdf: return LOAD;
 	case 0x17: return LOAD;
-	case 0x20 ... 0x25: case 0x30 ... 0x35: return LOAD | LOOSE;
-	case 0x0c ... 0x0f: case 0x13: case 0x16: case 0x18 ... 0x1a: case 0x36: case 0x45 ... 0x47:
-	case 0x58 ... 0x5a: case 0x78: case 0x79: case 0x96 ... 0x9f: case 0xa6 ... 0xaf:
-	case 0xb6 ... 0xbf:
-		return LOAD | VEX;
-	case 0xf2: case 0xf3: case 0xf5: case 0xf7: return LOAD | VEX | GPR;
+	case 0x20 ... 0x25:
+	case 0x30 ... 0x35: return LOAD | LOOSE;
+	case 0x0c ... 0x0f:
+	case 0x13:
+	case 0x16:
+	case 0x18 ... 0x1a:
+	case 0x36:
+	case 0x45 ... 0x47:
+	case 0x58 ... 0x5a:
+	case 0x78:
+	case 0x79:
+	case 0x96 ... 0x9f:
+	case 0xa6 ... 0xaf:
+	case 0xb6 ... 0xbf: return LOAD | VEX;
+	case 0xf2:
+	case 0xf3:
+	case 0xf5:
+	case 0xf7: return LOAD | VEX | GPR;
 	case 0xf6: return LOAD | VEX | GPR;
 	}
 	return 0;
@@ -143,13 +190,21 @@ static uint8_t class_0f3a(const struct insn *in)
 	if (!in->opsize && !in->vector_prefix)
 		return 0;
 	switch (in->op) {
-	case 0x08 ... 0x0f: case 0x40 ... 0x42: case 0x44: case 0xdf: return LOAD;
+	case 0x08 ... 0x0f:
+	case 0x40 ... 0x42:
+	case 0x44:
+	case 0xdf: return LOAD;
 	case 0x14 ... 0x17: return STORE | LOOSE | GPR;
 	case 0x20 ... 0x22: return LOAD | LOOSE | GPR;
 	case 0x60 ... 0x63: return LOAD | LOOSE | GPR;
-	case 0x00 ... 0x02: case 0x04 ... 0x06: case 0x18: case 0x38: case 0x46: case 0x4a ... 0x4c:
-		return LOAD | VEX;
-	case 0x19: case 0x39: return STORE | VEX;
+	case 0x00 ... 0x02:
+	case 0x04 ... 0x06:
+	case 0x18:
+	case 0x38:
+	case 0x46:
+	case 0x4a ... 0x4c: return LOAD | VEX;
+	case 0x19:
+	case 0x39: return STORE | VEX;
 	case 0xf0: return LOAD | VEX | GPR;
 	}
 	return 0;
@@ -188,8 +243,8 @@ static unsigned rewrite(const struct insn *in, uint8_t scratch, uint8_t *code)
 		if (in->vector_prefix && op_at >= 3 && code[op_at - 3] == 0xc4)
 			code[op_at - 2] |= 0x60; /* inverted */
 		code[n++] = (uint8_t)((in->bytes[modrm] & 0x38) | scratch);
-		tail = in->map == MAP_0F3A || (in->map == MAP_0F && (in->op == 0x70 || in->op == 0xc2 ||
-								     in->op == 0xc4 || in->op == 0xc6));
+		tail = in->map == MAP_0F3A ||
+		       (in->map == MAP_0F && (in->op == 0x70 || in->op == 0xc2 || in->op == 0xc4 || in->op == 0xc6));
 		memcpy(code + n, in->bytes + in->len - tail, tail);
 		n += tail;
 	} else {
@@ -217,8 +272,7 @@ static uint8_t *code_for(const struct insn *in, uint64_t pc, uint8_t scratch)
 	if (area == (uint8_t *)-1) /* a system that forbids it: then these are stepped for real */
 		return NULL;
 	code = area + slot * CODE_SLOT;
-	if (made[slot].len == in->len && made_scratch[slot] == scratch &&
-	    !memcmp(made[slot].bytes, in->bytes, in->len))
+	if (made[slot].len == in->len && made_scratch[slot] == scratch && !memcmp(made[slot].bytes, in->bytes, in->len))
 		return code;
 	made[slot].len = 0;
 	if (!rewrite(in, scratch, code))
@@ -271,15 +325,27 @@ static unsigned width(const struct insn *in, unsigned vector)
 	if (in->map != MAP_0F)
 		return vector;
 	switch (in->op) {
-	case 0x10: case 0x11: case 0x51 ... 0x59: case 0x5a: case 0x5c ... 0x5f: case 0xc2:
-		return in->rep || in->repne ? scalar : vector;
-	case 0x12: case 0x16: return in->rep ? vector : 8;
-	case 0x13: case 0x17: case 0xd6: return 8;
-	case 0x2a: case 0x6e: return in->rex & 8 ? 8 : 4;
-	case 0x2c: case 0x2d: return scalar;
-	case 0x2e: case 0x2f: return in->opsize ? 8 : 4;
+	case 0x10:
+	case 0x11:
+	case 0x51 ... 0x59:
+	case 0x5a:
+	case 0x5c ... 0x5f:
+	case 0xc2: return in->rep || in->repne ? scalar : vector;
+	case 0x12:
+	case 0x16: return in->rep ? vector : 8;
+	case 0x13:
+	case 0x17:
+	case 0xd6: return 8;
+	case 0x2a:
+	case 0x6e: return in->rex & 8 ? 8 : 4;
+	case 0x2c:
+	case 0x2d: return scalar;
+	case 0x2e:
+	case 0x2f: return in->opsize ? 8 : 4;
 	case 0x7e: return in->rep || in->rex & 8 ? 8 : 4;
-	case 0xb8: case 0xbc: case 0xbd: return decode_size(in);
+	case 0xb8:
+	case 0xbc:
+	case 0xbd: return decode_size(in);
 	case 0xc4: return 2;
 	}
 	return vector;
@@ -298,13 +364,13 @@ static bool operand_there(const struct insn *in, uint8_t c, uint64_t addr, struc
 		return false;
 	if (!(c & STORE ? upper_writable(addr, size) : upper_readable(addr, size)))
 		return false;
-	out->access[out->naccess++] = (struct access){ addr, width(in, size), c & STORE };
+	out->access[out->naccess++] = (struct access){addr, width(in, size), c & STORE};
 	return true;
 }
 
 bool vector_emulate(ucontext_t *uc, const struct insn *in, uint64_t addr, struct emulated *out)
 {
-	static const uint8_t candidates[3] = { 3, 6, 7 }; /* rbx, rsi, rdi: never implied by these */
+	static const uint8_t candidates[3] = {3, 6, 7}; /* rbx, rsi, rdi: never implied by these */
 	uint8_t c = class_of(in), third = vvvv(in), scratch = 0;
 	greg_t *g = uc->uc_mcontext.gregs;
 	void *fp = uc->uc_mcontext.fpregs;

@@ -16,14 +16,14 @@
 #define HIGH_FD 700
 
 struct watch {
-	uint64_t id;                 /* 0: free */
+	uint64_t id; /* 0: free */
 	uint64_t addr, len;
 	uint64_t kind;
-	unsigned nslots;             /* 0: slow */
+	unsigned nslots; /* 0: slow */
 	int fd[SLOTS];
-	uint64_t seen[SLOTS];        /* accesses the processor had counted */
+	uint64_t seen[SLOTS]; /* accesses the processor had counted */
 	uint64_t hits, hits_event, hits_run;
-	size_t known;                /* bytes of value that could be read */
+	size_t known; /* bytes of value that could be read */
 	uint8_t value[WATCH_MAX];
 };
 
@@ -229,8 +229,7 @@ static bool changed(struct watch *w, uint64_t *addr)
 	return true;
 }
 
-static void count(struct watch *w, uint64_t addr, uint64_t event, uint64_t run, bool by_event,
-		  struct watch_hit *hit)
+static void count(struct watch *w, uint64_t addr, uint64_t event, uint64_t run, bool by_event, struct watch_hit *hit)
 {
 	if (w->hits_event != event || w->hits_run != run) {
 		w->hits = 0;
@@ -239,7 +238,7 @@ static void count(struct watch *w, uint64_t addr, uint64_t event, uint64_t run, 
 	}
 	w->hits += !by_event;
 	if (!hit->id)
-		*hit = (struct watch_hit){ w->id, addr, w->hits };
+		*hit = (struct watch_hit){w->id, addr, w->hits};
 }
 
 /* Which of the instruction's accesses concerns w: bit 0 a read, bit 1 a write. */
@@ -272,9 +271,9 @@ void watch_check(const struct emulated *did, uint64_t event, uint64_t run, struc
 			kinds = overlap(w, did, &addr);
 		touched = did ? kinds : hardware && w->kind != AGENT_WATCH_WRITE && accessed(w);
 		differs = (kinds & 2) && changed(w, &addr);
-		if (w->kind == AGENT_WATCH_WRITE ? differs :
-		    w->kind == AGENT_WATCH_READ	 ? touched && !differs && (kinds & 1) :
-						   touched || differs)
+		if (w->kind == AGENT_WATCH_WRITE  ? differs
+		    : w->kind == AGENT_WATCH_READ ? touched && !differs && (kinds & 1)
+						  : touched || differs)
 			count(w, addr, event, run, false, hit);
 	}
 }

@@ -14,9 +14,9 @@
 #define WATCH_MAX 4096 /* longest location, bytes */
 
 struct watch_hit {
-	uint64_t id;        /* 0: none */
+	uint64_t id; /* 0: none */
 	uint64_t addr;
-	uint64_t hits;      /* of this watchpoint since the last event or the start of this RUN/STEP */
+	uint64_t hits; /* of this watchpoint since the last event or the start of this RUN/STEP */
 };
 
 /* 0 hardware, 1 slow, -errno. */

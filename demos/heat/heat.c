@@ -15,22 +15,22 @@
 #include <string.h>
 
 #define MAX_SIZE 1024
-#define CHECK_EVERY 10   /* steps between two checks of the total */
-#define MELT_EVERY 150   /* steps after which the material is looked at again */
+#define CHECK_EVERY 10 /* steps between two checks of the total */
+#define MELT_EVERY 150 /* steps after which the material is looked at again */
 
 enum { TAG_DOWN = 1, TAG_UP, TAG_MATERIAL };
 
 /* The conductivities of one row, as neighbours send them to each other. */
 struct edge {
-	int row;                       /* which row of the plate this is */
+	int row; /* which row of the plate this is */
 	double conductivity[MAX_SIZE];
 };
 
 static int size = 128, steps = 300, rank, ranks;
-static int first, rows;                /* this rank's strip: rows first .. first + rows - 1 */
-static double *now, *next;             /* temperatures: rows 1 .. rows are ours, 0 and rows + 1 not */
-static double *material;               /* conductivities, laid out alike */
-static struct edge above, below;       /* the neighbours' conductivities */
+static int first, rows;          /* this rank's strip: rows first .. first + rows - 1 */
+static double *now, *next;       /* temperatures: rows 1 .. rows are ours, 0 and rows + 1 not */
+static double *material;         /* conductivities, laid out alike */
+static struct edge above, below; /* the neighbours' conductivities */
 static double total_at_start, total;
 
 static double *row_of(double *field, int row)
@@ -94,9 +94,11 @@ static void exchange_material(void)
 	int n = 0;
 
 	if (has_above())
-		MPI_Irecv(&above, sizeof(above), MPI_BYTE, MPI_ANY_SOURCE, TAG_MATERIAL, MPI_COMM_WORLD, &requests[n++]);
+		MPI_Irecv(&above, sizeof(above), MPI_BYTE, MPI_ANY_SOURCE, TAG_MATERIAL, MPI_COMM_WORLD,
+			  &requests[n++]);
 	if (has_below())
-		MPI_Irecv(&below, sizeof(below), MPI_BYTE, MPI_ANY_SOURCE, TAG_MATERIAL, MPI_COMM_WORLD, &requests[n++]);
+		MPI_Irecv(&below, sizeof(below), MPI_BYTE, MPI_ANY_SOURCE, TAG_MATERIAL, MPI_COMM_WORLD,
+			  &requests[n++]);
 	melt(1, rows);
 	fill_edge(&top, 1);
 	fill_edge(&bottom, rows);
@@ -115,10 +117,10 @@ static void exchange_temperatures(void)
 	int up = has_above() ? rank - 1 : MPI_PROC_NULL;
 	int down = has_below() ? rank + 1 : MPI_PROC_NULL;
 
-	MPI_Sendrecv(row_of(now, rows), size, MPI_DOUBLE, down, TAG_DOWN, row_of(now, 0), size, MPI_DOUBLE,
-		     up, TAG_DOWN, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-	MPI_Sendrecv(row_of(now, 1), size, MPI_DOUBLE, up, TAG_UP, row_of(now, rows + 1), size, MPI_DOUBLE,
-		     down, TAG_UP, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(row_of(now, rows), size, MPI_DOUBLE, down, TAG_DOWN, row_of(now, 0), size, MPI_DOUBLE, up,
+		     TAG_DOWN, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(row_of(now, 1), size, MPI_DOUBLE, up, TAG_UP, row_of(now, rows + 1), size, MPI_DOUBLE, down,
+		     TAG_UP, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /* Heat that flows from cell b into cell a. */

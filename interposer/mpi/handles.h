@@ -9,14 +9,23 @@
 #include <stdint.h>
 
 enum rdb_class {
-	RDB_COMM = 1, RDB_TYPE, RDB_GROUP, RDB_OP, RDB_REQUEST, RDB_MESSAGE, RDB_INFO,
-	RDB_ERRHANDLER, RDB_WIN, RDB_FILE, RDB_CLASSES
+	RDB_COMM = 1,
+	RDB_TYPE,
+	RDB_GROUP,
+	RDB_OP,
+	RDB_REQUEST,
+	RDB_MESSAGE,
+	RDB_INFO,
+	RDB_ERRHANDLER,
+	RDB_WIN,
+	RDB_FILE,
+	RDB_CLASSES
 };
 
 #define RDB_PREDEF_MAGIC 0x6462722dU /* "-rdb" */
 #define RDB_DYNAMIC 0x4000000000000000ull
-#define RDB_NULL_ID 1           /* MPI_COMM_NULL, MPI_REQUEST_NULL, ... of every class */
-#define RDB_FIRST_DYNAMIC 256   /* ids below are predefined, the same in every run */
+#define RDB_NULL_ID 1         /* MPI_COMM_NULL, MPI_REQUEST_NULL, ... of every class */
+#define RDB_FIRST_DYNAMIC 256 /* ids below are predefined, the same in every run */
 
 struct rdb_predef {
 	uint32_t magic;
@@ -27,7 +36,7 @@ struct rdb_predef {
 
 static inline void *rdb_handle(unsigned class, uint32_t id)
 {
-	return (void *)(RDB_DYNAMIC | (uint64_t)class << 48 | id);
+	return (void *)(RDB_DYNAMIC | (uint64_t) class << 48 | id);
 }
 
 /* The id of an upper handle; 0 if it is none of that class. */

@@ -29,13 +29,11 @@ static void many_load(int count, void **upper)
 }
 
 /* After the real call: `real` is what it left of the request. */
-static void settle(struct vreq *request, MPI_Request real, const MPI_Status *status, void **upper,
-		   bool tell)
+static void settle(struct vreq *request, MPI_Request real, const MPI_Status *status, void **upper, bool tell)
 {
 	if (request->o.id < RDB_FIRST_DYNAMIC)
 		return;
-	if (status->MPI_ERROR == MPI_ERR_PENDING ||
-	    (!request->persistent && real != MPI_REQUEST_NULL)) {
+	if (status->MPI_ERROR == MPI_ERR_PENDING || (!request->persistent && real != MPI_REQUEST_NULL)) {
 		request->o.real = real;
 		return;
 	}
@@ -187,7 +185,7 @@ int64_t real_Waitany(const uint64_t *a)
 {
 	int index = MPI_UNDEFINED, rc;
 
-	many_load((int)a[0] > 0 ? (int)a[0] : 1, (int)a[0] > 0 ? (void **)a[1] : (void *[1]){ 0 });
+	many_load((int)a[0] > 0 ? (int)a[0] : 1, (int)a[0] > 0 ? (void **)a[1] : (void *[1]){0});
 	rc = PMPI_Waitany((int)a[0], many.real, a[2] ? &index : NULL, &many.status[0]);
 	return any_done(rc, index, (void **)a[1], (void *)a[2], (void *)a[3]);
 }
@@ -197,9 +195,8 @@ int64_t real_Testany(const uint64_t *a)
 {
 	int index = MPI_UNDEFINED, flag = 0, rc;
 
-	many_load((int)a[0] > 0 ? (int)a[0] : 1, (int)a[0] > 0 ? (void **)a[1] : (void *[1]){ 0 });
-	rc = PMPI_Testany((int)a[0], many.real, a[2] ? &index : NULL, a[3] ? &flag : NULL,
-			  &many.status[0]);
+	many_load((int)a[0] > 0 ? (int)a[0] : 1, (int)a[0] > 0 ? (void **)a[1] : (void *[1]){0});
+	rc = PMPI_Testany((int)a[0], many.real, a[2] ? &index : NULL, a[3] ? &flag : NULL, &many.status[0]);
 	if (rc == MPI_SUCCESS || is_truncation(rc))
 		put((void *)a[3], &flag, sizeof(flag));
 	if (rc == MPI_SUCCESS && !flag) {
@@ -225,7 +222,7 @@ static int64_t some(const uint64_t *a, some_call *call)
 	if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
 		return result;
 	put((void *)a[2], &done, sizeof(done));
-	if (done <= 0)     /* MPI_UNDEFINED: no active request */
+	if (done <= 0) /* MPI_UNDEFINED: no active request */
 		return result;
 	put((void *)a[3], many.index, done * sizeof(int));
 	for (int i = 0; i < done; i++) {
@@ -240,5 +237,11 @@ static int64_t some(const uint64_t *a, some_call *call)
 	return result;
 }
 
-int64_t real_Waitsome(const uint64_t *a) { return some(a, PMPI_Waitsome); }
-int64_t real_Testsome(const uint64_t *a) { return some(a, PMPI_Testsome); }
+int64_t real_Waitsome(const uint64_t *a)
+{
+	return some(a, PMPI_Waitsome);
+}
+int64_t real_Testsome(const uint64_t *a)
+{
+	return some(a, PMPI_Testsome);
+}

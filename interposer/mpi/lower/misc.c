@@ -73,8 +73,7 @@ int64_t real_Type_get_contents(const uint64_t *a)
 	types = calloc((int)a[3] > 0 ? (int)a[3] : 1, sizeof(*types));
 	if (!types)
 		host->fatal("out of memory in the MPI boundary");
-	rc = PMPI_Type_get_contents(real, (int)a[1], (int)a[2], (int)a[3], (int *)a[4],
-				    (MPI_Aint *)a[5], types);
+	rc = PMPI_Type_get_contents(real, (int)a[1], (int)a[2], (int)a[3], (int *)a[4], (MPI_Aint *)a[5], types);
 	if (rc == MPI_SUCCESS) {
 		if (integers)
 			host->out((void *)a[4], integers * sizeof(int));
@@ -110,8 +109,7 @@ int64_t real_Info_get(const uint64_t *a)
 
 	if (len > MPI_MAX_INFO_VAL)
 		len = MPI_MAX_INFO_VAL;
-	rc = PMPI_Info_get(info_of(a[0])->real, (char *)a[1], len, a[3] ? value : NULL,
-			   a[4] ? &flag : NULL);
+	rc = PMPI_Info_get(info_of(a[0])->real, (char *)a[1], len, a[3] ? value : NULL, a[4] ? &flag : NULL);
 	if (rc != MPI_SUCCESS)
 		return rc;
 	put((void *)a[4], &flag, sizeof(flag));

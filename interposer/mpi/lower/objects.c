@@ -61,7 +61,7 @@ static void table_grow(struct table *table, uint32_t size)
 
 void tables_init(void)
 {
-	for (unsigned class = 1; class < RDB_CLASSES; class++) {
+	for (unsigned class = 1; class < RDB_CLASSES; class ++) {
 		struct table *table = &tables[class];
 
 		table->object_size = sizeof(struct vobject);
@@ -96,7 +96,7 @@ static struct vobject *object_place(unsigned class, uint32_t id, void *real)
 	struct table *table = &tables[class];
 	struct vobject *object = allocate(1, table->object_size);
 
-	*object = (struct vobject){ .real = real, .id = id, .class = class, .refs = 1 };
+	*object = (struct vobject){.real = real, .id = id, .class = class, .refs = 1};
 	table->slot[id] = object;
 	return object;
 }
@@ -121,8 +121,7 @@ void *upper_handle(unsigned class, uint32_t id)
 {
 	if (id >= RDB_FIRST_DYNAMIC)
 		return rdb_handle(class, id);
-	return id < upper_predefined.count[class] ?
-		(void *)upper_predefined.handles[class][id] : NULL;
+	return id < upper_predefined.count[class] ? (void *)upper_predefined.handles[class][id] : NULL;
 }
 
 uint32_t *handles_in(unsigned class, void *const *upper, int count, void ***real)
@@ -227,12 +226,11 @@ void comm_describe(struct vcomm *comm)
 static void comm_note(const struct vcomm *comm, const char *by)
 {
 	char text[512];
-	int len = snprintf(text, sizeof(text), "comm=%u context=%d by=%s rank=%d ranks=",
-			   comm->o.id, PMPI_Comm_c2f(comm->o.real), by, comm->rank);
+	int len = snprintf(text, sizeof(text), "comm=%u context=%d by=%s rank=%d ranks=", comm->o.id,
+			   PMPI_Comm_c2f(comm->o.real), by, comm->rank);
 
 	for (int i = 0; i < comm_peers(comm) && len < (int)sizeof(text) - 16; i++)
-		len += snprintf(text + len, sizeof(text) - len, "%s%d", i ? "," : "",
-				comm->world[i]);
+		len += snprintf(text + len, sizeof(text) - len, "%s%d", i ? "," : "", comm->world[i]);
 	if (len >= (int)sizeof(text) - 16)
 		len += snprintf(text + len, sizeof(text) - len, "...");
 	host->note(RDB_NOTE_TEXT, text, len);

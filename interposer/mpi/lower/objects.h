@@ -26,8 +26,8 @@ struct vtype {
 	struct vobject o;
 	int64_t size;
 	MPI_Aint extent, true_lb, true_extent;
-	bool dense;             /* any count of it is one run of bytes from the buffer's start */
-	struct block *blocks;   /* what to log of a type with large gaps (absolute addresses) */
+	bool dense;           /* any count of it is one run of bytes from the buffer's start */
+	struct block *blocks; /* what to log of a type with large gaps (absolute addresses) */
 	unsigned block_count;
 };
 
@@ -35,7 +35,7 @@ struct vcomm {
 	struct vobject o;
 	int rank, size, remote;
 	bool inter;
-	int *world;             /* rank in it (remote group's, if inter) -> rank in MPI_COMM_WORLD */
+	int *world; /* rank in it (remote group's, if inter) -> rank in MPI_COMM_WORLD */
 };
 
 struct vmessage {
@@ -49,23 +49,23 @@ struct vreq {
 	struct vobject o;
 	bool receive, persistent, active, delivered, packed;
 	int count, peer, tag;
-	void *buf;              /* upper */
+	void *buf; /* upper */
 	struct vtype *type;
 	struct vcomm *comm;
 	int64_t room;
-	char *shadow;           /* received bytes until completion: `own` or allocated */
-	struct vreq *next;      /* of free ones or orphans */
+	char *shadow;      /* received bytes until completion: `own` or allocated */
+	struct vreq *next; /* of free ones or orphans */
 	char own[REQUEST_INLINE];
 };
 
 struct table {
 	struct vobject **slot;
-	uint32_t size;          /* slots */
+	uint32_t size; /* slots */
 	uint32_t *free_ids, free_count;
-	uint32_t next;          /* id never used so far */
+	uint32_t next; /* id never used so far */
 	struct vobject *invalid;
 	size_t object_size;
-	void (*release)(struct vobject *object);   /* last reference gone */
+	void (*release)(struct vobject *object); /* last reference gone */
 };
 
 extern struct table tables[RDB_CLASSES];
@@ -77,16 +77,40 @@ static inline struct vobject *object_of(unsigned class, uint64_t id)
 	return id < table->size ? table->slot[id] : table->invalid;
 }
 
-static inline struct vcomm *comm_of(uint64_t id) { return (void *)object_of(RDB_COMM, id); }
-static inline struct vtype *type_of(uint64_t id) { return (void *)object_of(RDB_TYPE, id); }
-static inline struct vreq *request_of(uint64_t id) { return (void *)object_of(RDB_REQUEST, id); }
-static inline struct vmessage *message_of(uint64_t id) { return (void *)object_of(RDB_MESSAGE, id); }
-static inline struct vobject *group_of(uint64_t id) { return object_of(RDB_GROUP, id); }
-static inline struct vobject *op_of(uint64_t id) { return object_of(RDB_OP, id); }
-static inline struct vobject *info_of(uint64_t id) { return object_of(RDB_INFO, id); }
-static inline struct vobject *errhandler_of(uint64_t id) { return object_of(RDB_ERRHANDLER, id); }
+static inline struct vcomm *comm_of(uint64_t id)
+{
+	return (void *)object_of(RDB_COMM, id);
+}
+static inline struct vtype *type_of(uint64_t id)
+{
+	return (void *)object_of(RDB_TYPE, id);
+}
+static inline struct vreq *request_of(uint64_t id)
+{
+	return (void *)object_of(RDB_REQUEST, id);
+}
+static inline struct vmessage *message_of(uint64_t id)
+{
+	return (void *)object_of(RDB_MESSAGE, id);
+}
+static inline struct vobject *group_of(uint64_t id)
+{
+	return object_of(RDB_GROUP, id);
+}
+static inline struct vobject *op_of(uint64_t id)
+{
+	return object_of(RDB_OP, id);
+}
+static inline struct vobject *info_of(uint64_t id)
+{
+	return object_of(RDB_INFO, id);
+}
+static inline struct vobject *errhandler_of(uint64_t id)
+{
+	return object_of(RDB_ERRHANDLER, id);
+}
 
-void tables_init(void);                       /* before anything */
+void tables_init(void);                                      /* before anything */
 void tables_predefine(const struct rdb_predef_table *upper); /* after the real MPI_Init */
 void *upper_handle(unsigned class, uint32_t id);
 /* Upper handles to real ones, one malloc for both arrays: free() the returned ids. */
@@ -96,15 +120,25 @@ uint32_t *handles_in(unsigned class, void *const *upper, int count, void ***real
 struct vobject *object_new(unsigned class, void *real);
 /* Empties its slot; the object itself goes with its last reference. */
 void object_drop(struct vobject *object);
-static inline void *object_hold(void *object) { ((struct vobject *)object)->refs++; return object; }
+static inline void *object_hold(void *object)
+{
+	((struct vobject *)object)->refs++;
+	return object;
+}
 void object_release(struct vobject *object);
 
 struct vcomm *comm_new(MPI_Comm real, const char *by);
 void comm_describe(struct vcomm *comm);
 struct vtype *type_new(MPI_Datatype real);
-void type_describe(struct vtype *type);       /* types.c */
-static inline struct vobject *group_new(MPI_Group real) { return object_new(RDB_GROUP, real); }
-static inline struct vobject *info_new(MPI_Info real) { return object_new(RDB_INFO, real); }
+void type_describe(struct vtype *type); /* types.c */
+static inline struct vobject *group_new(MPI_Group real)
+{
+	return object_new(RDB_GROUP, real);
+}
+static inline struct vobject *info_new(MPI_Info real)
+{
+	return object_new(RDB_INFO, real);
+}
 static inline struct vreq *request_new(MPI_Request real)
 {
 	return (struct vreq *)object_new(RDB_REQUEST, real);

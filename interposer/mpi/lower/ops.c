@@ -8,8 +8,11 @@
 
 #define OPS 256
 
-static struct { void *upper_fn; uint32_t id; } ops[OPS];
-static const struct vtype *reduced_type;   /* of the reduction that is going on */
+static struct {
+	void *upper_fn;
+	uint32_t id;
+} ops[OPS];
+static const struct vtype *reduced_type; /* of the reduction that is going on */
 
 /* What the program's function is given besides the two vectors. */
 struct op_arguments {
@@ -40,11 +43,15 @@ static void op_call(int op, void *in, void *inout, int *len, MPI_Datatype *datat
 	char *a = host->scratch(0, bytes), *b = host->scratch(1, bytes);
 	struct op_arguments *arguments = host->scratch(2, sizeof(*arguments));
 	uint64_t args[] = {
-		(uint64_t)(a - first), (uint64_t)(b - first), (uint64_t)&arguments->len,
+		(uint64_t)(a - first),
+		(uint64_t)(b - first),
+		(uint64_t)&arguments->len,
 		(uint64_t)&arguments->datatype,
 	};
 	struct rdb_span spans[] = {
-		{ a, bytes }, { b, bytes }, { arguments, sizeof(*arguments) },
+		{a, bytes},
+		{b, bytes},
+		{arguments, sizeof(*arguments)},
 	};
 	const struct vtype *outer = reduced_type;
 
@@ -53,12 +60,13 @@ static void op_call(int op, void *in, void *inout, int *len, MPI_Datatype *datat
 			    "supported yet");
 	memcpy(a, (char *)in + first, bytes);
 	memcpy(b, (char *)inout + first, bytes);
-	*arguments = (struct op_arguments){ *len, 0, upper_handle(RDB_TYPE, type->o.id) };
+	*arguments = (struct op_arguments){*len, 0, upper_handle(RDB_TYPE, type->o.id)};
 	host->upcall(ops[op].upper_fn, args, 4, spans, 3);
 	reduced_type = outer;
 	memcpy((char *)inout + first, b, bytes);
 }
 
+/* clang-format off */
 #define OP1(n) static void op_##n(void *in, void *inout, int *len, MPI_Datatype *type) \
 	{ op_call(0x##n, in, inout, len, type); }
 #define OP16(h) OP1(h##0) OP1(h##1) OP1(h##2) OP1(h##3) OP1(h##4) OP1(h##5) OP1(h##6) OP1(h##7) \
@@ -74,6 +82,7 @@ static MPI_User_function *const trampolines[OPS] = {
 	NAME16(0) NAME16(1) NAME16(2) NAME16(3) NAME16(4) NAME16(5) NAME16(6) NAME16(7)
 	NAME16(8) NAME16(9) NAME16(a) NAME16(b) NAME16(c) NAME16(d) NAME16(e) NAME16(f)
 };
+/* clang-format on */
 
 /* user_fn, commute, op */
 int64_t real_Op_create(const uint64_t *a)
@@ -85,8 +94,7 @@ int64_t real_Op_create(const uint64_t *a)
 	while (slot < OPS && ops[slot].upper_fn)
 		slot++;
 	if (slot == OPS)
-		host->fatal("more than %d user-defined MPI operations at a time are not supported",
-			    OPS);
+		host->fatal("more than %d user-defined MPI operations at a time are not supported", OPS);
 	if (!a[0] || !a[2])
 		return MPI_ERR_ARG;
 	rc = PMPI_Op_create(trampolines[slot], (int)a[1], &real);
@@ -120,14 +128,12 @@ int64_t real_Op_free(const uint64_t *a)
 
 /* While a user operation runs, upper memory must be what replay will have: without the partial
  * results that a real MPI keeps in the result buffer.  So it works on a copy. */
-void reduction_begin(struct reduction *red, struct vobject *op, const struct vtype *type,
-		     void *upper, int64_t count)
+void reduction_begin(struct reduction *red, struct vobject *op, const struct vtype *type, void *upper, int64_t count)
 {
 	MPI_Aint first = type->true_lb;
 	size_t bytes = count > 0 ? (count - 1) * type->extent + type->true_extent : 0;
 
-	*red = (struct reduction){ .buffer = upper, .upper = upper, .type = type,
-				   .outer_type = reduced_type };
+	*red = (struct reduction){.buffer = upper, .upper = upper, .type = type, .outer_type = reduced_type};
 	reduced_type = type;
 	if (op->id < RDB_FIRST_DYNAMIC || !bytes || !upper || type->blocks || type->extent < 0)
 		return;
@@ -143,8 +149,7 @@ void reduction_result(struct reduction *red, int64_t count)
 	const struct vtype *type = red->type;
 
 	if (red->room && count > 0)
-		memcpy((char *)red->upper + type->true_lb, red->room,
-		       (count - 1) * type->extent + type->true_extent);
+		memcpy((char *)red->upper + type->true_lb, red->room, (count - 1) * type->extent + type->true_extent);
 	out_typed(red->upper, count, type);
 }
 

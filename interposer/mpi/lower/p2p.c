@@ -1,32 +1,36 @@
 /* Blocking point-to-point: receives go straight to the program's buffer. */
 #include "real.h"
 
-void note_send(const struct vcomm *comm, int dest, int tag, int64_t count,
-	       const struct vtype *type, uint32_t request)
+void note_send(const struct vcomm *comm, int dest, int tag, int64_t count, const struct vtype *type, uint32_t request)
 {
 	struct rdb_note_recv note = {
-		.peer = comm_world_rank(comm, dest), .tag = tag, .comm = comm->o.id,
-		.request = request, .bytes = count * type->size,
+		.peer = comm_world_rank(comm, dest),
+		.tag = tag,
+		.comm = comm->o.id,
+		.request = request,
+		.bytes = count * type->size,
 	};
 
 	if (dest != MPI_PROC_NULL)
 		host->note(RDB_NOTE_SEND, &note, sizeof(note));
 }
 
-void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes,
-		  uint32_t request)
+void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes, uint32_t request)
 {
 	struct rdb_note_recv note = {
-		.peer = comm_world_rank(comm, status->MPI_SOURCE), .tag = status->MPI_TAG,
-		.comm = comm->o.id, .request = request, .bytes = bytes,
+		.peer = comm_world_rank(comm, status->MPI_SOURCE),
+		.tag = status->MPI_TAG,
+		.comm = comm->o.id,
+		.request = request,
+		.bytes = bytes,
 	};
 
 	if (status->MPI_SOURCE != MPI_PROC_NULL)
 		host->note(RDB_NOTE_RECV, &note, sizeof(note));
 }
 
-static int64_t received(int rc, void *buf, int count, const struct vtype *type,
-			const struct vcomm *comm, MPI_Status *status, void *upper_status)
+static int64_t received(int rc, void *buf, int count, const struct vtype *type, const struct vcomm *comm,
+			MPI_Status *status, void *upper_status)
 {
 	if (rc == MPI_SUCCESS) {
 		out_received(buf, status_bytes(status), count, type);
@@ -45,8 +49,7 @@ int64_t real_Recv(const uint64_t *a)
 	struct vtype *type = type_of(a[2]);
 	struct vcomm *comm = comm_of(a[5]);
 	MPI_Status status = status_empty;
-	int rc = PMPI_Recv((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4],
-			   comm->o.real, &status);
+	int rc = PMPI_Recv((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], comm->o.real, &status);
 
 	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[6]);
 }
@@ -77,9 +80,8 @@ int64_t real_Sendrecv(const uint64_t *a)
 	struct vtype *sent = type_of(a[2]), *type = type_of(a[7]);
 	struct vcomm *comm = comm_of(a[10]);
 	MPI_Status status = status_empty;
-	int rc = PMPI_Sendrecv((void *)a[0], (int)a[1], sent->o.real, (int)a[3], (int)a[4],
-			       (void *)a[5], (int)a[6], type->o.real, (int)a[8], (int)a[9],
-			       comm->o.real, &status);
+	int rc = PMPI_Sendrecv((void *)a[0], (int)a[1], sent->o.real, (int)a[3], (int)a[4], (void *)a[5], (int)a[6],
+			       type->o.real, (int)a[8], (int)a[9], comm->o.real, &status);
 
 	if (rc == MPI_SUCCESS)
 		note_send(comm, (int)a[3], (int)a[4], (int)a[1], sent, 0);
@@ -92,8 +94,8 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 	struct vtype *type = type_of(a[2]);
 	struct vcomm *comm = comm_of(a[7]);
 	MPI_Status status = status_empty;
-	int rc = PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4],
-				       (int)a[5], (int)a[6], comm->o.real, &status);
+	int rc = PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], (int)a[5],
+				       (int)a[6], comm->o.real, &status);
 
 	if (rc == MPI_SUCCESS)
 		note_send(comm, (int)a[3], (int)a[4], (int)a[1], type, 0);
@@ -116,8 +118,7 @@ int64_t real_Iprobe(const uint64_t *a)
 {
 	MPI_Status status = status_empty;
 	int flag = 0;
-	int rc = PMPI_Iprobe((int)a[0], (int)a[1], comm_of(a[2])->o.real, a[3] ? &flag : NULL,
-			     &status);
+	int rc = PMPI_Iprobe((int)a[0], (int)a[1], comm_of(a[2])->o.real, a[3] ? &flag : NULL, &status);
 
 	if (rc != MPI_SUCCESS)
 		return rc;
@@ -158,8 +159,7 @@ int64_t real_Improbe(const uint64_t *a)
 	MPI_Status status = status_empty;
 	MPI_Message real;
 	int flag = 0;
-	int rc = PMPI_Improbe((int)a[0], (int)a[1], comm->o.real, a[3] ? &flag : NULL,
-			      a[4] ? &real : NULL, &status);
+	int rc = PMPI_Improbe((int)a[0], (int)a[1], comm->o.real, a[3] ? &flag : NULL, a[4] ? &real : NULL, &status);
 
 	if (rc != MPI_SUCCESS)
 		return rc;
@@ -173,7 +173,9 @@ int64_t real_Improbe(const uint64_t *a)
 
 /* Buffered sends: the real MPI writes into the attached buffer whenever it likes, so it gets one
  * of ours; the program's stays as it is and is handed back by detach. */
-static struct { void *upper, *room; } attached;
+static struct {
+	void *upper, *room;
+} attached;
 
 /* buffer, size */
 int64_t real_Buffer_attach(const uint64_t *a)

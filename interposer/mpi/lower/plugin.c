@@ -39,7 +39,7 @@ int64_t real_Init_thread(const uint64_t *a)
 	int required = (int)a[2], provided = MPI_THREAD_SINGLE;
 	int64_t rc;
 
-	if (required > MPI_THREAD_FUNNELED)     /* one thread is recorded so far */
+	if (required > MPI_THREAD_FUNNELED) /* one thread is recorded so far */
 		required = MPI_THREAD_FUNNELED;
 	rc = started(PMPI_Init_thread(NULL, NULL, required, &provided), (void *)a[4]);
 	if (provided > MPI_THREAD_FUNNELED)
@@ -100,16 +100,23 @@ static int64_t bits(double value)
 	return result;
 }
 
-int64_t real_Wtime(const uint64_t *a __attribute__((unused))) { return bits(PMPI_Wtime()); }
-int64_t real_Wtick(const uint64_t *a __attribute__((unused))) { return bits(PMPI_Wtick()); }
+int64_t real_Wtime(const uint64_t *a __attribute__((unused)))
+{
+	return bits(PMPI_Wtime());
+}
+int64_t real_Wtick(const uint64_t *a __attribute__((unused)))
+{
+	return bits(PMPI_Wtick());
+}
 
 /* What Open MPI does when it is called too early or too late. */
 static void out_of_order(const char *name)
 {
-	dprintf(STDERR_FILENO, "*** The %s() function was called %s was invoked.\n"
+	dprintf(STDERR_FILENO,
+		"*** The %s() function was called %s was invoked.\n"
 		"*** This is disallowed by the MPI standard.\n"
-		"*** Your MPI job will now abort.\n", name,
-		state == BEFORE_INIT ? "before MPI_INIT" : "after MPI_FINALIZE");
+		"*** Your MPI job will now abort.\n",
+		name, state == BEFORE_INIT ? "before MPI_INIT" : "after MPI_FINALIZE");
 	host->ending(1);
 	_exit(1);
 }
@@ -120,15 +127,13 @@ static bool any_time(unsigned index)
 	       index == RDB_Error_class || index == RDB_Error_string;
 }
 
-static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)),
-			   const uint64_t *args)
+static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)), const uint64_t *args)
 {
 	unsigned index = fn & 0xffff;
 	const struct real_function *function;
 
 	if (index == RDB_INTERNAL_SYMBOL)
-		host->fatal("%s is not supported yet: it is internal to the MPI library",
-			    (const char *)args[0]);
+		host->fatal("%s is not supported yet: it is internal to the MPI library", (const char *)args[0]);
 	if (index >= real_function_count)
 		host->fatal("MPI function number %u: the stub and the MPI plug-in differ", index);
 	function = &real_functions[index];
@@ -155,8 +160,7 @@ static int plugin_init(const struct rdb_host *given)
 __attribute__((visibility("default"))) const struct rdb_plugin rdb_plugin = {
 	.version = RDB_HOST_VERSION,
 #ifdef OPEN_MPI
-	.name = "openmpi-" TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "."
-		TEXT(OMPI_RELEASE_VERSION),
+	.name = "openmpi-" TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "." TEXT(OMPI_RELEASE_VERSION),
 #else
 	.name = "mpi-" TEXT(MPI_VERSION) "." TEXT(MPI_SUBVERSION),
 #endif

@@ -15,7 +15,7 @@ extern const struct rdb_host *host;
 
 struct real_function {
 	const char *name;
-	int64_t (*call)(const uint64_t *a);   /* NULL: not supported yet */
+	int64_t (*call)(const uint64_t *a); /* NULL: not supported yet */
 };
 
 struct predefined_handle {
@@ -49,8 +49,7 @@ static inline bool is_truncation(int rc)
 {
 	int class;
 
-	return rc != MPI_SUCCESS && PMPI_Error_class(rc, &class) == MPI_SUCCESS &&
-	       class == MPI_ERR_TRUNCATE;
+	return rc != MPI_SUCCESS && PMPI_Error_class(rc, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
 }
 
 /* A failure that the error handler of `comm` hears of: see rdb_error() in the stub. */
@@ -61,30 +60,26 @@ static inline int64_t failure(int rc, const struct vcomm *comm)
 
 /* types.c: these elements of upper memory were written. */
 void out_typed(void *buf, int64_t count, const struct vtype *type);
-void out_vector(void *buf, const int *counts, const int *displs, const struct vtype *type,
-		const struct vcomm *comm);
+void out_vector(void *buf, const int *counts, const int *displs, const struct vtype *type, const struct vcomm *comm);
 void out_received(void *buf, int64_t bytes, int64_t count, const struct vtype *type);
 
 /* p2p.c: notes for readers of the log. */
-void note_send(const struct vcomm *comm, int dest, int tag, int64_t count,
-	       const struct vtype *type, uint32_t request);
-void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes,
-		  uint32_t request);
+void note_send(const struct vcomm *comm, int dest, int tag, int64_t count, const struct vtype *type, uint32_t request);
+void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes, uint32_t request);
 
 /* requests.c */
-void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, int count,
-		  struct vtype *type, bool persistent);
+void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, int count, struct vtype *type,
+		  bool persistent);
 void requests_poll_orphans(void);
 
 /* ops.c */
 struct reduction {
-	void *buffer;           /* what the real MPI is given as the result buffer */
-	void *upper;            /* the program's own, if `buffer` is a copy */
+	void *buffer; /* what the real MPI is given as the result buffer */
+	void *upper;  /* the program's own, if `buffer` is a copy */
 	void *room;
 	const struct vtype *type, *outer_type;
 };
-void reduction_begin(struct reduction *red, struct vobject *op, const struct vtype *type,
-		     void *upper, int64_t count);
+void reduction_begin(struct reduction *red, struct vobject *op, const struct vtype *type, void *upper, int64_t count);
 void reduction_result(struct reduction *red, int64_t count);
 void reduction_end(struct reduction *red);
 

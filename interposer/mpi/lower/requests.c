@@ -6,10 +6,10 @@
  */
 #include "requests.h"
 
-static struct vreq *orphans;    /* receives whose request was freed before they completed */
+static struct vreq *orphans; /* receives whose request was freed before they completed */
 
-void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, int count,
-		  struct vtype *type, bool persistent)
+void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, int count, struct vtype *type,
+		  bool persistent)
 {
 	request->comm = object_hold(comm);
 	request->type = object_hold(type);
@@ -74,8 +74,8 @@ int64_t real_Irecv(const uint64_t *a)
 	struct vcomm *comm = comm_of(a[5]);
 	struct vreq *request = shadow_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
 	MPI_Request real;
-	int rc = PMPI_Irecv(request->shadow, shadow_count(request), shadow_type(request),
-			    (int)a[3], (int)a[4], comm->o.real, a[6] ? &real : NULL);
+	int rc = PMPI_Irecv(request->shadow, shadow_count(request), shadow_type(request), (int)a[3], (int)a[4],
+			    comm->o.real, a[6] ? &real : NULL);
 
 	return posted(rc, request, real, true, (void *)a[6]);
 }
@@ -86,8 +86,8 @@ int64_t real_Recv_init(const uint64_t *a)
 	struct vcomm *comm = comm_of(a[5]);
 	struct vreq *request = shadow_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
 	MPI_Request real;
-	int rc = PMPI_Recv_init(request->shadow, shadow_count(request), shadow_type(request),
-				(int)a[3], (int)a[4], comm->o.real, a[6] ? &real : NULL);
+	int rc = PMPI_Recv_init(request->shadow, shadow_count(request), shadow_type(request), (int)a[3], (int)a[4],
+				comm->o.real, a[6] ? &real : NULL);
 
 	return posted(rc, request, real, false, (void *)a[6]);
 }
@@ -101,8 +101,8 @@ int64_t real_Imrecv(const uint64_t *a)
 	struct vreq *request = shadow_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
 	MPI_Message matched = message->o.real;
 	MPI_Request real;
-	int rc = PMPI_Imrecv(request->shadow, shadow_count(request), shadow_type(request),
-			     &matched, a[4] ? &real : NULL);
+	int rc = PMPI_Imrecv(request->shadow, shadow_count(request), shadow_type(request), &matched,
+			     a[4] ? &real : NULL);
 
 	if (rc == MPI_SUCCESS && matched == MPI_MESSAGE_NULL) {
 		put_handle(upper, RDB_MESSAGE, RDB_NULL_ID);
@@ -131,8 +131,8 @@ int64_t real_Ibarrier(const uint64_t *a)
 /* Unpacks a last element of which only a part came: no MPI_Unpack does that, a receive does. */
 static void unpack_part(struct vreq *request, int64_t bytes, int64_t elements)
 {
-	PMPI_Sendrecv(request->shadow, (int)bytes, MPI_PACKED, 0, 0, request->buf, (int)elements,
-		      request->type->o.real, 0, 0, private_self(), MPI_STATUS_IGNORE);
+	PMPI_Sendrecv(request->shadow, (int)bytes, MPI_PACKED, 0, 0, request->buf, (int)elements, request->type->o.real,
+		      0, 0, private_self(), MPI_STATUS_IGNORE);
 }
 
 static void deliver(struct vreq *request, const MPI_Status *status)
@@ -153,8 +153,8 @@ static void deliver(struct vreq *request, const MPI_Status *status)
 		if (bytes % type->size)
 			unpack_part(request, bytes, elements);
 		else
-			PMPI_Unpack(request->shadow, (int)bytes, &position, request->buf,
-				    (int)elements, type->o.real, MPI_COMM_SELF);
+			PMPI_Unpack(request->shadow, (int)bytes, &position, request->buf, (int)elements, type->o.real,
+				    MPI_COMM_SELF);
 		out_typed(request->buf, elements, type);
 	}
 	note_receive(request->comm, status, bytes, request->o.id);
@@ -180,8 +180,7 @@ static void started(struct vreq *request, MPI_Request real)
 	request->active = true;
 	request->delivered = false;
 	if (!request->receive && request->comm)
-		note_send(request->comm, request->peer, request->tag, request->count,
-			  request->type, request->o.id);
+		note_send(request->comm, request->peer, request->tag, request->count, request->type, request->o.id);
 }
 
 /* request */

@@ -1,11 +1,11 @@
 #include "real.h"
 
-const MPI_Status status_empty = { .MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG };
+const MPI_Status status_empty = {.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG};
 
 int64_t status_bytes(const MPI_Status *status)
 {
 #ifdef OPEN_MPI
-	return (int64_t)status->_ucount;   /* MPI_Get_elements_x(MPI_BYTE) without the call */
+	return (int64_t)status->_ucount; /* MPI_Get_elements_x(MPI_BYTE) without the call */
 #else
 	MPI_Count bytes;
 

@@ -1,8 +1,8 @@
 /* Datatypes: which bytes of upper memory a typed buffer covers. */
 #include "real.h"
 
-#define GAP_FACTOR 8             /* log the gaps too while the span is at most this times the data */
-#define GAP_FREE 65536           /* or this many bytes */
+#define GAP_FACTOR 8   /* log the gaps too while the span is at most this times the data */
+#define GAP_FREE 65536 /* or this many bytes */
 
 struct blocks {
 	struct block *list;
@@ -25,7 +25,7 @@ static void blocks_add(struct blocks *blocks, MPI_Aint offset, MPI_Aint len)
 		if (!blocks->list)
 			host->fatal("out of memory in the MPI boundary");
 	}
-	blocks->list[blocks->count++] = (struct block){ offset, len };
+	blocks->list[blocks->count++] = (struct block){offset, len};
 }
 
 static void blocks_of(struct blocks *blocks, MPI_Datatype type, MPI_Aint base);
@@ -41,20 +41,16 @@ static void blocks_repeat(struct blocks *blocks, MPI_Datatype type, MPI_Aint bas
 
 /* The parts of one constructor; integers i and addresses d as MPI_Type_get_contents gives them
  * (MPI 3.1, table in section 4.1.13). */
-static void blocks_inside(struct blocks *blocks, int combiner, const int *i, const MPI_Aint *d,
-			  const MPI_Datatype *t, MPI_Aint base)
+static void blocks_inside(struct blocks *blocks, int combiner, const int *i, const MPI_Aint *d, const MPI_Datatype *t,
+			  MPI_Aint base)
 {
 	MPI_Aint lb, extent;
 
 	PMPI_Type_get_extent(t[0], &lb, &extent);
 	switch (combiner) {
 	case MPI_COMBINER_DUP:
-	case MPI_COMBINER_RESIZED:
-		blocks_of(blocks, t[0], base);
-		break;
-	case MPI_COMBINER_CONTIGUOUS:
-		blocks_repeat(blocks, t[0], base, i[0]);
-		break;
+	case MPI_COMBINER_RESIZED: blocks_of(blocks, t[0], base); break;
+	case MPI_COMBINER_CONTIGUOUS: blocks_repeat(blocks, t[0], base, i[0]); break;
 	case MPI_COMBINER_VECTOR:
 		for (int k = 0; k < i[0]; k++)
 			blocks_repeat(blocks, t[0], base + k * i[2] * extent, i[1]);
@@ -90,8 +86,7 @@ static bool is_named(MPI_Datatype type)
 {
 	int ni, na, nd, combiner;
 
-	return PMPI_Type_get_envelope(type, &ni, &na, &nd, &combiner) != MPI_SUCCESS ||
-	       combiner == MPI_COMBINER_NAMED;
+	return PMPI_Type_get_envelope(type, &ni, &na, &nd, &combiner) != MPI_SUCCESS || combiner == MPI_COMBINER_NAMED;
 }
 
 static void blocks_of(struct blocks *blocks, MPI_Datatype type, MPI_Aint base)
@@ -138,7 +133,7 @@ void type_describe(struct vtype *type)
 	type->size = size;
 	type->dense = type->true_lb == 0 && size == type->extent && size == type->true_extent;
 	if (type->true_extent > GAP_FREE && type->true_extent > size * GAP_FACTOR) {
-		struct blocks blocks = { 0 };
+		struct blocks blocks = {0};
 
 		blocks_of(&blocks, real, 0);
 		type->blocks = blocks.list;
@@ -159,13 +154,11 @@ void out_typed(void *buf, int64_t count, const struct vtype *type)
 	}
 	for (int64_t i = 0; i < count; i++) {
 		for (unsigned k = 0; k < type->block_count; k++)
-			host->out((char *)buf + i * type->extent + type->blocks[k].offset,
-				  type->blocks[k].len);
+			host->out((char *)buf + i * type->extent + type->blocks[k].offset, type->blocks[k].len);
 	}
 }
 
-void out_vector(void *buf, const int *counts, const int *displs, const struct vtype *type,
-		const struct vcomm *comm)
+void out_vector(void *buf, const int *counts, const int *displs, const struct vtype *type, const struct vcomm *comm)
 {
 	for (int i = 0; i < comm_peers(comm); i++)
 		out_typed((char *)buf + displs[i] * type->extent, counts[i], type);

@@ -1,9 +1,9 @@
 /* Keyvals and attributes: callbacks are upper code, so all of it is done in the upper half. */
 #include "stub.h"
 
-#define PREDEFINED_KEYVALS 16    /* MPI_TAG_UB ... IMPI_HOST_COLOR */
-#define ASKED_KEYVALS 7          /* of them, those that communicators have: up to UNIVERSE_SIZE */
-#define LASTUSEDCODE 5           /* the only one that changes */
+#define PREDEFINED_KEYVALS 16 /* MPI_TAG_UB ... IMPI_HOST_COLOR */
+#define ASKED_KEYVALS 7       /* of them, those that communicators have: up to UNIVERSE_SIZE */
+#define LASTUSEDCODE 5        /* the only one that changes */
 
 struct keyval {
 	struct keyval *next;
@@ -34,8 +34,12 @@ static int keyval_create(unsigned class, void *copy, void *delete, int *id, void
 	if (!keyval)
 		return MPI_ERR_ARG;
 	*keyval = (struct keyval){
-		.next = keyvals, .id = next_keyval++, .class = class, .copy = copy,
-		.delete = delete, .extra = extra,
+		.next = keyvals,
+		.id = next_keyval++,
+		.class = class,
+		.copy = copy,
+		.delete = delete,
+		.extra = extra,
 	};
 	keyvals = keyval;
 	*id = keyval->id;
@@ -75,9 +79,9 @@ static int attr_remove(unsigned class, void *handle, int id)
 	attr = object ? *attr_find(object, id) : NULL;
 	if (!attr)
 		return MPI_SUCCESS;
-	if (keyval->delete && (err = keyval->delete(handle, id, attr->value, keyval->extra)))
+	if (keyval->delete &&(err = keyval->delete (handle, id, attr->value, keyval->extra)))
 		return err;
-	link = attr_find(object, id);      /* the callback may have changed the list */
+	link = attr_find(object, id); /* the callback may have changed the list */
 	if (*link == attr) {
 		*link = attr->next;
 		rdb_free(attr, sizeof(*attr));
@@ -97,7 +101,7 @@ static int attr_set(unsigned class, void *handle, int id, void *value)
 	object = rdb_object_get(class, rdb_id(class, handle));
 	attr = object ? *attr_find(object, id) : NULL;
 	if (attr) {
-		if (keyval->delete && (err = keyval->delete(handle, id, attr->value, keyval->extra)))
+		if (keyval->delete &&(err = keyval->delete (handle, id, attr->value, keyval->extra)))
 			return err;
 		attr->value = value;
 		return MPI_SUCCESS;
@@ -105,7 +109,7 @@ static int attr_set(unsigned class, void *handle, int id, void *value)
 	attr = object ? rdb_alloc(sizeof(*attr)) : NULL;
 	if (!attr)
 		return MPI_ERR_NO_MEM;
-	*attr = (struct rdb_attr){ .next = object->attrs, .keyval = id, .value = value };
+	*attr = (struct rdb_attr){.next = object->attrs, .keyval = id, .value = value};
 	object->attrs = attr;
 	return MPI_SUCCESS;
 }
@@ -126,7 +130,9 @@ static int attr_get(unsigned class, void *handle, int id, void **value, int *fla
 /* The program gets a pointer to an int, as in Open MPI. */
 static int predefined_get(int id, void **value, int *flag)
 {
-	static struct { int known, there, value; } cache[ASKED_KEYVALS];
+	static struct {
+		int known, there, value;
+	} cache[ASKED_KEYVALS];
 	int there = 0, number = 0, err;
 
 	if (id >= ASKED_KEYVALS) {
@@ -134,9 +140,9 @@ static int predefined_get(int id, void **value, int *flag)
 		return MPI_SUCCESS;
 	}
 	if (!cache[id].known || id == LASTUSEDCODE) {
-		err = (int)rdb_call(RDB_Comm_get_attr, 4, (uint64_t[]){
-			rdb_id(RDB_COMM, MPI_COMM_WORLD), (uint64_t)id, (uint64_t)&number,
-			(uint64_t)&there });
+		err = (int)rdb_call(RDB_Comm_get_attr, 4,
+				    (uint64_t[]){rdb_id(RDB_COMM, MPI_COMM_WORLD), (uint64_t)id, (uint64_t)&number,
+						 (uint64_t)&there});
 		if (err)
 			return err;
 		cache[id].known = 1;
@@ -179,7 +185,7 @@ static int attrs_copy(unsigned class, const struct rdb_attr *attr, void *from, v
 	err = keyval->copy(from, attr->keyval, keyval->extra, attr->value, &value, &flag);
 	if (err || !flag)
 		return err;
-	keyval->freed = keyval->freed ? 2 : 0;   /* a freed keyval may still be copied */
+	keyval->freed = keyval->freed ? 2 : 0; /* a freed keyval may still be copied */
 	if (keyval->freed) {
 		keyval->freed = 0;
 		err = attr_set(class, to, attr->keyval, value);
@@ -198,7 +204,7 @@ int rdb_comm_copied(MPI_Comm from, MPI_Comm *to)
 	err = object ? attrs_copy(RDB_COMM, object->attrs, from, *to) : MPI_SUCCESS;
 	if (err) {
 		rdb_object_forget(RDB_COMM, rdb_id(RDB_COMM, *to));
-		rdb_call(RDB_Comm_free, 1, (uint64_t[]){ (uint64_t)to });
+		rdb_call(RDB_Comm_free, 1, (uint64_t[]){(uint64_t)to});
 	}
 	return err;
 }
@@ -210,7 +216,7 @@ int rdb_type_copied(MPI_Datatype from, MPI_Datatype *to)
 
 	if (err) {
 		rdb_object_forget(RDB_TYPE, rdb_id(RDB_TYPE, *to));
-		rdb_call(RDB_Type_free, 1, (uint64_t[]){ (uint64_t)to });
+		rdb_call(RDB_Type_free, 1, (uint64_t[]){(uint64_t)to});
 	}
 	return err;
 }
@@ -227,8 +233,14 @@ static int freed(unsigned class, void **handle)
 	return err;
 }
 
-int rdb_comm_freed(MPI_Comm *comm) { return freed(RDB_COMM, (void **)comm); }
-int rdb_type_freed(MPI_Datatype *type) { return freed(RDB_TYPE, (void **)type); }
+int rdb_comm_freed(MPI_Comm *comm)
+{
+	return freed(RDB_COMM, (void **)comm);
+}
+int rdb_type_freed(MPI_Datatype *type)
+{
+	return freed(RDB_TYPE, (void **)type);
+}
 
 static int tell(void *handle, unsigned class, int err, const char *name)
 {
@@ -252,9 +264,8 @@ static int get(unsigned class, void *handle, int id, void *value, int *flag, con
 
 static int set(unsigned class, void *handle, int id, void *value, const char *name)
 {
-	int err = rdb_id(class, handle) <= RDB_NULL_ID ?
-		(class == RDB_COMM ? MPI_ERR_COMM : MPI_ERR_TYPE) :
-		attr_set(class, handle, id, value);
+	int err = rdb_id(class, handle) <= RDB_NULL_ID ? (class == RDB_COMM ? MPI_ERR_COMM : MPI_ERR_TYPE)
+						       : attr_set(class, handle, id, value);
 
 	return tell(handle, class, err, name);
 }
@@ -262,26 +273,33 @@ static int set(unsigned class, void *handle, int id, void *value, const char *na
 /* One definition for each name of the same thing. */
 #define CREATE_KEYVAL(name, class, copy_type, delete_type) \
 	RDB_MPI(int, name, copy_type *copy, delete_type *delete, int *keyval, void *extra) \
-	{ return tell(NULL, RDB_TYPE, keyval_create(class, copy, delete, keyval, extra), \
-		      "MPI_" #name); }
+	{ \
+		return tell(NULL, RDB_TYPE, keyval_create(class, copy, delete, keyval, extra), "MPI_" #name); \
+	}
 #define FREE_KEYVAL(name, class) \
 	RDB_MPI(int, name, int *keyval) \
-	{ return tell(NULL, RDB_TYPE, keyval_free(class, keyval), "MPI_" #name); }
+	{ \
+		return tell(NULL, RDB_TYPE, keyval_free(class, keyval), "MPI_" #name); \
+	}
 #define SET_ATTR(name, class, handle_type) \
 	RDB_MPI(int, name, handle_type handle, int keyval, void *value) \
-	{ return set(class, handle, keyval, value, "MPI_" #name); }
+	{ \
+		return set(class, handle, keyval, value, "MPI_" #name); \
+	}
 #define GET_ATTR(name, class, handle_type) \
 	RDB_MPI(int, name, handle_type handle, int keyval, void *value, int *flag) \
-	{ return get(class, handle, keyval, value, flag, "MPI_" #name); }
+	{ \
+		return get(class, handle, keyval, value, flag, "MPI_" #name); \
+	}
 #define DELETE_ATTR(name, class, handle_type) \
 	RDB_MPI(int, name, handle_type handle, int keyval) \
-	{ return tell(handle, class, attr_remove(class, handle, keyval), "MPI_" #name); }
+	{ \
+		return tell(handle, class, attr_remove(class, handle, keyval), "MPI_" #name); \
+	}
 
-CREATE_KEYVAL(Comm_create_keyval, RDB_COMM, MPI_Comm_copy_attr_function,
-	      MPI_Comm_delete_attr_function)
+CREATE_KEYVAL(Comm_create_keyval, RDB_COMM, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function)
 CREATE_KEYVAL(Keyval_create, RDB_COMM, MPI_Copy_function, MPI_Delete_function)
-CREATE_KEYVAL(Type_create_keyval, RDB_TYPE, MPI_Type_copy_attr_function,
-	      MPI_Type_delete_attr_function)
+CREATE_KEYVAL(Type_create_keyval, RDB_TYPE, MPI_Type_copy_attr_function, MPI_Type_delete_attr_function)
 FREE_KEYVAL(Comm_free_keyval, RDB_COMM)
 FREE_KEYVAL(Keyval_free, RDB_COMM)
 FREE_KEYVAL(Type_free_keyval, RDB_TYPE)
@@ -298,20 +316,28 @@ DELETE_ATTR(Type_delete_attr, RDB_TYPE, MPI_Datatype)
 /* MPI_COMM_DUP_FN and its relatives: mpi.h gives them these names in C. */
 #define CALLBACKS(kind, handle_type) \
 	EXPORT int OMPI_C_MPI_##kind##DUP_FN(handle_type, int, void *, void *, void *, int *); \
-	EXPORT int OMPI_C_MPI_##kind##DUP_FN(handle_type h __attribute__((unused)), \
-		int k __attribute__((unused)), void *e __attribute__((unused)), void *in, \
-		void *out, int *flag) \
-	{ *(void **)out = in; *flag = 1; return MPI_SUCCESS; } \
+	EXPORT int OMPI_C_MPI_##kind##DUP_FN(handle_type h __attribute__((unused)), int k __attribute__((unused)), \
+					     void *e __attribute__((unused)), void *in, void *out, int *flag) \
+	{ \
+		*(void **)out = in; \
+		*flag = 1; \
+		return MPI_SUCCESS; \
+	} \
 	EXPORT int OMPI_C_MPI_##kind##NULL_COPY_FN(handle_type, int, void *, void *, void *, int *); \
-	EXPORT int OMPI_C_MPI_##kind##NULL_COPY_FN(handle_type h __attribute__((unused)), \
-		int k __attribute__((unused)), void *e __attribute__((unused)), \
+	EXPORT int OMPI_C_MPI_##kind##NULL_COPY_FN( \
+		handle_type h __attribute__((unused)), int k __attribute__((unused)), void *e __attribute__((unused)), \
 		void *in __attribute__((unused)), void *out __attribute__((unused)), int *flag) \
-	{ *flag = 0; return MPI_SUCCESS; } \
+	{ \
+		*flag = 0; \
+		return MPI_SUCCESS; \
+	} \
 	EXPORT int OMPI_C_MPI_##kind##NULL_DELETE_FN(handle_type, int, void *, void *); \
 	EXPORT int OMPI_C_MPI_##kind##NULL_DELETE_FN(handle_type h __attribute__((unused)), \
-		int k __attribute__((unused)), void *v __attribute__((unused)), \
-		void *e __attribute__((unused))) \
-	{ return MPI_SUCCESS; }
+						     int k __attribute__((unused)), void *v __attribute__((unused)), \
+						     void *e __attribute__((unused))) \
+	{ \
+		return MPI_SUCCESS; \
+	}
 
 CALLBACKS(COMM_, MPI_Comm)
 CALLBACKS(TYPE_, MPI_Datatype)

@@ -12,7 +12,7 @@ struct handler {
 static struct handler *handlers;
 static uint32_t next_handler = RDB_FIRST_DYNAMIC;
 
-enum { ERRORS_ARE_FATAL = 2, ERRORS_RETURN = 3 };   /* ids, as the ABI table numbers them */
+enum { ERRORS_ARE_FATAL = 2, ERRORS_RETURN = 3 }; /* ids, as the ABI table numbers them */
 
 static size_t append(char *text, size_t at, size_t size, const char *more)
 {
@@ -60,17 +60,14 @@ static void fatal(MPI_Comm comm, int code, const char *name)
 	at = append(who, at, sizeof(who), ":");
 	at = append_number(who, at, sizeof(who), rdb_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0));
 	append(who, at, sizeof(who), "] *** ");
-	rdb_call(RDB_Error_string, 3,
-		 (uint64_t[]){ (uint64_t)(int64_t)code, (uint64_t)text, (uint64_t)&len });
-	rdb_call(RDB_Comm_get_name, 3,
-		 (uint64_t[]){ rdb_id(RDB_COMM, comm), (uint64_t)on, (uint64_t)&len });
+	rdb_call(RDB_Error_string, 3, (uint64_t[]){(uint64_t)(int64_t)code, (uint64_t)text, (uint64_t)&len});
+	rdb_call(RDB_Comm_get_name, 3, (uint64_t[]){rdb_id(RDB_COMM, comm), (uint64_t)on, (uint64_t)&len});
 	say(who, "An error occurred in ", name);
 	say(who, "on communicator ", on);
 	say(who, text, "");
 	say(who, "MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,", "");
 	say(who, "   and potentially your MPI job)", "");
-	rdb_call(RDB_Abort, 3,
-		 (uint64_t[]){ rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)code, 1 });
+	rdb_call(RDB_Abort, 3, (uint64_t[]){rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)code, 1});
 	rdb_syscall(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
 
@@ -105,14 +102,13 @@ int rdb_error(MPI_Comm comm, int64_t result, const char *name)
 	return code;
 }
 
-static int handler_create(MPI_Comm_errhandler_function *fn, MPI_Errhandler *errhandler,
-			  const char *name)
+static int handler_create(MPI_Comm_errhandler_function *fn, MPI_Errhandler *errhandler, const char *name)
 {
 	struct handler *handler = fn && errhandler ? rdb_alloc(sizeof(*handler)) : NULL;
 
 	if (!handler)
 		return rdb_error(MPI_COMM_WORLD, MPI_ERR_ARG, name);
-	*handler = (struct handler){ .fn = fn, .next = handlers, .id = next_handler++ };
+	*handler = (struct handler){.fn = fn, .next = handlers, .id = next_handler++};
 	handlers = handler;
 	*errhandler = rdb_handle(RDB_ERRHANDLER, handler->id);
 	return MPI_SUCCESS;
@@ -141,8 +137,7 @@ static int handler_get(MPI_Comm comm, MPI_Errhandler *errhandler, const char *na
 
 	if (id <= RDB_NULL_ID)
 		return rdb_error(MPI_COMM_WORLD, MPI_ERR_COMM, name);
-	*errhandler = object && object->errhandler ? object->errhandler :
-		HANDLE(RDB_ERRHANDLER, ERRORS_ARE_FATAL);
+	*errhandler = object && object->errhandler ? object->errhandler : HANDLE(RDB_ERRHANDLER, ERRORS_ARE_FATAL);
 	return MPI_SUCCESS;
 }
 

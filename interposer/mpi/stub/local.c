@@ -23,14 +23,13 @@ void *memcpy(void *restrict to, const void *restrict from, size_t n)
 
 void rdb_internal(const char *name)
 {
-	rdb_call(RDB_INTERNAL_SYMBOL, 1, (uint64_t[]){ (uint64_t)name });
+	rdb_call(RDB_INTERNAL_SYMBOL, 1, (uint64_t[]){(uint64_t)name});
 	__builtin_trap();
 }
 
 RDB_MPI(int, Init, int *argc, char ***argv)
 {
-	int err = (int)rdb_call(RDB_Init, 3, (uint64_t[]){
-		(uint64_t)argc, (uint64_t)argv, (uint64_t)&rdb_predefined });
+	int err = (int)rdb_call(RDB_Init, 3, (uint64_t[]){(uint64_t)argc, (uint64_t)argv, (uint64_t)&rdb_predefined});
 
 	if (err)
 		return rdb_error(MPI_COMM_WORLD, err, "MPI_Init");
@@ -40,9 +39,9 @@ RDB_MPI(int, Init, int *argc, char ***argv)
 
 RDB_MPI(int, Init_thread, int *argc, char ***argv, int required, int *provided)
 {
-	int err = (int)rdb_call(RDB_Init_thread, 5, (uint64_t[]){
-		(uint64_t)argc, (uint64_t)argv, (uint64_t)(int64_t)required, (uint64_t)provided,
-		(uint64_t)&rdb_predefined });
+	int err = (int)rdb_call(RDB_Init_thread, 5,
+				(uint64_t[]){(uint64_t)argc, (uint64_t)argv, (uint64_t)(int64_t)required,
+					     (uint64_t)provided, (uint64_t)&rdb_predefined});
 
 	if (err)
 		return rdb_error(MPI_COMM_WORLD, err, "MPI_Init_thread");
@@ -77,8 +76,7 @@ RDB_MPI(int, Finalized, int *flag)
 
 RDB_MPI(int, Abort, MPI_Comm comm, int errorcode)
 {
-	rdb_call(RDB_Abort, 3,
-		 (uint64_t[]){ rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)errorcode, 0 });
+	rdb_call(RDB_Abort, 3, (uint64_t[]){rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)errorcode, 0});
 	rdb_syscall(SYS_exit_group, errorcode, 0, 0, 0, 0, 0);
 	__builtin_trap();
 }
@@ -92,7 +90,10 @@ RDB_MPI(int, Get_version, int *version, int *subversion)
 
 static double as_double(int64_t bits)
 {
-	union { int64_t bits; double value; } u = { .bits = bits };
+	union {
+		int64_t bits;
+		double value;
+	} u = {.bits = bits};
 
 	return u.value;
 }
@@ -134,31 +135,32 @@ static int retired(uint32_t index, unsigned nargs, const uint64_t *args, const c
 
 RDB_MPI(int, Type_hvector, int count, int length, MPI_Aint stride, MPI_Datatype old, MPI_Datatype *new)
 {
-	return retired(RDB_Type_create_hvector, 5, (uint64_t[]){
-		(uint64_t)(int64_t)count, (uint64_t)(int64_t)length, (uint64_t)stride,
-		rdb_id(RDB_TYPE, old), (uint64_t)new }, "MPI_Type_hvector");
+	return retired(RDB_Type_create_hvector, 5,
+		       (uint64_t[]){(uint64_t)(int64_t)count, (uint64_t)(int64_t)length, (uint64_t)stride,
+				    rdb_id(RDB_TYPE, old), (uint64_t) new},
+		       "MPI_Type_hvector");
 }
 
-RDB_MPI(int, Type_hindexed, int count, int *lengths, MPI_Aint *offsets, MPI_Datatype old,
-	MPI_Datatype *new)
+RDB_MPI(int, Type_hindexed, int count, int *lengths, MPI_Aint *offsets, MPI_Datatype old, MPI_Datatype *new)
 {
-	return retired(RDB_Type_create_hindexed, 5, (uint64_t[]){
-		(uint64_t)(int64_t)count, (uint64_t)lengths, (uint64_t)offsets,
-		rdb_id(RDB_TYPE, old), (uint64_t)new }, "MPI_Type_hindexed");
+	return retired(RDB_Type_create_hindexed, 5,
+		       (uint64_t[]){(uint64_t)(int64_t)count, (uint64_t)lengths, (uint64_t)offsets,
+				    rdb_id(RDB_TYPE, old), (uint64_t) new},
+		       "MPI_Type_hindexed");
 }
 
-RDB_MPI(int, Type_struct, int count, int *lengths, MPI_Aint *offsets, MPI_Datatype *types,
-	MPI_Datatype *new)
+RDB_MPI(int, Type_struct, int count, int *lengths, MPI_Aint *offsets, MPI_Datatype *types, MPI_Datatype *new)
 {
-	return retired(RDB_Type_create_struct, 5, (uint64_t[]){
-		(uint64_t)(int64_t)count, (uint64_t)lengths, (uint64_t)offsets, (uint64_t)types,
-		(uint64_t)new }, "MPI_Type_struct");
+	return retired(RDB_Type_create_struct, 5,
+		       (uint64_t[]){(uint64_t)(int64_t)count, (uint64_t)lengths, (uint64_t)offsets, (uint64_t)types,
+				    (uint64_t) new},
+		       "MPI_Type_struct");
 }
 
 static int bounds(MPI_Datatype type, MPI_Aint *lb, MPI_Aint *extent, const char *name)
 {
-	return retired(RDB_Type_get_extent, 3, (uint64_t[]){
-		rdb_id(RDB_TYPE, type), (uint64_t)lb, (uint64_t)extent }, name);
+	return retired(RDB_Type_get_extent, 3, (uint64_t[]){rdb_id(RDB_TYPE, type), (uint64_t)lb, (uint64_t)extent},
+		       name);
 }
 
 RDB_MPI(int, Type_extent, MPI_Datatype type, MPI_Aint *extent)

@@ -11,8 +11,7 @@ static char *chunk, *chunk_end;
 
 static void *map(size_t bytes)
 {
-	long at = rdb_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long at = rdb_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return at < 0 && at > -4096 ? NULL : (void *)at;
 }

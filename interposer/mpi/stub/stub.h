@@ -12,8 +12,8 @@
 #include "gate.h"
 #include "handles.h"
 
-typedef struct rdb_predef *MPI_Comm, *MPI_Datatype, *MPI_Group, *MPI_Op, *MPI_Request, *MPI_Message,
-	*MPI_Info, *MPI_Errhandler, *MPI_Win, *MPI_File;
+typedef struct rdb_predef *MPI_Comm, *MPI_Datatype, *MPI_Group, *MPI_Op, *MPI_Request, *MPI_Message, *MPI_Info,
+	*MPI_Errhandler, *MPI_Win, *MPI_File;
 typedef ptrdiff_t MPI_Aint;
 typedef long long MPI_Count, MPI_Offset;
 typedef struct {
@@ -31,8 +31,14 @@ typedef MPI_Comm_copy_attr_function MPI_Copy_function, MPI_Type_copy_attr_functi
 typedef MPI_Comm_delete_attr_function MPI_Delete_function, MPI_Type_delete_attr_function;
 
 enum {
-	MPI_SUCCESS = 0, MPI_ERR_TYPE = 3, MPI_ERR_COMM = 5, MPI_ERR_ARG = 13, MPI_ERR_OTHER = 16,
-	MPI_ERR_NO_MEM = 39, MPI_ERR_KEYVAL = 36, MPI_KEYVAL_INVALID = -1,
+	MPI_SUCCESS = 0,
+	MPI_ERR_TYPE = 3,
+	MPI_ERR_COMM = 5,
+	MPI_ERR_ARG = 13,
+	MPI_ERR_OTHER = 16,
+	MPI_ERR_NO_MEM = 39,
+	MPI_ERR_KEYVAL = 36,
+	MPI_KEYVAL_INVALID = -1,
 };
 #define MPI_MAX_ERROR_STRING 256
 #define MPI_MAX_OBJECT_NAME 64
@@ -47,12 +53,18 @@ enum {
 	EXPORT result PMPI_##name(__VA_ARGS__)
 
 /* A function that is not there yet: the lower half says so and ends the recording. */
-#define RDB_ALIAS(name) \
-	EXPORT void name(void) __attribute__((weak, alias("P" #name)));
+#define RDB_ALIAS(name) EXPORT void name(void) __attribute__((weak, alias("P" #name)));
 #define RDB_REFUSED(symbol, index, name) \
-	EXPORT void symbol(void) { rdb_call(index, 0, 0); __builtin_trap(); }
+	EXPORT void symbol(void) \
+	{ \
+		rdb_call(index, 0, 0); \
+		__builtin_trap(); \
+	}
 #define RDB_INTERNAL(name) \
-	EXPORT void name(void) { rdb_internal(#name); }
+	EXPORT void name(void) \
+	{ \
+		rdb_internal(#name); \
+	}
 
 #include "prototypes.h"
 
@@ -72,7 +84,8 @@ static inline long rdb_syscall(long nr, long a, long b, long c, long d, long e, 
 	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
 	long result;
 
-	__asm__ volatile("syscall" : "=a"(result)
+	__asm__ volatile("syscall"
+			 : "=a"(result)
 			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result;
@@ -90,7 +103,7 @@ int rdb_error(MPI_Comm comm, int64_t result, const char *name);
 
 /* objects.c: what the stub knows of one communicator or datatype. */
 struct rdb_attr {
-	struct rdb_attr *next;      /* newest first */
+	struct rdb_attr *next; /* newest first */
 	int keyval;
 	void *value;
 };
@@ -98,7 +111,7 @@ struct rdb_object {
 	struct rdb_object *next;
 	unsigned class;
 	uint32_t id;
-	MPI_Errhandler errhandler;  /* NULL: MPI_ERRORS_ARE_FATAL */
+	MPI_Errhandler errhandler; /* NULL: MPI_ERRORS_ARE_FATAL */
 	struct rdb_attr *attrs;
 };
 struct rdb_object *rdb_object_find(unsigned class, uint32_t id);
