@@ -166,11 +166,20 @@ def test_errors_are_fatal_says_what_open_mpi_says(build: Build, tmp_path: Path) 
         found = re.findall(r"^\[\S+:\d+\] (\*\*\* .*)$", result.stderr, re.MULTILINE)
         return [line for line in found if "reported by process" not in line]
 
-    native = mpirun("-n", "1", program, "fatal")
-    job = record(tmp_path, 1, program, "fatal")
-    assert job.result.returncode == native.returncode != 0
+    # mpirun may lose the last words of a rank that aborts, native or recorded: once is enough.
+    tries = 10
+    native = next(
+        one for one in (mpirun("-n", "1", program, "fatal") for _ in range(tries)) if message(one)
+    )
+    for number in range(tries):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        job = record(folder, 1, program, "fatal")
+        assert job.result.returncode == native.returncode != 0
+        job.expect_equal()
+        if message(job.result):
+            break
     assert message(job.result) == message(native) != []
-    job.expect_equal()
 
 
 @pytest.mark.parametrize("when", ["early", "late"])
