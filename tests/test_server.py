@@ -1,7 +1,8 @@
 """The server of the GDB remote protocol, packet by packet, over a program kept in memory."""
 
-from __future__ import contextlib
+from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
