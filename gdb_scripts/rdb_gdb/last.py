@@ -26,6 +26,7 @@ class Last(Command):
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         text = argument.strip()
+        link.connection()
         if text:
             self._find(text)
         elif self._type is None:

@@ -16,8 +16,9 @@ class NotOurs(gdb.GdbError):
 
 
 def connection() -> Any:
-    found = gdb.selected_inferior().connection
-    if found is None or not hasattr(found, "send_packet"):
+    inferior = gdb.selected_inferior()
+    found = inferior.connection
+    if found is None or not hasattr(found, "send_packet") or inferior.pid == 0:  # 0: detached
         raise NotOurs
     return found
 

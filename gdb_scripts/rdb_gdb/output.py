@@ -22,6 +22,7 @@ class Output(Command):
         text = argument.strip()
         if text and text != "--all":
             gdb.write(formatted(text))
+            gdb.flush()  # there is no newline to do it
             return
         for part in link.ask("output")["output"]:
             data = bytes.fromhex(part["data"]).decode("utf-8", "replace")
