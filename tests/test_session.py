@@ -269,7 +269,8 @@ def relay(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) 
     program = build("mpi/relay.c", "-O0")
     done = subprocess.run(
         [sys.executable, "-m", "rdb", "run", "--name", "relay", "-n", "3", "--", program],
-        env={**os.environ, "RDB_HOME": str(home)},
+        # or mpirun ends the others when rank 2 exits with 3, sometimes before they are done
+        env={**os.environ, "RDB_HOME": str(home), "OMPI_MCA_orte_abort_on_non_zero_status": "0"},
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
