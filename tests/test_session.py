@@ -269,14 +269,15 @@ def relay(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) 
     program = build("mpi/relay.c", "-O0")
     done = subprocess.run(
         [sys.executable, "-m", "rdb", "run", "--name", "relay", "-n", "3", "--", program],
-        # or mpirun ends the others when rank 2 exits with 3, sometimes before they are done
+        # or mpirun ends the others when rank 2 exits with 3, sometimes before they are done;
+        # its own exit code is 0 then
         env={**os.environ, "RDB_HOME": str(home), "OMPI_MCA_orte_abort_on_non_zero_status": "0"},
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
         check=False,
     )
-    assert done.returncode == 3, done.stderr
+    assert done.returncode == 0, done.stderr
     return home / "relay"
 
 
