@@ -30,15 +30,21 @@ static inline uint32_t crc32c_data(uint32_t crc, const void *data, size_t len)
 		return crc32c(crc, data, len);
 	size_t quarter = len / 32 * 8;
 	const uint8_t *p = data;
-	uint64_t c[4] = {~0u, ~0u, ~0u, ~0u};
-	for (size_t i = 0; i < quarter; i += 8)
-		for (unsigned k = 0; k < 4; k++) {
-			uint64_t w;
-			memcpy(&w, p + k * quarter + i, 8);
-			c[k] = _mm_crc32_u64(c[k], w);
-		}
+	/* four variables, not an array: gcc keeps an array in memory at -O2, at a quarter of the speed */
+	uint64_t c0 = ~0u, c1 = ~0u, c2 = ~0u, c3 = ~0u, w0, w1, w2, w3;
+	for (const uint8_t *end = p + quarter; p < end; p += 8) {
+		memcpy(&w0, p, 8);
+		memcpy(&w1, p + quarter, 8);
+		memcpy(&w2, p + 2 * quarter, 8);
+		memcpy(&w3, p + 3 * quarter, 8);
+		c0 = _mm_crc32_u64(c0, w0);
+		c1 = _mm_crc32_u64(c1, w1);
+		c2 = _mm_crc32_u64(c2, w2);
+		c3 = _mm_crc32_u64(c3, w3);
+	}
+	const uint64_t c[4] = {c0, c1, c2, c3};
 	crc = crc32c(crc, c, sizeof(c));
-	return crc32c(crc, p + 4 * quarter, len - 4 * quarter);
+	return crc32c(crc, p + 3 * quarter, len - 4 * quarter);
 }
 
 #endif

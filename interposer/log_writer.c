@@ -14,18 +14,18 @@
 enum {
 	FIRST_SEGMENT = 1 << 20, /* bytes; short programs stay small */
 	SEGMENT = 16 << 20,
-	PREFAULT = 256 << 10, /* pages are made present this many bytes at a time */
-	END_ROOM = 512,       /* kept free in every segment for the END record */
-	DIRECT = 64 << 10,    /* records from this size on are written, not copied through the map */
-	PIECE = 16 << 10,     /* of one write: larger ones take large pages, which are seldom at hand */
-	REPEAT_MAX = 512,     /* records up to this size are compared with the one before */
+	PREFAULT_FIRST = 32 << 10, /* pages are made present this many bytes at a time, */
+	PREFAULT = 512 << 10,      /* twice as many each time up to so many */
+	END_ROOM = 512,            /* kept free in every segment for the END record */
+	DIRECT = 64 << 10,         /* records from this size on are written, not copied through the map */
+	REPEAT_MAX = 512,          /* records up to this size are compared with the one before */
 };
 
 static struct {
 	int dirfd, fd;
 	unsigned segment;
 	uint8_t *base;
-	size_t len, off, faulted;
+	size_t len, off, faulted, ahead;
 	struct log_record *last; /* candidate for repetition, NULL if none */
 } log_;
 
@@ -80,6 +80,7 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 	log_.len = len;
 	log_.off = sizeof(h);
 	log_.faulted = 0;
+	log_.ahead = PREFAULT_FIRST;
 	log_.last = NULL;
 	return 0;
 }
@@ -135,27 +136,26 @@ static bool repeated(const struct event *ev, size_t size)
 	return true;
 }
 
-static int write_all(const void *data, size_t len, size_t off)
-{
-	return io_write_all(log_.fd, data, len, off, PIECE);
-}
-
-/* Makes pages present up to `end`.  Zeros are written first: that makes many pages at a time, where a
- * fault on a mapped file makes one and costs as much as four. */
+/* Makes pages present up to `end`, and more each time.  Zeros are written first: that makes many pages at a
+ * time, where a fault on a mapped file makes one and costs as much as four. */
 static void prefault(size_t end)
 {
-	static const uint8_t zeros[PIECE];
+	static const uint8_t zeros[PREFAULT_FIRST];
 	if (log_.faulted < log_.off) /* the page that `off` is in has been written to */
 		log_.faulted = (log_.off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
 	while (log_.faulted < end) {
-		size_t from = log_.faulted;
-		size_t n = from + PREFAULT <= log_.len ? PREFAULT : log_.len - from;
-		for (size_t at = from; at < from + n; at += PIECE)
-			if (write_all(zeros, from + n - at < PIECE ? from + n - at : PIECE, at))
-				break; /* what fails here faults below */
+		size_t from = log_.faulted, to = (from + log_.ahead) & ~(size_t)(PREFAULT_FIRST - 1);
+		struct io_gather g = {.fd = log_.fd, .off = from};
+		if (to > log_.len)
+			to = log_.len;
+		while (g.off < to && !g.rc) /* what fails here faults below */
+			io_gather_put(&g, zeros, to - g.off < sizeof(zeros) ? to - g.off : sizeof(zeros));
+		io_gather_flush(&g);
 		/* a kernel without MADV_POPULATE_WRITE (< 5.14) faults page by page instead */
-		madvise(log_.base + from, n, 23 /* MADV_POPULATE_WRITE */);
-		log_.faulted = from + n;
+		madvise(log_.base + from, to - from, 23 /* MADV_POPULATE_WRITE */);
+		log_.faulted = to;
+		if (log_.ahead < PREFAULT)
+			log_.ahead *= 2;
 	}
 }
 
@@ -197,36 +197,38 @@ static void append_mapped(const struct event *ev, uint64_t number, size_t size)
 	log_.last = size <= REPEAT_MAX && LOG_IS_EVENT(ev->kind) ? rec : NULL;
 }
 
-/* Large answers: no page faults on the mapped segment, one copy into the page cache. */
+/* Large answers: no page faults on the mapped segment, one copy into the page cache.  What makes the record
+ * valid, its size, is written last. */
 static int append_direct(const struct event *ev, uint64_t number, size_t size)
 {
 	static const uint8_t zeros[8];
 	struct log_record rec;
-	size_t at = log_.off;
+	struct log_chunk head;
+	struct io_gather g = {.fd = log_.fd, .off = log_.off};
 	fill_header(&rec, ev, number);
 	uint32_t crc = crc32c(0, (uint8_t *)&rec + 16, sizeof(rec) - 16);
 	crc = crc32c(crc, ev->args, 8ul * ev->nargs);
-	at += sizeof(rec);
-	int rc = write_all(ev->args, 8ul * ev->nargs, at);
-	at += 8ul * ev->nargs;
-	for (unsigned i = 0; i < ev->nchunks && !rc; i++) {
+	io_gather_put(&g, &rec, sizeof(rec));
+	io_gather_put(&g, ev->args, 8ul * ev->nargs);
+	for (unsigned i = 0; i < ev->nchunks && !g.rc; i++) {
 		const struct event_chunk *c = &ev->chunks[i];
-		struct log_chunk head = {.addr = c->addr, .len = c->len, .note = c->note};
 		size_t pad = (8 - c->len % 8) % 8;
+		head = (struct log_chunk){.addr = c->addr, .len = c->len, .note = c->note};
 		crc = crc32c(crc32c_data(crc32c(crc, &head, sizeof(head)), c->data, c->len), zeros, pad);
-		rc = write_all(&head, sizeof(head), at);
-		if (!rc)
-			rc = write_all(c->data, c->len, at + sizeof(head));
-		at += sizeof(head) + c->len + pad;
+		io_gather_put(&g, &head, sizeof(head));
+		io_gather_put(&g, c->data, c->len);
+		io_gather_put(&g, zeros, pad);
+		if (g.nparts && i + 1 < ev->nchunks)
+			io_gather_flush(&g); /* `head` is used again */
 	}
+	io_gather_flush(&g);
+	rec.size = (uint32_t)size;
 	rec.check = crc;
-	if (!rc)
-		rc = write_all(&rec, sizeof(rec), log_.off);
-	if (rc)
-		return rc;
-	__atomic_store_n(&((struct log_record *)(log_.base + log_.off))->size, (uint32_t)size, __ATOMIC_RELEASE);
+	if (!g.rc)
+		g.rc = io_write_all(log_.fd, &rec, offsetof(struct log_record, repeat), log_.off, IO_PIECE);
 	log_.last = NULL;
-	return 0;
+	log_.ahead = PREFAULT_FIRST;
+	return g.rc;
 }
 
 int log_append(const struct event *ev, uint64_t number)
