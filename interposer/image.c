@@ -14,6 +14,7 @@
 #include "loader.h"
 #include "log_writer.h"
 #include "memory_calls.h"
+#include "private_file.h"
 #include "replay.h"
 
 enum {
@@ -194,9 +195,9 @@ int image_write(unsigned number, const ucontext_t *uc)
 		return -errno;
 	int rc = arena_each(collect_mapping, &c);
 	close(c.pagemap);
-	int fd = rc ? -1 : open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = rc ? -1 : private_create(AT_FDCWD, temp, O_WRONLY | O_TRUNC);
 	if (!rc)
-		rc = fd < 0 ? -errno : write_image(fd, number, uc, &c);
+		rc = fd < 0 ? fd : write_image(fd, number, uc, &c);
 	if (fd >= 0 && close(fd) && !rc)
 		rc = -errno;
 	if (!rc && rename(temp, path))

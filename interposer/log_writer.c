@@ -10,6 +10,7 @@
 #include "crc32c.h"
 #include "io.h"
 #include "log_writer.h"
+#include "private_file.h"
 
 enum {
 	FIRST_SEGMENT = 1 << 20, /* bytes; short programs stay small */
@@ -41,9 +42,9 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 {
 	char name[32];
 	snprintf(name, sizeof(name), "log-%06u.seg", index);
-	int fd = openat(log_.dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = private_create(log_.dirfd, name, O_RDWR | O_EXCL);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	fd = lower_fd(fd);
 	int rc = fd < 0 ? fd : -posix_fallocate(fd, 0, (off_t)len);
 	uint8_t *p = MAP_FAILED;

@@ -16,6 +16,7 @@
 #include "image.h"
 #include "log_writer.h"
 #include "meta.h"
+#include "private_file.h"
 #include "process.h"
 #include "signals.h"
 #include "vfork.h"
@@ -57,7 +58,9 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 	lower.opt.dir = own_dir;
 	children = 0;
 	lower.event = 0;
-	int rc = mkdir(dir, 0700) && errno != EEXIST ? -errno : log_reopen(dir);
+	int rc = private_mkdir(dir);
+	if (!rc)
+		rc = log_reopen(dir);
 	if (rc) {
 		rdb_warn("%s: %s: child %d goes on unrecorded", dir, strerror(-rc), lower.pid);
 		lower.mode = MODE_PASS;
@@ -246,7 +249,7 @@ long process_exec(struct event *ev)
 	snprintf(hash, sizeof(hash), "%lu", (unsigned long)lower.opt.hash_every);
 	snprintf(rank, sizeof(rank), "%d", lower.opt.rank);
 	snprintf(mask, sizeof(mask), "%lx", (unsigned long)lower.upper.sigmask);
-	if (record && mkdir(dir, 0700) && errno != EEXIST)
+	if (record && private_mkdir(dir))
 		record = false;
 	unsigned n = 0;
 	v[n++] = "rdb-exec";

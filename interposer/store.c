@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "lower.h"
+#include "private_file.h"
 #include "store.h"
 
 static int copy_bytes(int from, int to, off_t size)
@@ -48,8 +49,8 @@ int store_add(int fd, const char *path, char *key)
 	if (access(final, F_OK) == 0)
 		return 0;
 	snprintf(temp, sizeof(temp), "%s.%d", final, lower.pid);
-	int out = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int rc = out < 0 ? -errno : copy_bytes(fd, out, st.st_size);
+	int out = private_create(AT_FDCWD, temp, O_WRONLY | O_EXCL);
+	int rc = out < 0 ? out : copy_bytes(fd, out, st.st_size);
 	if (out >= 0 && close(out) && !rc)
 		rc = -errno;
 	if (!rc && rename(temp, final))

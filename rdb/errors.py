@@ -42,6 +42,12 @@ class UnknownJob(RdbError):
     hint = "`rdb ls` shows what there is"
 
 
+class NotYours(RdbError):
+    """A recording that another user made or could have changed."""
+
+    exit_code = 4
+
+
 class DamagedRecording(RdbError):
     """A log or an image that is not what was written."""
 

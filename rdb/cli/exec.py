@@ -11,6 +11,7 @@ from rdb.launch.command import rdb_exec_line
 from rdb.launch.newjob import join_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.where import where
+from rdb.private import check_job
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
                 -- PROG [ARGS...]
@@ -62,6 +63,7 @@ def exec_command(arguments: Sequence[str]) -> int:
     program = find_program(rest[0])
     place = where(os.environ)
     path = os.path.abspath(job) if job else join_job(program, rest, place, name)
+    check_job(path)
     if not os.path.exists(os.path.join(path, "job.json")):
         raise Unsupported(f"{path} is not a job's directory")
     line = rdb_exec_line(

@@ -10,7 +10,7 @@ from typing import Any
 
 from rdb.cli.output import print_json, print_table
 from rdb.errors import RdbError
-from rdb.recording import Job, Process, RankRecording, home, list_jobs, open_job
+from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
 
 _COMMAND_CHARS = 72  # of a program's command line in a table
 
@@ -176,7 +176,7 @@ def _command(argv: list[str]) -> str:
 
 
 def rm_command(args: argparse.Namespace) -> int:
-    jobs = [open_job(name) for name in args.job]  # all known before the first one goes
+    jobs = [find_job(name) for name in args.job]  # all known before the first one goes
     for job in jobs:
         job.remove()
         print(f"rdb: removed {job.name}", file=sys.stderr)
@@ -189,7 +189,7 @@ def _bytes(job: Job) -> int:
     for path in job.path.rglob("*"):
         try:
             total += path.lstat().st_blocks * 512
-        except FileNotFoundError:  # a running job renames its files
+        except OSError:  # a running job renames its files; some are not ours to see
             continue
     return total
 

@@ -22,6 +22,7 @@ from rdb.console.prompt import prompt_text
 from rdb.console.render import error_line, render
 from rdb.console.shell import Interrupted, Shell
 from rdb.errors import Usage
+from rdb.private import make_directories, opener
 from rdb.recording import home, open_job
 from rdb.session import Session
 from rdb.session.overview import overview
@@ -118,7 +119,7 @@ async def _interact(shell: Shell) -> int:
 def _history_file() -> Path:
     """Typed lines may hold what others should not read: the file is the user's alone."""
     folder = home()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directories(str(folder))
     path = folder / "console_history"
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    os.close(opener(str(path), os.O_CREAT | os.O_RDWR))
     return path

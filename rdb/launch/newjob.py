@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from rdb.errors import RdbError, Unsupported, Usage
 from rdb.launch.where import Where
+from rdb.private import check_store, make_directories, make_directory, opener
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\Z")
 _CLAIMS = ".launches"  # $RDB_HOME/.launches/KEY holds the name of the job of that launch
@@ -36,11 +37,12 @@ def create_job(
 ) -> str:
     """Makes a job's directory and returns its path."""
     root = home()
+    check_store(root)
     with _said(root):
-        os.makedirs(root, mode=0o700, exist_ok=True)
+        make_directories(root)
         path = _reserve(root, os.path.basename(program), name)
         try:
-            os.mkdir(os.path.join(path, "files"), 0o700)
+            make_directory(os.path.join(path, "files"))
             _write_meta(path, argv, place)
         except OSError:
             shutil.rmtree(path, ignore_errors=True)
@@ -54,9 +56,10 @@ def join_job(program: str, argv: Sequence[str], place: Where, name: str | None =
         return create_job(program, argv, place, name)
     root = home()
     claims = os.path.join(root, _CLAIMS)
+    check_store(root)
     with _said(root):
-        os.makedirs(claims, mode=0o700, exist_ok=True)
-        with open(os.path.join(claims, "lock"), "w") as lock:
+        make_directories(claims)
+        with open(os.path.join(claims, "lock"), "w", opener=opener) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             _forget_removed(root, claims)
             claim = os.path.join(claims, place.key)
@@ -64,7 +67,7 @@ def join_job(program: str, argv: Sequence[str], place: Where, name: str | None =
                 with open(claim, encoding="utf-8") as file:
                     return os.path.join(root, file.read())
             path = create_job(program, argv, place, name)
-            with open(claim + ".new", "w", encoding="utf-8") as file:
+            with open(claim + ".new", "w", encoding="utf-8", opener=opener) as file:
                 file.write(os.path.basename(path))
             os.rename(claim + ".new", claim)
     return path
@@ -75,7 +78,7 @@ def rank_directory(job: str, rank: int) -> str:
     path = os.path.join(job, f"rank-{rank}")
     with _said(job):
         try:
-            os.mkdir(path, 0o700)
+            make_directory(path)
         except FileExistsError:
             if os.listdir(path):
                 raise RdbError(
@@ -102,7 +105,7 @@ def _reserve(root: str, program: str, name: str | None) -> str:
             raise Usage(f"{name!r} cannot be a job's name", "use letters, digits and . _ + -")
         path = os.path.join(root, name)
         try:
-            os.mkdir(path, 0o700)
+            make_directory(path)
         except FileExistsError:
             raise Usage(f"there is a job {name} already", f"`rdb rm {name}` removes it") from None
         return path
@@ -111,7 +114,7 @@ def _reserve(root: str, program: str, name: str | None) -> str:
     while True:
         path = os.path.join(root, f"{stem}-{number}")
         try:
-            os.mkdir(path, 0o700)
+            make_directory(path)
         except FileExistsError:
             number += 1
         else:
@@ -138,8 +141,10 @@ def _write_meta(path: str, argv: Sequence[str], place: Where) -> None:
         "launcher": place.launcher,
     }
     temporary = os.path.join(path, ".job.json")
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+    with open(temporary, "x", encoding="utf-8", opener=opener) as file:
         json.dump(meta, file)
+        file.flush()
+        os.fsync(file.fileno())  # a machine that goes down leaves the whole of it, or none
     os.rename(temporary, os.path.join(path, "job.json"))
 
 

@@ -3,7 +3,7 @@
 from rdb.recording.processes import Process, ProcessName, find_process
 from rdb.recording.rank import RankGlance, RankRecording
 from rdb.recording.record import Chunk, End, EndKind, Kind, Note, Receive, Record
-from rdb.recording.store import FORMAT, Job, home, list_jobs, open_job
+from rdb.recording.store import FORMAT, Job, find_job, home, list_jobs, open_job
 
 __all__ = [
     "FORMAT",
@@ -19,6 +19,7 @@ __all__ = [
     "RankRecording",
     "Receive",
     "Record",
+    "find_job",
     "find_process",
     "home",
     "list_jobs",

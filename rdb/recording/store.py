@@ -6,11 +6,13 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, VersionMismatch
+from rdb.private import check_job, check_store
 from rdb.recording.processes import Process, ProcessName, find_process, mpi_process, read_process
 from rdb.recording.rank import RankRecording
 
@@ -42,6 +44,7 @@ class Job:
     @cached_property
     def meta(self) -> dict[str, Any]:
         """job.json, checked."""
+        check_job(str(self.path))
         path = self.path / "job.json"
         try:
             meta = json.loads(path.read_text(encoding="utf-8"))
@@ -65,7 +68,7 @@ class Job:
         return sorted(
             int(entry.name.removeprefix("rank-"))
             for entry in self.path.glob("rank-*")
-            if entry.name.removeprefix("rank-").isdigit()
+            if entry.name.removeprefix("rank-").isdigit() and entry.is_dir()
         )
 
     def rank(self, rank: int | str) -> RankRecording:
@@ -114,15 +117,19 @@ class Job:
 
     def remove(self) -> None:
         """Deletes the recording; refused while a process of it runs."""
-        for process in self.processes():
-            try:
-                running = process.state == "running"
-            except RdbError:  # a damaged or foreign one does not run
-                running = False
-            if running:
-                raise RdbError(
-                    f"rank {process.name} of {self.name} still runs", "end the job first"
-                )
+        check_job(str(self.path))
+        for rank in self.ranks:  # not through job.json: what is damaged can be removed too
+            for process in read_process(
+                self.path / f"rank-{rank}", self.path / "files", str(rank)
+            ).walk():
+                try:
+                    running = process.state == "running"
+                except RdbError:  # a damaged or foreign one does not run
+                    running = False
+                if running:
+                    raise RdbError(
+                        f"rank {process.name} of {self.name} still runs", "end the job first"
+                    )
         try:
             shutil.rmtree(self.path)
         except OSError as error:
@@ -154,22 +161,66 @@ class _Only(Job):
 
 def list_jobs() -> list[Job]:
     """All jobs, oldest first."""
+    check_store(str(home()))
     try:
-        entries = [entry for entry in home().iterdir() if (entry / "job.json").exists()]
+        entries = [(_made_at(entry), entry) for entry in home().iterdir() if _is_job(entry)]
     except FileNotFoundError:
         return []
     except OSError as error:
         raise RdbError(f"cannot read {home()}: {error.strerror}", "is $RDB_HOME right?") from error
-    return [Job(path) for path in sorted(entries, key=lambda e: (e / "job.json").stat().st_mtime)]
+    return [Job(path) for _, path in sorted(entries)]
+
+
+def _made_at(path: Path) -> float:
+    """When the job was made; 0 where nobody can see: it is another user's, or just removed."""
+    try:
+        return (path / "job.json").stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _is_job(path: Path) -> bool:
+    try:
+        return (path / "job.json").is_file()
+    except PermissionError:  # another user's, most likely: whoever opens it says so
+        return True
 
 
 def open_job(name_or_path: str | os.PathLike[str]) -> Job:
     """A job by its name in $RDB_HOME, or by the path of its directory."""
     text = os.fspath(name_or_path)
-    candidates = [Path(text)] if "/" in text else [home() / text, Path(text)]
-    for path in candidates:
-        if text and (path / "job.json").is_file():
+    for path in _candidates(text):
+        if _is_job(path):
+            if path.parent == home():
+                check_store(str(path.parent))
             job = Job(path.resolve())
             _ = job.meta
             return job
     raise UnknownJob(f"no job {text!r} in {home()}")
+
+
+def find_job(name_or_path: str | os.PathLike[str]) -> Job:
+    """The same for one that may be damaged, or of which no more than its directory was made."""
+    text = os.fspath(name_or_path)
+    for path in _candidates(text):
+        if _is_job(path) or _is_torso(path):
+            check_job(str(path))
+            job = Job(path.resolve())
+            with suppress(DamagedRecording):  # but not another version: it may be whole
+                _ = job.meta
+            return job
+    raise UnknownJob(f"no job {text!r} in {home()}")
+
+
+def _candidates(text: str) -> list[Path]:
+    if not text:
+        return []
+    return [Path(text)] if "/" in text else [home() / text, Path(text)]
+
+
+def _is_torso(path: Path) -> bool:
+    """What `rdb run` leaves when it is killed before it has written job.json."""
+    if path.parent != home() or path.name.startswith(".") or not path.is_dir():
+        return False
+    check_job(str(path))
+    return {entry.name for entry in path.iterdir()} <= {".job.json", "files"}
