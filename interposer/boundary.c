@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <immintrin.h>
 #include <cpuid.h>
+#include <linux/audit.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -11,6 +12,7 @@
 #include "loader.h"
 #include "replay.h"
 #include "replica.h"
+#include "seccomp.h"
 #include "signals.h"
 
 enum { ALT_STACK = 1 << 20, HYPERCALL_STACK = 16 << 20 };
@@ -89,6 +91,9 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 	uint64_t fs = enter_lower(uc);
 	if (!RDB_IS_UPPER(UC_REG(uc, RIP)))
 		rdb_fatal("SIGSYS in the lower half: system call %d is forbidden here", info->si_syscall);
+	if (info->si_arch != AUDIT_ARCH_X86_64)
+		rdb_fatal("a 32-bit system call (int $0x80), number %d: only 64-bit ones can be recorded",
+			  info->si_syscall);
 	UC_REG(uc, R11) &= ~EFLAGS_TF;
 	if (UC_REG(uc, RAX) == GATE_START_CALL && (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE)
 		boundary_started(uc);
@@ -221,6 +226,8 @@ static int map_gate(void)
 
 int boundary_dispatch_on(void)
 {
+	if (seccomp_in_use())
+		return seccomp_on();
 	/* the whole lower half is the range whose system calls the kernel carries out itself */
 	return prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, RDB_ARENA_END, 0x7ffffffff000ul - RDB_ARENA_END, NULL)
 		       ? -errno

@@ -4,8 +4,8 @@
 #include "event.h"
 #include "gate_asm.h"
 
-/* Installs the signal handlers, maps the gate, switches Syscall User Dispatch on for this thread.
- * 0 or -errno (-ENOSYS: the kernel has no Syscall User Dispatch). */
+/* Installs the signal handlers, maps the gate, switches Syscall User Dispatch (or the seccomp filter) on
+ * for this thread.  0 or -errno. */
 int boundary_init(void);
 /* Switches dispatch on again, as after fork. */
 int boundary_dispatch_on(void);

@@ -76,9 +76,11 @@ static void look_for_random(uint8_t *begin, uint8_t *end)
 	}
 }
 
-/* The C library's own few rdtsc are on paths whose answer goes nowhere. */
-static bool known_harmless(const char *key)
+/* The C library's own few rdtsc are on paths whose answer goes nowhere.  Not so ld.so's as a program. */
+static bool known_harmless(const char *key, uint64_t at)
 {
+	if (at >= RDB_PROG && at < RDB_INTERP)
+		return false;
 	static const char *const known[] = {"ld-linux", "libc.so",   "libc-",      "libm.so", "libm-",
 					    "libgcc_s", "libstdc++", "libpthread", "libdl",   "libmpi.so"};
 	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
@@ -102,7 +104,7 @@ void instructions_look(uint64_t at, size_t len, const char *key)
 	if (lower.mode == MODE_PASS)
 		return;
 	look_for_random(begin, end);
-	if (lower.upper.tsc_mode || known_harmless(key) || !has_rdtsc(begin, end))
+	if (lower.upper.tsc_mode || known_harmless(key, at) || !has_rdtsc(begin, end))
 		return;
 	lower.upper.tsc_mode = 1;
 	if (lower.started)

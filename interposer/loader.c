@@ -205,8 +205,9 @@ static int build_stack(const struct object *prog, uint64_t interp_base, const ch
 		{AT_PHNUM, {prog->eh.e_phnum}},
 		{AT_BASE, {interp_base}},
 		{AT_FLAGS, {0}},
-		/* ld.so jumps here when it is done: the gate's start code, then the program */
-		{AT_ENTRY, {RDB_GATE_CODE + GATE_CODE_START}},
+		/* ld.so jumps here when it is done: the gate's start code, then the program.  Run as a program
+		 * itself it knows that by its own entry. */
+		{AT_ENTRY, {interp_base ? RDB_GATE_CODE + GATE_CODE_START : prog->bias + prog->eh.e_entry}},
 		{AT_UID, {getuid()}},
 		{AT_EUID, {geteuid()}},
 		{AT_GID, {getgid()}},

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "cpu_features.h"
 #include "log_writer.h"
 #include "meta.h"
 
@@ -81,7 +82,10 @@ void meta_log(const char *path)
 			add(",");
 		add_string(*a);
 	}
-	add("]}");
+	struct cpu cpu;
+	cpu_describe(&cpu);
+	add("],\"cpu\":{\"vendor\":\"%s\",\"level\":%u,\"shown\":%u,\"xsave_bytes\":%u}}", cpu.vendor, cpu.level,
+	    cpu_shown_level(), cpu.xsave_bytes);
 	append_record(LOG_META, meta.text, meta.len);
 }
 

@@ -13,17 +13,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "boundary.h"
+#include "cpu_features.h"
 #include "image.h"
 #include "log_writer.h"
 #include "meta.h"
 #include "private_file.h"
 #include "process.h"
+#include "seccomp.h"
 #include "signals.h"
 #include "vfork.h"
 
 #define A(i) (ev->args[i])
 
-enum { ARGS_MAX = 65536, OPTIONS = 24 };
+enum { ARGS_MAX = 65536, OPTIONS = 28 };
 
 static unsigned children;
 static char own_dir[4096]; /* of a child: opt.dir points here */
@@ -100,6 +102,7 @@ static void become_child(const struct request *r, ucontext_t *uc, unsigned numbe
 	UC_REG(uc, RAX) = 0;
 	boundary_forget();
 	if (lower.opt.no_children) {
+		seccomp_leave();
 		lower.ended = true;
 		lower.mode = MODE_PASS;
 	} else if (lower.mode == MODE_RECORD) {
@@ -234,6 +237,8 @@ long process_exec(struct event *ev)
 			return -ENAMETOOLONG;
 		path = named_by_descriptor(full);
 	}
+	if (seccomp_left())
+		return raw_syscall((long)ev->nr, (long)A(0), (long)A(1), (long)A(2), (long)A(3), (long)A(4), 0);
 	int rc = process_can_exec(path);
 	if (rc)
 		return rc;
@@ -261,6 +266,8 @@ long process_exec(struct event *ev)
 	n = add_option(v, n, "--mpi-stub", lower.opt.mpi_stub);
 	n = add_option(v, n, "--sigmask", mask);
 	n = add_option(v, n, "--exe", path);
+	n = add_option(v, n, "--cpu", cpu_chosen());
+	n = add_option(v, n, "--dispatch", seccomp_in_use() ? "inherited" : "sud");
 	if (lower.opt.lax)
 		v[n++] = "--lax";
 	if (lower.opt.no_children)

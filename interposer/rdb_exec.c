@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "boundary.h"
+#include "cpu_features.h"
 #include "gate_asm.h"
 #include "image.h"
 #include "loader.h"
@@ -28,6 +29,7 @@
 #include "probe.h"
 #include "replay.h"
 #include "replica.h"
+#include "seccomp.h"
 #include "signals.h"
 
 struct lower lower;
@@ -84,7 +86,8 @@ static void usage(void)
 {
 	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
 	      "                [--mpi-stub PATH] [--record=off] [--lax] [--no-children] [--exe PATH]\n"
-	      "                [--sigmask HEX] -- PROG ARGS\n"
+	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
+	      "                [--dispatch sud|seccomp] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
 	      "       rdb-exec --probe\n",
 	      stderr);
@@ -105,6 +108,15 @@ static long number(const char *name, const char *text, long max)
 
 static bool mask_known; /* --sigmask was given */
 
+/* inherited: by process_exec, from the program before, whose filter we are under. */
+static void choose_dispatch(const char *how)
+{
+	if (!strcmp(how, "seccomp") || !strcmp(how, "inherited"))
+		seccomp_use(*how == 'i');
+	else if (strcmp(how, "sud"))
+		usage();
+}
+
 static void parse(int argc, char **argv)
 {
 	enum {
@@ -123,7 +135,9 @@ static void parse(int argc, char **argv)
 		PROBE,
 		EXE,
 		MASK,
-		NO_CHILDREN
+		NO_CHILDREN,
+		CPU,
+		DISPATCH
 	};
 	static const struct option names[] = {
 		{"dir", 1, 0, DIR_},
@@ -142,6 +156,8 @@ static void parse(int argc, char **argv)
 		{"exe", 1, 0, EXE},
 		{"sigmask", 1, 0, MASK},
 		{"no-children", 0, 0, NO_CHILDREN},
+		{"cpu", 1, 0, CPU},
+		{"dispatch", 1, 0, DISPATCH},
 		{0, 0, 0, 0},
 	};
 	struct options *o = &lower.opt;
@@ -175,6 +191,11 @@ static void parse(int argc, char **argv)
 			mask_known = true;
 			break;
 		case NO_CHILDREN: o->no_children = true; break;
+		case CPU:
+			if (!cpu_choose(optarg))
+				usage();
+			break;
+		case DISPATCH: choose_dispatch(optarg); break;
 		case PROBE: exit(probe_print());
 		default: usage();
 		}
@@ -194,22 +215,30 @@ static void parse(int argc, char **argv)
 }
 
 /* The program's environment is ours, with LD_BIND_NOW: lazy binding spills dead vector registers, whose
- * content after a call to the lower half is nobody's business (rr does the same). */
+ * content after a call to the lower half is nobody's business (rr does the same).  And with what hides
+ * new instructions from it (cpu_features.h). */
 static char **upper_environment(char **envp)
 {
-	static char bind_now[] = "LD_BIND_NOW=1";
-	size_t n = 0;
-	while (envp[n]) {
-		if (!strncmp(envp[n], bind_now, 12))
-			return envp;
-		n++;
-	}
-	char **copy = malloc((n + 2) * sizeof(*copy));
+	static char bind_now[] = "LD_BIND_NOW=1", tunables[4096], tunables_key[] = "GLIBC_TUNABLES=";
+	const size_t key_len = sizeof(tunables_key) - 1;
+	bool bound = false;
+	size_t n = 0, at;
+	while (envp[n])
+		bound |= !strncmp(envp[n++], bind_now, 12);
+	for (at = 0; at < n && strncmp(envp[at], tunables_key, key_len);)
+		at++;
+	bool hide = cpu_tunables(at < n ? envp[at] + key_len : NULL, tunables, sizeof(tunables));
+	char **copy = malloc((n + 3) * sizeof(*copy));
 	if (!copy)
 		rdb_fatal("out of memory");
 	memcpy(copy, envp, n * sizeof(*copy));
-	copy[n] = bind_now;
-	copy[n + 1] = NULL;
+	if (!bound)
+		copy[n++] = bind_now;
+	if (hide && at < n && !strncmp(copy[at], tunables_key, key_len))
+		copy[at] = tunables;
+	else if (hide)
+		copy[n++] = tunables;
+	copy[n] = NULL;
 	return copy;
 }
 
@@ -309,6 +338,8 @@ static void replay_fill(ucontext_t *uc)
 
 static int replay(void)
 {
+	if (cpu_check_recording(lower.opt.dir))
+		return 5;
 	int rc = image_restore(lower.opt.checkpoint);
 	if (!rc)
 		rc = boundary_init();
@@ -331,9 +362,11 @@ int main(int argc, char **argv, char **envp)
 	lower.lowest_fd = 800;
 	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < 1000)
 		lower.lowest_fd = (int)rl.rlim_cur / 4 * 3;
-	if (!probe_dispatch() || !probe_fsgsbase()) {
-		rdb_warn("this kernel has no %s; Linux 5.11 or newer is needed",
-			 probe_dispatch() ? "FSGSBASE instructions" : "Syscall User Dispatch");
+	const char *dispatch = getenv("RDB_DISPATCH"); /* for tests of the fall-back */
+	if (!seccomp_in_use() && (!probe_dispatch() || (dispatch && !strcmp(dispatch, "seccomp"))))
+		seccomp_use(false);
+	if (!probe_fsgsbase()) {
+		rdb_warn("no FSGSBASE instructions here; Linux 5.9 or newer is needed");
 		return 125;
 	}
 	return lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA ? replay() : record(envp);

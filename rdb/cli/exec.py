@@ -7,14 +7,14 @@ import signal
 from collections.abc import Sequence
 
 from rdb.errors import Unsupported, Usage
-from rdb.launch.command import rdb_exec_line
+from rdb.launch.command import CPU_CHOICES, rdb_exec_line
 from rdb.launch.newjob import join_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.where import where
 from rdb.private import check_job
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
-                -- PROG [ARGS...]
+                [--cpu LEVEL] -- PROG [ARGS...]
 
 Records this one process as a rank of a job; the launcher's environment says which rank and which
 job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
@@ -24,6 +24,7 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
   --hash-every N    store a hash of memory every N events (0: never)
   --lax             pass on system calls that rdb does not know, instead of stopping
   --no-children     child processes run native, unrecorded
+  --cpu LEVEL       highest CPU level shown to the program: x86-64-v2, x86-64-v3 (default), native
 """
 
 
@@ -43,7 +44,7 @@ def exec_command(arguments: Sequence[str]) -> int:
         if option in ("--lax", "--no-children"):
             options.append(option)
             continue
-        if option not in ("--name", "--job", "--hash-every"):
+        if option not in ("--name", "--job", "--hash-every", "--cpu"):
             raise Usage(f"exec: unknown option {option}", "`rdb exec --help` lists them")
         if not equals:
             if not rest:
@@ -53,6 +54,10 @@ def exec_command(arguments: Sequence[str]) -> int:
             name = value
         elif option == "--job":
             job = value
+        elif option == "--cpu":
+            if value not in CPU_CHOICES:
+                raise Usage(f"exec: --cpu {value}: no such choice", ", ".join(CPU_CHOICES))
+            options += ["--cpu", value]
         elif value.isdigit():
             options += ["--hash-every", value]
         else:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from rdb import __version__
 from rdb.errors import Usage
+from rdb.launch.command import CPU_CHOICES
 
 _EPILOG = """exit codes: run and exec pass the program's own on (128+n for signal n; 127 not found,
 126 cannot be executed, 125 rdb itself could not).  Others: 0 ok, 1 a negative answer, 2 usage,
@@ -64,6 +65,12 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--lax", action="store_true", help="pass unknown system calls on")
     run.add_argument(
         "--no-children", action="store_true", help="child processes run native, unrecorded"
+    )
+    run.add_argument(
+        "--cpu",
+        choices=CPU_CHOICES,
+        metavar="LEVEL",
+        help="highest x86-64 level shown to the program: x86-64-v2, x86-64-v3 (default), native",
     )
     run.add_argument(
         "--launcher-arg", action="append", default=[], metavar="ARG", help="one more for mpirun"

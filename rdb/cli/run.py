@@ -70,6 +70,7 @@ def _options(args: argparse.Namespace) -> list[str]:
     options = [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
     options += ["--lax"] if args.lax else []
     options += ["--no-children"] if args.no_children else []
+    options += ["--cpu", args.cpu] if args.cpu else []
     return options
 
 

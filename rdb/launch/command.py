@@ -13,6 +13,9 @@ from rdb.errors import MissingTool
 # its stub again by the name that the kernel has for the mapped file.
 _LIB = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "_lib"))
 
+# --cpu of rdb-exec: the highest level that the program is shown (interposer/cpu_features.c).
+CPU_CHOICES = ("native", "x86-64-v3", "x86-64-v2")
+
 
 def rdb_exec_line(
     rank_dir: str,

@@ -1,0 +1,33 @@
+/* Which instructions the upper half may use, and on which CPU a recording can be replayed.
+ *
+ * Features above x86-64-v3 are hidden by default, so that a recording or an image from a big machine runs
+ * on a laptop.  GLIBC_TUNABLES hides them from the C library and its search for libraries
+ * (glibc-hwcaps/x86-64-v4).  Code that executes CPUID itself is not stopped by that.
+ */
+#ifndef RDB_CPU_FEATURES_H
+#define RDB_CPU_FEATURES_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cpu {
+	unsigned level;       /* x86-64-vN (psABI AMD64, "microarchitecture levels") */
+	uint32_t xsave_bytes; /* of the enabled state: the size of what a signal frame holds */
+	char vendor[13];
+};
+
+/* This machine's.  RDB_CPU_LEVEL in the environment lowers the level: for tests. */
+void cpu_describe(struct cpu *out);
+/* --cpu=native, x86-64-v2, x86-64-v3: the highest level that the program is shown.  False: no such one. */
+bool cpu_choose(const char *name);
+/* The option's value, to hand on over exec. */
+const char *cpu_chosen(void);
+/* The level that the program is shown. */
+unsigned cpu_shown_level(void);
+/* GLIBC_TUNABLES for the program: a string of `size` bytes at `out`, made from the one it would have had
+ * (NULL: none).  False: nothing is to be hidden, or it is so already. */
+bool cpu_tunables(const char *before, char *out, size_t size);
+/* Can the recording in `dir` be replayed on this CPU?  0, or -ENOEXEC (said on stderr). */
+int cpu_check_recording(const char *dir);
+
+#endif

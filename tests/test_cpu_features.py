@@ -1,0 +1,177 @@
+"""Instructions hidden from the recorded program, and recordings from another CPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from conftest import Build, Rdb
+from test_boundary import record
+
+from rdb.paths import rdb_exec_path
+from rdb.recording import open_job
+
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+# Where in the C library its IFUNC functions were resolved to, by the features that it was shown.
+RESOLVED = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	static const char *const names[] = {"memcpy", "memset", "strlen", "strchr", "memcmp"};
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		Dl_info info;
+		void *at = dlsym(RTLD_DEFAULT, names[i]);
+		if (!at || !dladdr(at, &info))
+			return 1;
+		printf("%s %#lx\\n", names[i], (unsigned long)((char *)at - (char *)info.dli_fbase));
+	}
+	return 0;
+}
+"""
+
+
+@cache
+def own_level() -> int:
+    answer = subprocess.run([rdb_exec_path(), "--probe"], capture_output=True, check=True).stdout
+    return int(json.loads(answer)["cpu"]["level"])
+
+
+needs_v4 = pytest.mark.skipif(own_level() < 4, reason="this CPU has nothing above x86-64-v3")
+needs_v3 = pytest.mark.skipif(own_level() < 3, reason="this CPU has nothing above x86-64-v2")
+
+
+@pytest.fixture
+def resolved(build_text: Callable[..., Path]) -> Path:
+    return build_text("resolved", RESOLVED)
+
+
+@needs_v4
+def test_the_c_library_chooses_nothing_above_v3(resolved: Path, rdb: Rdb) -> None:
+    native = subprocess.run([resolved], capture_output=True, text=True, check=True).stdout
+    hidden = rdb("run", "--", resolved)
+    shown = rdb("run", "--cpu=native", "--", resolved)
+    assert hidden.returncode == shown.returncode == 0, hidden.stderr + shown.stderr
+    assert shown.stdout == native
+    assert hidden.stdout != native
+    # The same as glibc's own tool, asked for a CPU without AVX-512, says.
+    tunables = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW"}
+    without = subprocess.run(
+        [resolved], env={**os.environ, **tunables}, capture_output=True, text=True, check=True
+    )
+    assert hidden.stdout == without.stdout
+
+
+@needs_v3
+def test_the_c_library_chooses_nothing_above_v2_when_asked_to(resolved: Path, rdb: Rdb) -> None:
+    usual = rdb("run", "--", resolved)
+    hidden = rdb("run", "--cpu=x86-64-v2", "--", resolved)
+    assert hidden.returncode == usual.returncode == 0, hidden.stderr + usual.stderr
+    assert hidden.stdout != usual.stdout
+    assert open_job("resolved-2").rank(0).meta["cpu"]["shown"] == 2
+    assert rdb("replay", "resolved-2").returncode == 0
+
+
+@pytest.mark.parametrize(("option", "highest"), [("native", 4), ("x86-64-v3", 3), ("x86-64-v2", 2)])
+def test_libraries_for_hidden_features_are_not_searched(
+    option: str, highest: int, rdb: Rdb
+) -> None:
+    """ld.so says which glibc-hwcaps folders it looks into."""
+    done = rdb("run", f"--cpu={option}", "--", LOADER, "--help")
+    searched = [line.split()[0] for line in done.stdout.splitlines() if "supported, sea" in line]
+    expected = [f"x86-64-v{n}" for n in range(min(highest, own_level()), 1, -1)]
+    assert [folder for folder in searched if folder.startswith("x86-64-v")] == expected
+
+
+def test_the_dynamic_linker_as_a_program(rdb: Rdb) -> None:
+    """It knows by AT_ENTRY that it is one; its start-up, which reads rdtsc, is replayed."""
+    done = rdb("run", "--name", "job", "--hash-every", "1", "--", LOADER, "/bin/echo", "hi")
+    assert (done.returncode, done.stdout) == (0, "hi\n"), done.stderr
+    (result,) = json.loads(rdb("replay", "job", "--json").stdout)
+    assert result["ok"], result
+
+
+def test_tunables_of_the_user_are_kept(rdb: Rdb) -> None:
+    if own_level() < 4:
+        pytest.skip("this CPU has nothing above x86-64-v3, so nothing is added")
+    for before, start in (
+        ("glibc.malloc.check=1", "glibc.malloc.check=1:glibc.cpu.hwcaps=-AVX512F,"),
+        (
+            "glibc.cpu.hwcaps=-ERMS:glibc.malloc.check=1",
+            "glibc.cpu.hwcaps=-ERMS,-AVX512F,",
+        ),
+        ("", "glibc.cpu.hwcaps=-AVX512F,"),
+    ):
+        env = {**os.environ, "GLIBC_TUNABLES": before}
+        # sh starts a program of its own: nothing is added twice
+        done = rdb("run", "--", "/bin/sh", "-c", "/usr/bin/printenv GLIBC_TUNABLES; :", env=env)
+        (line,) = done.stdout.splitlines()
+        assert line.startswith(start)
+        assert line.count("-AVX512F,") == 1
+        assert line.count("glibc.malloc.check=1") == before.count("glibc.malloc.check=1")
+        assert line.count("glibc.cpu.hwcaps") == 1
+
+
+def test_the_choice_is_handed_on_over_exec(rdb: Rdb) -> None:
+    script = "exec /usr/bin/printenv GLIBC_TUNABLES"
+    env = {name: value for name, value in os.environ.items() if name != "GLIBC_TUNABLES"}
+    done = rdb("run", "--cpu=native", "--", "/bin/sh", "-c", script, env=env)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "cannot" not in done.stderr
+
+
+def test_exec_has_the_option_too(rdb: Rdb) -> None:
+    assert rdb("exec", "--cpu=x86-64-v2", "--", "/bin/true").returncode == 0
+    assert open_job("true-1").rank(0).meta["cpu"]["shown"] == min(2, own_level())
+    refused = rdb("exec", "--cpu", "z80", "--", "/bin/true")
+    assert refused.returncode == 2
+    assert refused.stderr == "rdb: exec: --cpu z80: no such choice; native, x86-64-v3, x86-64-v2\n"
+    assert rdb("run", "--cpu=z80", "--", "/bin/true").returncode == 2
+
+
+@needs_v3
+def test_a_recording_of_a_better_cpu_is_refused_with_one_line(
+    tmp_path: Path, build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = record(tmp_path, build("basics.c"))
+    made.expect_equal()
+    monkeypatch.setenv("RDB_CPU_LEVEL", "2")
+    code, answer = made.verify()
+    assert code == 5
+    (line,) = str(answer["what"]).splitlines()
+    assert "recorded with instructions up to x86-64-v3, this CPU has x86-64-v2; " in line
+    assert "--cpu=x86-64-v2" in line
+
+
+@needs_v3
+def test_the_refusal_reaches_the_user(
+    rdb: Rdb, build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert rdb("run", "--name", "job", "--", build("basics.c")).returncode == 3
+    monkeypatch.setenv("RDB_CPU_LEVEL", "2")
+    done = rdb("replay", "job")
+    assert done.returncode == 5
+    assert "this CPU has x86-64-v2" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@needs_v4
+def test_a_recording_with_hidden_features_runs_on_a_lesser_cpu_with_a_warning(
+    tmp_path: Path, build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = record(tmp_path, build("basics.c"))
+    monkeypatch.setenv("RDB_CPU_LEVEL", "3")
+    made.expect_equal()
+    done = subprocess.run(
+        [rdb_exec_path(), "--replay", made.rank_dir, "--files", made.files, "--verify"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "a program that asks CPUID itself may stop here" in done.stderr
