@@ -154,6 +154,7 @@ static void on_resume(int sig, siginfo_t *info, void *ctx)
 	ucontext_t *uc = ctx;
 	uint64_t fs = enter_lower(uc);
 	boundary.fill(uc);
+	signals_want_delivery(uc);
 	leave_lower(uc, fs);
 }
 
@@ -180,7 +181,7 @@ void boundary_begin(ucontext_t *uc)
 	if (lower.upper.tsc_mode)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 	event_mark(LOG_START);
-	int rc = lower.mode == MODE_RECORD ? image_write(0, uc) : 0;
+	int rc = lower.mode == MODE_RECORD ? image_write_first(uc) : 0;
 	if (rc) {
 		boundary_end(LOG_END_DISK, -rc, "the first image could not be written");
 		rdb_warn("%s: %s: the program goes on unrecorded", lower.opt.dir, strerror(-rc));

@@ -1,57 +1,59 @@
-/* Images: the upper half at one event, in a file `ckpt-NNNNNN.img`.
- *
- * Header, struct upper_state, registers, region table, run table, then page data from a page boundary
- * on.  A region is a mapping and what is below its saved pages: zeros, or a stored file.  A run is a row
- * of saved pages.
- */
+/* Writing and restoring images (image_format.h). */
 #ifndef RDB_IMAGE_H
 #define RDB_IMAGE_H
-#include "lower.h"
+#include "image_format.h"
+#include "table.h"
 
-#define RDB_IMAGE_MAGIC 0x676d696264720001ull
-#define RDB_IMAGE_VERSION 1
-
-struct image_header {
-	uint64_t magic;
-	uint32_t version;
+/* What is written: collected where the program stands, written there or by a forked child. */
+struct image_plan {
 	uint32_t number;
-	uint64_t event;
-	uint64_t log_off; /* where in the log the events after it begin */
+	bool incremental;    /* pages that `dirty` does not name, or that are the same, are left in `number` - 1 */
+	struct table *dirty; /* struct dirty_range, in order; NULL: which pages were written to is not known */
 	uint32_t log_segment;
-	uint32_t nregions;
-	uint64_t nruns;
-	uint64_t data_off; /* bytes, page-aligned */
-	uint64_t data_len;
-	uint32_t state_size;   /* sizeof(struct upper_state) */
-	uint32_t meta_check;   /* crc32c of [sizeof header, data_off) */
-	uint32_t data_check;   /* crc32c of the page data */
-	uint32_t header_check; /* crc32c of the bytes before */
+	uint64_t log_off;
+	struct table threads; /* struct image_thread */
 };
 
-struct image_registers {
-	uint64_t gregs[23];
-	uint32_t xsave_len;
-	uint32_t reserved;
-	uint8_t xsave[8192];
-};
-
-struct image_region {
+struct dirty_range {
 	uint64_t start, end;
-	uint64_t offset; /* in the stored file */
-	uint32_t prot;
-	uint32_t reserved;
-	char key[160]; /* stored file below the saved pages; empty: zeros */
 };
 
-struct image_run {
-	uint64_t addr, len; /* its data follows that of the run before */
-};
+/* Appends what an image keeps of the threads; uc is the running one's.  0 or -errno. */
+int image_threads(struct table *t, const ucontext_t *uc);
+/* Writes the image of lower.event; `forked`: this is a child that may ruin its memory map.  0 or -errno;
+ * no partial file is left.  If the image before is not usable any more, -ESTALE. */
+int image_write(const struct image_plan *plan, bool forked);
+/* Image 0, at once. */
+int image_write_first(const ucontext_t *uc);
+/* Compresses an image's data where that saves a quarter; a temporary file replaces the image.  0 or -errno. */
+int image_compress(unsigned number);
 
-/* Writes the image of uc's state at lower.event.  0 or -errno; no partial file is left. */
-int image_write(unsigned number, const ucontext_t *uc);
 /* Maps everything, sets lower.event and lower.upper, opens the log there.  0 or -errno (said on stderr). */
-int image_restore(unsigned number);
+int image_restore(unsigned number, bool check_pages);
 /* Puts the restored registers into uc. */
 void image_registers(ucontext_t *uc);
+
+/* An image file, its header and tables mapped and checked. */
+struct image_file {
+	int fd;
+	char path[4096];
+	const uint8_t *map; /* header and tables */
+	const struct image_header *header;
+	const struct image_region *regions;
+	const struct image_run *runs;
+	uint64_t nregions, nruns;
+	size_t map_len;
+};
+
+/* 0 or -errno.  `say`: on stderr, too, with file and offset if it is damaged. */
+int image_open(struct image_file *f, unsigned number, bool say);
+void image_close(struct image_file *f);
+/* The first run that ends after addr, as an index; nruns if there is none. */
+uint64_t image_find(const struct image_file *f, uint64_t addr);
+/* Checks the data of all its own runs.  0 or -errno, said. */
+int image_check_pages(const struct image_file *f);
+void image_path(char *path, size_t size, unsigned number, const char *suffix);
+/* The lowest and the highest number of an image in the rank's directory; -ENOENT: none. */
+int image_numbers(unsigned *lowest, unsigned *highest);
 
 #endif

@@ -30,6 +30,7 @@ struct options {
 	bool no_children;    /* leave child processes native */
 	bool lax;            /* pass on what the tables do not know */
 	unsigned checkpoint; /* replay: image to start from */
+	bool checked;        /* replay: the images' pages have been checked before */
 	int agent_fd;        /* replica: socket to the server, else -1 */
 	char **argv;         /* program and its arguments */
 	char **envp;

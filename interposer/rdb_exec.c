@@ -89,6 +89,7 @@ static void usage(void)
 	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
 	      "                [--dispatch sud|seccomp] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
+	      "                [--checked]\n"
 	      "       rdb-exec --probe\n",
 	      stderr);
 	exit(2);
@@ -137,7 +138,8 @@ static void parse(int argc, char **argv)
 		MASK,
 		NO_CHILDREN,
 		CPU,
-		DISPATCH
+		DISPATCH,
+		CHECKED
 	};
 	static const struct option names[] = {
 		{"dir", 1, 0, DIR_},
@@ -158,6 +160,7 @@ static void parse(int argc, char **argv)
 		{"no-children", 0, 0, NO_CHILDREN},
 		{"cpu", 1, 0, CPU},
 		{"dispatch", 1, 0, DISPATCH},
+		{"checked", 0, 0, CHECKED},
 		{0, 0, 0, 0},
 	};
 	struct options *o = &lower.opt;
@@ -196,6 +199,7 @@ static void parse(int argc, char **argv)
 				usage();
 			break;
 		case DISPATCH: choose_dispatch(optarg); break;
+		case CHECKED: o->checked = true; break;
 		case PROBE: exit(probe_print());
 		default: usage();
 		}
@@ -340,7 +344,7 @@ static int replay(void)
 {
 	if (cpu_check_recording(lower.opt.dir))
 		return 5;
-	int rc = image_restore(lower.opt.checkpoint);
+	int rc = image_restore(lower.opt.checkpoint, !lower.opt.checked);
 	if (!rc)
 		rc = boundary_init();
 	if (!rc && lower.mode == MODE_REPLICA)
