@@ -326,3 +326,15 @@ long memory_brk(struct event *ev, ucontext_t *uc)
 	u->brk = want;
 	return (long)want;
 }
+
+/* It would lock our own memory too, most of which is address space only; pages locked or not hold the same. */
+long memory_mlockall(struct event *ev, ucontext_t *uc)
+{
+	return ev->nr == SYS_mlockall && (!A(0) || A(0) & ~7ul) ? -EINVAL : 0;
+}
+
+/* No key is ever given out (pkey_alloc); -1 is plain mprotect. */
+long memory_pkey_mprotect(struct event *ev, ucontext_t *uc)
+{
+	return (int)A(3) == -1 ? memory_mprotect(ev, uc) : -EINVAL;
+}

@@ -9,6 +9,8 @@ long memory_mprotect(struct event *ev, ucontext_t *uc);
 long memory_mremap(struct event *ev, ucontext_t *uc);
 long memory_madvise(struct event *ev, ucontext_t *uc);
 long memory_brk(struct event *ev, ucontext_t *uc);
+long memory_mlockall(struct event *ev, ucontext_t *uc);
+long memory_pkey_mprotect(struct event *ev, ucontext_t *uc);
 
 /* Maps `len` bytes of an open file at `at` privately, as the program or the loader asks while recording:
  * the file goes to the store, its key into the log.  0 or -errno. */

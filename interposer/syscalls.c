@@ -8,22 +8,26 @@
 #include <unistd.h>
 #include "arena.h"
 #include "boundary.h"
+#include "ioctls.h"
 #include "loader.h"
 #include "log_writer.h"
 #include "memory_calls.h"
+#include "prctl_calls.h"
 #include "process.h"
 #include "replay.h"
 #include "replica.h"
 #include "signals.h"
 #include "syscall_outputs.h"
 
-/* numbers newer than Debian 12's headers name */
-#ifndef SYS_futex_waitv
-#define SYS_futex_waitv 449
-#endif
+/* the kernel's own list: headers may be older */
+enum {
+#define NR(name, number) NR_##name = number,
+#include "syscall_numbers.def"
+#undef NR
+};
 
-enum class { UNKNOWN, PASS, EMU, DENY, NONE };
-enum out_kind { O_END, O_FIX, O_RET, O_VAL, O_ARR, O_ERR, O_FN };
+enum class { UNKNOWN, PASS, EMU, DENY, FAIL };
+enum out_kind { O_END, O_FIX, O_RET, O_CAP, O_VAL, O_ARR, O_ERR, O_FN };
 
 struct row;
 typedef void out_fn(struct event *ev);
@@ -39,6 +43,7 @@ struct row {
 	} out;
 	emu_fn *emu;
 	const char *why;
+	int error; /* FAIL */
 };
 
 #define A(i) (ev->args[i])
@@ -162,6 +167,10 @@ static long call_exit(struct event *ev, ucontext_t *uc)
 	{ \
 		O_RET, a, n, 0, NULL \
 	}
+#define CAP(a, c) \
+	{ \
+		O_CAP, a, c, 0, NULL \
+	}
 #define VAL(a, l) \
 	{ \
 		O_VAL, a, l, 0, NULL \
@@ -182,10 +191,11 @@ static long call_exit(struct event *ev, ucontext_t *uc)
 	{ \
 		.name = nm, .class = PASS, .out = spec \
 	}
-#define ROW_NONE(nm, spec...) \
+#define ROW_FAIL(nm, err, reason) \
 	{ \
-		.name = nm, .class = NONE, .out = spec \
+		.name = nm, .class = FAIL, .error = err, .why = reason \
 	}
+#define ROW_NONE(nm, reason) ROW_FAIL(nm, ENOSYS, reason)
 #define ROW_EMU(nm, f) \
 	{ \
 		.name = nm, .class = EMU, .emu = f \
@@ -194,7 +204,7 @@ static long call_exit(struct event *ev, ucontext_t *uc)
 	{ \
 		.name = nm, .class = DENY, .why = reason \
 	}
-#define SYS(nm, class, what...) [SYS_##nm] = ROW_##class(#nm, what),
+#define SYS(nm, class, what...) [NR_##nm] = ROW_##class(#nm, what),
 
 static const struct row rows[] = {
 #include "syscalls.def"
@@ -213,6 +223,11 @@ static void log_outputs(struct event *ev, const struct row *row)
 	case O_RET:
 		if (ev->result > 0)
 			out_if(ev, A(row->out.arg), (uint64_t)ev->result * row->out.n);
+		break;
+	case O_CAP:
+		if (ev->result > 0)
+			out_if(ev, A(row->out.arg),
+			       A(row->out.n) < (uint64_t)ev->result ? A(row->out.n) : (uint64_t)ev->result);
 		break;
 	case O_VAL:
 		if (ok && P(row->out.arg) && P(row->out.n)) {
@@ -289,6 +304,18 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		a[1] = (uint64_t)path;
 		break;
 	}
+	case SYS_ioctl: {
+		int refused = ioctl_refused((unsigned)a[1]);
+		if (refused)
+			return refused;
+		break;
+	}
+	case SYS_prctl: {
+		long result;
+		if (prctl_answered(ev, &result))
+			return result;
+		break;
+	}
 	case SYS_close:
 		if ((int)a[0] >= lower.lowest_fd)
 			return -EBADF;
@@ -349,8 +376,8 @@ void syscall_event(ucontext_t *uc)
 		if (answered && ev->result != recorded)
 			replay_diverged(uc, "event %lu: %s gave %#lx, gives %#lx", (unsigned long)lower.event,
 					row->name, (unsigned long)recorded, (unsigned long)ev->result);
-	} else if (class == NONE) {
-		ev->result = -ENOSYS;
+	} else if (class == FAIL) {
+		ev->result = -row->error;
 	} else if (!answered) {
 		bool in_child = false;
 		ev->result = pass(ev, uc, &in_child);

@@ -1,4 +1,7 @@
-"""Makes rdb/recording/syscalls.py: numbers and names from <asm/unistd_64.h>, signatures from here.
+"""Makes interposer/syscall_numbers.def and rdb/recording/syscalls.py: the kernel's list of calls.
+
+Numbers and names are those of <asm/unistd_64.h>; NEWER adds what this machine's header does not
+name yet, from arch/x86/entry/syscalls/syscall_64.tbl of Linux 6.18.  Signatures are from here.
 
 A signature has one letter an argument: d signed, a directory, u unsigned, p pointer, x flags,
 o mode.  Calls without one are shown without arguments.
@@ -9,7 +12,17 @@ import re
 from pathlib import Path
 
 HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
-OUTPUT = Path(__file__).resolve().parent.parent / "rdb" / "recording" / "syscalls.py"
+ROOT = Path(__file__).resolve().parent.parent
+OUTPUT = ROOT / "rdb" / "recording" / "syscalls.py"
+NUMBERS = ROOT / "interposer" / "syscall_numbers.def"
+
+# arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.18: common and 64; x32 is not supported.
+NEWER = """
+uretprobe=335 uprobe=336 cachestat=451 fchmodat2=452 map_shadow_stack=453 futex_wake=454
+futex_wait=455 futex_requeue=456 statmount=457 listmount=458 lsm_get_self_attr=459
+lsm_set_self_attr=460 lsm_list_modules=461 mseal=462 setxattrat=463 getxattrat=464 listxattrat=465
+removexattrat=466 open_tree_attr=467 file_getattr=468 file_setattr=469 listns=470
+"""
 
 # man 2 of each call; argument kinds only.
 SIGNATURES = """
@@ -49,7 +62,20 @@ renameat2=apapx seccomp=dxp getrandom=pux memfd_create=px execveat=apppx userfau
 membarrier=dxd mlock2=pux copy_file_range=dpdpux preadv2=dpduux pwritev2=dpduux
 pkey_mprotect=puxd statx=apxxp rseq=puxx pidfd_send_signal=ddpx pidfd_open=dx clone3=pu
 close_range=uux openat2=appu pidfd_getfd=ddx faccessat2=apxx process_madvise=dpudx
-epoll_pwait2=dpdppu
+epoll_pwait2=dpdppu semget=ddx semop=dpu semctl=dddx shmdt=p msgget=dx msgsnd=dpux msgrcv=dpudx
+msgctl=ddp semtimedop=dpup mq_open=pxop mq_unlink=p mq_timedsend=dpuup mq_timedreceive=dpupp
+mq_notify=dp mq_getsetattr=dpp syslog=dpd ustat=up adjtimex=p clock_adjtime=dp chroot=p mount=pppxp
+umount2=px sethostname=pu keyctl=dxxxx add_key=pppud request_key=pppd quotactl=xpdp
+name_to_handle_at=apppx open_by_handle_at=dpx fanotify_init=xx fanotify_mark=dxxdp futimesat=app
+setxattr=pppux lsetxattr=pppux fsetxattr=dppux getxattr=pppu lgetxattr=pppu fgetxattr=dppu
+listxattr=ppu llistxattr=ppu flistxattr=dpu removexattr=pp lremovexattr=pp fremovexattr=dp
+sched_setattr=dpx sched_getattr=dpux ioprio_get=dd ioprio_set=ddx kcmp=ddduu capget=pp capset=pp
+sched_rr_get_interval=dp pkey_alloc=xx pkey_free=d memfd_secret=x bpf=dpu
+landlock_create_ruleset=pux landlock_add_rule=ddpx landlock_restrict_self=dx process_mrelease=dx
+futex_waitv=puxpd
+cachestat=dppx fchmodat2=apox mseal=pux statmount=ppux listmount=ppux setxattrat=apxppu
+getxattrat=apxppu listxattrat=apxpu removexattrat=apxp io_setup=up io_uring_setup=up
+remap_file_pages=puxux
 """
 
 
@@ -61,6 +87,16 @@ def main() -> None:
             r"^#define __NR_(\w+)\s+(\d+)", HEADER.read_text(encoding="ascii"), re.MULTILINE
         )
     }
+    for item in NEWER.split():
+        name, number = item.split("=")
+        numbers.setdefault(name, int(number))
+    NUMBERS.write_text(
+        "/* The kernel's list of calls, x86-64: NR(name, number).  Made by tools/syscall_table.py\n"
+        " * from <asm/unistd_64.h> and arch/x86/entry/syscalls/syscall_64.tbl of Linux 6.18; do\n"
+        " * not edit. */\n"
+        + "".join(f"NR({n}, {v})\n" for n, v in sorted(numbers.items(), key=lambda item: item[1])),
+        encoding="ascii",
+    )
     unknown = set(signatures) - set(numbers)
     if unknown:
         raise SystemExit(f"not in {HEADER}: {sorted(unknown)}")

@@ -1,0 +1,88 @@
+"""Makes docs/syscalls.md from interposer/syscalls.def.
+
+Run: .venv/bin/python3 -m tools.syscall_docs
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE = ROOT / "interposer" / "syscalls.def"
+NUMBERS = ROOT / "interposer" / "syscall_numbers.def"
+PAGE = ROOT / "docs" / "syscalls.md"
+
+_ROW = re.compile(r"^SYS\((\w+), (\w+), (.*)\) /\* (.+) \*/$")
+
+_HEAD = """\
+# System calls
+
+Made from `interposer/syscalls.def` by `python -m tools.syscall_docs`; do not edit.
+
+Every system call of x86-64 Linux up to 6.18 has a row in that table. While a program is recorded
+the kernel answers what is **passed on**, and the result and the bytes that it put into memory are
+logged; in a replay the log answers and the kernel is not asked. What is **emulated** rdb answers
+itself, in the same way in every run. What is **refused** fails with an error that programs know
+from other kernels or machines and go on without. What is **not supported** ends the program with
+exit code 125 and the reason, as does a call that is not listed here; `--lax` passes
+unlisted calls on.
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table."""
+
+    name: str
+    kind: str
+    what: str
+    source: str
+
+    @property
+    def error(self) -> str:
+        """What a refused call fails with."""
+        return "ENOSYS" if self.kind == "NONE" else self.what.split(",")[0]
+
+    @property
+    def reason(self) -> str:
+        """Why it is refused or not supported."""
+        return self.what[self.what.index('"') + 1 : self.what.rindex('"')]
+
+
+def rows() -> list[Row]:
+    """The table; a line that is no row is an error."""
+    lines = TABLE.read_text(encoding="ascii").split("*/\n", 1)[1].splitlines()
+    found = []
+    for line in lines:
+        match = _ROW.match(line)
+        if match is None:
+            raise ValueError(f"{TABLE.name}: not a row: {line}")
+        found.append(Row(*match.groups()))
+    return found
+
+
+def numbers() -> dict[str, int]:
+    """The kernel's list."""
+    pairs = re.findall(r"^NR\((\w+), (\d+)\)$", NUMBERS.read_text(encoding="ascii"), re.MULTILINE)
+    return {name: int(number) for name, number in pairs}
+
+
+def _names(kind: str) -> str:
+    chosen = sorted(row.name for row in rows() if row.kind == kind)
+    return ", ".join(f"`{name}`" for name in chosen) + "\n"
+
+
+def text() -> str:
+    """The whole page."""
+    refused = [row for row in rows() if row.kind in ("NONE", "FAIL")]
+    denied = [row for row in rows() if row.kind == "DENY"]
+    parts = [_HEAD, "## Refused\n", "| call | fails with | why |\n|---|---|---|"]
+    parts += [f"| `{row.name}` | {row.error} | {row.reason} |" for row in refused]
+    parts += ["\n## Not supported\n", "| call | the program |\n|---|---|"]
+    parts += [f"| `{row.name}` | {row.reason} |" for row in denied]
+    parts += ["\n## Emulated\n", _names("EMU"), "## Passed on\n", _names("PASS")]
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")
