@@ -271,7 +271,8 @@ def test_a_million_records_in_about_a_second(rdb: Rdb, build_text: BuildText) ->
 
 def test_system_call_numbers_are_those_of_the_kernel_headers(build_text: BuildText) -> None:
     checks = "".join(
-        f'_Static_assert(__NR_{name} == {number}, "{name}");\n'
+        # a header may be older than our list
+        f'#ifdef __NR_{name}\n_Static_assert(__NR_{name} == {number}, "{name}");\n#endif\n'
         for number, (name, _) in SYSCALLS.items()
     )
     build_text("numbers", f"#include <asm/unistd_64.h>\n{checks}int main(void) {{ return 0; }}")
