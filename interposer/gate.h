@@ -20,6 +20,7 @@
 #define RDB_MAX_ARGS 16
 
 enum { RDB_NS_CORE = 0, RDB_NS_MPI = 1, RDB_NS_VERBS = 2 };
+enum { RDB_CORE_CLOCK = 1 }; /* RDB_NS_CORE: nanoseconds of clock args[0] (vdso.S) */
 #define RDB_FN(ns, index) (((uint32_t)(ns) << 16) | (uint32_t)(index))
 
 struct rdb_gate {

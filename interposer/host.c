@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "boundary.h"
+#include "clock.h"
 #include "replay.h"
 
 enum { SLOTS = 8, NAMESPACES = 3 };
@@ -121,6 +122,8 @@ static const struct rdb_plugin *load(unsigned ns)
 int64_t host_call(struct event *ev, struct gate_frame *frame)
 {
 	unsigned ns = ev->nr >> 16;
+	if (ns == RDB_NS_CORE)
+		return clock_call(ev->nr, ev->args);
 	if (ns >= NAMESPACES)
 		rdb_fatal("hypercall %#x: no such library", ev->nr);
 	if (!host.plugins[ns])

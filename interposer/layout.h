@@ -8,11 +8,13 @@
 #ifndef RDB_LAYOUT_H
 #define RDB_LAYOUT_H
 
+#define RDB_PAGE_BYTES 4096
 #define RDB_PAGE 4096ul
 
 #define RDB_ARENA 0x101000000000ul          /* first arena address: the gate page */
 #define RDB_GATE RDB_ARENA                  /* gate page: not hashed, not in images (gate.h) */
 #define RDB_GATE_CODE (RDB_GATE + RDB_PAGE) /* constant code page, read-execute */
+#define RDB_VDSO 0x101080000000ul           /* the program's vDSO (vdso.S) */
 #define RDB_SCRATCH 0x101100000000ul        /* buffers handed to upcalls (host.h) */
 #define RDB_SCRATCH_END 0x101200000000ul
 #define RDB_PROG 0x102000000000ul   /* a PIE program */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "boundary.h"
+#include "clock.h"
 #include "loader.h"
 #include "memory_calls.h"
 
@@ -197,6 +198,7 @@ static int build_stack(const struct object *prog, uint64_t interp_base, const ch
 		return -EIO;
 	}
 	const Elf64_auxv_t aux[] = {
+		{AT_SYSINFO_EHDR, {RDB_VDSO}},
 		{AT_HWCAP, {getauxval(AT_HWCAP)}},
 		{AT_PAGESZ, {RDB_PAGE}},
 		{AT_CLKTCK, {100}},
@@ -236,6 +238,16 @@ static int build_stack(const struct object *prog, uint64_t interp_base, const ch
 	return 0;
 }
 
+static int map_vdso(void)
+{
+	char *p = mmap((void *)RDB_VDSO, RDB_PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	memcpy(p, vdso_start, (size_t)(vdso_end - vdso_start));
+	return mprotect(p, RDB_PAGE, PROT_READ | PROT_EXEC) ? -errno : 0;
+}
+
 int loader_load(const char *path, char **argv, char **envp, struct loaded *out, const char **why)
 {
 	static struct object prog, interp;
@@ -257,7 +269,9 @@ int loader_load(const char *path, char **argv, char **envp, struct loaded *out, 
 	lower.upper.mmap_next_32 = 0x40000000;
 	lower.upper.scratch_end = RDB_SCRATCH;
 	*why = "no stack for it";
-	rc = build_stack(&prog, prog.interp[0] ? interp.bias : 0, path, argv, envp, &out->sp);
+	rc = map_vdso();
+	if (!rc)
+		rc = build_stack(&prog, prog.interp[0] ? interp.bias : 0, path, argv, envp, &out->sp);
 	if (rc)
 		return rc;
 	out->pc = prog.interp[0] ? interp.bias + interp.eh.e_entry : RDB_GATE_CODE + GATE_CODE_START;

@@ -15,6 +15,7 @@ from rdb.recording.record import Kind, Note, Record, signal_name
 from rdb.recording.syscalls import SYSCALLS
 
 _NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/gate.h
+_CLOCK = 1  # RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK)
 _AT_FDCWD = -100
 _NOTE_RECV = struct.Struct("<iiIIQ")
 
@@ -106,7 +107,35 @@ def mpi_name(nr: int) -> str | None:
     return str(function["name"]) if function else None
 
 
+_CLOCKS = (
+    "CLOCK_REALTIME",
+    "CLOCK_MONOTONIC",
+    "CLOCK_PROCESS_CPUTIME_ID",
+    "CLOCK_THREAD_CPUTIME_ID",
+    "CLOCK_MONOTONIC_RAW",
+    "CLOCK_REALTIME_COARSE",
+    "CLOCK_MONOTONIC_COARSE",
+    "CLOCK_BOOTTIME",
+)
+
+
+def clock_name(clock: int) -> str:
+    """clock_gettime(2); dynamic clocks are negative numbers."""
+    number = clock - (1 << 64) if clock >> 63 else clock
+    return _CLOCKS[number] if 0 <= number < len(_CLOCKS) else str(number)
+
+
+def _clock(record: Record) -> str:
+    if record.result < 0:
+        value = _result(record.result)
+    else:
+        value = f"{record.result // 10**9}.{record.result % 10**9:09}"
+    return f"clock({clock_name(record.args[0])}) = {value}"
+
+
 def _hypercall(record: Record) -> str:
+    if record.nr == _CLOCK:
+        return _clock(record)
     function = _mpi_function(record.nr)
     if function is None:
         return f"hypercall {record.nr >> 16}:{record.nr & 0xFFFF} = {record.result}"

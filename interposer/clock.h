@@ -1,0 +1,12 @@
+/* Clocks, as the functions of the program's vDSO (vdso.S) ask for them. */
+#ifndef RDB_CLOCK_H
+#define RDB_CLOCK_H
+#include <stdint.h>
+
+/* The calls of RDB_NS_CORE: nanoseconds of clock args[0], or -errno. */
+int64_t clock_call(uint32_t fn, const uint64_t *args);
+
+/* The shared object that is copied to RDB_VDSO. */
+extern const uint8_t vdso_start[], vdso_end[];
+
+#endif
