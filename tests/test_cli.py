@@ -325,18 +325,6 @@ def test_replay_of_a_changed_log_is_exit_5(rdb: Rdb, ending: Path, rdb_home: Pat
     assert rdb("info", "ending-1").returncode == 5
 
 
-def test_doctor_says_the_state_of_this_machine(rdb: Rdb, tmp_path: Path) -> None:
-    done = rdb("doctor", "--json")
-    findings = {finding["what"]: finding for finding in json.loads(done.stdout)}
-    assert done.returncode == 0, done.stdout
-    assert findings["gdb's Python"]["state"] == "ok"
-    empty = rdb("doctor", "--json", env={**os.environ, "PATH": str(tmp_path)})
-    assert empty.returncode == 1
-    missing = {f["what"]: f for f in json.loads(empty.stdout)}
-    assert missing["gdb"]["state"] == "missing"
-    assert missing["gdb"]["remedy"] == "apt-get install gdb"
-
-
 def test_exec_by_hand_and_by_mpirun_share_one_job(rdb: Rdb, ending: Path, rdb_home: Path) -> None:
     """Ranks of one launch find each other; another launch is another job."""
     assert rdb("exec", "--", ending).returncode == 0

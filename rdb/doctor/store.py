@@ -1,0 +1,97 @@
+"""Where recordings go: may we write, may others, is there room."""
+
+from __future__ import annotations
+
+import errno
+import mmap
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from rdb.doctor.finding import Finding, State
+from rdb.doctor.machine import Machine
+from rdb.errors import NotYours
+from rdb.private import check_store
+from rdb.recording import home
+
+_GROUP = "recordings"
+_GIB = 1 << 30
+_TIGHT_BYTES = 1 << 30
+_TOO_FULL_BYTES = 64 << 20  # less than two segments of a log
+
+
+def _existing(path: Path) -> Path:
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return path
+
+
+def place(machine: Machine) -> Iterator[Finding]:
+    path = home()
+    meaning = "$RDB_HOME: recordings are written here"
+    refused = _try_writing(_existing(path))
+    if refused is None:
+        yield Finding(_GROUP, "store", State.OK, str(path), meaning, essential=True)
+    else:
+        detail = f"{path}: {refused}"
+        remedy = "set RDB_HOME to a directory of yours on a local disk"
+        yield Finding(_GROUP, "store", State.MISSING, detail, meaning, remedy, True)
+
+
+def _try_writing(folder: Path) -> str | None:
+    """As the log does: a folder, a file allocated before use, a shared mapping.  None: it works."""
+    try:
+        with (
+            tempfile.TemporaryDirectory(dir=folder, prefix=".rdb-doctor-") as made,
+            open(Path(made) / "log", "w+b") as file,
+        ):
+            os.posix_fallocate(file.fileno(), 0, mmap.PAGESIZE)
+            with mmap.mmap(file.fileno(), mmap.PAGESIZE) as mapped:
+                mapped[0] = 1
+    except OSError as error:
+        # A full disk is told by the finding about room.
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return None if full else os.strerror(error.errno or 0)
+    return None
+
+
+def privacy(machine: Machine) -> Iterator[Finding]:
+    """The same check as whoever opens a recording makes."""
+    path, what = home(), "store's privacy"
+    meaning = "a recording holds what the program held, and is run when it is opened"
+    try:
+        check_store(str(path))
+    except NotYours as error:
+        remedy = error.hint or ""
+        yield Finding(_GROUP, what, State.MISSING, error.message, meaning, remedy, True)
+        return
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    if mode is not None and mode & 0o077:
+        meaning = "others see the names of your jobs; the recordings themselves are closed"
+        detail = f"mode {mode:o}"
+        yield Finding(_GROUP, what, State.DEGRADED, detail, meaning, f"chmod 700 {path}", True)
+        return
+    detail = "it will be made, mode 700" if mode is None else f"yours, mode {mode:o}"
+    yield Finding(_GROUP, what, State.OK, detail, meaning, essential=True)
+
+
+def room(machine: Machine) -> Iterator[Finding]:
+    free = shutil.disk_usage(_existing(home())).free
+    detail = f"{free / _GIB:.1f} GiB free"
+    remedy = "make room (`rdb rm`), or set RDB_HOME to another disk"
+    if free >= _TIGHT_BYTES:
+        meaning = "a full disk ends a recording; the program goes on"
+        yield Finding(_GROUP, "disk space", State.OK, detail, meaning, essential=True)
+    elif free >= _TOO_FULL_BYTES:
+        meaning = "a long recording will end early, the program goes on"
+        yield Finding(_GROUP, "disk space", State.DEGRADED, detail, meaning, remedy, True)
+    else:
+        meaning = "there is no room for a recording's start"
+        yield Finding(_GROUP, "disk space", State.MISSING, detail, meaning, remedy, True)
+
+
+PROBES = (place, privacy, room)
