@@ -132,14 +132,18 @@ static uint64_t page_hash(const uint64_t *p)
 struct hashing {
 	uint64_t sum;
 	int pagemap;
+	void (*page)(uint64_t addr, uint64_t hash);
 };
 
-static void hash_range(uint64_t from, uint64_t to, uint64_t *sum)
+static void hash_range(uint64_t from, uint64_t to, struct hashing *hs)
 {
 	for (uint64_t at = from; at < to; at += RDB_PAGE) {
 		uint64_t h = page_hash((const uint64_t *)at);
-		if (h)
-			*sum += mix(at ^ h);
+		if (!h)
+			continue;
+		hs->sum += mix(at ^ h);
+		if (hs->page)
+			hs->page(at, h);
 	}
 }
 
@@ -149,7 +153,7 @@ static int hash_mapping(const struct mapping *m, void *arg)
 	if (!(m->prot & PROT_READ))
 		return 0;
 	if (!m->anonymous) {
-		hash_range(m->start, m->end, &hs->sum);
+		hash_range(m->start, m->end, hs);
 		return 0;
 	}
 	/* untouched anonymous pages are zero: leave them untouched (proc(5), /proc/pid/pagemap) */
@@ -164,14 +168,19 @@ static int hash_mapping(const struct mapping *m, void *arg)
 			return got < 0 ? (int)got : -EIO;
 		for (uint64_t i = 0; i < n; i++, at += RDB_PAGE)
 			if (entries[i] >> 62) /* present or swapped */
-				hash_range(at, at + RDB_PAGE, &hs->sum);
+				hash_range(at, at + RDB_PAGE, hs);
 	}
 	return 0;
 }
 
 uint64_t arena_hash(void)
 {
-	struct hashing hs = {.sum = 0x726462ull};
+	return arena_hash_pages(NULL);
+}
+
+uint64_t arena_hash_pages(void (*page)(uint64_t addr, uint64_t hash))
+{
+	struct hashing hs = {.sum = 0x726462ull, .page = page};
 	hs.pagemap = (int)raw_syscall(257 /* openat */, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0,
 				      0, 0);
 	int rc = hs.pagemap < 0 ? hs.pagemap : arena_each(hash_mapping, &hs);

@@ -22,6 +22,8 @@ uint64_t arena_take(size_t len, bool low);
 /* Hash of the contents of all readable mappings of the upper half, by page and address; pages of zeros
  * do not count, so it does not depend on what has been touched.  0 on error (said on stderr). */
 uint64_t arena_hash(void);
+/* The same; `page` hears of each page that is not zero, lowest first. */
+uint64_t arena_hash_pages(void (*page)(uint64_t addr, uint64_t hash));
 
 /* Private file mappings of the upper half: which bytes of which stored file they show. */
 struct file_mapping {

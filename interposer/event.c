@@ -6,6 +6,7 @@
 #include "boundary.h"
 #include "loader.h"
 #include "log_writer.h"
+#include "page_hashes.h"
 #include "replay.h"
 #include "replica.h"
 #include "vfork.h"
@@ -137,8 +138,10 @@ void event_mark(enum log_kind kind)
 	struct event ev;
 	memset(&ev, 0, offsetof(struct event, notes));
 	ev.kind = (uint16_t)kind;
-	if (kind == LOG_START)
+	if (kind == LOG_START) {
 		hashes.started_ns = monotonic_ns();
+		page_hashes_forget();
+	}
 	append(&ev, lower.event);
 }
 
@@ -171,7 +174,14 @@ void event_hash(enum log_hash_when when)
 	memset(&ev, 0, offsetof(struct event, notes));
 	ev.kind = LOG_HASH;
 	ev.nr = when;
-	ev.result = (int64_t)arena_hash();
+	struct event_chunk note = {.note = RDB_NOTE_PAGES};
+	if (lower.opt.hash_every) {
+		ev.result = (int64_t)page_hashes_take(&note.data, &note.len);
+		ev.chunks = &note;
+		ev.nchunks = note.len ? 1 : 0;
+	} else {
+		ev.result = (int64_t)arena_hash();
+	}
 	append(&ev, lower.event);
 	if (before)
 		hashes.spent_ns += monotonic_ns() - before;

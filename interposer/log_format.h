@@ -32,7 +32,8 @@ enum log_kind {
 	LOG_SIGNAL = 6,     /* event.  nr = signal number */
 	LOG_TSC = 7,        /* event.  nr = 0 rdtsc / 1 rdtscp / 2 rdrand / 3 rdseed, result = value; rdtscp: a
 	                     note holds the 32-bit aux */
-	LOG_HASH = 8,       /* not an event.  result = hash of the upper half, nr = enum log_hash_when */
+	LOG_HASH = 8,       /* not an event.  result = hash of the upper half, nr = enum log_hash_when; with
+	                     * --hash-every a note RDB_NOTE_PAGES */
 	LOG_CHECKPOINT = 9, /* not an event.  nr = checkpoint number; image ckpt-%06u.img holds `event` */
 	LOG_FILE = 10,      /* not an event.  One chunk: text "key=..\npath=..\n" of a stored file */
 	LOG_END = 11,       /* not an event.  The recording ends here; see enum log_end in nr */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "boundary.h"
+#include "divergence.h"
 #include "log_reader.h"
 #include "replay.h"
 #include "replica.h"
@@ -18,6 +19,9 @@ static struct {
 	uint32_t end_kind;
 	int32_t end_value;
 	uint64_t hashes, last_hash;
+	uint64_t agreed;   /* event of the last hash that agreed */
+	uint64_t diverged; /* event at which the replay was seen not to be the recording, if `located` */
+	bool located;
 	const struct log_record *final; /* the hash at the end, if there is one */
 } replay;
 
@@ -26,19 +30,22 @@ static void finish(bool ok, const char *what) __attribute__((noreturn));
 /* --verify: one JSON line on stdout. */
 static void finish(bool ok, const char *what)
 {
-	char line[1024];
+	char line[2048];
 	int n = snprintf(line, sizeof(line), "{\"ok\":%s,\"events\":%lu,\"hashes\":%lu,\"hash\":\"%#lx\"",
 			 ok ? "true" : "false", (unsigned long)lower.event, (unsigned long)replay.hashes,
 			 (unsigned long)replay.last_hash);
 	if (what && (size_t)n < sizeof(line)) {
 		n += snprintf(line + n, sizeof(line) - (size_t)n, ",\"what\":\"");
-		for (; *what && (size_t)n < sizeof(line) - 8; what++) {
+		for (; *what && (size_t)n < 900; what++) {
 			if (*what == '"' || *what == '\\')
 				line[n++] = '\\';
 			line[n++] = *what >= ' ' ? *what : ' ';
 		}
 		line[n++] = '"';
 	}
+	if (!ok)
+		n += (int)divergence_json(replay.located ? replay.diverged : lower.event, line + n,
+					  sizeof(line) - (size_t)n - 4);
 	n += snprintf(line + n, sizeof(line) - (size_t)n, "}\n");
 	raw_syscall(1 /* write */, 1, (long)line, n, 0, 0, 0);
 	_exit(ok ? 0 : 5);
@@ -94,6 +101,9 @@ void replay_diverged(ucontext_t *uc, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	if (!replay.located)
+		replay.diverged = lower.event + 1;
+	replay.located = true;
 	if (lower.mode == MODE_VERIFY)
 		finish(false, text);
 	ucontext_t made;
@@ -119,10 +129,17 @@ static void check_hash(const struct log_record *rec)
 	uint64_t hash = arena_hash();
 	replay.hashes++;
 	replay.last_hash = hash;
-	if (hash != (uint64_t)rec->result)
-		replay_diverged(NULL, "memory differs at %s %lu: recorded hash %#lx, replayed %#lx",
-				rec->nr == LOG_HASH_AT_END ? "the end, after event" : "event",
-				(unsigned long)rec->event, (unsigned long)rec->result, (unsigned long)hash);
+	divergence_hash(rec);
+	if (hash == (uint64_t)rec->result) {
+		replay.agreed = rec->event;
+		return;
+	}
+	divergence_in_memory();
+	replay.diverged = rec->event;
+	replay.located = true;
+	replay_diverged(NULL, "memory differs at %s %lu (it agreed at %lu): recorded hash %#lx, replayed %#lx",
+			rec->nr == LOG_HASH_AT_END ? "the end, after event" : "event", (unsigned long)rec->event,
+			(unsigned long)replay.agreed, (unsigned long)rec->result, (unsigned long)hash);
 }
 
 void replay_look_ahead(void)
@@ -140,6 +157,12 @@ void replay_look_ahead(void)
 		finish(true, NULL);
 }
 
+/* The record just read is before that place. */
+static bool before(const struct log_reader *r, unsigned segment, uint64_t off)
+{
+	return r->segment < segment || (r->segment == segment && r->off <= off);
+}
+
 int replay_open(unsigned segment, uint64_t off)
 {
 	int rc = log_reader_open(&replay.reader, lower.opt.dir);
@@ -152,6 +175,8 @@ int replay_open(unsigned segment, uint64_t off)
 	while ((rec = advance())) {
 		if (LOG_IS_EVENT(rec->kind))
 			replay.last_event = rec->event + rec->repeat;
+		else if (rec->kind == LOG_HASH && lower.mode == MODE_VERIFY && before(&replay.reader, segment, off))
+			divergence_hash(rec);
 		else if (rec->kind == LOG_END) {
 			replay.end_kind = rec->nr;
 			replay.end_value = (int32_t)rec->result;
@@ -271,6 +296,7 @@ static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t
 
 void event_replay(struct event *ev, ucontext_t *uc)
 {
+	divergence_crossing(uc);
 	const struct log_record *rec = take((enum log_kind)ev->kind, ev->nr, uc);
 	if (!rec)
 		return;

@@ -6,12 +6,14 @@ import argparse
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from rdb.cli.output import print_json
 from rdb.errors import RdbError
 from rdb.paths import rdb_exec_path
 from rdb.recording import Job, ProcessName, RankRecording, find_process, open_job
+from rdb.recording.places import place_name
 
 
 def replay_command(args: argparse.Namespace) -> int:
@@ -87,7 +89,26 @@ def _replay(recording: RankRecording) -> dict[str, Any]:
         answer.setdefault("what", f"exit {done.returncode}")
     if isinstance(answer.get("events"), int):
         answer["events"] += 1  # said is the last one's number; the first has number 0
+    if not answer["ok"] and "event" in answer:
+        answer["doing"] = _doing(recording, answer)
     return answer
+
+
+def _doing(recording: RankRecording, answer: dict[str, Any]) -> str:
+    """What the program was doing at the event of a divergence: its call, and who made it."""
+    event = answer.get("event")
+    try:
+        text = recording.describe(event) if isinstance(event, int) else "nothing recorded"
+    except RdbError:  # the recording ended before it
+        text = "after the last event recorded"
+    caller = answer.get("caller") or answer.get("pc")
+    if not isinstance(caller, dict):
+        return text
+    key, offset = str(caller["key"]), int(caller["offset"])
+    paths = [path for path, stored in recording.files.items() if stored == key]
+    name = Path(paths[0]).name if paths else key
+    # A return address is behind the call that it is of.
+    return f"{text}, called in {place_name(recording.files_dir / key, name, offset - 1)}"
 
 
 def _say(result: dict[str, Any], times: int) -> None:
@@ -102,8 +123,19 @@ def _say(result: dict[str, Any], times: int) -> None:
             memory = "no hash was recorded (rdb run --hash-every), every call agrees"
         print(f"rank {result['process']}{turn}: {result['events']} events, {memory}", flush=True)
     else:
-        where = f" at event {result['event']}" if "event" in result else ""
         print(
-            f"rdb: rank {result['process']}{turn}: replay failed{where}: {result.get('what', '?')}",
+            f"rdb: rank {result['process']}{turn}: replay failed: {_difference(result)}",
             file=sys.stderr,
         )
+
+
+def _difference(result: dict[str, Any]) -> str:
+    """The reason, the first page that differs, and what the program was doing."""
+    text = str(result.get("what", "?"))
+    if "page" in result:
+        count = int(result["pages"])
+        more = f", the first of {count} pages that do" if count > 1 else ""
+        text += f"; page {result['page']} differs ({result['mapping']}{more})"
+    if "doing" in result:
+        text += f"; event {result['event']} is {result['doing']}"
+    return text

@@ -41,6 +41,7 @@ class Note(IntEnum):
     RECV = 2
     SEND = 3
     TEXT = 4
+    PAGES = 5
 
 
 class EndKind(IntEnum):
