@@ -404,3 +404,13 @@ def test_a_job_that_runs_is_shown_and_not_removed(
         assert running.wait(timeout=60) == 0
     assert json.loads(rdb("ls", "--json").stdout)[0]["state"] == "exited 0"
     assert rdb("rm", "reads-1").returncode == 0
+
+
+def test_the_build_installs_every_package() -> None:
+    root = Path(__file__).parent.parent
+    build = (root / "meson.build").read_text()
+    packages = [path.parent.name for path in root.glob("rdb/*/__init__.py")]
+    assert packages
+    assert [name for name in packages if f"'{name}'" not in build] == []
+    modules = [path.name for path in root.glob("rdb/*.py")]
+    assert [name for name in modules if f"'rdb/{name}'" not in build] == []
