@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 #include "crc32c.h"
 #include "io.h"
 #include "log_writer.h"
+#include "stamp.h"
 #include "private_file.h"
 
 enum {
@@ -29,14 +29,6 @@ static struct {
 	size_t len, off, faulted, ahead;
 	struct log_record *last; /* candidate for repetition, NULL if none */
 } log_;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	/* where rdtsc traps, the exact clock of the vDSO would trap at every event */
-	clock_gettime(lower.upper.tsc_mode ? CLOCK_REALTIME_COARSE : CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static int open_segment(unsigned index, size_t len, uint64_t first_event)
 {
@@ -169,7 +161,7 @@ static void fill_header(struct log_record *rec, const struct event *ev, uint64_t
 		.nr = ev->nr,
 		.event = number,
 		.result = ev->result,
-		.at_ns = now_ns(),
+		.at_ns = stamp_ns(),
 	};
 }
 

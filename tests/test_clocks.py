@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,35 @@ def test_a_program_that_reads_clocks_only_goes_back(rdb: Rdb, tmp_path: Path) ->
     done = rdb("run", "--", program)
     assert done.returncode == 0, done.stderr
     assert rdb("replay", "vdso-1", "--verify").returncode == 0
+
+
+def test_records_are_stamped_with_the_time(tmp_path: Path) -> None:
+    """Long enough that the time stamp counter is used, with a pause in which it is not looked at."""
+    source = tmp_path / "stamps.c"
+    source.write_text(
+        """
+        #include <time.h>
+        #include <unistd.h>
+        int main(void)
+        {
+            struct timespec ts;
+            for (int turn = 0; turn < 3; turn++, usleep(20000))
+                for (int i = 0; i < 50000; i++)
+                    clock_gettime(CLOCK_REALTIME, &ts);
+            return 0;
+        }
+        """
+    )
+    program = tmp_path / "stamps"
+    subprocess.run(["gcc", "-O1", source, "-o", program], check=True)
+    made = record(tmp_path, program, hash_every=100000)
+    assert made.result.returncode == 0, made.result.stderr
+    recording = RankRecording(made.rank_dir, made.files)
+    stamps = [r.at_ns for r in recording.records() if r.kind.is_event]
+    assert stamps == sorted(stamps)
+    late = sorted(
+        r.at_ns - r.result for r in recording.records() if r.kind is Kind.HYPERCALL and r.result > 0
+    )
+    assert len(late) == 150000
+    assert -1_000_000 < late[len(late) // 100]
+    assert late[len(late) * 99 // 100] < 1_000_000

@@ -1,0 +1,10 @@
+/* The time stamps of log records. */
+#ifndef RDB_STAMP_H
+#define RDB_STAMP_H
+#include <stdint.h>
+
+/* Nanoseconds of CLOCK_REALTIME, right to a few microseconds, never going back between two calls unless
+ * the clock is set. */
+uint64_t stamp_ns(void);
+
+#endif
