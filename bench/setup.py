@@ -26,6 +26,8 @@ class Scale:
     compute_turns: int
     calls: int
     pingpong: tuple[tuple[int, int], ...]  # (bytes, turns)
+    reads: tuple[tuple[int, int], ...]  # (bytes, turns)
+    files: int  # in a tree
     heat_size: int
     heat_steps: int
     small_mb: int
@@ -45,6 +47,8 @@ FULL = Scale(
     compute_turns=15_000,
     calls=200_000,
     pingpong=((8, 20_000), (65_536, 1_000), (1 << 20, 100)),
+    reads=((4096, 20_000), (65_536, 2_000), (1 << 20, 200)),
+    files=5_000,
     heat_size=1024,
     heat_steps=600,
     small_mb=10,
@@ -59,6 +63,8 @@ QUICK = Scale(
     compute_turns=500,
     calls=5_000,
     pingpong=((8, 500), (65_536, 100), (1 << 20, 20)),
+    reads=((4096, 500), (65_536, 50), (1 << 20, 20)),
+    files=200,
     heat_size=64,
     heat_steps=20,
     small_mb=10,

@@ -17,7 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 SIZES_MB = {10, 64}  # of --quick
 WAYS = {"plain", "recorded"}
 RATIOS = {
-    "calls": {"compute loop", "getppid", "clock_gettime"},
+    "calls": {"compute loop", "getppid", "clock_gettime", "poll, in vain"},
+    "reads": {"4 KiB", "64 KiB", "1 MiB"},
+    "trees": {"find", "git status"},
     "startup": {"true", "C++ program", "python3"},
     "pingpong": {"8 B", "64 KiB", "1 MiB"},
     "heat": {"20 steps", "1 step"},

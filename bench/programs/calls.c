@@ -1,5 +1,6 @@
 /* System calls by themselves: calls N.  Prints the seconds that one took. */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -27,5 +28,15 @@ int main(int argc, char **argv)
 	for (long i = 0; i < n; i++)
 		clock_gettime(CLOCK_REALTIME, &ts);
 	printf("clock_gettime %.9e\n", (now_s() - start) / (double)n);
+
+	int ends[2];
+	struct pollfd empty = {.events = POLLIN};
+	if (pipe(ends))
+		return 1;
+	empty.fd = ends[0];
+	start = now_s();
+	for (long i = 0; i < n; i++)
+		poll(&empty, 1, 0);
+	printf("poll %.9e\n", (now_s() - start) / (double)n);
 	return 0;
 }
