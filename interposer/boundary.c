@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "boundary.h"
+#include "checkpoints.h"
 #include "image.h"
 #include "loader.h"
 #include "replay.h"
@@ -125,6 +126,8 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 		} else {
 			signals_fault(sig, info, uc);
 		}
+		if (RDB_IS_UPPER(pc))
+			checkpoint_at_trap(uc);
 		if (RDB_IS_UPPER(pc) && boundary.deliver) {
 			boundary.deliver = false;
 			signals_want_delivery(uc);

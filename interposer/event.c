@@ -4,6 +4,7 @@
 #include <time.h>
 #include "arena.h"
 #include "boundary.h"
+#include "checkpoints.h"
 #include "loader.h"
 #include "log_writer.h"
 #include "page_hashes.h"
@@ -145,6 +146,15 @@ void event_mark(enum log_kind kind)
 	append(&ev, lower.event);
 }
 
+void event_checkpoint(uint32_t number)
+{
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = LOG_CHECKPOINT;
+	ev.nr = number;
+	append(&ev, lower.event);
+}
+
 void event_end(struct event *ev)
 {
 	if (lower.mode == MODE_RECORD && lower.started) {
@@ -193,6 +203,7 @@ void event_answered(ucontext_t *uc)
 	if (!lower.started)
 		return;
 	if (lower.mode == MODE_RECORD) {
+		checkpoint_if_due(uc);
 		if (hash_due())
 			event_hash(LOG_HASH_AT_EVENT);
 	} else if (lower.mode == MODE_VERIFY) {
@@ -218,5 +229,6 @@ void boundary_end(enum log_end how, int64_t value, const char *text)
 	if (lower.mode != MODE_RECORD || lower.ended)
 		return;
 	lower.ended = true;
+	checkpoints_end(how);
 	log_end(how, value, text);
 }

@@ -34,6 +34,8 @@ void event_end(struct event *ev);
 void event_forget(void);
 /* Logs a record that is a kind and the present event's number. */
 void event_mark(enum log_kind kind);
+/* Logs that checkpoint `number` is of the present event. */
+void event_checkpoint(uint32_t number);
 /* Logs the hash of the upper half. */
 void event_hash(enum log_hash_when when);
 /* Replay or verify: finds the recorded answer of `ev`, checks that it is the same question, applies it

@@ -53,6 +53,8 @@ uint64_t image_find(const struct image_file *f, uint64_t addr);
 /* Checks the data of all its own runs.  0 or -errno, said. */
 int image_check_pages(const struct image_file *f);
 void image_path(char *path, size_t size, unsigned number, const char *suffix);
+/* What a finished image takes on the disk, in bytes. */
+uint64_t image_bytes(unsigned number);
 /* The lowest and the highest number of an image in the rank's directory; -ENOENT: none. */
 int image_numbers(unsigned *lowest, unsigned *highest);
 

@@ -161,6 +161,14 @@ int image_check_pages(const struct image_file *f)
 	return rc;
 }
 
+uint64_t image_bytes(unsigned number)
+{
+	char path[4096];
+	struct stat st;
+	image_path(path, sizeof(path), number, "");
+	return stat(path, &st) ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
 int image_numbers(unsigned *lowest, unsigned *highest)
 {
 	DIR *dir = opendir(lower.opt.dir);

@@ -5,6 +5,9 @@
  * is stored last (release), so after SIGKILL the log ends at the first zero size.  A segment ends
  * at a zero size or at its end; the next segment continues.
  *
+ * Of a bounded recording (--keep) the segments after 0 up to some number are gone; segment 0 then holds
+ * nothing but META and FILE records, and in its header the event at which the recording begins now.
+ *
  * An event is a crossing of the boundary.  Event 0 is the start of the program (its entry point,
  * after ld.so); the state "at event N" is the state right after event N has been answered.
  */

@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -133,6 +134,40 @@ static bool ends_in_zeros(const struct log_reader *r)
 	return true;
 }
 
+/* The lowest and the highest index above 0 of a segment that is there; 0: there is none. */
+static void find_segments(int dirfd, unsigned *lowest, unsigned *highest)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	*lowest = *highest = 0;
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(dir));) {
+		unsigned index;
+		int len = 0;
+		if (sscanf(e->d_name, "log-%u.seg%n", &index, &len) != 1 || !len || e->d_name[len] || !index)
+			continue;
+		if (!*lowest || index < *lowest)
+			*lowest = index;
+		if (index > *highest)
+			*highest = index;
+	}
+	closedir(dir);
+}
+
+/* After the head of a bounded log comes the oldest segment that was kept. */
+static unsigned next_segment(const struct log_reader *r)
+{
+	const struct log_segment_header *h = (const void *)r->base;
+	unsigned lowest = 0, highest;
+	if (r->segment == 0 && h->first_event)
+		find_segments(r->dirfd, &lowest, &highest);
+	return lowest ? lowest : r->segment + 1;
+}
+
 const struct log_record *log_reader_next(struct log_reader *r)
 {
 	r->error[0] = 0;
@@ -145,7 +180,7 @@ const struct log_record *log_reader_next(struct log_reader *r)
 			return NULL;
 		}
 		if (size == 0) {
-			int rc = map_segment(r, r->segment + 1);
+			int rc = map_segment(r, next_segment(r));
 			if (rc == -ENOENT)
 				return NULL;
 			if (rc) {
@@ -170,16 +205,6 @@ const struct log_record *log_reader_next(struct log_reader *r)
 		}
 		return NULL;
 	}
-}
-
-static unsigned count_segments(int dirfd)
-{
-	char name[32];
-	unsigned n = 0;
-	do
-		snprintf(name, sizeof(name), "log-%06u.seg", n);
-	while (!faccessat(dirfd, name, F_OK, 0) && ++n);
-	return n;
 }
 
 /* tail: 0, or of how many segments at the end. */
@@ -218,9 +243,10 @@ static int index_log(const char *dir, unsigned tail, struct log_entry **entries,
 			.nargs = rec->nargs,
 		};
 		if (*count == 1 && tail) {
-			unsigned segments = count_segments(r.dirfd);
-			if (segments > tail &&
-			    (rc = log_reader_seek(&r, segments - tail, sizeof(struct log_segment_header))))
+			unsigned lowest, highest;
+			find_segments(r.dirfd, &lowest, &highest);
+			if (highest + 1 >= lowest + tail &&
+			    (rc = log_reader_seek(&r, highest + 1 - tail, sizeof(struct log_segment_header))))
 				break;
 		}
 	}

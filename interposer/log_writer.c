@@ -27,6 +27,7 @@ static struct {
 	unsigned segment;
 	uint8_t *base;
 	size_t len, off, faulted, ahead;
+	uint64_t closed;         /* bytes of the segments before */
 	struct log_record *last; /* candidate for repetition, NULL if none */
 } log_;
 
@@ -63,6 +64,7 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 	if (log_.base) {
 		/* what is left over stays zero: the reader goes on to the next segment */
 		munmap(log_.base, log_.len);
+		log_.closed += log_.off;
 		if (ftruncate(log_.fd, (off_t)log_.off))
 			rdb_warn("log segment %u: %s", log_.segment, strerror(errno));
 		close(log_.fd);
@@ -224,6 +226,16 @@ static int append_direct(const struct event *ev, uint64_t number, size_t size)
 	return g.rc;
 }
 
+/* Segments are what --keep can drop. */
+static size_t segment_size(void)
+{
+	const struct limit *keep = &lower.opt.keep;
+	size_t part = keep->value / 8 & ~(RDB_PAGE - 1);
+	if (keep->unit != LIMIT_BYTES || part >= SEGMENT)
+		return SEGMENT;
+	return part > FIRST_SEGMENT ? part : FIRST_SEGMENT;
+}
+
 int log_append(const struct event *ev, uint64_t number)
 {
 	size_t size = record_size(ev);
@@ -233,7 +245,8 @@ int log_append(const struct event *ev, uint64_t number)
 		return -EFBIG;
 	if (log_.off + size + END_ROOM > log_.len) {
 		size_t want = (size + END_ROOM + sizeof(struct log_segment_header) + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
-		int rc = open_segment(log_.segment + 1, want > SEGMENT ? want : SEGMENT, number);
+		size_t usual = segment_size();
+		int rc = open_segment(log_.segment + 1, want > usual ? want : usual, number);
 		if (rc)
 			return rc;
 	}
@@ -252,6 +265,11 @@ void log_position(uint32_t *segment, uint64_t *off)
 	*segment = log_.segment;
 	*off = log_.off;
 	log_.last = NULL; /* a repetition must not cross an image */
+}
+
+uint64_t log_written(void)
+{
+	return log_.closed + log_.off;
 }
 
 void log_end(enum log_end how, int64_t value, const char *text)

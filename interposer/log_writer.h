@@ -12,6 +12,8 @@ int log_reopen(const char *dir);
 int log_append(const struct event *ev, uint64_t event_number);
 /* Where the next record will go, for images. */
 void log_position(uint32_t *segment, uint64_t *off);
+/* Bytes written so far, over all segments. */
+uint64_t log_written(void);
 /* Writes END and trims the segment. */
 void log_end(enum log_end how, int64_t value, const char *text);
 

@@ -9,6 +9,7 @@
 #include <ucontext.h>
 #include "host.h"
 #include "layout.h"
+#include "limit.h"
 #include "log_format.h"
 
 enum mode {
@@ -27,9 +28,12 @@ struct options {
 	int rank;
 	uint64_t hash_every; /* record: a hash at every so many events; 0: by time budget */
 	const char *exe;     /* the program's file, where argv[0] is not its name */
+	struct limit checkpoint_every, keep;
+	bool no_checkpoints; /* --checkpoint-every 0: none but the first */
 	bool no_children;    /* leave child processes native */
 	bool lax;            /* pass on what the tables do not know */
 	unsigned checkpoint; /* replay: image to start from */
+	bool checkpoint_given;
 	bool checked;        /* replay: the images' pages have been checked before */
 	int agent_fd;        /* replica: socket to the server, else -1 */
 	char **argv;         /* program and its arguments */

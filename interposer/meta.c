@@ -117,3 +117,11 @@ void meta_log_files(void)
 	for (const char *p = meta.files; p && p < meta.files + meta.files_len; p += strlen(p) + 1)
 		append_record(LOG_FILE, p, strlen(p));
 }
+
+int meta_each(int (*fn)(uint32_t kind, const char *text, size_t len, void *arg), void *arg)
+{
+	int rc = fn(LOG_META, meta.text, meta.len, arg);
+	for (const char *p = meta.files; p && p < meta.files + meta.files_len && !rc; p += strlen(p) + 1)
+		rc = fn(LOG_FILE, p, strlen(p), arg);
+	return rc;
+}

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "boundary.h"
+#include "checkpoints.h"
 #include "cpu_features.h"
 #include "image.h"
 #include "log_writer.h"
@@ -25,7 +26,7 @@
 
 #define A(i) (ev->args[i])
 
-enum { ARGS_MAX = 65536, OPTIONS = 28 };
+enum { ARGS_MAX = 65536, OPTIONS = 40 };
 
 static unsigned children;
 static char own_dir[4096]; /* of a child: opt.dir points here */
@@ -101,6 +102,7 @@ static void become_child(const struct request *r, ucontext_t *uc, unsigned numbe
 	lower.upper.clear_child_tid = r->flags & CLONE_CHILD_CLEARTID ? r->child_tid : 0;
 	UC_REG(uc, RAX) = 0;
 	boundary_forget();
+	checkpoints_forked();
 	if (lower.opt.no_children) {
 		seccomp_leave();
 		lower.ended = true;
@@ -262,6 +264,8 @@ long process_exec(struct event *ev)
 	n = add_option(v, n, "--files", lower.opt.files_dir);
 	n = add_option(v, n, "--rank", rank);
 	n = add_option(v, n, "--hash-every", hash);
+	n = add_option(v, n, "--checkpoint-every", lower.opt.no_checkpoints ? "0" : lower.opt.checkpoint_every.text);
+	n = add_option(v, n, "--keep", lower.opt.keep.text);
 	n = add_option(v, n, "--mpi-lower", lower.opt.mpi_lower);
 	n = add_option(v, n, "--mpi-stub", lower.opt.mpi_stub);
 	n = add_option(v, n, "--sigmask", mask);

@@ -87,6 +87,7 @@ static void usage(void)
 	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
 	      "                [--mpi-stub PATH] [--record=off] [--lax] [--no-children] [--exe PATH]\n"
 	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
+	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns]\n"
 	      "                [--dispatch sud|seccomp] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
 	      "                [--checked]\n"
@@ -139,9 +140,12 @@ static void parse(int argc, char **argv)
 		NO_CHILDREN,
 		CPU,
 		DISPATCH,
-		CHECKED
+		CHECKED,
+		CKPT_EVERY,
+		KEEP
 	};
 	static const struct option names[] = {
+		// clang-format off
 		{"dir", 1, 0, DIR_},
 		{"files", 1, 0, FILES},
 		{"rank", 1, 0, RANK},
@@ -161,6 +165,9 @@ static void parse(int argc, char **argv)
 		{"cpu", 1, 0, CPU},
 		{"dispatch", 1, 0, DISPATCH},
 		{"checked", 0, 0, CHECKED},
+		{"checkpoint-every", 1, 0, CKPT_EVERY},
+		{"keep", 1, 0, KEEP},
+		// clang-format on
 		{0, 0, 0, 0},
 	};
 	struct options *o = &lower.opt;
@@ -187,7 +194,10 @@ static void parse(int argc, char **argv)
 			break;
 		case VERIFY: verify = true; break;
 		case AGENT: o->agent_fd = (int)number("agent-fd", optarg, 1 << 20); break;
-		case CKPT: o->checkpoint = (unsigned)number("checkpoint", optarg, 1 << 30); break;
+		case CKPT:
+			o->checkpoint = (unsigned)number("checkpoint", optarg, 1 << 30);
+			o->checkpoint_given = true;
+			break;
 		case EXE: o->exe = optarg; break;
 		case MASK:
 			lower.upper.sigmask = strtoul(optarg, NULL, 16);
@@ -200,6 +210,15 @@ static void parse(int argc, char **argv)
 			break;
 		case DISPATCH: choose_dispatch(optarg); break;
 		case CHECKED: o->checked = true; break;
+		case CKPT_EVERY:
+			o->no_checkpoints = !strcmp(optarg, "0");
+			if (!o->no_checkpoints && !limit_parse(optarg, "events", &o->checkpoint_every))
+				usage();
+			break;
+		case KEEP:
+			if (!limit_parse(optarg, "checkpoints", &o->keep))
+				usage();
+			break;
 		case PROBE: exit(probe_print());
 		default: usage();
 		}
@@ -344,6 +363,10 @@ static int replay(void)
 {
 	if (cpu_check_recording(lower.opt.dir))
 		return 5;
+	unsigned newest;
+	/* of a bounded recording the first image is not number 0 */
+	if (!lower.opt.checkpoint_given && image_numbers(&lower.opt.checkpoint, &newest))
+		lower.opt.checkpoint = 0;
 	int rc = image_restore(lower.opt.checkpoint, !lower.opt.checked);
 	if (!rc)
 		rc = boundary_init();

@@ -170,9 +170,11 @@ int replay_open(unsigned segment, uint64_t off)
 		rdb_warn("%s", replay.reader.error);
 		return rc;
 	}
-	/* what the recording holds in all; the agent tells the server */
+	rc = log_reader_seek(&replay.reader, segment, off);
+	/* what the recording holds from here on; the agent tells the server */
 	const struct log_record *rec;
-	while ((rec = advance())) {
+	replay.last_event = lower.event;
+	while (!rc && (rec = advance())) {
 		if (LOG_IS_EVENT(rec->kind))
 			replay.last_event = rec->event + rec->repeat;
 		else if (rec->kind == LOG_HASH && lower.mode == MODE_VERIFY && before(&replay.reader, segment, off))
@@ -182,7 +184,8 @@ int replay_open(unsigned segment, uint64_t off)
 			replay.end_value = (int32_t)rec->result;
 		}
 	}
-	rc = log_reader_seek(&replay.reader, segment, off);
+	if (!rc)
+		rc = log_reader_seek(&replay.reader, segment, off);
 	if (rc)
 		rdb_warn("%s", replay.reader.error);
 	else

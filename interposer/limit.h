@@ -1,0 +1,18 @@
+/* Quantities of options: --checkpoint-every, --keep. */
+#ifndef RDB_LIMIT_H
+#define RDB_LIMIT_H
+#include <stdbool.h>
+#include <stdint.h>
+
+enum limit_unit { LIMIT_NONE, LIMIT_COUNT, LIMIT_BYTES, LIMIT_SECONDS };
+
+struct limit {
+	enum limit_unit unit;
+	uint64_t value; /* bytes, nanoseconds, or how many */
+	const char *text;
+};
+
+/* `N`, `NKB`, `NMB`, `NGB`, `Ns`; N may be followed by `word`.  False: it is none of these. */
+bool limit_parse(const char *text, const char *word, struct limit *out);
+
+#endif
