@@ -8,13 +8,16 @@ from collections.abc import Sequence
 
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import CPU_CHOICES, rdb_exec_line
+from rdb.launch.limits import check_limit
 from rdb.launch.newjob import join_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.where import where
 from rdb.private import check_job
 
+_LIMITS = ("--checkpoint-every", "--keep")
+
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
-                [--cpu LEVEL] -- PROG [ARGS...]
+                [--checkpoint-every N] [--keep N] [--cpu LEVEL] -- PROG [ARGS...]
 
 Records this one process as a rank of a job; the launcher's environment says which rank and which
 job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
@@ -22,6 +25,9 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
   --name NAME       the job's name (default: PROG-1, PROG-2, ...)
   --job DIR         the job's directory, made before (default: $RDB_JOB_DIR, or found by the launch)
   --hash-every N    store a hash of memory every N events (0: never)
+  --checkpoint-every N
+                    a checkpoint every 1000events, 64MB of log or 10s; 0: none
+  --keep N          keep the newest 4checkpoints, 500MB or 60s of each process
   --lax             pass on system calls that rdb does not know, instead of stopping
   --no-children     child processes run native, unrecorded
   --cpu LEVEL       highest CPU level shown to the program: x86-64-v2, x86-64-v3 (default), native
@@ -44,7 +50,7 @@ def exec_command(arguments: Sequence[str]) -> int:
         if option in ("--lax", "--no-children"):
             options.append(option)
             continue
-        if option not in ("--name", "--job", "--hash-every", "--cpu"):
+        if option not in ("--name", "--job", "--hash-every", "--cpu", *_LIMITS):
             raise Usage(f"exec: unknown option {option}", "`rdb exec --help` lists them")
         if not equals:
             if not rest:
@@ -58,6 +64,8 @@ def exec_command(arguments: Sequence[str]) -> int:
             if value not in CPU_CHOICES:
                 raise Usage(f"exec: --cpu {value}: no such choice", ", ".join(CPU_CHOICES))
             options += ["--cpu", value]
+        elif option in _LIMITS:
+            options += [option, check_limit(option, value)]
         elif value.isdigit():
             options += ["--hash-every", value]
         else:

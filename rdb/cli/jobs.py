@@ -93,7 +93,12 @@ def _program_row(recording: RankRecording) -> dict[str, Any]:
             "argv": recording.meta.get("argv", []),
             "state": recording.state,
             "events": recording.last_event + 1,
-            "checkpoints": len(recording.checkpoints),
+            "checkpoints": len(recording.images),
+            "first_event": recording.first_event,
+            "images": [
+                {"number": one.number, "event": one.event, "bytes": one.size_bytes}
+                for one in recording.images
+            ],
             "pid": recording.meta.get("pid"),
             "host": recording.meta.get("host"),
             "damage": recording.damage,
@@ -107,6 +112,8 @@ def _program_row(recording: RankRecording) -> dict[str, Any]:
             "state": _unreadable(error),
             "events": 0,
             "checkpoints": 0,
+            "first_event": 0,
+            "images": [],
             "pid": None,
             "host": None,
             "damage": error.message,
@@ -163,10 +170,29 @@ def info_command(args: argparse.Namespace) -> int:
         ],
         right=(2, 3, 4),
     )
+    _print_images(programs)
     for row in programs:
         if row["damage"]:
             print(f"rdb: rank {row['name']} is damaged: {row['damage']}", file=sys.stderr)
     return 5 if damaged else 0
+
+
+def _print_images(programs: list[dict[str, Any]]) -> None:
+    """Where a debugger can start at once; not worth a table where there is but the first."""
+    rows = [
+        (row["name"], str(image["number"]), str(image["event"]), _size(image["bytes"]))
+        for row in programs
+        if row["checkpoints"] > 1 or row["first_event"]
+        for image in row["images"]
+    ]
+    if rows:
+        print_table(("RANK", "CHECKPOINT", "EVENT", "SIZE"), rows, right=(1, 2, 3))
+    for row in programs:
+        if row["first_event"]:
+            print(
+                f"rank {row['name']} begins at event {row['first_event']}: "
+                "what was before has not been kept (--keep)"
+            )
 
 
 def _command(argv: list[str]) -> str:

@@ -62,6 +62,15 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--hash-every", type=_natural, metavar="N", help="a memory hash every N events"
     )
+    run.add_argument(
+        "--checkpoint-every",
+        metavar="N",
+        help="a checkpoint every 1000events, 64MB of log or 10s; 0: none "
+        "(default: 64MB or 10s, as long as they cost 1%% of the time at most)",
+    )
+    run.add_argument(
+        "--keep", metavar="N", help="keep the newest 4checkpoints, 500MB or 60s of each process"
+    )
     run.add_argument("--lax", action="store_true", help="pass unknown system calls on")
     run.add_argument(
         "--no-children", action="store_true", help="child processes run native, unrecorded"
@@ -98,6 +107,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--verify",
         action="store_true",
         help="compare memory with the recorded hashes (the default)",
+    )
+    replay.add_argument(
+        "--checkpoint", metavar="K", help="start at checkpoint K (`rdb info`), or at each: all"
     )
     replay.add_argument("--times", type=_count, default=1, metavar="N", help="N times in a row")
 

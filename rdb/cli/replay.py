@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rdb.cli.output import print_json
-from rdb.errors import RdbError
+from rdb.errors import RdbError, UnknownJob, Usage
 from rdb.paths import rdb_exec_path
 from rdb.recording import Job, ProcessName, RankRecording, find_process, open_job
 from rdb.recording.places import place_name
@@ -24,19 +24,21 @@ def replay_command(args: argparse.Namespace) -> int:
     results = []
     for recording in recordings:
         first: str | None = None
-        for turn in range(1, args.times + 1):
+        starts = _starts(recording, args.checkpoint)
+        for turn, start in enumerate(starts * args.times, 1):
             result = {
                 "rank": recording.rank,
                 "process": recording.name,
                 "turn": turn,
-                **_replay(recording),
+                **({} if start is None else {"checkpoint": start}),
+                **_replay(recording, start),
             }
             first = first or result.get("hash")
             if result["ok"] and result.get("hash") != first:
                 result.update(ok=False, what=f"another hash than the first time, {first}")
             results.append(result)
             if not args.json:
-                _say(result, args.times)
+                _say(result, len(starts) * args.times)
     if args.json:
         print_json(results)
     return 0 if all(result["ok"] for result in results) else 5
@@ -55,7 +57,24 @@ def _chosen(job: Job, name: str | None) -> list[RankRecording]:
     return [recording for process in processes for recording in process.programs]
 
 
-def _replay(recording: RankRecording) -> dict[str, Any]:
+def _starts(recording: RankRecording, wanted: str | None) -> list[int | None]:
+    """Numbers of the checkpoints to start from; None: where the recording begins."""
+    if wanted is None:
+        return [None]
+    numbers = [one.number for one in recording.images]
+    if wanted == "all":
+        return [*numbers]
+    if not wanted.isdigit():
+        raise Usage(f"replay: --checkpoint {wanted}: not a number", "or `all`")
+    if int(wanted) not in numbers:
+        raise UnknownJob(
+            f"process {recording.name} has no checkpoint {wanted}",
+            f"it has {', '.join(map(str, numbers)) or 'none'}",
+        )
+    return [int(wanted)]
+
+
+def _replay(recording: RankRecording, start: int | None) -> dict[str, Any]:
     """rdb-exec answers with one JSON line; anything else is a failure and says so."""
     _ = recording.index  # refuses a damaged log, with file and offset
     if (
@@ -73,6 +92,8 @@ def _replay(recording: RankRecording) -> dict[str, Any]:
         str(recording.files_dir),
         "--verify",
     ]
+    if start is not None:
+        line += ["--checkpoint", str(start)]
     done = subprocess.run(
         line, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )

@@ -15,10 +15,12 @@ from types import FrameType
 
 from rdb.errors import CannotExecute, Usage
 from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
+from rdb.launch.limits import check_limit
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.where import Where
 from rdb.recording import Job
+from rdb.recording.checkpoints import has_image
 
 
 def run_command(args: argparse.Namespace) -> int:
@@ -68,6 +70,8 @@ def _line(args: argparse.Namespace, job: str, program: str, arguments: Sequence[
 def _options(args: argparse.Namespace) -> list[str]:
     """What rdb exec and rdb-exec are told alike."""
     options = [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
+    for option, value in (("--checkpoint-every", args.checkpoint_every), ("--keep", args.keep)):
+        options += [] if value is None else [option, check_limit(option, value)]
     options += ["--lax"] if args.lax else []
     options += ["--no-children"] if args.no_children else []
     options += ["--cpu", args.cpu] if args.cpu else []
@@ -76,7 +80,7 @@ def _options(args: argparse.Namespace) -> list[str]:
 
 def _recorded_ranks(job: str) -> int:
     """Ranks that got as far as event 0, where the first image is taken."""
-    return len(list(Path(job).glob("rank-*/ckpt-000000.img")))
+    return sum(has_image(rank) for rank in Path(job).glob("rank-*"))
 
 
 def _run(line: Sequence[str], env: Mapping[str, str]) -> int:

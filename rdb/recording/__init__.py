@@ -1,5 +1,6 @@
 """Reading recordings: jobs in the store, their ranks, their logs."""
 
+from rdb.recording.checkpoints import Checkpoint
 from rdb.recording.processes import Process, ProcessName, find_process
 from rdb.recording.rank import RankGlance, RankRecording
 from rdb.recording.record import Chunk, End, EndKind, Kind, Note, Receive, Record
@@ -7,6 +8,7 @@ from rdb.recording.store import FORMAT, Job, find_job, home, list_jobs, open_job
 
 __all__ = [
     "FORMAT",
+    "Checkpoint",
     "Chunk",
     "End",
     "EndKind",

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rdb.errors import UnknownJob, Usage
+from rdb.recording.checkpoints import has_image
 from rdb.recording.rank import RankRecording
 
 _NAME = re.compile(r"(\d+)((?:\.[1-9]\d*)*)(?::([1-9]\d*))?\Z")
 _CHILD = re.compile(r"child-([1-9]\d*)\Z")
-_FIRST_IMAGE = "ckpt-000000.img"
 _FIRST_SEGMENT = "log-000000.seg"
 
 
@@ -64,7 +64,7 @@ class Process:
     @property
     def main(self) -> RankRecording:
         """What the process' name means: the newest program that got as far as its entry point."""
-        started = [one for one in self.programs if (one.path / _FIRST_IMAGE).exists()]
+        started = [one for one in self.programs if has_image(one.path)]
         return started[-1] if started else self.programs[-1]
 
     @property

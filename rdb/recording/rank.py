@@ -12,6 +12,7 @@ from typing import Any
 
 from rdb.errors import DamagedRecording, UnknownJob
 from rdb.recording._log import LogIndex
+from rdb.recording.checkpoints import Checkpoint, checkpoint, read_images
 from rdb.recording.describe import describe
 from rdb.recording.record import End, EndKind, Kind, Note, Receive, Record
 
@@ -41,7 +42,7 @@ class RankRecording:
         return RankGlance(self.path, self.files_dir, self.name)
 
     def refresh(self) -> None:
-        for name in ("_index", "meta", "end", "files", "checkpoints", "last_event"):
+        for name in ("_index", "meta", "end", "files", "images", "last_event"):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -133,12 +134,21 @@ class RankRecording:
         return stored if stored.exists() else None
 
     @cached_property
+    def images(self) -> list[Checkpoint]:
+        """The checkpoints that one can start from, oldest first."""
+        records = map(self._index.record, self._index.of_kind(Kind.CHECKPOINT))
+        found = (checkpoint(self.path, one.nr, one.event, one.at_ns) for one in records)
+        return [one for one in found if one is not None]
+
+    @property
     def checkpoints(self) -> list[tuple[int, int]]:
         """(number, event) of each checkpoint."""
-        return [
-            (self._index.number(place), self._index.brief(place)[1])
-            for place in self._index.of_kind(Kind.CHECKPOINT)
-        ]
+        return [(one.number, one.event) for one in self.images]
+
+    @property
+    def first_event(self) -> int:
+        """Where the recording begins: 0, unless --keep has dropped what was before."""
+        return self.images[0].event if self.images else 0
 
     def records(self, first: int = 0, last: int | None = None) -> Iterator[Record]:
         """All records, events and others, from event `first` to event `last` inclusive."""
@@ -155,7 +165,8 @@ class RankRecording:
         place = self.index.event_place(event)
         if place is None:
             raise UnknownJob(
-                f"rank {self.name} has no event {event}", f"its events are 0 to {self.last_event}"
+                f"rank {self.name} has no event {event}",
+                f"its events are {self.first_event} to {self.last_event}",
             )
         return self._index.record(place)
 
@@ -209,6 +220,11 @@ class RankGlance(RankRecording):
     """
 
     _tail = True
+
+    @cached_property
+    def images(self) -> list[Checkpoint]:
+        """From the images themselves: most of the log has not been read.  Without times."""
+        return list(read_images(self.path))
 
     @property
     def index(self) -> LogIndex:

@@ -14,15 +14,20 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
 from rdb import paths
 from rdb.errors import DamagedRecording, RdbError
+from rdb.recording.checkpoints import Checkpoint
 from rdb.replay.agent import AgentClient
 
 _PR_SET_CHILD_SUBREAPER = 36
 _EXIT_DEADLINE_S = 5.0
+
+# Images whose pages have been found right, as they were then: (path, inode, time).
+_checked: set[tuple[Path, int, int]] = set()
 
 # Ended replicas whose parent (another replica) was still there when we looked.
 _unreaped: set[int] = set()
@@ -35,6 +40,17 @@ class Source(Protocol):
     def path(self) -> Path: ...
     @property
     def files_dir(self) -> Path: ...
+    @property
+    def images(self) -> Sequence[Checkpoint]: ...
+
+
+def _identity(recording: Source, checkpoint: int | None) -> tuple[Path, int, int] | None:
+    images = [one for one in recording.images if checkpoint in (None, one.number)]
+    try:
+        status = images[0].path.stat()
+    except (IndexError, FileNotFoundError):
+        return None  # rdb-exec says what is wrong
+    return (images[0].path, status.st_ino, status.st_mtime_ns)
 
 
 def _become_subreaper() -> None:
@@ -91,16 +107,19 @@ class Replica:
         self._closed = False
 
     @classmethod
-    def start(cls, recording: Source, checkpoint: int = 0) -> Replica:
-        """A replica at a checkpoint of the recording."""
+    def start(cls, recording: Source, checkpoint: int | None = None) -> Replica:
+        """A replica at a checkpoint of the recording, the first one unless told otherwise."""
         _become_subreaper()
+        # A gigabyte takes longer to check than to map: once in the life of this process.
+        image = _identity(recording, checkpoint)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         stderr = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the replica)
         command = [
             str(paths.rdb_exec_path()),
             *("--replay", str(recording.path)),
             *("--files", str(recording.files_dir)),
-            *("--checkpoint", str(checkpoint)),
+            *(() if checkpoint is None else ("--checkpoint", str(checkpoint))),
+            *(("--checked",) if image in _checked else ()),
             *("--agent-fd", str(theirs.fileno())),
         ]
         try:
@@ -129,6 +148,8 @@ class Replica:
             process.kill()
             code = process.wait()
             raise _start_failure(stderr, code, recording.path) from error
+        if image is not None:
+            _checked.add(image)
         return cls(agent, process, stderr)
 
     @property

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from rdb.recording.checkpoints import Checkpoint
 from rdb.timeline.position import Position
 
 
@@ -75,6 +77,8 @@ class RankRecordingLike(Protocol):
     def meta(self) -> dict[str, Any]: ...
     @property
     def last_event(self) -> int: ...
+    @property
+    def images(self) -> Sequence[Checkpoint]: ...
     @property
     def state(self) -> str: ...
     def store_path(self, path: str) -> Path | None: ...

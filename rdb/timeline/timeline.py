@@ -15,6 +15,7 @@ from rdb.replay.agent import AgentClient, Gpr, Map, Regs, Stop, StopReason
 from rdb.replay.replica import Replica, Source
 from rdb.timeline import scan
 from rdb.timeline.before import trace_before
+from rdb.timeline.images import Images
 from rdb.timeline.points import Points
 from rdb.timeline.position import Arrive, Hit, Position, Steps, ToEnd, WatchHit
 from rdb.timeline.stopped import Interrupted, Stopped
@@ -27,6 +28,12 @@ _LAST_CHANGE_ID = 1
 _PAST_MAX = 4096  # instructions one can step back over without asking a replica
 _MOVES_MAX = 48  # a longer way since the last event is worth its canonical name
 _SIGNALLED = 2  # enum log_end
+
+
+def _images_of(recording: Source | None) -> Images | None:
+    if recording is None:
+        return None
+    return Images(recording.images, lambda number: Replica.start(recording, number))
 
 
 class Timeline:
@@ -47,7 +54,10 @@ class Timeline:
         self.control = Control()
         start = Position(self.hello.event)
         self.travel = Travel(
-            Walker(first, start, gpr, self.control), self.control, self.hello.last_event
+            Walker(first, start, gpr, self.control),
+            self.control,
+            self.hello.last_event,
+            images=_images_of(recording),
         )
         self._here = start
         self._gpr = gpr

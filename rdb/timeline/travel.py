@@ -12,6 +12,7 @@ from functools import cached_property
 from rdb.errors import Diverged
 from rdb.replay.agent import FOREVER, Gpr, Stop, StopReason
 from rdb.replay.snapshots import DEFAULT_LIMIT, Snapshots
+from rdb.timeline.images import Images
 from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd
 from rdb.timeline.stopped import NoSuchPosition
 from rdb.timeline.walker import Control, Walker
@@ -44,11 +45,17 @@ class End:
 
 class Travel:
     def __init__(
-        self, origin: Walker, control: Control, last_event: int, limit: int = DEFAULT_LIMIT
+        self,
+        origin: Walker,
+        control: Control,
+        last_event: int,
+        limit: int = DEFAULT_LIMIT,
+        images: Images | None = None,
     ) -> None:
         self.control = control
         self.snapshots: Snapshots[Walker] = Snapshots(origin, limit)
         self.last_event = last_event
+        self._images = images
         self.here_s = 0.0  # where the user stands, for eviction
         self._answer_pc: dict[int, int] = {origin.event: origin.gpr.rip}
         self._names: dict[Position, Position] = {}
@@ -82,7 +89,13 @@ class Travel:
                 rest = target.after(one.position)
                 if rest is not None and (rest or not strictly):
                     best = max(best, one, key=lambda s: (s.event, _depth(s.position)))
-        return best
+        image = self._images.between(best, target, strictly) if self._images else None
+        if image is None or self._images is None:
+            return best
+        self.control.check()
+        walker = self._images.walker(image, self.control)
+        self.snapshots.add(walker, self.here_s, self.control.fork_s)
+        return walker
 
     def before(self, target: Position) -> Iterator[Walker]:
         """Snapshots strictly before `target`, the nearest first."""
@@ -124,6 +137,7 @@ class Travel:
             raise NoSuchPosition(
                 f"event {target.event} is not in the recording: "
                 f"it goes from {self.origin.event} to {self.last_event}"
+                + (" (kept: the newest part)" if self.origin.event else "")
             )
         walker = self.nearest(target).fork()
         try:

@@ -1,0 +1,24 @@
+"""`--checkpoint-every` and `--keep`: quantities as interposer/limit.h reads them."""
+
+from __future__ import annotations
+
+from rdb.errors import Usage
+
+_UNITS = {
+    "--checkpoint-every": ("", "events", "KB", "MB", "GB", "s"),
+    "--keep": ("", "checkpoints", "KB", "MB", "GB", "s"),
+}
+
+
+def check_limit(option: str, text: str) -> str:
+    """The text itself, or a Usage error that says what is possible."""
+    number = text.rstrip("abcdefghijklmnopqrstuvwxyzKMGB")
+    unit = text[len(number) :]
+    fits = number.isascii() and number.isdigit() and len(number) < 10
+    if fits and unit in _UNITS[option] and int(number) > 0:
+        return text
+    if option == "--checkpoint-every":
+        if text == "0":
+            return text
+        raise Usage(f"--checkpoint-every {text}: write 1000events, 64MB, 10s, or 0 for none")
+    raise Usage(f"--keep {text}: write 4checkpoints, 500MB or 60s")

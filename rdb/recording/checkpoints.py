@@ -1,0 +1,54 @@
+"""The checkpoints of one rank's recording: those whose images are there and finished."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_HEAD = struct.Struct("<QIIQ")  # struct image_header begins with magic, version, number, event
+_IMAGE = re.compile(r"ckpt-(\d{6,})\.img\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    number: int
+    event: int
+    at_ns: int  # CLOCK_REALTIME
+    size_bytes: int  # on the disk, of what it does not share with those before it
+    path: Path
+
+
+def image_path(directory: Path, number: int) -> Path:
+    return directory / f"ckpt-{number:06}.img"
+
+
+def has_image(directory: Path) -> bool:
+    """Did the program get as far as event 0, where the first image is taken?"""
+    return any(_IMAGE.match(entry.name) for entry in directory.glob("ckpt-*.img"))
+
+
+def read_images(directory: Path) -> Iterator[Checkpoint]:
+    """The images of a rank, in order, by their headers alone; what is not one is passed over."""
+    for path in sorted(directory.glob("ckpt-*.img")):
+        try:
+            with path.open("rb") as file:
+                head = file.read(_HEAD.size)
+            size = path.stat().st_blocks * 512
+        except FileNotFoundError:  # a running job has dropped it
+            continue
+        if _IMAGE.match(path.name) and len(head) == _HEAD.size:
+            _, _, number, event = _HEAD.unpack(head)
+            yield Checkpoint(number, event, 0, size, path)
+
+
+def checkpoint(directory: Path, number: int, event: int, at_ns: int) -> Checkpoint | None:
+    """None where the image was never finished, or is not kept any more."""
+    path = image_path(directory, number)
+    try:
+        size = path.stat().st_blocks * 512
+    except FileNotFoundError:
+        return None
+    return Checkpoint(number, event, at_ns, size, path)
