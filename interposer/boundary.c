@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "boundary.h"
 #include "checkpoints.h"
+#include "fsgsbase.h"
 #include "image.h"
 #include "loader.h"
 #include "replay.h"
@@ -139,6 +140,8 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 static void on_fault(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
+	if (sig == SIGILL && fsgsbase_fault(uc))
+		return;
 	uint64_t fs = enter_lower(uc);
 	signals_fault(sig, info, uc);
 	leave_lower(uc, fs);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include "boundary.h"
 #include "cpu_features.h"
+#include "fsgsbase.h"
 #include "gate_asm.h"
 #include "image.h"
 #include "loader.h"
@@ -144,6 +145,7 @@ static void parse(int argc, char **argv)
 		CKPT_EVERY,
 		KEEP
 	};
+	/* clang-format off */
 	static const struct option names[] = {
 		// clang-format off
 		{"dir", 1, 0, DIR_},
@@ -170,6 +172,7 @@ static void parse(int argc, char **argv)
 		// clang-format on
 		{0, 0, 0, 0},
 	};
+	/* clang-format on */
 	struct options *o = &lower.opt;
 	bool replay = false, verify = false;
 	int c;
@@ -392,8 +395,9 @@ int main(int argc, char **argv, char **envp)
 	const char *dispatch = getenv("RDB_DISPATCH"); /* for tests of the fall-back */
 	if (!seccomp_in_use() && (!probe_dispatch() || (dispatch && !strcmp(dispatch, "seccomp"))))
 		seccomp_use(false);
-	if (!probe_fsgsbase()) {
-		rdb_warn("no FSGSBASE instructions here; Linux 5.9 or newer is needed");
+	int rc = probe_fsgsbase() ? 0 : fsgsbase_emulate();
+	if (rc) {
+		rdb_warn("no FSGSBASE instructions here, and they cannot be emulated: %s", strerror(-rc));
 		return 125;
 	}
 	return lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA ? replay() : record(envp);

@@ -59,11 +59,11 @@ def fsgsbase(machine: Machine) -> Iterator[Finding]:
     what = "FSGSBASE"
     if machine.ability("fsgsbase"):
         meaning = "switches between the program's and rdb's thread pointer"
-        yield Finding(_GROUP, what, State.OK, "yes", meaning, essential=True)
+        yield Finding(_GROUP, what, State.OK, "yes", meaning)
         return
-    meaning = "rdb cannot switch thread pointers: nothing can be recorded or replayed"
-    remedy = "needs Linux 5.9 or newer and a CPU of 2012 or newer"
-    yield Finding(_GROUP, what, State.MISSING, "no", meaning, remedy, True)
+    meaning = "rdb emulates them: each system and MPI call of the program costs several times more"
+    remedy = "Linux 5.9 or newer, without nofsgsbase, on a CPU of 2012 or newer"
+    yield Finding(_GROUP, what, State.DEGRADED, "no", meaning, remedy)
 
 
 def cpu(machine: Machine) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ def breakpoints(machine: Machine) -> Iterator[Finding]:
     paranoid = machine.read("/proc/sys/kernel/perf_event_paranoid")
     if paranoid and paranoid.lstrip("-").isdigit() and int(paranoid) > 2:
         detail = f"no, perf_event_paranoid is {paranoid}"
-        remedy = "sysctl kernel.perf_event_paranoid=2"
+        remedy = "sysctl kernel.perf_event_paranoid=2; Linux 5.13 or newer"
     else:
         detail = "no"
         remedy = "Linux 5.13 or newer; in a container one whose profile allows perf_event_open"
