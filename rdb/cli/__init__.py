@@ -17,6 +17,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             from rdb.cli.exec import exec_command
 
             return exec_command(arguments[1:])
+        if arguments[:1] == ["run"]:
+            from rdb.cli.run import plain_arguments, run_command
+
+            plain = plain_arguments(arguments[1:])
+            if plain is not None:
+                return run_command(plain)
         from rdb.cli.parser import dispatch
 
         return dispatch(arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 
@@ -46,6 +45,8 @@ def own_command() -> list[str]:
 
 def mpirun_line(nranks: int, extra: Sequence[str], job: str, rest: Sequence[str]) -> list[str]:
     """mpirun starting `rdb exec` in every rank of a job."""
+    import shutil
+
     mpirun = shutil.which("mpirun")
     if mpirun is None:
         raise MissingTool("mpirun is not in PATH", "install openmpi-bin, or drop -n")

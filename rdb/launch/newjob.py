@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
-import re
-import shutil
 import time
 from collections.abc import Sequence
 
@@ -15,7 +12,7 @@ from rdb.errors import RdbError, Unsupported, Usage
 from rdb.launch.where import Where
 from rdb.private import check_store, make_directories, make_directory, opener
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\Z")
+_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-")
 _CLAIMS = ".launches"  # $RDB_HOME/.launches/KEY holds the name of the job of that launch
 _FORMAT = 1  # rdb.recording.FORMAT, which is not imported here: it costs every rank's start
 
@@ -45,6 +42,8 @@ def create_job(
             make_directory(os.path.join(path, "files"))
             _write_meta(path, argv, place)
         except OSError:
+            import shutil
+
             shutil.rmtree(path, ignore_errors=True)
             raise
     return path
@@ -101,7 +100,7 @@ def _forget_removed(root: str, claims: str) -> None:
 
 def _reserve(root: str, program: str, name: str | None) -> str:
     if name is not None:
-        if not _NAME.match(name):
+        if not name or not _LETTERS.issuperset(name) or name[0] in "._+-":
             raise Usage(f"{name!r} cannot be a job's name", "use letters, digits and . _ + -")
         path = os.path.join(root, name)
         try:
@@ -109,7 +108,8 @@ def _reserve(root: str, program: str, name: str | None) -> str:
         except FileExistsError:
             raise Usage(f"there is a job {name} already", f"`rdb rm {name}` removes it") from None
         return path
-    stem = re.sub(r"[^A-Za-z0-9._+-]", "_", program).lstrip("._+-") or "job"
+    letters = (letter if letter in _LETTERS else "_" for letter in program)
+    stem = "".join(letters).lstrip("._+-") or "job"
     number = _next_number(root, stem)
     while True:
         path = os.path.join(root, f"{stem}-{number}")
@@ -131,6 +131,8 @@ def _next_number(root: str, stem: str) -> int:
 
 
 def _write_meta(path: str, argv: Sequence[str], place: Where) -> None:
+    import json
+
     meta = {
         "format": _FORMAT,
         "name": os.path.basename(path),

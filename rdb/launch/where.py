@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 # In this order: under salloc + mpirun SLURM_PROCID is the daemon's, not the rank's.
 _RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _SIZE = ("OMPI_COMM_WORLD_SIZE", "PMIX_SIZE", "PMI_SIZE", "SLURM_NTASKS")
 
 
-@dataclass(frozen=True)
 class Where:
-    """A rank's place; `key` is the same for all ranks of one launch and for no other launch."""
+    """A rank's place; `key` is the same for all ranks of one launch and for no other launch.
 
-    rank: int
-    nranks: int | None
-    launcher: str  # "none", "mpirun" or "srun"
-    key: str | None
+    No dataclass: dataclasses and what they import would cost every rank 5 ms.
+    """
+
+    __slots__ = ("key", "launcher", "nranks", "rank")
+
+    def __init__(self, rank: int, nranks: int | None, launcher: str, key: str | None) -> None:
+        self.rank = rank
+        self.nranks = nranks
+        self.launcher = launcher  # "none", "mpirun" or "srun"
+        self.key = key
 
 
 def where(env: Mapping[str, str]) -> Where:
@@ -51,6 +54,8 @@ def _key(env: Mapping[str, str], launcher: str) -> str:
         parts = [space, env.get("OMPI_MCA_orte_hnp_uri", "")]
         if not any(parts):
             parts = ["parent", _parent_identity()]
+    import hashlib
+
     digest = hashlib.sha256("\0".join([launcher, *parts]).encode()).hexdigest()
     return digest[:16]
 
