@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "arena.h"
+#include "trampoline.h"
 
 enum { FILES_MAX = 4096, PAGEMAP_BATCH = 512 };
 
@@ -76,6 +77,8 @@ int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg)
 			}
 			if (m.start < RDB_GATE + 2 * RDB_PAGE && m.end > RDB_GATE)
 				continue; /* the kernel may have merged nothing with it: the gate stands alone */
+			if (trampoline_owns(m.start))
+				continue;
 			rc = fn(&m, arg);
 		}
 		if (done)

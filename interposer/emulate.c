@@ -6,6 +6,7 @@
 #include "layout.h"
 #include "registers.h"
 #include "replica.h"
+#include "trampoline.h"
 #include "upper_memory.h"
 #include "vector.h"
 
@@ -40,9 +41,10 @@ static const struct insn *fetch(uint64_t pc)
 	const uint8_t *text = (const uint8_t *)pc;
 	uint8_t bytes[15];
 	size_t avail = sizeof(bytes);
+	bool patched = trampoline_covers(pc, sizeof(bytes));
 
-	if (cache_pc[slot] == pc && in->len && upper_readable(pc, in->len) && in->bytes[0] == first_byte(pc, text[0]) &&
-	    !memcmp(in->bytes + 1, text + 1, in->len - 1u))
+	if (!patched && cache_pc[slot] == pc && in->len && upper_readable(pc, in->len) &&
+	    in->bytes[0] == first_byte(pc, text[0]) && !memcmp(in->bytes + 1, text + 1, in->len - 1u))
 		return in;
 	if (upper_readable(pc, sizeof(bytes)))
 		memcpy(bytes, text, sizeof(bytes));
@@ -51,6 +53,8 @@ static const struct insn *fetch(uint64_t pc)
 	if (!avail)
 		return NULL;
 	bytes[0] = first_byte(pc, bytes[0]);
+	if (patched)
+		trampoline_hide(pc, bytes, avail);
 	cache_pc[slot] = pc;
 	if (decode(bytes, avail, in)) {
 		in->len = 0;
@@ -107,7 +111,13 @@ static bool load(struct work *w, uint64_t addr, unsigned size, uint64_t *v)
 	*v = 0;
 	if (w->only_look || !upper_readable(addr, size))
 		return false;
-	memcpy(v, (const void *)addr, size);
+	/* One access, as the instruction makes it: other processes may share the memory. */
+	switch (size) {
+	case 1: *v = *(const volatile uint8_t *)addr; break;
+	case 2: *v = *(const volatile uint16_t *)addr; break;
+	case 4: *v = *(const volatile uint32_t *)addr; break;
+	default: *v = *(const volatile uint64_t *)addr; break;
+	}
 	return true;
 }
 
@@ -119,7 +129,12 @@ static bool can_store(struct work *w, uint64_t addr, unsigned size)
 
 static void store(uint64_t addr, unsigned size, uint64_t v)
 {
-	memcpy((void *)addr, &v, size);
+	switch (size) {
+	case 1: *(volatile uint8_t *)addr = (uint8_t)v; break;
+	case 2: *(volatile uint16_t *)addr = (uint16_t)v; break;
+	case 4: *(volatile uint32_t *)addr = (uint32_t)v; break;
+	default: *(volatile uint64_t *)addr = v; break;
+	}
 }
 
 /* The operand that ModRM's rm names. */
@@ -418,11 +433,12 @@ static enum emulation one_byte(struct work *w)
 		return done(w, true);
 	case 0x86:
 	case 0x87:
-		if (!rm_read(w, size, &v) || !rm_can_write(w, size))
+		if (w->only_look) /* of memory: vector_locked() */
 			return EMU_PLAIN;
+		v = reg_read(w, in->rm, size);
 		u = reg_read(w, in->reg, size);
 		reg_write(w, in->reg, size, v);
-		rm_write(w, size, u);
+		reg_write(w, in->rm, size, u);
 		return done(w, true);
 	case 0x88:
 	case 0x89: return done(w, move_to_rm(w, size, reg_read(w, in->reg, size)));
@@ -479,6 +495,11 @@ static enum emulation one_byte(struct work *w)
 		*reg_at(w, 4) = *reg_at(w, 5) + 8;
 		*reg_at(w, 5) = v;
 		return done(w, true);
+	case 0xe0 ... 0xe2: /* loopne, loope, loop */
+		if (in->addr32 || w->only_look)
+			return EMU_OPAQUE;
+		v = --*reg_at(w, 1);
+		return conditional(w, v && (op == 0xe2 || ((flags(w) >> 6 & 1) == (op & 1))));
 	case 0xe3: return in->addr32 ? EMU_OPAQUE : conditional(w, *reg_at(w, 1) == 0);
 	case 0xe8: return jump(w, uc_pc(w->uc) + in->len + (uint64_t)in->imm, true);
 	case 0xe9:
@@ -562,7 +583,11 @@ enum emulation emulate(ucontext_t *uc, bool only_look, struct emulated *out)
 	out->len = w.in->len;
 	if (w.in->memory)
 		w.addr = decode_address(w.in, uc);
-	if (w.in->lock || w.in->string) {
+	if (w.in->string) {
+		result = EMU_PLAIN;
+	} else if (vector_locked(w.in)) { /* other processes may share the memory: by the processor */
+		result = !only_look && vector_emulate(uc, w.in, w.addr, out) ? EMU_DONE : EMU_PLAIN;
+	} else if (w.in->lock) {
 		result = EMU_PLAIN;
 	} else if (w.in->vector_prefix) {
 		result = !only_look && vector_emulate(uc, w.in, w.addr, out) ? EMU_DONE : EMU_PLAIN;
@@ -581,6 +606,11 @@ enum emulation emulate(ucontext_t *uc, bool only_look, struct emulated *out)
 	if (result == EMU_PLAIN || result == EMU_OPAQUE)
 		touches_unknown(&w);
 	return result;
+}
+
+const struct insn *emulate_insn(uint64_t pc)
+{
+	return fetch(pc);
 }
 
 bool emulate_at_rep_string(const ucontext_t *uc)

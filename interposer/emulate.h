@@ -34,6 +34,10 @@ struct emulated {
 /* Nothing is changed unless EMU_DONE is returned.  With `only_look` EMU_DONE is never returned. */
 enum emulation emulate(ucontext_t *uc, bool only_look, struct emulated *out);
 
+/* The instruction at pc as the program knows it, or NULL; good until the next call. */
+struct insn;
+const struct insn *emulate_insn(uint64_t pc);
+
 /* Does uc stand at a string instruction with a repeat prefix? */
 bool emulate_at_rep_string(const ucontext_t *uc);
 

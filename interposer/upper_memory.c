@@ -16,7 +16,7 @@ enum { CAN_READ = 1, CAN_WRITE = 2 };
 static struct {
 	int fd;
 	uint32_t generation;
-	pid_t pid;
+	pid_t pid, fd_pid;
 	struct {
 		uint64_t page;
 		uint32_t generation;
@@ -38,10 +38,25 @@ int upper_open(void)
 	if (high < 0)
 		return -errno;
 	mem.fd = high;
+	upper_here();
+	mem.fd_pid = mem.pid;
+	return 0;
+}
+
+void upper_here(void)
+{
 	/* not getpid(): the C library's idea may be older than a raw clone */
 	mem.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	upper_changed();
-	return 0;
+}
+
+int upper_ready(void)
+{
+	upper_here();
+	if (mem.fd >= 0 && mem.fd_pid == mem.pid)
+		return 0;
+	upper_close();
+	return upper_open();
 }
 
 void upper_close(void)

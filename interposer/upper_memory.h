@@ -15,6 +15,12 @@
 int upper_open(void);
 void upper_close(void);
 
+/* For this process as it is now, whatever happened before: upper_readable() and upper_writable() need no
+ * more than this. */
+void upper_here(void);
+/* The same, and upper_read() and upper_write() work, after a fork as well.  0 or -errno. */
+int upper_ready(void);
+
 /* Bytes read or written, from the start, before the first byte that is not there. */
 size_t upper_read(uint64_t addr, void *buf, size_t len);
 size_t upper_write(uint64_t addr, const void *buf, size_t len);

@@ -244,7 +244,12 @@ static unsigned rewrite(const struct insn *in, uint8_t scratch, uint8_t *code)
 			code[op_at - 2] |= 0x60; /* inverted */
 		code[n++] = (uint8_t)((in->bytes[modrm] & 0x38) | scratch);
 		tail = in->map == MAP_0F3A ||
-		       (in->map == MAP_0F && (in->op == 0x70 || in->op == 0xc2 || in->op == 0xc4 || in->op == 0xc6));
+		       (in->map == MAP_0F &&
+			(in->op == 0x70 || in->op == 0xba || in->op == 0xc2 || in->op == 0xc4 || in->op == 0xc6));
+		if (in->map == MAP_ONE && (in->op == 0x80 || in->op == 0x83))
+			tail = 1;
+		else if (in->map == MAP_ONE && in->op == 0x81)
+			tail = decode_size(in) == 2 ? 2 : 4;
 		memcpy(code + n, in->bytes + in->len - tail, tail);
 		n += tail;
 	} else {
@@ -306,15 +311,57 @@ static uint32_t state_mask(const struct _libc_fpstate *fp, bool avx)
 	return avx ? (uint32_t)features & XSTATE_AVX_ALL : XSTATE_SSE;
 }
 
+bool vector_locked(const struct insn *in)
+{
+	if (!in->memory || in->vector_prefix || in->map > MAP_0F)
+		return false;
+	if (in->map == MAP_ONE && (in->op == 0x86 || in->op == 0x87))
+		return true;
+	if (!in->lock)
+		return false;
+	if (in->map == MAP_ONE)
+		return (in->op < 0x32 && (in->op & 7) < 2) || (in->op >= 0x80 && in->op <= 0x83 && in->op != 0x82) ||
+		       in->op == 0xf6 || in->op == 0xf7 || in->op == 0xfe || in->op == 0xff;
+	return in->op == 0xab || in->op == 0xb3 || in->op == 0xbb || in->op == 0xba || in->op == 0xb0 ||
+	       in->op == 0xb1 || in->op == 0xc0 || in->op == 0xc1 || (in->op == 0xc7 && (in->reg & 7) == 1);
+}
+
+/* Is ModRM's reg a part of the opcode? */
+static bool group(const struct insn *in)
+{
+	return in->map == MAP_ONE ? in->op >= 0x80 && in->op != 0x86 && in->op != 0x87
+				  : in->op == 0xba || in->op == 0xc7;
+}
+
+static uint8_t class_locked(const struct insn *in)
+{
+	bool byte = in->map == MAP_ONE ? !(in->op & 1) : in->op == 0xb0 || in->op == 0xc0;
+
+	if (!group(in) && byte && !in->rex && in->reg >= 4)
+		return 0; /* ah and its like: the scratch register's REX prefix would change them */
+	/* bit tests by register reach beyond their operand; f6 and f7 are test below 2 */
+	if (in->map == MAP_0F && (in->op == 0xab || in->op == 0xb3 || in->op == 0xbb))
+		return 0;
+	if (in->map == MAP_ONE && (in->op & 0xfe) == 0xf6 && (in->reg & 7) != 2 && (in->reg & 7) != 3)
+		return 0;
+	if (in->map == MAP_ONE && in->op >= 0xfe && (in->reg & 7) > 1)
+		return 0;
+	return LOAD | STORE | LOOSE | (group(in) ? 0 : GPR) | (in->map == MAP_0F && in->op == 0xc7 ? ALIGNED : 0);
+}
+
 static uint8_t class_of(const struct insn *in)
 {
+	if (vector_locked(in))
+		return class_locked(in);
+	if (in->lock || in->map == MAP_ONE)
+		return 0;
 	uint8_t c = in->map == MAP_0F ? class_0f(in) : in->map == MAP_0F38 ? class_0f38(in) : class_0f3a(in);
 
 	if (in->vector_prefix && (in->compressed || (c & SSE)))
 		return 0;
 	if (!in->vector_prefix && (c & VEX))
 		return 0;
-	return in->lock ? 0 : c;
+	return c;
 }
 
 /* Bytes of the memory operand, as far as watching needs to know. */
@@ -322,6 +369,10 @@ static unsigned width(const struct insn *in, unsigned vector)
 {
 	unsigned scalar = in->rep ? 4 : 8;
 
+	if (vector_locked(in))
+		return in->op == 0xc7 && in->map == MAP_0F ? (in->rex & 8 ? 16 : 8)
+		       : in->op & 1 || in->op == 0xba      ? decode_size(in)
+							   : 1;
 	if (in->map != MAP_0F)
 		return vector;
 	switch (in->op) {
@@ -360,10 +411,16 @@ static bool operand_there(const struct insn *in, uint8_t c, uint64_t addr, struc
 
 	if (!in->memory)
 		return true;
+	if (vector_locked(in)) {
+		size = width(in, size);
+		aligned = size >= 8 && in->op == 0xc7;
+	}
 	if (aligned && addr % size)
 		return false;
 	if (!(c & STORE ? upper_writable(addr, size) : upper_readable(addr, size)))
 		return false;
+	if ((c & STORE) && (c & LOAD))
+		out->access[out->naccess++] = (struct access){addr, size, false};
 	out->access[out->naccess++] = (struct access){addr, width(in, size), c & STORE};
 	return true;
 }

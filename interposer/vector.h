@@ -9,4 +9,7 @@
 /* True if it was done.  `addr`: the memory operand. */
 bool vector_emulate(ucontext_t *uc, const struct insn *in, uint64_t addr, struct emulated *out);
 
+/* Is it a read-modify-write of memory that must stay one access: a lock prefix, or xchg? */
+bool vector_locked(const struct insn *in);
+
 #endif

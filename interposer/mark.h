@@ -1,0 +1,64 @@
+/* A mark: one arrival at an instruction, without any counter.
+ *
+ * While recording, a program that computes without events is stopped by a signal wherever it happens to
+ * be.  The log keeps what tells this arrival from all others at the same pc: registers, stack, and words
+ * of memory that change from one arrival to the next.  In replay a trampoline (trampoline.h) or an int3 at
+ * rip stops at arrivals, and mark_here() says whether it is the one.
+ */
+#ifndef RDB_MARK_H
+#define RDB_MARK_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+enum {
+	MARK_WORDS = 12,
+	MARK_INSTRUCTIONS = 6000, /* a good bound for mark_take: about 0.2 ms of integer code */
+	MARK_FLAGS = 0xcc5,       /* OF DF SF ZF PF CF; AF is left undefined by what compilers emit */
+	MARK_STACK_BELOW = 128,   /* the red zone */
+	MARK_STACK_ABOVE = 384,
+};
+
+struct mark_word {
+	uint64_t addr, value;
+};
+
+/* Flat, native endianness: goes into the log as its first mark_size() bytes. */
+struct mark {
+	uint64_t gpr[16]; /* as numbered in instructions: rax rcx rdx rbx rsp rbp rsi rdi r8..r15 */
+	uint64_t rip, flags;
+	uint64_t stack_from;
+	uint32_t stack_len, stack_crc;
+	uint32_t vector_crc; /* xmm0-15 */
+	uint32_t block_crc;  /* the 256 bytes around each word */
+	uint16_t varies;     /* bit n: gpr[n] was another one at the arrival before */
+	uint16_t heat;       /* arrivals at rip in a thousand instructions, as far as seen */
+	uint32_t nwords;
+	struct mark_word words[MARK_WORDS]; /* those that change most often first */
+};
+
+enum mark_next {
+	MARK_TAKEN = 0,
+	MARK_EVENT = 1, /* taken as well; the next instruction is a system call or goes into the gate */
+};
+
+/* In a signal handler of the recording, uc the stopped upper context; only one thread at a time.  Goes
+ * on by up to `instructions`, carried out on uc, to a place that is visited less often and where a
+ * trampoline can be put; ends at an instruction boundary (a signal can stop a repeated string instruction
+ * in its middle).  enum mark_next, or -EAGAIN: uc stands where no mark is possible (in a string
+ * instruction that is about to fault, or a gather): let it run on and try again. */
+int mark_take(ucontext_t *uc, struct mark *m, unsigned instructions);
+
+/* Is this the arrival? */
+bool mark_here(const struct mark *m, const ucontext_t *uc);
+
+static inline size_t mark_size(const struct mark *m)
+{
+	return offsetof(struct mark, words) + m->nwords * sizeof(struct mark_word);
+}
+
+/* From the log.  0 or -EINVAL. */
+int mark_load(struct mark *m, const void *bytes, size_t len);
+
+#endif

@@ -1,0 +1,78 @@
+"""Marks and trampolines: a loop stopped by a signal stops at the same arrival in its next run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LOWER = [
+    *("mark_trace", "string_insn", "trampoline", "trampoline_plan", "trampoline_code"),
+    *(
+        "trampoline_place",
+        "decode",
+        "emulate",
+        "alu",
+        "vector",
+        "registers",
+        "upper_memory",
+        "arena",
+    ),
+]
+FLAGS = [
+    *("-std=gnu17", "-g", "-O1", "-D_GNU_SOURCE", "-msse4.2", "-mfsgsbase", "-fno-pie", "-no-pie"),
+    *("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-fno-strict-aliasing"),
+    *("-fno-stack-protector", "-fcf-protection=none"),
+]
+POINTS = 12
+
+
+@pytest.fixture(scope="module")
+def marks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp("marks") / "marks"
+    sources = [ROOT / "interposer" / f"{name}.c" for name in LOWER]
+    subprocess.run(
+        [
+            *("gcc", *FLAGS, "-I", ROOT / "interposer", ROOT / "tests/programs/marks.c"),
+            *(*sources, "-o", program),
+        ],
+        check=True,
+    )
+    return program
+
+
+def numbers(line: str) -> dict[str, int]:
+    return {name: int(value, 0) for name, value in re.findall(r"(\w+)=(\w+)", line)}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_stops_at_the_same_arrival(marks: Path, seed: int) -> None:
+    done = subprocess.run(
+        [marks, str(seed), str(POINTS)], capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    loops = {line.split()[0]: numbers(line) for line in done.stdout.splitlines()}
+    assert len(loops) == 23
+    total = {key: sum(loop[key] for loop in loops.values()) for key in loops["tight"]}
+    assert total["mismatches"] == 0
+    for name, loop in loops.items():
+        assert loop["trampolines"] + loop["int3"] + loop["unsupported"] == POINTS, name
+        assert loop["trampolines"] >= POINTS // 4, name
+    assert total["int3"] + total["unsupported"] < len(loops) * POINTS // 4
+    # signals hit trampoline code, and the program jumped into the middle of patches
+    assert total["inside"] > 0
+    assert total["faults"] > 0
+
+
+def test_cost_is_measured(marks: Path) -> None:
+    done = subprocess.run([marks, "cost"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert set(re.findall(r"(\w+)=", done.stdout)) == {
+        "trampoline",
+        "counter",
+        "mark_here_equal",
+        "mark_here_other",
+    }
