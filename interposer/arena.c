@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "trampoline.h"
+#include "descriptors.h"
 
 enum { FILES_MAX = 4096, PAGEMAP_BATCH = 512 };
 
@@ -54,7 +55,7 @@ int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg)
 	char buf[8192];
 	size_t have = 0;
 	int rc = 0;
-	int fd = (int)raw_syscall(257 /* openat */, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	int fd = descriptor_open(AT_FDCWD, "/proc/self/maps", O_RDONLY, 0);
 	if (fd < 0)
 		return fd;
 	while (rc == 0) {
@@ -184,13 +185,15 @@ uint64_t arena_hash(void)
 uint64_t arena_hash_pages(void (*page)(uint64_t addr, uint64_t hash))
 {
 	struct hashing hs = {.sum = 0x726462ull, .page = page};
-	hs.pagemap = (int)raw_syscall(257 /* openat */, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0,
-				      0, 0);
+	hs.pagemap = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY, 0);
 	int rc = hs.pagemap < 0 ? hs.pagemap : arena_each(hash_mapping, &hs);
 	if (hs.pagemap >= 0)
 		raw_syscall(3 /* close */, hs.pagemap, 0, 0, 0, 0, 0);
 	if (rc) {
-		rdb_warn("hash of memory: %s", strerror(-rc));
+		static bool said;
+		if (!said)
+			rdb_warn("hash of memory: %s", strerror(-rc));
+		said = true;
 		return 0;
 	}
 	return mix(hs.sum) | 1;

@@ -192,7 +192,8 @@ void event_hash(enum log_hash_when when)
 	} else {
 		ev.result = (int64_t)arena_hash();
 	}
-	append(&ev, lower.event);
+	if (ev.result) /* 0: it could not be taken, and there is nothing to compare */
+		append(&ev, lower.event);
 	if (before)
 		hashes.spent_ns += monotonic_ns() - before;
 	hashes.last_event = lower.event;

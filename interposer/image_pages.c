@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "arena.h"
+#include "descriptors.h"
 #include "image_pages.h"
 
 enum { BATCH = 512, SOURCES = 16 };
@@ -177,8 +178,8 @@ int image_pages(const struct image_plan *plan, struct table *regions, struct tab
 			return -ESTALE;
 		c.incremental = true;
 	}
-	c.pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-	int rc = c.pagemap < 0 ? -errno : arena_each(add_regions, &c);
+	c.pagemap = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY, 0);
+	int rc = c.pagemap < 0 ? c.pagemap : arena_each(add_regions, &c);
 	size_t n = regions->len / sizeof(struct image_region);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = take_region(&c, (const struct image_region *)regions->base + i);

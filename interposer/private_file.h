@@ -5,13 +5,14 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "descriptors.h"
 
 /* openat(2) of a file that is made.  A descriptor or -errno. */
 static inline int private_create(int dirfd, const char *path, int flags)
 {
-	int fd = openat(dirfd, path, flags | O_CREAT | O_CLOEXEC, 0600);
+	int fd = descriptor_open(dirfd, path, flags | O_CREAT, 0600);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fchmod(fd, 0600)) {
 		int rc = -errno;
 		close(fd);

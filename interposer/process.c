@@ -256,8 +256,11 @@ long process_exec(struct event *ev)
 	snprintf(hash, sizeof(hash), "%lu", (unsigned long)lower.opt.hash_every);
 	snprintf(rank, sizeof(rank), "%d", lower.opt.rank);
 	snprintf(mask, sizeof(mask), "%lx", (unsigned long)lower.upper.sigmask);
-	if (record && private_mkdir(dir))
+	int made = record ? private_mkdir(dir) : 0;
+	if (made) {
+		rdb_warn("%s: %s: %s runs unrecorded", dir, strerror(-made), path);
 		record = false;
+	}
 	unsigned n = 0;
 	v[n++] = "rdb-exec";
 	n = add_option(v, n, "--dir", record ? dir : lower.opt.dir);

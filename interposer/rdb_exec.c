@@ -16,9 +16,9 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include "boundary.h"
+#include "descriptors.h"
 #include "cpu_features.h"
 #include "fsgsbase.h"
 #include "gate_asm.h"
@@ -64,21 +64,6 @@ void rdb_fatal(const char *fmt, ...)
 	va_end(ap);
 	boundary_end(LOG_END_UNSUPPORTED, 125, text);
 	_exit(125);
-}
-
-int lower_fd(int fd)
-{
-	int high = fcntl(fd, F_DUPFD_CLOEXEC, lower.lowest_fd);
-	struct rlimit rl;
-	if (high < 0 && getrlimit(RLIMIT_NOFILE, &rl) == 0 && (int)rl.rlim_cur <= lower.lowest_fd) {
-		/* the program has lowered its limit */
-		lower.lowest_fd = (int)rl.rlim_cur / 4 * 3;
-		high = fcntl(fd, F_DUPFD_CLOEXEC, lower.lowest_fd);
-	}
-	if (high < 0)
-		return -errno;
-	close(fd);
-	return high;
 }
 
 static void usage(void) __attribute__((noreturn));
@@ -145,7 +130,6 @@ static void parse(int argc, char **argv)
 		CKPT_EVERY,
 		KEEP
 	};
-	/* clang-format off */
 	static const struct option names[] = {
 		// clang-format off
 		{"dir", 1, 0, DIR_},
@@ -172,7 +156,6 @@ static void parse(int argc, char **argv)
 		// clang-format on
 		{0, 0, 0, 0},
 	};
-	/* clang-format on */
 	struct options *o = &lower.opt;
 	bool replay = false, verify = false;
 	int c;
@@ -386,12 +369,9 @@ static int replay(void)
 
 int main(int argc, char **argv, char **envp)
 {
-	struct rlimit rl;
 	parse(argc, argv);
 	lower.pid = getpid();
-	lower.lowest_fd = 800;
-	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < 1000)
-		lower.lowest_fd = (int)rl.rlim_cur / 4 * 3;
+	descriptors_init();
 	const char *dispatch = getenv("RDB_DISPATCH"); /* for tests of the fall-back */
 	if (!seccomp_in_use() && (!probe_dispatch() || (dispatch && !strcmp(dispatch, "seccomp"))))
 		seccomp_use(false);

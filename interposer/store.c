@@ -65,6 +65,5 @@ int store_open(const char *key)
 	char path[4096];
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s", lower.opt.files_dir, key) >= sizeof(path))
 		return -ENAMETOOLONG;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
 }

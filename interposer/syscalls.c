@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "boundary.h"
+#include "descriptors.h"
 #include "ioctls.h"
 #include "loader.h"
 #include "log_writer.h"
@@ -136,9 +137,7 @@ static long call_close_range(struct event *ev, ucontext_t *uc)
 		return 0;
 	if (A(0) > last)
 		return -EINVAL;
-	if (last >= (unsigned)lower.lowest_fd)
-		last = (unsigned)lower.lowest_fd - 1;
-	return A(0) > last ? 0 : raw_syscall(SYS_close_range, (long)A(0), last, (long)A(2), 0, 0, 0);
+	return descriptors_close_range((unsigned)A(0), last, (unsigned)A(2));
 }
 
 static long call_exit(struct event *ev, ucontext_t *uc)
@@ -317,12 +316,12 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		break;
 	}
 	case SYS_close:
-		if ((int)a[0] >= lower.lowest_fd)
+		if (descriptor_is_ours((int)a[0]))
 			return -EBADF;
 		break;
 	case SYS_dup2:
 	case SYS_dup3:
-		if ((int)a[1] >= lower.lowest_fd)
+		if (descriptor_is_ours((int)a[1]))
 			return -EBADF;
 		break;
 	}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import struct
 from collections.abc import Callable
@@ -149,6 +151,8 @@ class End:
             case EndKind.UNSUPPORTED:
                 return f"unsupported: {self.text}"
             case EndKind.DISK:
-                return "disk full: the rest was not recorded"
+                if self.value in (0, errno.ENOSPC, errno.EDQUOT):
+                    return "disk full: the rest was not recorded"
+                return f"{os.strerror(self.value)}: the rest was not recorded"
             case EndKind.EXEC:
                 return f"became {self.text or 'another program'}"

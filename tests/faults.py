@@ -1,0 +1,101 @@
+"""Helpers of the tests that break things: rdb-exec alone, small disks, altered files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdb.paths import rdb_exec_path
+from rdb.recording import RankRecording
+
+DEADLINE_S = 60
+#: `make test-faults`: all of it, which takes minutes.
+EVERYTHING = os.environ.get("RDB_TEST_FAULTS") == "all"
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A directory that rdb-exec records into, and the store beside it."""
+
+    path: Path
+    files: Path
+
+    @classmethod
+    def make(cls, folder: Path) -> Rank:
+        rank = cls(folder / "rank-0", folder / "files")
+        rank.path.mkdir(parents=True)
+        rank.files.mkdir()
+        return rank
+
+    def line(self, *program: str | Path, options: tuple[str, ...] = ()) -> list[str]:
+        dirs = ["--dir", str(self.path), "--files", str(self.files)]
+        return [str(rdb_exec_path()), *dirs, *options, "--", *map(str, program)]
+
+    def record(self, *program: str | Path, options: tuple[str, ...] = ()) -> int:
+        done = subprocess.run(
+            self.line(*program, options=options),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        return done.returncode
+
+    def recording(self) -> RankRecording:
+        return RankRecording(self.path, self.files)
+
+    def verify(self) -> tuple[int, dict[str, object], str]:
+        """Exit code, the JSON answer (empty if there is none), what it said on stderr."""
+        done = subprocess.run(
+            [rdb_exec_path(), "--replay", self.path, "--files", self.files, "--verify"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        lines = done.stdout.splitlines()
+        return done.returncode, json.loads(lines[-1]) if lines else {}, done.stderr
+
+    def copy(self, folder: Path) -> Rank:
+        """The same recording elsewhere; the store is shared."""
+        shutil.copytree(self.path, folder / "rank-0")
+        return Rank(folder / "rank-0", self.files)
+
+
+def small_disk(size: str, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
+    """Runs a shell script where `folder` is a file system of that size, seen by the script alone."""
+    folder.mkdir(exist_ok=True)
+    mount = f"mount -t tmpfs -o size={size} none {folder} && {{ {script}\n}}"
+    return subprocess.run(
+        ["unshare", *_NAMESPACE, "bash", "-c", mount],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S * 2,
+        check=False,
+    )
+
+
+def _namespace() -> tuple[str, ...] | None:
+    """How a mount of one's own is to be had: as root, or in a user namespace."""
+    for options in (("-m",), ("-rm",)):
+        try:
+            done = subprocess.run(
+                ["unshare", *options, "mount", "-t", "tmpfs", "-o", "size=4k", "none", "/mnt"],
+                capture_output=True,
+                check=False,
+            )
+        except OSError:
+            return None
+        if done.returncode == 0:
+            return options
+    return None
+
+
+_NAMESPACE = _namespace() or ()
+NO_MOUNTS = "" if _NAMESPACE else "no file system can be mounted here (unshare -m, unshare -rm)"
