@@ -68,7 +68,7 @@ class Rank:
 
 
 def small_disk(size: str, folder: Path, script: str) -> subprocess.CompletedProcess[str]:
-    """Runs a shell script where `folder` is a file system of that size, seen by the script alone."""
+    """Runs a shell script where `folder` is a file system of that size, for it alone."""
     folder.mkdir(exist_ok=True)
     mount = f"mount -t tmpfs -o size={size} none {folder} && {{ {script}\n}}"
     return subprocess.run(

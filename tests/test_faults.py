@@ -1,4 +1,4 @@
-"""Faults from outside: kills at random moments, full disks, used-up descriptors, vanishing directories.
+"""Faults from outside: kills at random moments, full disks, no descriptors left, lost directories.
 
 `make test-faults` does the same more often.
 """
@@ -13,7 +13,6 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -213,7 +212,7 @@ def test_a_program_that_uses_up_its_descriptors(
 
     native = subprocess.run(
         [program],
-        preexec_fn=lower,  # noqa: PLW1509
+        preexec_fn=lower,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -261,7 +260,7 @@ def test_no_memory(build: Build, rdb_home: Path, work: Path, megabytes: int) -> 
     rank = Rank.make(rdb_home)
     done = subprocess.run(
         rank.line(work, "3", "10"),
-        preexec_fn=lower,  # noqa: PLW1509
+        preexec_fn=lower,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
