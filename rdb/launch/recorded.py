@@ -19,12 +19,20 @@ def recorded_processes(job: str) -> int:
     return sum(map(_processes, _ranks(job)))
 
 
+def _names(folder: str) -> list[str]:
+    """None if it is gone: the program, or somebody else, has removed it."""
+    try:
+        return os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
 def _ranks(job: str) -> list[str]:
-    return [os.path.join(job, name) for name in os.listdir(job) if name.startswith("rank-")]
+    return [os.path.join(job, name) for name in _names(job) if name.startswith("rank-")]
 
 
 def _has_image(folder: str) -> bool:
-    return any(name.startswith("ckpt-") and name.endswith(".img") for name in os.listdir(folder))
+    return any(name.startswith("ckpt-") and name.endswith(".img") for name in _names(folder))
 
 
 def _begun(folder: str) -> bool:
@@ -35,7 +43,7 @@ def _processes(folder: str) -> int:
     """The process that began there and all that came of it (rdb/recording/processes.py)."""
     count = 1
     while True:
-        for name in os.listdir(folder):
+        for name in _names(folder):
             below = os.path.join(folder, name)
             if name.startswith("child-") and _begun(below):
                 count += _processes(below)
