@@ -147,11 +147,31 @@ static void write_memory(uint64_t addr, size_t len)
 	reply(upper && upper_write(addr, agent.payload, len) == len ? 0 : -EFAULT, NULL, 0);
 }
 
+static void get_registers(const ucontext_t *uc)
+{
+	static struct replica_thread_info other;
+	struct agent_regs *regs = (struct agent_regs *)agent.answer;
+
+	if (agent.rq.a == 0 || agent.rq.a == replica_thread()) {
+		registers_get_all(uc, regs);
+	} else if (replica_other_thread((uint32_t)agent.rq.a, &other)) {
+		registers_get_all(&other.uc, regs);
+		regs->gpr.fs_base = other.fs_base;
+		regs->gpr.thread = other.number;
+	} else {
+		reply(-ESRCH, NULL, 0);
+		return;
+	}
+	reply(0, regs, sizeof(*regs));
+}
+
 static void set_registers(ucontext_t *uc)
 {
 	int rc = -EINVAL;
 
-	if (agent.rq.len == sizeof(struct agent_regs))
+	if (agent.rq.a != 0 && agent.rq.a != replica_thread())
+		rc = -EBUSY;
+	else if (agent.rq.len == sizeof(struct agent_regs))
 		rc = registers_set_all(uc, (const struct agent_regs *)agent.payload);
 	reply(rc, NULL, 0);
 }
@@ -186,6 +206,21 @@ static void maps(uint64_t from)
 		reply(rc, NULL, 0);
 	else
 		reply(list.n, agent.answer, list.n * sizeof(struct agent_map));
+}
+
+static void threads(const ucontext_t *uc)
+{
+	static struct replica_thread_info info;
+	struct agent_thread *list = (struct agent_thread *)agent.answer;
+	unsigned n = 0;
+
+	for (uint32_t t = 0; (t = replica_next_thread(t)) && (n + 1) * sizeof(*list) <= READ_MAX; n++) {
+		replica_other_thread(t, &info);
+		list[n] = (struct agent_thread){.number = t, .tid = info.tid, .state = info.state};
+		list[n].pc = (uint64_t)(t == replica_thread() ? uc : &info.uc)->uc_mcontext.gregs[REG_RIP];
+		memcpy(list[n].name, info.name, sizeof(info.name));
+	}
+	reply(n, list, n * sizeof(*list));
 }
 
 static void fork_replica(void)
@@ -235,7 +270,6 @@ static void fetch_output(void)
 static enum verdict handle(ucontext_t *uc)
 {
 	const struct agent_request *rq = &agent.rq;
-	struct agent_regs *regs = (struct agent_regs *)agent.answer;
 	uint64_t value[2];
 	int rc;
 
@@ -243,10 +277,7 @@ static enum verdict handle(ucontext_t *uc)
 	case AGENT_HELLO: hello(); break;
 	case AGENT_READ: read_memory(rq->a, rq->b); break;
 	case AGENT_WRITE: write_memory(rq->a, rq->len); break;
-	case AGENT_GETREGS:
-		registers_get_all(uc, regs);
-		reply(0, regs, sizeof(*regs));
-		break;
+	case AGENT_GETREGS: get_registers(uc); break;
 	case AGENT_SETREGS: set_registers(uc); break;
 	case AGENT_BREAK: reply(breakpoints_set(rq->b, rq->a, rq->c, agent.payload, rq->len), NULL, 0); break;
 	case AGENT_UNBREAK:
@@ -279,6 +310,7 @@ static enum verdict handle(ucontext_t *uc)
 		reply(rc, value, rc ? 0 : sizeof(value));
 		break;
 	case AGENT_OUTPUT: fetch_output(); break;
+	case AGENT_THREADS: threads(uc); break;
 	case AGENT_EXIT: reply(0, NULL, 0); _exit(0);
 	default: reply(-ENOSYS, NULL, 0);
 	}
@@ -334,6 +366,16 @@ bool agent_sigtrap(siginfo_t *info, ucontext_t *uc)
 
 	after(v, uc);
 	return v != NOT_OURS;
+}
+
+void agent_switched(void)
+{
+	stepping_switched();
+}
+
+void agent_free_run(void)
+{
+	stepping_free_run();
 }
 
 void agent_remapped(uint64_t start, uint64_t end)

@@ -18,7 +18,7 @@
 #define RDB_AGENT_H
 #include <stdint.h>
 
-#define AGENT_VERSION 1
+#define AGENT_VERSION 2
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -28,8 +28,8 @@ enum agent_op {
 	                      = count, 0 or more); breakpoint bytes hidden */
 	AGENT_WRITE = 3,   /* a=addr, payload bytes -> status 0 / -errno; breakpoint bytes kept apart;
 	                      writes to read-only memory succeed */
-	AGENT_GETREGS = 4, /* -> payload struct agent_regs */
-	AGENT_SETREGS = 5, /* payload struct agent_regs */
+	AGENT_GETREGS = 4, /* a=thread (0: the running one) -> payload struct agent_regs; -ESRCH */
+	AGENT_SETREGS = 5, /* a=thread (0), payload struct agent_regs; -EBUSY: it waits in a hypercall */
 	AGENT_BREAK = 6,   /* a=addr b=id c=flags (AGENT_BP_*), payload condition bytecode or none.
 	                      Several breakpoints may share an address (different ids; -EEXIST if the id is
 	                      there); of those that stop at one arrival the one set first speaks.  A
@@ -39,13 +39,15 @@ enum agent_op {
 	AGENT_WATCH = 8,   /* a=addr b=id c=len d=enum agent_watch.  Any len up to 4096; over what the
 	                      four hardware slots hold it works by stepping -> status 0 hardware / 1 slow */
 	AGENT_UNWATCH = 9, /* a=id (AGENT_FOREVER: all) */
-	AGENT_RUN = 10,    /* a=until_event b=until_pc c=until_n d=flags.  Goes forward until
+	AGENT_RUN = 10,    /* a=until_event b=until_pc c=until_n d=flags e=thread.  Goes forward until
 	                      - a stopping breakpoint or watchpoint (unless AGENT_RUN_SCAN), or
 	                      - the target: until_n == 0: event `until_event` has been answered;
 	                        until_n > 0: the until_n-th arrival at until_pc, counted from the later of
 	                        here and the answer of event until_event.  Being at until_pc right now
 	                        does not count; arriving there by the answer of until_event does.
 	                      - the end of the recording, a fault, an interrupt.
+	                      With e != 0 and until_n == 0 the target is an event not before a after which
+	                      thread e runs; reached at once if that is so now.
 	                      A breakpoint at the pc where the replica stands is not hit by resuming, nor
 	                      is one at the target when the target is reached (the target wins).  A
 	                      watchpoint hit by the instruction or event that reaches the target comes
@@ -71,6 +73,7 @@ enum agent_op {
 	                      b=1: fetch -> payload struct agent_output + bytes (one per request, status 1;
 	                      status 0: no more) */
 	AGENT_EXIT = 17,   /* replies, then exits */
+	AGENT_THREADS = 18, /* -> payload struct agent_thread[], oldest first */
 };
 
 enum { AGENT_BP_STOP = 1, /* otherwise it only counts */ };
@@ -104,7 +107,7 @@ enum agent_stop_reason {
 struct agent_request {
 	uint32_t op;
 	uint32_t len;
-	uint64_t a, b, c, d;
+	uint64_t a, b, c, d, e;
 };
 struct agent_reply {
 	int64_t status;
@@ -128,6 +131,7 @@ struct agent_hello {
 struct agent_gpr {
 	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp, r8, r9, r10, r11, r12, r13, r14, r15;
 	uint64_t rip, eflags, cs, ss, ds, es, fs, gs, fs_base, gs_base, orig_rax;
+	uint64_t thread; /* whose they are */
 };
 struct agent_regs {
 	struct agent_gpr gpr;
@@ -163,6 +167,15 @@ struct agent_stop {
 		uint32_t reserved;
 	} scan;
 	struct agent_gpr gpr; /* registers where it stopped */
+};
+
+struct agent_thread {
+	uint32_t number;
+	int32_t tid;
+	uint32_t state; /* 0 runs, 1 waits for the answer to an event, 2 stopped in a computation or about to start */
+	uint32_t reserved;
+	uint64_t pc;
+	char name[16];
 };
 
 struct agent_map {

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <immintrin.h>
-#include <cpuid.h>
 #include <linux/audit.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,35 +15,21 @@
 #include "replica.h"
 #include "seccomp.h"
 #include "signals.h"
-
-enum { ALT_STACK = 1 << 20, HYPERCALL_STACK = 16 << 20 };
-
-struct gate_state gate_state;
-
-static struct {
-	struct gate_frame *frame; /* of the hypercall under way; NULL while a system call is answered */
-	bool trap_in_flight;
-	bool deliver; /* a signal is due when the trap after a hypercall comes */
-	void (*fill)(ucontext_t *uc);
-} boundary;
-
-const struct gate_frame *boundary_frame(void)
-{
-	return boundary.frame;
-}
+#include "thread.h"
 
 int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, struct gate_frame *frame)
 {
-	lower.upper.fs_base = frame->fs_base;
+	struct thread *self = thread_self();
+	self->upper.fs_base = frame->fs_base;
 	if (nargs > RDB_MAX_ARGS)
 		rdb_fatal("hypercall %#x with %u arguments", fn, nargs);
 	if (lower.upper.tsc_mode)
 		prctl(PR_SET_TSC, PR_TSC_ENABLE);
-	struct gate_frame *outer = boundary.frame;
-	boundary.frame = frame;
+	struct gate_frame *outer = self->frame;
+	self->frame = frame;
 	struct event *ev = event_begin(LOG_HYPERCALL, fn, args, nargs);
-	if (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA) {
-		while (replay_upcall_next())
+	if (replaying()) {
+		for (turns_await(NULL); replay_upcall_next(); turns_await(NULL))
 			host_upcall(frame, 0, NULL);
 		event_replay(ev, NULL);
 	} else {
@@ -52,7 +37,7 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	}
 	event_end(ev);
 	int64_t result = ev->result;
-	boundary.frame = outer;
+	self->frame = outer;
 	event_answered(NULL);
 	signals_want_delivery(NULL);
 	if (lower.upper.tsc_mode)
@@ -62,29 +47,31 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 
 void boundary_deliver_on_return(void)
 {
-	boundary.deliver = true;
+	thread_self()->deliver = true;
 	boundary_trap_on_return();
 }
 
 void boundary_trap_on_return(void)
 {
-	gate_state.trap = 1;
-	boundary.trap_in_flight = true;
+	struct thread *self = thread_self();
+	self->gate.trap = 1;
+	self->trap_in_flight = true;
 }
 
 /* Every handler runs with the lower thread pointer; the program's is put back at the end. */
 static inline uint64_t enter_lower(const ucontext_t *uc)
 {
 	uint64_t fs = _readfsbase_u64();
-	_writefsbase_u64(lower.fs);
+	struct thread *self = thread_self();
+	_writefsbase_u64(self->gate.lower_fs);
 	if (RDB_IS_UPPER(UC_REG(uc, RIP)))
-		lower.upper.fs_base = fs;
+		self->upper.fs_base = fs;
 	return fs;
 }
 
 static inline void leave_lower(const ucontext_t *uc, uint64_t fs)
 {
-	_writefsbase_u64(RDB_IS_UPPER(UC_REG(uc, RIP)) ? lower.upper.fs_base : fs);
+	_writefsbase_u64(RDB_IS_UPPER(UC_REG(uc, RIP)) ? thread_self()->upper.fs_base : fs);
 }
 
 static void on_sigsys(int sig, siginfo_t *info, void *ctx)
@@ -97,15 +84,24 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 		rdb_fatal("a 32-bit system call (int $0x80), number %d: only 64-bit ones can be recorded",
 			  info->si_syscall);
 	UC_REG(uc, R11) &= ~EFLAGS_TF;
-	if (UC_REG(uc, RAX) == GATE_START_CALL && (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE)
-		boundary_started(uc);
-	else {
-		struct gate_frame *outer = boundary.frame; /* an upcalled function makes system calls too */
-		boundary.frame = NULL;
+	if (UC_REG(uc, RAX) == GATE_START_CALL && (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE) {
+		if (lower.started)
+			thread_started(uc);
+		else
+			boundary_started(uc);
+	} else {
+		struct thread *self = thread_self();
+		struct gate_frame *outer = self->frame; /* an upcalled function makes system calls too */
+		ucontext_t *before = self->uc;
+		self->frame = NULL;
+		self->uc = uc;
+		self->asks_at = UC_REG(uc, RIP) - 2;
 		syscall_event(uc);
-		boundary.frame = outer;
+		self->frame = outer;
+		self->uc = before;
 	}
 	signals_want_delivery(uc);
+	signals_resume();
 	leave_lower(uc, fs);
 }
 
@@ -114,23 +110,21 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 	ucontext_t *uc = ctx;
 	uint64_t fs = enter_lower(uc);
 	uint64_t pc = UC_REG(uc, RIP);
-	if (!RDB_IS_UPPER(pc) && boundary.trap_in_flight && !replica_in_gate(pc)) {
+	struct thread *self = thread_self();
+	if (!RDB_IS_UPPER(pc) && self->trap_in_flight && !replica_in_gate(pc)) {
 		/* on the last instructions of the way out: go on stepping */
 	} else {
-		if (RDB_IS_UPPER(pc))
-			boundary.trap_in_flight = false;
-		if (lower.mode == MODE_REPLICA) {
-			if (!agent_sigtrap(info, uc))
-				signals_fault(sig, info, uc);
-		} else if (UC_REG(uc, EFL) & EFLAGS_TF) {
+		bool expected = RDB_IS_UPPER(pc) && self->trap_in_flight;
+		if (expected) {
+			self->trap_in_flight = false;
 			UC_REG(uc, EFL) &= ~EFLAGS_TF;
-		} else {
-			signals_fault(sig, info, uc);
 		}
+		if (!(replaying() && agent_sigtrap(info, uc)) && !expected)
+			signals_fault(sig, info, uc);
 		if (RDB_IS_UPPER(pc))
 			checkpoint_at_trap(uc);
-		if (RDB_IS_UPPER(pc) && boundary.deliver) {
-			boundary.deliver = false;
+		if (RDB_IS_UPPER(pc) && self->deliver) {
+			self->deliver = false;
 			signals_want_delivery(uc);
 		}
 	}
@@ -143,7 +137,17 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 	if (sig == SIGILL && fsgsbase_fault(uc))
 		return;
 	uint64_t fs = enter_lower(uc);
+	struct thread *self = thread_self();
+	struct gate_frame *outer = self->frame;
+	ucontext_t *before = self->uc;
+	if (RDB_IS_UPPER(UC_REG(uc, RIP))) {
+		self->frame = NULL;
+		self->uc = uc;
+		self->asks_at = UC_REG(uc, RIP);
+	}
 	signals_fault(sig, info, uc);
+	self->frame = outer;
+	self->uc = before;
 	leave_lower(uc, fs);
 }
 
@@ -155,11 +159,13 @@ static void on_interrupt(int sig, siginfo_t *info, void *ctx)
 	leave_lower(uc, fs);
 }
 
+static void (*resume_fill)(ucontext_t *uc);
+
 static void on_resume(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
 	uint64_t fs = enter_lower(uc);
-	boundary.fill(uc);
+	resume_fill(uc);
 	signals_want_delivery(uc);
 	leave_lower(uc, fs);
 }
@@ -176,9 +182,7 @@ void boundary_started(ucontext_t *uc)
 
 void boundary_forget(void)
 {
-	event_forget();
-	boundary.frame = NULL;
-	boundary.deliver = false;
+	threads_forked();
 	signals_forget();
 }
 
@@ -208,12 +212,6 @@ static int handle(int sig, void (*fn)(int, siginfo_t *, void *), int flags)
 	return sigaction(sig, &sa, NULL) ? -errno : 0;
 }
 
-static void *lower_map(size_t len)
-{
-	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
-}
-
 static int map_gate(void)
 {
 	void *p = mmap((void *)RDB_GATE, 2 * RDB_PAGE, PROT_READ | PROT_WRITE,
@@ -241,22 +239,17 @@ int boundary_dispatch_on(void)
 		       : 0;
 }
 
+int boundary_signal_stack(const struct thread *t)
+{
+	stack_t alt = {.ss_sp = t->signal_stack, .ss_size = SIGNAL_STACK};
+	return sigaltstack(&alt, NULL) ? -errno : 0;
+}
+
 int boundary_init(void)
 {
-	unsigned a, b, c, d;
-	char *hyper = lower_map(HYPERCALL_STACK);
-	stack_t alt = {.ss_sp = lower_map(ALT_STACK), .ss_size = ALT_STACK};
-	if (!hyper || !alt.ss_sp || sigaltstack(&alt, NULL))
-		return -errno;
-	gate_state.lower_sp = (uint64_t)(hyper + HYPERCALL_STACK);
-	gate_state.lower_fs = lower.fs = _readfsbase_u64();
-	/* opmask, ZMM_Hi256, Hi16_ZMM: there, and enabled by the kernel (XCR0) */
-	if (__get_cpuid_count(0xd, 0, &a, &b, &c, &d) && (a & 0xe0) == 0xe0) {
-		uint32_t low, high;
-		__asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-		gate_state.avx512 = (low & 0xe0) == 0xe0;
-	}
-	int rc = map_gate();
+	int rc = boundary_signal_stack(thread_self());
+	if (!rc)
+		rc = map_gate();
 	if (!rc)
 		rc = handle(SIGSYS, on_sigsys, SA_NODEFER);
 	if (!rc)
@@ -271,7 +264,7 @@ int boundary_init(void)
 
 void boundary_resume(void (*fill)(ucontext_t *uc))
 {
-	boundary.fill = fill;
+	resume_fill = fill;
 	int rc = handle(SIGUSR2, on_resume, SA_RESETHAND);
 	if (rc || raise(SIGUSR2))
 		rdb_fatal("cannot enter the program: %s", strerror(rc ? -rc : errno));

@@ -11,8 +11,9 @@ int boundary_init(void);
 int boundary_dispatch_on(void);
 /* Raises a signal on ourselves whose handler returns into the upper context that `fill` writes. */
 void boundary_resume(void (*fill)(ucontext_t *uc)) __attribute__((noreturn));
-/* The hypercall under way, NULL in a system call. */
-const struct gate_frame *boundary_frame(void);
+/* The calling thread's signals are handled on t's stack from now on.  0 or -errno. */
+struct thread;
+int boundary_signal_stack(const struct thread *t);
 /* Event 0: the program's entry point is reached (both modes start logging/replaying here). */
 void boundary_started(ucontext_t *uc);
 /* Logs the hash of memory where the recording is about to end: only where a replay comes to the same

@@ -23,7 +23,7 @@ static struct place places[PLACES];
 static struct entry entries[ENTRIES]; /* [0] is not used */
 static uint8_t conditions[ENTRIES][CONDITION];
 static uint64_t target_addr;
-static bool has_target;
+static uint64_t mark_addr;
 static unsigned nplaces;
 
 static unsigned slot_of(uint64_t addr)
@@ -142,11 +142,6 @@ void breakpoints_clear_all(void)
 	breakpoints_target(0);
 }
 
-bool breakpoints_any(void)
-{
-	return nplaces != 0;
-}
-
 int breakpoints_count(uint64_t id, uint64_t event, uint64_t counts[2])
 {
 	const struct entry *e = id ? by_id(id) : NULL;
@@ -158,23 +153,32 @@ int breakpoints_count(uint64_t id, uint64_t event, uint64_t counts[2])
 	return 0;
 }
 
-int breakpoints_target(uint64_t addr)
+/* A place for our own purposes moves. */
+static int move(uint64_t *own, uint64_t addr)
 {
-	struct place *p = has_target ? breakpoints_at(target_addr) : NULL;
+	struct place *p = *own ? breakpoints_at(*own) : NULL;
 
-	if (p) {
-		p->target = false;
+	if (*own == addr)
+		return 0;
+	*own = 0;
+	if (p)
 		drop_place(p);
-	}
-	has_target = false;
 	if (!addr)
 		return 0;
-	p = take_place(addr);
-	if (!p)
+	if (!take_place(addr))
 		return -ENOSPC;
-	p->target = has_target = true;
-	target_addr = addr;
+	*own = addr;
 	return 0;
+}
+
+int breakpoints_target(uint64_t addr)
+{
+	return move(&target_addr, addr);
+}
+
+int breakpoints_mark(uint64_t addr)
+{
+	return move(&mark_addr, addr);
 }
 
 uint64_t breakpoints_arrived(struct place *p, uint64_t event, uint64_t run)

@@ -14,9 +14,8 @@ struct place {
 	uint64_t addr;
 	uint8_t original;
 	bool inserted;
-	bool target;    /* RUN's until_pc is here */
 	uint16_t first; /* chain of entries, 0: none */
-	uint32_t used;  /* entries, + 1 for the target */
+	uint32_t used;  /* entries, + 1 for the target, + 1 for the mark */
 	/* arrivals since the later of the last event and the start of this RUN/STEP */
 	uint64_t hits, hits_event, hits_run;
 };
@@ -25,12 +24,14 @@ struct place {
 int breakpoints_set(uint64_t id, uint64_t addr, uint64_t flags, const void *condition, size_t len);
 int breakpoints_clear(uint64_t id); /* -ENOENT */
 void breakpoints_clear_all(void);
-bool breakpoints_any(void);
 /* Arrivals: since it was set, and since the later of that and the last event. */
 int breakpoints_count(uint64_t id, uint64_t event, uint64_t counts[2]);
 
 /* RUN's target; 0 clears. */
 int breakpoints_target(uint64_t addr);
+
+/* Where the log says that a thread was stopped; 0 clears. */
+int breakpoints_mark(uint64_t addr);
 
 /* The place at addr, or NULL. */
 struct place *breakpoints_at(uint64_t addr);

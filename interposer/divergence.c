@@ -3,6 +3,7 @@
 #include "arena.h"
 #include "divergence.h"
 #include "page_hashes.h"
+#include "thread.h"
 
 enum { STACK_WORDS = 4096 };
 
@@ -14,7 +15,7 @@ static struct {
 
 void divergence_crossing(const ucontext_t *uc)
 {
-	const struct gate_frame *frame = boundary_frame();
+	const struct gate_frame *frame = thread_self()->frame;
 	if (uc) {
 		here.pc = UC_REG(uc, RIP);
 		here.sp = UC_REG(uc, RSP);

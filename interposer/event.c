@@ -1,3 +1,4 @@
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,15 +11,9 @@
 #include "page_hashes.h"
 #include "replay.h"
 #include "replica.h"
+#include "baton.h"
+#include "thread.h"
 #include "vfork.h"
-
-enum { DEPTH = 16 };
-
-/* The events under way: an upcall nests. */
-static struct {
-	struct event events[DEPTH];
-	unsigned depth;
-} stack;
 
 /* The time budget of hashes. */
 static struct {
@@ -34,9 +29,13 @@ static uint64_t monotonic_ns(void)
 
 struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs)
 {
-	if (stack.depth == DEPTH)
-		rdb_fatal("callbacks nested more than %d deep", DEPTH);
-	struct event *ev = &stack.events[stack.depth++];
+	struct thread *self = thread_self();
+	if (self->depth == EVENTS_NESTED)
+		rdb_fatal("callbacks nested more than %d deep", EVENTS_NESTED);
+	self->state = THREAD_ASKS;
+	if (self->yield)
+		baton_yield();
+	struct event *ev = &self->events[self->depth++];
 	ev->kind = (uint16_t)kind;
 	ev->nr = nr;
 	ev->nargs = (uint16_t)nargs;
@@ -51,7 +50,8 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 
 struct event *event_current(void)
 {
-	return stack.depth ? &stack.events[stack.depth - 1] : NULL;
+	const struct thread *self = thread_self();
+	return self->depth ? &self->events[self->depth - 1] : NULL;
 }
 
 static struct event_chunk *new_chunk(struct event *ev)
@@ -118,19 +118,20 @@ void event_note(struct event *ev, enum rdb_note what, const void *data, size_t l
 	*new_chunk(ev) = (struct event_chunk){.data = copy, .len = (uint32_t)len, .note = what};
 }
 
-void event_forget(void)
-{
-	stack.depth = 0;
-}
+/* Who is writing to the log: a signal that kills may end the recording from another thread. */
+static struct thread *volatile appending;
 
 static void append(const struct event *ev, uint64_t number)
 {
+	appending = thread_self();
 	int rc = log_append(ev, number);
+	appending = NULL;
 	if (rc) {
 		boundary_end(LOG_END_DISK, -rc, "the log could not be written");
 		rdb_warn("%s: %s: the recording ends at event %lu, the program goes on", lower.opt.dir, strerror(-rc),
 			 (unsigned long)lower.event);
 		lower.mode = MODE_PASS;
+		baton_open();
 	}
 }
 
@@ -162,7 +163,9 @@ void event_end(struct event *ev)
 		if (lower.mode == MODE_RECORD)
 			lower.event++;
 	}
-	stack.depth--;
+	struct thread *self = thread_self();
+	self->depth--;
+	self->state = THREAD_RUNS;
 }
 
 /* Hashes by default take at most about 1 % of the time; --hash-every N makes them exact. */
@@ -207,9 +210,7 @@ void event_answered(ucontext_t *uc)
 		checkpoint_if_due(uc);
 		if (hash_due())
 			event_hash(LOG_HASH_AT_EVENT);
-	} else if (lower.mode == MODE_VERIFY) {
-		replay_look_ahead();
-	} else if (lower.mode == MODE_REPLICA) {
+	} else if (replaying()) {
 		replay_look_ahead();
 		agent_event(lower.event, uc);
 	}
@@ -230,6 +231,8 @@ void boundary_end(enum log_end how, int64_t value, const char *text)
 	if (lower.mode != MODE_RECORD || lower.ended)
 		return;
 	lower.ended = true;
+	while (appending && appending != thread_self())
+		sched_yield();
 	checkpoints_end(how);
 	log_end(how, value, text);
 }

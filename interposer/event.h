@@ -30,8 +30,6 @@ void event_out(struct event *ev, void *upper, size_t len);
 void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
 /* Record: numbers and logs it.  In every mode: takes it off the stack. */
 void event_end(struct event *ev);
-/* In a child after fork: what was under way belongs to the parent. */
-void event_forget(void);
 /* Logs a record that is a kind and the present event's number. */
 void event_mark(enum log_kind kind);
 /* Logs that checkpoint `number` is of the present event. */

@@ -6,6 +6,13 @@
  */
 #include "layout.h"
 
+/* struct gate_state, at the start of the thread that the GS base points to */
+#define LOWER_SP  %gs:0
+#define LOWER_FS  %gs:8
+#define TRAP      %gs:16
+#define AVX512    %gs:24
+#define UPCALL_SP %gs:32
+
 	.text
 
 /* int64_t gate_entry(uint32_t fn, uint32_t nargs, const uint64_t *args) */
@@ -15,7 +22,10 @@
 	.balign 16
 gate_entry:
 	movq	%rsp, %rax
-	movq	gate_state(%rip), %rsp
+	movq	LOWER_SP, %rsp
+	pushq	%rdx
+	pushq	%rsi
+	pushq	%rdi
 	pushq	%rax
 	pushq	%rbx
 	pushq	%rbp
@@ -25,26 +35,26 @@ gate_entry:
 	pushq	%r15
 	rdfsbase %rax
 	pushq	%rax
-	movq	gate_state+8(%rip), %rax
+	movq	LOWER_FS, %rax
 	wrfsbase %rax
 	movq	%rsp, %rcx
-	movq	gate_state(%rip), %rbx
+	movq	LOWER_SP, %rbx
 	pushq	%rbx
-	subq	$56, %rsp
+	subq	$64, %rsp
 	stmxcsr	(%rsp)
 	fnstcw	4(%rsp)
-	movq	%rsp, gate_state(%rip)
+	movq	%rsp, LOWER_SP
 	cld
 	call	boundary_hypercall
 	ldmxcsr	(%rsp)			/* with the exception flags as they were */
 	fldcw	4(%rsp)
-	addq	$64, %rsp
-	movq	%rbx, gate_state(%rip)
+	addq	$72, %rsp
+	movq	%rbx, LOWER_SP
 	movq	%rax, %r8
 
 	/* vector state as at a fresh start, or a later spill of dead registers would show ours */
 	vzeroall
-	cmpq	$0, gate_state+24(%rip)
+	cmpq	$0, AVX512
 	jz	1f
 	/* what vzeroall leaves of AVX-512; XRSTOR of the init state costs 40 ns, XGETBV 15 */
 	.irp	n, 0, 1, 2, 3, 4, 5, 6, 7
@@ -63,7 +73,7 @@ gate_entry:
 	popq	%rbp
 	popq	%rbx
 	movq	%r8, %rax
-	movq	gate_state+16(%rip), %rcx
+	movq	TRAP, %rcx
 	xorl	%edx, %edx
 	xorl	%esi, %esi
 	xorl	%edi, %edi
@@ -78,7 +88,7 @@ gate_entry:
 	ret
 2:
 	/* trap flag on: single-steps through what is left of us; the handler waits for an upper pc */
-	movq	$0, gate_state+16(%rip)
+	movq	$0, TRAP
 	pushq	$0x346		/* what xorl leaves: IF PF ZF, and TF */
 	popfq
 	movl	$0, %ecx
@@ -98,12 +108,12 @@ gate_upcall:
 	pushq	%r13
 	pushq	%r14
 	pushq	%r15
-	pushq	gate_state+32(%rip)
-	pushq	gate_state(%rip)
-	movq	%rsp, gate_state+32(%rip)
+	pushq	UPCALL_SP
+	pushq	LOWER_SP
+	movq	%rsp, UPCALL_SP
 	movq	%rsp, %rax
 	andq	$-64, %rax
-	movq	%rax, gate_state(%rip)	/* hypercalls of the upcalled function go below us */
+	movq	%rax, LOWER_SP	/* hypercalls of the upcalled function go below us */
 	movq	%rsi, %rax
 	movq	%rdx, %r10
 	movq	56(%rdi), %rbx		/* the upper rsp at the gate */
@@ -126,7 +136,7 @@ gate_upcall:
 	xorl	%r15d, %r15d
 	movabsq	$(RDB_GATE_CODE + 16), %r10
 	movq	%r10, -8(%rbx)
-	cmpq	$0, gate_state+16(%rip)
+	cmpq	$0, TRAP
 	jne	3f
 	leaq	-8(%rbx), %rsp
 	movq	%rax, %r10
@@ -134,7 +144,7 @@ gate_upcall:
 	movl	$0, %eax
 	jmp	*%r10
 3:
-	movq	$0, gate_state+16(%rip)
+	movq	$0, TRAP
 	pushq	$0x346
 	popfq
 	leaq	-8(%rbx), %rsp
@@ -147,12 +157,12 @@ gate_upcall:
 	.hidden gate_upcall_return
 	.balign 16
 gate_upcall_return:
-	movq	gate_state+32(%rip), %rsp
-	movq	gate_state+8(%rip), %rcx
+	movq	UPCALL_SP, %rsp
+	movq	LOWER_FS, %rcx
 	wrfsbase %rcx
 	cld
-	popq	gate_state(%rip)
-	popq	gate_state+32(%rip)
+	popq	LOWER_SP
+	popq	UPCALL_SP
 	popq	%r15
 	popq	%r14
 	popq	%r13
@@ -218,6 +228,58 @@ interruptible_abort:
 	.size interruptible_syscall, . - interruptible_syscall
 
 /* Copied to RDB_GATE_CODE: upper-half code, the same bytes in every run. */
+/* void gate_carry(uint64_t *save_sp, uint64_t pc, uint64_t sp) */
+	.globl gate_carry, gate_carry_end
+	.hidden gate_carry, gate_carry_end
+	.type gate_carry, @function
+	.balign 16
+gate_carry:
+	pushq	%rbx
+	pushq	%rbp
+	pushq	%r12
+	pushq	%r13
+	pushq	%r14
+	pushq	%r15
+	movq	%rsp, (%rdi)
+	movq	%rsi, %rdi
+	movq	%rdx, %rsi
+	jmp	gate_enter
+gate_carry_end:
+	movq	LOWER_FS, %rax
+	wrfsbase %rax
+	cld
+	popq	%r15
+	popq	%r14
+	popq	%r13
+	popq	%r12
+	popq	%rbp
+	popq	%rbx
+	ret
+	.size gate_carry, . - gate_carry
+
+/* void coroutine_switch(uint64_t *save_sp, uint64_t load_sp): psABI 3.2.1, callee-saved registers */
+	.globl coroutine_switch
+	.hidden coroutine_switch
+	.type coroutine_switch, @function
+	.balign 16
+coroutine_switch:
+	pushq	%rbx
+	pushq	%rbp
+	pushq	%r12
+	pushq	%r13
+	pushq	%r14
+	pushq	%r15
+	movq	%rsp, (%rdi)
+	movq	%rsi, %rsp
+	popq	%r15
+	popq	%r14
+	popq	%r13
+	popq	%r12
+	popq	%rbp
+	popq	%rbx
+	ret
+	.size coroutine_switch, . - coroutine_switch
+
 	.section .rodata
 	.globl gate_code_start, gate_code_end
 	.hidden gate_code_start, gate_code_end

@@ -10,7 +10,7 @@
  */
 #ifndef RDB_IMAGE_FORMAT_H
 #define RDB_IMAGE_FORMAT_H
-#include "lower.h"
+#include "thread.h"
 
 #define RDB_IMAGE_MAGIC 0x676d696264720001ull
 #define RDB_IMAGE_VERSION 2
@@ -45,17 +45,11 @@ struct image_header {
 	uint32_t header_check; /* crc32c of the bytes before */
 };
 
-struct image_registers {
-	uint64_t gregs[23];
-	uint32_t xsave_len;
-	uint32_t reserved;
-	uint8_t xsave[8192];
-};
-
 struct image_thread {
-	uint32_t number; /* 1: the first */
+	struct upper_thread upper;
+	uint32_t state; /* enum thread_state; who asks stands before its call and makes it again */
 	uint32_t reserved;
-	struct image_registers registers;
+	struct context context;
 };
 
 struct image_region {

@@ -10,6 +10,7 @@
 #include "loader.h"
 #include "memory_calls.h"
 #include "replay.h"
+#include "thread.h"
 
 enum { MAP_RUN = 16 * 4096, /* bytes; what is shorter is read, not mapped */ SOURCES = 64 };
 
@@ -20,7 +21,7 @@ struct piece {
 };
 
 static struct {
-	struct image_registers registers; /* of the running thread */
+	struct context running;           /* registers of the running thread */
 	struct image_file files[SOURCES]; /* the image itself, and those that have data for it */
 	unsigned nfiles;
 	struct piece waiting;
@@ -149,11 +150,26 @@ static int protect_regions(const struct image_file *f)
 	return 0;
 }
 
-/* What an image keeps of the threads. */
-static void threads_restored(const struct image_thread *t, unsigned count)
+/* The one that runs is the caller; the others go on when the log comes to them. */
+static int threads_restored(const struct image_thread *t, unsigned count)
 {
-	if (count)
-		restore.registers = t->registers;
+	struct thread *self = thread_self();
+	for (unsigned i = 0; i < count; i++, t++) {
+		if (t->state == THREAD_RUNS) {
+			self->upper = t->upper;
+			restore.running = t->context;
+			continue;
+		}
+		struct thread *other = threads_add(&t->upper);
+		if (!other)
+			return -ENOMEM;
+		other->state = (enum thread_state)t->state;
+		other->start = t->context;
+		other->start_fs = t->upper.fs_base;
+		other->gate.lower_fs = self->gate.lower_fs;
+		turns_prepare(other);
+	}
+	return 0;
 }
 
 int image_restore(unsigned number, bool check_pages)
@@ -167,7 +183,9 @@ int image_restore(unsigned number, bool check_pages)
 		rc = image_check_pages(f);
 	const struct image_header *h = f->header;
 	memcpy(&lower.upper, f->map + h->sections[IMAGE_STATE].off, sizeof(lower.upper));
-	threads_restored((const void *)(f->map + h->sections[IMAGE_THREADS].off), h->sections[IMAGE_THREADS].count);
+	if (!rc)
+		rc = threads_restored((const void *)(f->map + h->sections[IMAGE_THREADS].off),
+				      h->sections[IMAGE_THREADS].count);
 	if (!rc)
 		rc = map_regions(f);
 	for (uint64_t i = 0; i < f->nruns && !rc; i++)
@@ -189,16 +207,5 @@ int image_restore(unsigned number, bool check_pages)
 
 void image_registers(ucontext_t *uc)
 {
-	const struct image_registers *r = &restore.registers;
-	uint32_t *sw = (uint32_t *)((uint8_t *)uc->uc_mcontext.fpregs + 464);
-	uint32_t len = sw[0] == 0x46505853 ? sw[1] : 512;
-	/* only general registers, rip and flags: segment selectors and the rest stay the kernel's */
-	memcpy(uc->uc_mcontext.gregs, r->gregs, 17 * sizeof(uint64_t));
-	UC_REG(uc, EFL) = (uint64_t)r->gregs[REG_EFL];
-	if (r->xsave_len < len)
-		len = r->xsave_len;
-	memcpy(uc->uc_mcontext.fpregs, r->xsave, 464);
-	if (len > 512)
-		memcpy((uint8_t *)uc->uc_mcontext.fpregs + 512, r->xsave + 512, len - 512);
-	__builtin_ia32_wrgsbase64(lower.upper.gs_base);
+	context_load(uc, &restore.running);
 }

@@ -13,28 +13,25 @@
 #include "io.h"
 #include "log_writer.h"
 #include "private_file.h"
+#include "thread.h"
 
 enum { PIECE = 1 << 20 }; /* of one write */
 
-static void save_registers(struct image_registers *r, const ucontext_t *uc)
-{
-	const uint32_t *sw = (const uint32_t *)((const uint8_t *)uc->uc_mcontext.fpregs + 464);
-	memset(r, 0, sizeof(*r));
-	memcpy(r->gregs, uc->uc_mcontext.gregs, sizeof(r->gregs));
-	r->gregs[REG_EFL] &= ~(uint64_t)EFLAGS_TF;
-	r->xsave_len = sw[0] == 0x46505853 ? sw[1] : 512;
-	if (r->xsave_len > sizeof(r->xsave))
-		r->xsave_len = sizeof(r->xsave);
-	memcpy(r->xsave, uc->uc_mcontext.fpregs, r->xsave_len);
-}
-
-int image_threads(struct table *t, const ucontext_t *uc)
+int image_threads(struct table *table, const ucontext_t *uc)
 {
 	static struct image_thread one;
-	one.number = 1;
-	save_registers(&one.registers, uc);
-	lower.upper.gs_base = __builtin_ia32_rdgsbase64();
-	return table_add(t, &one, sizeof(one));
+	int rc = 0;
+	for (const struct thread *t = threads_first(); t && !rc; t = t->next) {
+		ucontext_t parked;
+		one = (struct image_thread){.upper = t->upper, .state = t->state};
+		if (t == thread_self())
+			one.state = THREAD_RUNS;
+		else
+			thread_context(t, &parked);
+		context_save(&one.context, t == thread_self() ? uc : &parked);
+		rc = table_add(table, &one, sizeof(one));
+	}
+	return rc;
 }
 
 /* Gives each run of this image its place in the file. */

@@ -133,9 +133,8 @@ static uint64_t live_answer(enum answer what, unsigned *aux)
 
 static uint64_t answer(enum answer what, unsigned *aux, ucontext_t *uc)
 {
-	bool replaying = lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA;
 	struct event *ev = event_begin(LOG_TSC, what, NULL, 0);
-	if (lower.started && replaying) {
+	if (lower.started && replaying()) {
 		size_t n;
 		event_replay(ev, uc);
 		const void *note = replay_note(RDB_NOTE_TEXT, &n);

@@ -8,6 +8,8 @@
  * Of a bounded recording (--keep) the segments after 0 up to some number are gone; segment 0 then holds
  * nothing but META and FILE records, and in its header the event at which the recording begins now.
  *
+ * Between two records runs the thread of the earlier one (thread.h).
+ *
  * An event is a crossing of the boundary.  Event 0 is the start of the program (its entry point,
  * after ld.so); the state "at event N" is the state right after event N has been answered.
  */
@@ -16,7 +18,7 @@
 #include <stdint.h>
 
 #define RDB_LOG_MAGIC 0x31676f6c62647200ull
-#define RDB_LOG_VERSION 1
+#define RDB_LOG_VERSION 2
 
 struct log_segment_header {
 	uint64_t magic;
@@ -40,6 +42,8 @@ enum log_kind {
 	LOG_CHECKPOINT = 9, /* not an event.  nr = checkpoint number; image ckpt-%06u.img holds `event` */
 	LOG_FILE = 10,      /* not an event.  One chunk: text "key=..\npath=..\n" of a stored file */
 	LOG_END = 11,       /* not an event.  The recording ends here; see enum log_end in nr */
+	LOG_RESUME = 12,    /* event.  The thread goes on: it starts, or was stopped by PREEMPT */
+	LOG_PREEMPT = 13,   /* event.  The thread was stopped in a computation; a note holds the place (mark.h) */
 };
 
 enum log_hash_when {
@@ -66,6 +70,8 @@ struct log_record {
 	uint64_t event; /* number of the (first) event; for non-events the event they follow */
 	int64_t result;
 	uint64_t at_ns; /* CLOCK_REALTIME when it ended */
+	uint32_t thread; /* whose event it is, from 1; END: whose step was the last, 0: not known */
+	uint32_t reserved;
 			/* uint64_t args[nargs]; struct log_chunk chunks... */
 };
 
@@ -75,6 +81,6 @@ struct log_chunk {
 	uint32_t note; /* enum rdb_note if addr == 0 */
 };
 
-#define LOG_IS_EVENT(kind) ((kind) >= LOG_START && (kind) <= LOG_TSC)
+#define LOG_IS_EVENT(kind) (((kind) >= LOG_START && (kind) <= LOG_TSC) || (kind) == LOG_RESUME || (kind) == LOG_PREEMPT)
 
 #endif

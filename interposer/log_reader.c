@@ -239,6 +239,7 @@ static int index_log(const char *dir, unsigned tail, struct log_entry **entries,
 			.size = rec->size,
 			.nr = rec->nr,
 			.repeat = rec->repeat,
+			.thread = rec->thread,
 			.kind = rec->kind,
 			.nargs = rec->nargs,
 		};

@@ -28,7 +28,7 @@ struct log_entry {
 	uint32_t repeat;
 	uint16_t kind;
 	uint16_t nargs;
-	uint32_t reserved;
+	uint32_t thread;
 };
 
 /* 0 or -errno (also -EBADMSG for a foreign file, -EPROTO for another version; error says which). */

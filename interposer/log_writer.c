@@ -10,6 +10,7 @@
 #include "io.h"
 #include "log_writer.h"
 #include "stamp.h"
+#include "thread.h"
 #include "private_file.h"
 
 enum {
@@ -112,7 +113,7 @@ static size_t record_size(const struct event *ev)
 static bool repeated(const struct event *ev, size_t size)
 {
 	struct log_record *rec = log_.last;
-	if (!rec || size != rec->size || ev->kind != rec->kind || ev->nr != rec->nr || ev->nargs != rec->nargs ||
+	if (!rec || size != rec->size || rec->thread != thread_self()->upper.number || ev->kind != rec->kind || ev->nr != rec->nr || ev->nargs != rec->nargs ||
 	    ev->result != rec->result || rec->repeat == UINT32_MAX)
 		return false;
 	uint8_t *p = (uint8_t *)(rec + 1);
@@ -164,6 +165,7 @@ static void fill_header(struct log_record *rec, const struct event *ev, uint64_t
 		.event = number,
 		.result = ev->result,
 		.at_ns = stamp_ns(),
+		.thread = ev->kind == LOG_END && lower.killed ? 0 : thread_self()->upper.number,
 	};
 }
 

@@ -27,6 +27,7 @@ struct options {
 	const char *mpi_stub;  /* libmpi for the upper half */
 	int rank;
 	uint64_t hash_every; /* record: a hash at every so many events; 0: by time budget */
+	long slice_ms;       /* a thread that computes gives way after so long, if another one waits */
 	const char *exe;     /* the program's file, where argv[0] is not its name */
 	struct limit checkpoint_every, keep;
 	bool no_checkpoints; /* --checkpoint-every 0: none but the first */
@@ -47,19 +48,11 @@ struct upper_state {
 	uint64_t mmap_next_32; /* the same for MAP_32BIT */
 	uint64_t scratch_end;  /* mapped end of the scratch area */
 	uint64_t entry;        /* the program's entry point */
-	uint64_t phdr_entry;   /* unused, keeps the layout */
 	uint64_t interp_base;
 	uint64_t auxv_addr, auxv_len;
-	uint64_t fs_base, gs_base;
-	uint64_t sigmask;        /* the program's own view */
-	uint64_t suspended_mask; /* what rt_sigsuspend puts back, while `suspended` */
-	uint64_t suspended;
-	uint64_t sigalt_sp, sigalt_size;
-	uint32_t sigalt_flags;
-	uint32_t pinned_cpu; /* 1 + cpu the start-up of a static program ran on; 0: none */
-	uint64_t clear_child_tid;
-	uint64_t robust_list, robust_len;
-	uint64_t tsc_mode; /* rdtsc in the upper half traps */
+	uint32_t threads_made; /* the newest thread's number */
+	uint32_t pinned_cpu;   /* 1 + cpu the start-up of a static program ran on; 0: none */
+	uint64_t tsc_mode;     /* rdtsc in the upper half traps */
 	struct upper_sigaction {
 		uint64_t handler, flags, restorer, mask;
 	} sigactions[65];
@@ -71,14 +64,19 @@ struct lower {
 	enum mode mode;
 	bool started;   /* event 0 has happened: crossings count */
 	bool ended;     /* the log is closed */
+	bool killed;    /* by a signal from outside: no thread's doing */
 	uint64_t event; /* last answered event */
-	uint64_t fs;    /* the lower half's thread pointer */
 	pid_t pid;
 	int lowest_fd; /* our descriptors are at or above this */
 	struct upper_state upper;
 };
 
 extern struct lower lower;
+
+static inline bool replaying(void)
+{
+	return lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA;
+}
 
 /* Prints "rdb: ..." on stderr, ends the recording as unsupported, exits with 125. */
 void rdb_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));

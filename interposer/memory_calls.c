@@ -27,9 +27,9 @@ static struct {
 } aliases[ALIASES];
 static unsigned naliases;
 
-static bool replaying(void)
+static bool from_log(void)
 {
-	return lower.started && (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA);
+	return lower.started && replaying();
 }
 
 /* Breakpoints in memory that is replaced. */
@@ -155,7 +155,7 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 	uint64_t at = A(0);
 	if (!len)
 		return -EINVAL;
-	if (replaying() && ev->result < 0 && ev->result > -4096)
+	if (from_log() && ev->result < 0 && ev->result > -4096)
 		return ev->result;
 	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
 		if (at & (RDB_PAGE - 1) || at >= RDB_ARENA_END || len > RDB_ARENA_END - at)
@@ -171,11 +171,11 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 		if (!at)
 			return -ENOMEM;
 	}
-	if ((flags & MAP_SHARED) && !anonymous && (prot & PROT_WRITE) && !replaying() && lower.started)
+	if ((flags & MAP_SHARED) && !anonymous && (prot & PROT_WRITE) && !from_log() && lower.started)
 		rdb_fatal("the program maps a file shared and writable: not supported yet");
 	long rc;
 	char key[160];
-	if (replaying()) {
+	if (from_log()) {
 		rc = map_recorded(ev, at, len, prot);
 	} else if (anonymous || is_dev_zero(fd)) {
 		rc = map_zero(at, len, prot);
@@ -251,7 +251,7 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 	at = A(3) & MREMAP_FIXED ? A(4) : arena_take(new_len, false);
 	if (!at || !upper_range(at, new_len))
 		return -ENOMEM;
-	if (!replaying())
+	if (!from_log())
 		return raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len, MREMAP_MAYMOVE | MREMAP_FIXED,
 				   (long)at, 0);
 	/* memory may be backed by the image here: growing it would show the image's next bytes */
@@ -305,8 +305,8 @@ long memory_madvise(struct event *ev, ucontext_t *uc)
 	if (A(2) == 8 /* MADV_FREE */)
 		return 0; /* the pages stay: as if memory had never run short */
 	if (A(2) != MADV_DONTNEED)
-		return replaying() ? ev->result : raw_syscall(SYS_madvise, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
-	if (!replaying())
+		return from_log() ? ev->result : raw_syscall(SYS_madvise, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
+	if (!from_log())
 		return raw_syscall(SYS_madvise, (long)A(0), (long)len, MADV_DONTNEED, 0, 0, 0);
 	struct discard d = {.from = A(0), .to = A(0) + len};
 	arena_each(discard, &d);

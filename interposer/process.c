@@ -22,6 +22,7 @@
 #include "process.h"
 #include "seccomp.h"
 #include "signals.h"
+#include "thread.h"
 #include "vfork.h"
 
 #define A(i) (ev->args[i])
@@ -31,19 +32,15 @@ enum { ARGS_MAX = 65536, OPTIONS = 40 };
 static unsigned children;
 static char own_dir[4096]; /* of a child: opt.dir points here */
 
-struct request {
-	uint64_t flags, stack, parent_tid, child_tid, tls;
-};
-
 /* clone(2): the arguments of the raw calls; clone3 takes struct clone_args */
-static struct request request_of(const struct event *ev)
+struct clone_request process_clone_request(const struct event *ev)
 {
-	struct request r = {0};
+	struct clone_request r = {0};
 	if (ev->nr == SYS_clone) {
-		r = (struct request){A(0), A(1), A(2), A(3), A(4)};
+		r = (struct clone_request){A(0), A(1), A(2), A(3), A(4)};
 	} else if (ev->nr == SYS_clone3) {
 		const struct clone_args *c = (const void *)A(0);
-		r = (struct request){c->flags | c->exit_signal, c->stack ? c->stack + c->stack_size : 0, c->parent_tid,
+		r = (struct clone_request){c->flags | c->exit_signal, c->stack ? c->stack + c->stack_size : 0, c->parent_tid,
 				     c->child_tid, c->tls};
 	} else {
 		r.flags = SIGCHLD | (ev->nr == SYS_vfork ? CLONE_VFORK | CLONE_VM : 0);
@@ -75,7 +72,7 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 }
 
 /* A signal must not meet a child that still has its parent's log, nor be lost between two programs. */
-static void block_signals(sigset_t *before)
+void process_block_signals(sigset_t *before)
 {
 	sigset_t all;
 	sigfillset(&all);
@@ -87,7 +84,7 @@ static void block_signals(sigset_t *before)
 	sigprocmask(SIG_SETMASK, &all, before);
 }
 
-static void become_child(const struct request *r, ucontext_t *uc, unsigned number)
+static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned number)
 {
 	lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	int rc = lower.opt.no_children ? 0 : boundary_dispatch_on();
@@ -96,10 +93,10 @@ static void become_child(const struct request *r, ucontext_t *uc, unsigned numbe
 	if (r->flags & CLONE_CHILD_SETTID)
 		*(pid_t *)r->child_tid = lower.pid;
 	if (r->flags & CLONE_SETTLS)
-		lower.upper.fs_base = r->tls;
+		thread_self()->upper.fs_base = r->tls;
 	if (r->stack)
 		UC_REG(uc, RSP) = r->stack;
-	lower.upper.clear_child_tid = r->flags & CLONE_CHILD_CLEARTID ? r->child_tid : 0;
+	thread_self()->upper.clear_child_tid = r->flags & CLONE_CHILD_CLEARTID ? r->child_tid : 0;
 	UC_REG(uc, RAX) = 0;
 	boundary_forget();
 	checkpoints_forked();
@@ -114,18 +111,18 @@ static void become_child(const struct request *r, ucontext_t *uc, unsigned numbe
 
 long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 {
-	const struct request r = request_of(ev);
+	const struct clone_request r = process_clone_request(ev);
 	const bool waits = r.flags & CLONE_VFORK;
 	int ends[2];
 	*in_child = false;
 	if (r.flags & CLONE_THREAD)
-		rdb_fatal("the program starts a thread: programs with threads cannot be recorded yet");
+		return thread_clone(ev, uc, &r);
 	int rc = waits ? vfork_open(ends) : 0;
 	if (rc)
 		return rc;
 	unsigned number = ++children;
 	sigset_t mask;
-	block_signals(&mask);
+	process_block_signals(&mask);
 	long pid = raw_syscall(SYS_clone, (long)(r.flags & 0xff), 0, 0, 0, 0, 0);
 	if (pid == 0) {
 		*in_child = true;
@@ -224,7 +221,7 @@ static const char *named_by_descriptor(const char *path)
 
 long process_exec(struct event *ev)
 {
-	static char dir[4096], hash[32], rank[32], mask[32], full[4096];
+	static char dir[4096], hash[32], slice[32], rank[32], mask[32], full[4096];
 	bool at = ev->nr == SYS_execveat;
 	const char *path = (const char *)A(at ? 1 : 0);
 	char *const *argv = (char *const *)A(at ? 2 : 1), *const *envp = (char *const *)A(at ? 3 : 2);
@@ -254,8 +251,9 @@ long process_exec(struct event *ev)
 	if (snprintf(dir, sizeof(dir), "%s/exec", lower.opt.dir) >= (int)sizeof(dir))
 		return -ENAMETOOLONG;
 	snprintf(hash, sizeof(hash), "%lu", (unsigned long)lower.opt.hash_every);
+	snprintf(slice, sizeof(slice), "%ld", lower.opt.slice_ms);
 	snprintf(rank, sizeof(rank), "%d", lower.opt.rank);
-	snprintf(mask, sizeof(mask), "%lx", (unsigned long)lower.upper.sigmask);
+	snprintf(mask, sizeof(mask), "%lx", (unsigned long)thread_self()->upper.sigmask);
 	int made = record ? private_mkdir(dir) : 0;
 	if (made) {
 		rdb_warn("%s: %s: %s runs unrecorded", dir, strerror(-made), path);
@@ -269,6 +267,7 @@ long process_exec(struct event *ev)
 	n = add_option(v, n, "--hash-every", hash);
 	n = add_option(v, n, "--checkpoint-every", lower.opt.no_checkpoints ? "0" : lower.opt.checkpoint_every.text);
 	n = add_option(v, n, "--keep", lower.opt.keep.text);
+	n = add_option(v, n, "--slice", slice);
 	n = add_option(v, n, "--mpi-lower", lower.opt.mpi_lower);
 	n = add_option(v, n, "--mpi-stub", lower.opt.mpi_stub);
 	n = add_option(v, n, "--sigmask", mask);
@@ -286,7 +285,7 @@ long process_exec(struct event *ev)
 	if (!argc)
 		v[n++] = path;
 	sigset_t before;
-	block_signals(&before); /* they stay so until the new rdb-exec can hear them */
+	process_block_signals(&before); /* they stay so until the new rdb-exec can hear them */
 	signals_give_back();
 	boundary_final_hash();
 	boundary_end(LOG_END_EXEC, 0, path);

@@ -32,6 +32,8 @@
 #include "replica.h"
 #include "seccomp.h"
 #include "signals.h"
+#include "thread.h"
+#include "upper_memory.h"
 
 struct lower lower;
 
@@ -124,6 +126,7 @@ static void parse(int argc, char **argv)
 		EXE,
 		MASK,
 		NO_CHILDREN,
+		SLICE,
 		CPU,
 		DISPATCH,
 		CHECKED,
@@ -148,6 +151,7 @@ static void parse(int argc, char **argv)
 		{"exe", 1, 0, EXE},
 		{"sigmask", 1, 0, MASK},
 		{"no-children", 0, 0, NO_CHILDREN},
+		{"slice", 1, 0, SLICE},
 		{"cpu", 1, 0, CPU},
 		{"dispatch", 1, 0, DISPATCH},
 		{"checked", 0, 0, CHECKED},
@@ -186,10 +190,11 @@ static void parse(int argc, char **argv)
 			break;
 		case EXE: o->exe = optarg; break;
 		case MASK:
-			lower.upper.sigmask = strtoul(optarg, NULL, 16);
+			thread_self()->upper.sigmask = strtoul(optarg, NULL, 16);
 			mask_known = true;
 			break;
 		case NO_CHILDREN: o->no_children = true; break;
+		case SLICE: o->slice_ms = number("slice", optarg, 60000); break;
 		case CPU:
 			if (!cpu_choose(optarg))
 				usage();
@@ -343,6 +348,8 @@ static void replay_fill(ucontext_t *uc)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 	if (lower.mode == MODE_REPLICA)
 		agent_started(uc);
+	else
+		agent_free_run();
 }
 
 static int replay(void)
@@ -358,6 +365,8 @@ static int replay(void)
 		rc = boundary_init();
 	if (!rc && lower.mode == MODE_REPLICA)
 		rc = agent_init(lower.opt.agent_fd);
+	if (!rc && lower.mode == MODE_VERIFY)
+		rc = upper_open();
 	if (rc) {
 		if (rc != -EBADMSG && rc != -EPROTO)
 			rdb_warn("%s: cannot be replayed: %s", lower.opt.dir, strerror(-rc));
@@ -369,8 +378,11 @@ static int replay(void)
 
 int main(int argc, char **argv, char **envp)
 {
-	parse(argc, argv);
 	lower.pid = getpid();
+	lower.opt.slice_ms = 20;
+	if (threads_init())
+		rdb_fatal("out of memory");
+	parse(argc, argv);
 	descriptors_init();
 	const char *dispatch = getenv("RDB_DISPATCH"); /* for tests of the fall-back */
 	if (!seccomp_in_use() && (!probe_dispatch() || (dispatch && !strcmp(dispatch, "seccomp"))))
@@ -380,5 +392,5 @@ int main(int argc, char **argv, char **envp)
 		rdb_warn("no FSGSBASE instructions here, and they cannot be emulated: %s", strerror(-rc));
 		return 125;
 	}
-	return lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA ? replay() : record(envp);
+	return replaying() ? replay() : record(envp);
 }

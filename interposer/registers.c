@@ -28,6 +28,7 @@ void registers_get(const ucontext_t *uc, struct agent_gpr *gpr)
 	gpr->fs_base = replica_fs_base();
 	gpr->gs_base = replica_gs_base();
 	gpr->orig_rax = UINT64_MAX; /* not in a system call: GDB must not restart one */
+	gpr->thread = replica_thread();
 }
 
 /* Bytes of the XSAVE area in the signal frame (arch/x86/include/uapi/asm/sigcontext.h). */
@@ -72,8 +73,6 @@ int registers_set_all(ucontext_t *uc, const struct agent_regs *regs)
 			      (regs->gpr.eflags & user_flags & ~(uint64_t)EFLAGS_TF));
 	if (regs->gpr.fs_base != replica_fs_base())
 		replica_set_fs_base(regs->gpr.fs_base);
-	if (regs->gpr.gs_base != replica_gs_base())
-		replica_set_gs_base(regs->gpr.gs_base);
 	if (!regs->xsave_len)
 		return 0;
 	memcpy(&mxcsr_mask, fp + 28, 4);

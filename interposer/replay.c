@@ -7,8 +7,10 @@
 #include "boundary.h"
 #include "divergence.h"
 #include "log_reader.h"
+#include "mark.h"
 #include "replay.h"
 #include "replica.h"
+#include "thread.h"
 
 static struct {
 	struct log_reader reader;
@@ -23,6 +25,7 @@ static struct {
 	uint64_t diverged; /* event at which the replay was seen not to be the recording, if `located` */
 	bool located;
 	const struct log_record *final; /* the hash at the end, if there is one */
+	struct mark mark;               /* of `next`, if that is a PREEMPT */
 } replay;
 
 static void finish(bool ok, const char *what) __attribute__((noreturn));
@@ -58,40 +61,19 @@ static void damaged(void)
 	rdb_fatal("%s: %s", lower.opt.dir, replay.reader.error);
 }
 
-/* The length of the call instruction that ends at `end`: call *reg, call *disp8(reg), call rel32. */
-static unsigned call_length(const uint8_t *end)
-{
-	if (end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0)
-		return (end[-3] & 0xf8) == 0x40 ? 3 : 2;
-	if (end[-3] == 0xff && (end[-2] & 0xf8) == 0x50)
-		return (end[-4] & 0xf8) == 0x40 ? 4 : 3;
-	return 5;
-}
-
 /* The program stands before the call or system call that is not in the log.  Registers that the crossing
  * overwrites are not known any more (rcx and r11; in a hypercall all but the callee-saved ones): who
  * needs them exactly goes there again by position. */
-static void before_crossing(ucontext_t *uc)
+static ucontext_t *before_crossing(void)
 {
-	const struct gate_frame *frame = boundary_frame();
-	if (!frame) {
-		UC_REG(uc, RIP) -= 2;
-		return;
-	}
+	static ucontext_t uc;
 	static uint8_t fpregs[512] __attribute__((aligned(64)));
-	const uint8_t *back = *(const uint8_t **)frame->rsp;
-	memset(uc, 0, sizeof(*uc));
-	uc->uc_mcontext.fpregs = (void *)fpregs;
-	UC_REG(uc, RIP) = (uint64_t)back - call_length(back);
-	UC_REG(uc, RSP) = frame->rsp + 8;
-	UC_REG(uc, RBP) = frame->rbp;
-	UC_REG(uc, RBX) = frame->rbx;
-	UC_REG(uc, R12) = frame->r12;
-	UC_REG(uc, R13) = frame->r13;
-	UC_REG(uc, R14) = frame->r14;
-	UC_REG(uc, R15) = frame->r15;
-	UC_REG(uc, EFL) = 0x202;
-	UC_REG(uc, CSGSFS) = 0x33;
+	struct thread *self = thread_self();
+	self->state = THREAD_ASKS;
+	thread_context(self, &uc);
+	if (!uc.uc_mcontext.fpregs)
+		uc.uc_mcontext.fpregs = (void *)fpregs;
+	return &uc;
 }
 
 void replay_diverged(ucontext_t *uc, const char *fmt, ...)
@@ -106,12 +88,7 @@ void replay_diverged(ucontext_t *uc, const char *fmt, ...)
 	replay.located = true;
 	if (lower.mode == MODE_VERIFY)
 		finish(false, text);
-	ucontext_t made;
-	if (!uc) {
-		uc = &made;
-		before_crossing(uc);
-	}
-	agent_diverged(uc, text);
+	agent_diverged(uc ? uc : before_crossing(), text);
 }
 
 static const struct log_record *advance(void)
@@ -142,6 +119,14 @@ static void check_hash(const struct log_record *rec)
 			(unsigned long)replay.agreed, (unsigned long)rec->result, (unsigned long)hash);
 }
 
+static void load_mark(const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
+		if (!c->addr && c->note == RDB_NOTE_MARK && mark_load(&replay.mark, c + 1, c->len) == 0)
+			return;
+	replay_diverged(NULL, "event %lu: a switch without a place", (unsigned long)rec->event);
+}
+
 void replay_look_ahead(void)
 {
 	if (replay.next && LOG_IS_EVENT(replay.next->kind) && replay.done <= replay.next->repeat)
@@ -152,6 +137,8 @@ void replay_look_ahead(void)
 			replay.final = replay.next;
 		else if (replay.next->kind == LOG_HASH)
 			check_hash(replay.next);
+	if (replay.next && replay.next->kind == LOG_PREEMPT)
+		load_mark(replay.next);
 	/* The program may never ask for more, if it was killed in a loop: nothing is left to compare. */
 	if (lower.mode == MODE_VERIFY && !replay.final && (!replay.next || replay.next->kind == LOG_END))
 		finish(true, NULL);
@@ -216,38 +203,58 @@ uint64_t replica_hash(ucontext_t *uc)
 	return arena_hash();
 }
 
+uint64_t replica_thread(void)
+{
+	return thread_self()->upper.number;
+}
+
+uint32_t replica_next_thread(uint32_t number)
+{
+	uint32_t next = 0;
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		if (t->upper.number > number && (!next || t->upper.number < next))
+			next = t->upper.number;
+	return next;
+}
+
+bool replica_other_thread(uint32_t number, struct replica_thread_info *out)
+{
+	const struct thread *t = threads_find(number);
+	if (!t)
+		return false;
+	*out = (struct replica_thread_info){
+		.number = number, .tid = t->upper.tid, .state = t->state, .fs_base = t->upper.fs_base};
+	memcpy(out->name, t->upper.name, sizeof(out->name));
+	if (t == thread_self())
+		out->state = THREAD_RUNS;
+	else
+		thread_context(t, &out->uc);
+	return true;
+}
+
 uint64_t replica_fs_base(void)
 {
-	return lower.upper.fs_base;
+	return thread_self()->upper.fs_base;
 }
 
 void replica_set_fs_base(uint64_t v)
 {
-	lower.upper.fs_base = v;
+	thread_self()->upper.fs_base = v;
 }
 
 uint64_t replica_gs_base(void)
 {
-	return __builtin_ia32_rdgsbase64();
-}
-
-void replica_set_gs_base(uint64_t v)
-{
-	__builtin_ia32_wrgsbase64(v);
+	return 0;
 }
 
 void replay_ended(ucontext_t *uc)
 {
-	ucontext_t made;
 	if (lower.mode == MODE_VERIFY) {
 		if (replay.final)
 			check_hash(replay.final);
 		finish(true, NULL);
 	}
-	if (!uc)
-		uc = &made;
-	before_crossing(uc);
-	agent_end(uc, replay.end_kind, replay.end_value);
+	agent_end(before_crossing(), replay.end_kind, replay.end_value);
 }
 
 void replay_fault(int sig, siginfo_t *info, ucontext_t *uc)
@@ -275,7 +282,7 @@ static void apply_chunks(const struct log_record *rec)
 static const char *kind_name(unsigned kind)
 {
 	static const char *const names[] = {"?",         "meta",   "start",  "system call",
-					    "hypercall", "upcall", "signal", "rdtsc"};
+					    "hypercall", "upcall", "signal", "rdtsc", "hash", "checkpoint", "file", "end", "resumption", "switch"};
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "?";
 }
 
@@ -299,6 +306,7 @@ static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t
 
 void event_replay(struct event *ev, ucontext_t *uc)
 {
+	turns_await(uc);
 	divergence_crossing(uc);
 	const struct log_record *rec = take((enum log_kind)ev->kind, ev->nr, uc);
 	if (!rec)
@@ -317,9 +325,15 @@ void event_replay(struct event *ev, ucontext_t *uc)
 	apply_chunks(rec);
 }
 
+static bool next_is(enum log_kind kind)
+{
+	const struct log_record *rec = replay.next;
+	return rec && rec->kind == kind && rec->thread == thread_self()->upper.number;
+}
+
 bool replay_upcall_next(void)
 {
-	return replay.next && replay.next->kind == LOG_UPCALL;
+	return next_is(LOG_UPCALL);
 }
 
 void replay_take_upcall(uint64_t *fn, uint64_t args[6], ucontext_t *uc)
@@ -333,24 +347,33 @@ void replay_take_upcall(uint64_t *fn, uint64_t args[6], ucontext_t *uc)
 
 bool replay_signal_next(void)
 {
-	return replay.next && replay.next->kind == LOG_SIGNAL;
+	return next_is(LOG_SIGNAL);
 }
 
 bool replay_take_signal(int *sig, siginfo_t *info)
 {
-	const struct log_record *rec = replay.next;
-	if (!rec || rec->kind != LOG_SIGNAL)
+	if (!next_is(LOG_SIGNAL))
 		return false;
-	rec = take(LOG_SIGNAL, rec->nr, NULL);
+	const struct log_record *rec = take(LOG_SIGNAL, replay.next->nr, NULL);
 	*sig = (int)rec->nr;
 	memset(info, 0, sizeof(*info));
 	memcpy(info, log_args(rec), 8ul * rec->nargs < sizeof(*info) ? 8ul * rec->nargs : sizeof(*info));
 	return true;
 }
 
-const struct log_record *replay_record(void)
+uint32_t replay_next_thread(void)
 {
-	return replay.present;
+	return replay.next ? replay.next->thread : 0;
+}
+
+bool replay_resume_next(void)
+{
+	return next_is(LOG_RESUME);
+}
+
+const struct mark *replay_mark(void)
+{
+	return next_is(LOG_PREEMPT) ? &replay.mark : NULL;
 }
 
 const void *replay_note(enum rdb_note what, size_t *len)

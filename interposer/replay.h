@@ -7,16 +7,21 @@
 int replay_open(unsigned segment, uint64_t off);
 /* Goes to the next event's record, comparing hashes on the way (MODE_VERIFY). */
 void replay_look_ahead(void);
-/* The next recorded event is an upcall. */
+/* The next recorded event is an upcall of this thread. */
 bool replay_upcall_next(void);
 /* Takes the upcall's record: applies its memory, gives function and arguments. */
 void replay_take_upcall(uint64_t *fn, uint64_t args[6], ucontext_t *uc);
-/* The next recorded event is a signal. */
+/* The next recorded event is a signal for this thread. */
 bool replay_signal_next(void);
 /* The next recorded event is a signal: takes it.  False if it is something else. */
 bool replay_take_signal(int *sig, siginfo_t *info);
-/* The present event's record (valid inside event_replay's caller until the next event). */
-const struct log_record *replay_record(void);
+/* Whose the next record is; 0: nobody's, or there is none. */
+uint32_t replay_next_thread(void);
+/* The next recorded event is that this thread goes on. */
+bool replay_resume_next(void);
+/* The next recorded event is that this thread is stopped in a computation: where; else NULL. */
+struct mark;
+const struct mark *replay_mark(void);
 /* The data of a note of the present record, or NULL. */
 const void *replay_note(enum rdb_note what, size_t *len);
 /* The program did something that the recording does not have: says so and stops. */

@@ -15,6 +15,8 @@
 int agent_init(int socket_fd);
 /* The image is restored, uc is the upper context at `event`: stop for the first time. */
 void agent_started(ucontext_t *uc);
+/* Instead of a server: never stops, but for the marks of the log. */
+void agent_free_run(void);
 /* Event `event` has been answered and its effects applied, by a system call (uc != NULL: the
  * context after it, may stop right here) or a hypercall or upcall (uc == NULL: no context yet; if
  * the agent wants to look or stop here it calls replica_trap_on_return()). */
@@ -38,6 +40,8 @@ void agent_end(ucontext_t *uc, uint32_t end_kind, int32_t end_value);
 void agent_diverged(ucontext_t *uc, const char *text);
 /* SIGSEGV, SIGBUS, SIGILL, SIGFPE in upper code with no recorded handler. */
 void agent_fault(int signal, siginfo_t *info, ucontext_t *uc);
+/* Another thread goes on; what was asked for the one before is void. */
+void agent_switched(void);
 /* SIGUSR1. uc may be in lower code. */
 void agent_interrupt(siginfo_t *info, ucontext_t *uc);
 /* A write-like system call is being replayed (fd, data in upper memory); before agent_event(). */
@@ -55,10 +59,22 @@ bool replica_in_gate(uint64_t pc); /* pc is a first instruction of the lower hal
                                               upper code: the gate's entry or upcall_return */
 void replica_forked(void);         /* in the child of AGENT_FORK, first of all: switch Syscall
                                               User Dispatch on again, whatever else fork loses */
-uint64_t replica_fs_base(void);    /* upper FS base of the stopped context, and GS */
+uint64_t replica_thread(void);     /* number of the running thread */
+/* Registers and whereabouts of thread `number`, not the running one; false: there is none. */
+struct replica_thread_info {
+	uint32_t number;
+	int32_t tid;
+	uint32_t state;
+	uint64_t fs_base;
+	char name[16];
+	ucontext_t uc;
+};
+bool replica_other_thread(uint32_t number, struct replica_thread_info *out);
+/* The number of the thread after `number` (0: the first), 0: none. */
+uint32_t replica_next_thread(uint32_t number);
+uint64_t replica_fs_base(void);    /* upper FS base of the running thread, and GS */
 uint64_t replica_gs_base(void);
 void replica_set_fs_base(uint64_t v);
-void replica_set_gs_base(uint64_t v);
 uint64_t replica_hash(ucontext_t *uc); /* the arena hash; no int3 of ours may be in memory */
 struct replica_info {
 	uint64_t last_event, entry, auxv_addr, auxv_len, interp_base;

@@ -1,115 +1,39 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "baton.h"
 #include "boundary.h"
+#include "computation.h"
 #include "instructions.h"
 #include "replay.h"
+#include "signal_frame.h"
 #include "signals.h"
+#include "thread.h"
 
-#define BIT(sig) (1ul << ((sig)-1))
-#define SYNCHRONOUS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) | BIT(SIGSYS))
 #define IGNORED_BY_DEFAULT (BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT))
 #define STOPS (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU))
 
-/* signal(7), sigreturn(2): what the kernel puts on the stack of an x86-64 handler. */
-struct signal_frame {
-	uint64_t restorer;
-	uint64_t uc_flags, uc_link;
-	stack_t uc_stack;
-	uint64_t gregs[23];
-	uint64_t fpstate;
-	uint64_t reserved[8];
-	uint64_t sigmask;
-	siginfo_t info;
-};
-
+/* What arrived for the process while all threads blocked it; what a thread is to deliver is in the thread. */
 static struct {
-	volatile uint64_t pending; /* arrived, not yet delivered */
+	volatile uint64_t pending;
 	siginfo_t info[65];
-	timer_t patience; /* runs while a signal waits for the next event */
-	bool patience_made;
-	volatile uint64_t waiting_since; /* event number then */
+	uint64_t by_descriptor; /* signalfd(2): while blocked they wait in the kernel */
 } signals;
 
-#define SIG_PATIENCE SIGRTMAX
-enum { PATIENCE_MS = 500 };
+/* So long may a signal wait for an event; then it is delivered in the middle of the computation. */
+enum { PATIENCE_MS = 5 };
 
 /* gate.S: the call, unless a signal is pending that the program has not blocked.  Between the two labels
  * nothing has happened yet: a signal that arrives there makes it -EINTR. */
 long interruptible_syscall(long nr, const uint64_t args[6], const volatile uint64_t *pending, uint64_t mask);
 extern const char interruptible_begin[], interruptible_call[], interruptible_abort[];
 
-static size_t xsave_len(const ucontext_t *uc)
+static uint64_t ready(const struct thread *t)
 {
-	/* struct _fpx_sw_bytes at offset 464 of the FXSAVE area (asm/sigcontext.h) */
-	const uint32_t *sw = (const uint32_t *)((const uint8_t *)uc->uc_mcontext.fpregs + 464);
-	return sw[0] == 0x46505853 /* FP_XSTATE_MAGIC1 */ ? sw[1] : 512;
-}
-
-static void push_frame(int sig, const siginfo_t *info, ucontext_t *uc)
-{
-	struct upper_state *u = &lower.upper;
-	const struct upper_sigaction *sa = &u->sigactions[sig];
-	uint64_t sp = UC_REG(uc, RSP) - 128;
-	bool on_alt = UC_REG(uc, RSP) - u->sigalt_sp <= u->sigalt_size;
-	if ((sa->flags & SA_ONSTACK) && u->sigalt_size && !(u->sigalt_flags & SS_DISABLE) && !on_alt)
-		sp = u->sigalt_sp + u->sigalt_size;
-	size_t fp_len = xsave_len(uc);
-	sp = (sp - fp_len) & ~63ul;
-	uint64_t fp = sp;
-	memcpy((void *)fp, uc->uc_mcontext.fpregs, fp_len);
-	/* XSTATE_BV says which parts the processor thought in use, which differs from run to run; all parts
-	 * are there (XSAVE writes them), so all may be called in use (Intel SDM vol. 1, 13.4.2) */
-	if (fp_len > 512)
-		memcpy((void *)(fp + 512), (const uint8_t *)fp + 464 + 8, 8);
-	sp = ((sp - sizeof(struct signal_frame)) & ~15ul) - 8;
-	struct signal_frame *f = (void *)sp;
-	memset(f, 0, sizeof(*f));
-	f->restorer = sa->restorer;
-	f->uc_flags = 7; /* UC_FP_XSTATE, UC_SIGCONTEXT_SS, UC_STRICT_RESTORE_SS */
-	f->uc_stack.ss_sp = (void *)u->sigalt_sp;
-	f->uc_stack.ss_size = u->sigalt_size;
-	f->uc_stack.ss_flags = (int)u->sigalt_flags;
-	memcpy(f->gregs, uc->uc_mcontext.gregs, sizeof(f->gregs));
-	f->gregs[REG_EFL] &= ~EFLAGS_TF;
-	/* The kernel leaves in them what the thread's last fault was, and that may be one of ours (rdtsc). */
-	bool faulted = (BIT(sig) & SYNCHRONOUS) && info->si_code > 0;
-	if (!faulted)
-		f->gregs[REG_TRAPNO] = f->gregs[REG_ERR] = 0;
-	if (!faulted || f->gregs[REG_TRAPNO] != 14 /* page fault */)
-		f->gregs[REG_CR2] = 0;
-	f->fpstate = fp;
-	f->sigmask = u->suspended ? u->suspended_mask : u->sigmask;
-	u->suspended = 0;
-	f->info = *info;
-	u->sigmask |= sa->mask | (sa->flags & SA_NODEFER ? 0 : BIT(sig));
-	UC_REG(uc, RSP) = sp;
-	UC_REG(uc, RIP) = sa->handler;
-	UC_REG(uc, RDI) = (uint64_t)sig;
-	UC_REG(uc, RSI) = (uint64_t)&f->info;
-	UC_REG(uc, RDX) = (uint64_t)&f->uc_flags;
-	UC_REG(uc, RAX) = 0;
-	UC_REG(uc, EFL) &= ~0x10400ul; /* DF, RF */
-	if (sa->flags & SA_RESETHAND)
-		u->sigactions[sig].handler = (uint64_t)SIG_DFL;
-}
-
-void signals_sigreturn(ucontext_t *uc)
-{
-	const struct signal_frame *f = (const void *)(UC_REG(uc, RSP) - 8);
-	uint64_t tf = UC_REG(uc, EFL) & EFLAGS_TF;
-	memcpy(uc->uc_mcontext.gregs, f->gregs, 17 * sizeof(uint64_t)); /* R8 .. RIP */
-	UC_REG(uc, EFL) = (f->gregs[REG_EFL] & 0x240dd5) | 0x202 | tf;
-	if (f->fpstate) {
-		/* the kernel's own bytes at 464 (sizes, magic) stay */
-		size_t len = xsave_len(uc);
-		memcpy(uc->uc_mcontext.fpregs, (const void *)f->fpstate, 464);
-		if (len > 512)
-			memcpy((uint8_t *)uc->uc_mcontext.fpregs + 512, (const uint8_t *)f->fpstate + 512, len - 512);
-	}
-	lower.upper.sigmask = f->sigmask & ~(BIT(SIGKILL) | BIT(SIGSTOP));
+	return (t->pending | signals.pending) & ~t->upper.sigmask;
 }
 
 /* ---- dying ---- */
@@ -125,7 +49,7 @@ static void die(int sig)
 	raw_syscall(234 /* tgkill */, lower.pid, raw_syscall(186 /* gettid */, 0, 0, 0, 0, 0, 0), sig, 0, 0, 0);
 }
 
-static bool has_handler(int sig)
+bool signals_has_handler(int sig)
 {
 	uint64_t h = lower.upper.sigactions[sig].handler;
 	return h != (uint64_t)SIG_DFL && h != (uint64_t)SIG_IGN;
@@ -136,11 +60,11 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 	uint64_t pc = UC_REG(uc, RIP);
 	if (instructions_fault(sig, info, uc))
 		return;
-	if (RDB_IS_UPPER(pc) && has_handler(sig) && !(lower.upper.sigmask & BIT(sig))) {
-		push_frame(sig, info, uc);
+	if (RDB_IS_UPPER(pc) && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
+		signal_frame_push(sig, info, uc);
 		return;
 	}
-	if (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA) {
+	if (replaying()) {
 		if (RDB_IS_UPPER(pc))
 			replay_fault(sig, info, uc);
 		else
@@ -157,72 +81,116 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 		die(sig);
 }
 
-/* ---- asynchronous signals ---- */
+/* ---- arrival ---- */
 
-static void end_by(int sig)
+static void end_by(int sig, bool own_doing)
 {
+	lower.killed = !own_doing;
 	boundary_end(LOG_END_SIGNAL, sig, NULL);
 	die(sig);
 }
 
-/* A signal can be recorded at an event only.  Where none comes for long, in a computation that waits for
- * the handler, say, the program must not hang because of us. */
-static void start_patience(void)
+/* Makes the thread look at what is pending: its handler of this signal is on_reminder. */
+void signals_remind(const struct thread *t)
 {
-	struct sigevent how = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIG_PATIENCE};
-	struct itimerspec in = {.it_value = {.tv_nsec = PATIENCE_MS * 1000000l}};
-	signals.waiting_since = lower.event;
-	if (!signals.patience_made && timer_create(CLOCK_MONOTONIC, &how, &signals.patience) == 0)
-		signals.patience_made = true;
-	if (signals.patience_made)
-		timer_settime(signals.patience, 0, &in, NULL);
+	siginfo_t info = {.si_signo = SIGNALS_REMINDER, .si_code = SI_QUEUE, .si_value.sival_ptr = &signals};
+	raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, t->upper.tid, SIGNALS_REMINDER, (long)&info, 0, 0);
 }
 
-static void lose_patience(ucontext_t *uc)
+static void start_patience(struct thread *self)
 {
-	uint64_t ready = signals.pending & ~lower.upper.sigmask;
-	if (!ready || lower.event != signals.waiting_since || !RDB_IS_UPPER(UC_REG(uc, RIP)))
+	struct sigevent how = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNALS_REMINDER,
+			       .sigev_value.sival_ptr = &signals};
+	struct itimerspec in = {.it_value = {.tv_nsec = PATIENCE_MS * 1000000l}};
+	how._sigev_un._tid = self->upper.tid;
+	if (!self->patience_made && timer_create(CLOCK_MONOTONIC, &how, (timer_t *)&self->patience) == 0)
+		self->patience_made = true;
+	if (self->patience_made)
+		timer_settime((timer_t)self->patience, 0, &in, NULL);
+}
+
+/* The slice is over, or a signal has waited for long. */
+static void on_reminder(struct thread *self, ucontext_t *uc)
+{
+	uint64_t pc = UC_REG(uc, RIP);
+	self->yield = true;
+	if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
+		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
+	else if (RDB_IS_UPPER(pc) && lower.mode == MODE_PASS)
+		signals_want_delivery(uc);
+	else if (RDB_IS_UPPER(pc) && lower.mode == MODE_RECORD && lower.started)
+		computation_stopped(uc, ready(self));
+}
+
+/* kernel/signal.c, complete_signal: the thread it came to if that wants it, else any other that does. */
+static struct thread *recipient(int sig, struct thread *self)
+{
+	if (!(self->upper.sigmask & BIT(sig)))
+		return self;
+	for (struct thread *t = threads_first(); t; t = t->next)
+		if (t->awaited & BIT(sig))
+			return t;
+	for (struct thread *t = threads_first(); t; t = t->next)
+		if (!(t->upper.sigmask & BIT(sig)))
+			return t;
+	return NULL;
+}
+
+static void keep(int sig, const siginfo_t *info, struct thread *t)
+{
+	if (t)
+		t->info[sig] = *info;
+	else
+		signals.info[sig] = *info;
+	__atomic_or_fetch(t ? &t->pending : &signals.pending, BIT(sig), __ATOMIC_SEQ_CST);
+}
+
+static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
+{
+	struct thread *self = thread_self();
+	uint64_t pc = UC_REG(uc, RIP);
+	if (sig == SIGNALS_REMINDER && info->si_value.sival_ptr == &signals) {
+		on_reminder(self, uc);
 		return;
-	if (lower.mode == MODE_RECORD) {
-		rdb_warn(
-			"signal %d came in a computation that makes no system call: it cannot be recorded there yet; the "
-			"recording ends at event %lu, the program goes on",
-			__builtin_ctzl(ready) + 1, (unsigned long)lower.event);
-		boundary_end(LOG_END_UNSUPPORTED, 0, "a signal in a computation without system calls");
-		lower.mode = MODE_PASS;
 	}
-	signals_want_delivery(uc);
+	bool for_one = info->si_code == SI_TKILL;
+	struct thread *to = for_one ? self : recipient(sig, self);
+	bool blocked = !to || (to->upper.sigmask & BIT(sig));
+	if (!signals_has_handler(sig) && !blocked) {
+		const struct event *ev = event_current();
+		/* sent by itself: kill, tkill, tgkill */
+		bool own_doing = ev && ev->kind == LOG_SYSCALL &&
+				 (ev->nr == SYS_kill || ev->nr == SYS_tkill || ev->nr == SYS_tgkill) &&
+				 info->si_pid == lower.pid;
+		if (own_doing)
+			boundary_final_hash();
+		end_by(sig, own_doing);
+	}
+	keep(sig, info, to);
+	if (to && to != self)
+		signals_remind(to);
+	else if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
+		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
+	else if (RDB_IS_UPPER(pc) && !blocked && lower.mode == MODE_PASS)
+		signals_want_delivery(uc);
+	else if (RDB_IS_UPPER(pc) && !blocked)
+		start_patience(self);
 }
 
 static void on_async(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
-	uint64_t fs = __builtin_ia32_rdfsbase64(), pc = UC_REG(uc, RIP);
-	__builtin_ia32_wrfsbase64(lower.fs);
-	if (sig == SIG_PATIENCE && info->si_code == SI_TIMER) {
-		lose_patience(uc);
-		__builtin_ia32_wrfsbase64(fs);
-		return;
-	}
-	bool blocked = lower.upper.sigmask & BIT(sig);
-	if (!has_handler(sig) && !blocked) {
-		const struct event *ev = event_current();
-		/* sent by itself: kill, tkill, tgkill */
-		if (ev && ev->kind == LOG_SYSCALL && (ev->nr == 62 || ev->nr == 200 || ev->nr == 234) &&
-		    info->si_pid == lower.pid)
-			boundary_final_hash();
-		end_by(sig);
-	}
-	signals.info[sig] = *info;
-	__atomic_or_fetch(&signals.pending, BIT(sig), __ATOMIC_SEQ_CST);
-	if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
-		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
-	else if (RDB_IS_UPPER(pc) && !blocked && lower.mode == MODE_PASS)
-		signals_want_delivery(uc);
-	else if (RDB_IS_UPPER(pc) && !blocked)
-		start_patience();
-	__builtin_ia32_wrfsbase64(fs);
+	struct thread *self = thread_self();
+	bool upper = RDB_IS_UPPER(UC_REG(uc, RIP));
+	uint64_t fs = __builtin_ia32_rdfsbase64();
+	__builtin_ia32_wrfsbase64(self->gate.lower_fs);
+	if (upper)
+		self->upper.fs_base = fs;
+	arrived(sig, info, uc);
+	__builtin_ia32_wrfsbase64(upper ? self->upper.fs_base : fs);
 }
+
+/* ---- calls that wait ---- */
 
 /* signal(7): calls that are never restarted */
 static bool restartable(long nr)
@@ -244,40 +212,142 @@ static bool restartable(long nr)
 	}
 }
 
+/* What the process holds and this thread wants becomes the thread's. */
+static void claim(struct thread *self)
+{
+	uint64_t mine = signals.pending & ~self->upper.sigmask;
+	while (mine) {
+		int sig = __builtin_ctzl(mine) + 1;
+		mine &= mine - 1;
+		if (__atomic_fetch_and(&signals.pending, ~BIT(sig), __ATOMIC_SEQ_CST) & BIT(sig))
+			keep(sig, &signals.info[sig], self);
+	}
+}
+
+long signals_syscall_as(long shown, long nr, const uint64_t args[6])
+{
+	struct thread *self = thread_self();
+	for (;;) {
+		claim(self);
+		long r = interruptible_syscall(nr, args, &self->pending, self->upper.sigmask);
+		if (r != -EINTR || nr == SYS_close /* it is closed all the same */)
+			return r;
+		uint64_t due = ready(self);
+		if (!due && self->yield && !self->gave) {
+			/* it blocks, and others wait for us */
+			self->yield = false;
+			self->gave = baton_block_begin();
+			continue;
+		}
+		if (!due)
+			continue; /* none that the program would have seen */
+		int sig = __builtin_ctzl(due) + 1;
+		bool restart = lower.upper.sigactions[sig].flags & SA_RESTART;
+		return restart && restartable(shown) ? SIGNALS_RESTART : -EINTR;
+	}
+}
+
 long signals_syscall(long nr, const uint64_t args[6])
 {
-	for (;;) {
-		long r = interruptible_syscall(nr, args, &signals.pending, lower.upper.sigmask);
-		if (r != -EINTR || nr == 3 /* close: it is closed all the same */)
-			return r;
-		uint64_t ready = signals.pending & ~lower.upper.sigmask;
-		if (!ready)
-			continue; /* none that the program would have seen */
-		int sig = __builtin_ctzl(ready) + 1;
-		bool restart = lower.upper.sigactions[sig].flags & SA_RESTART;
-		return restart && restartable(nr) ? SIGNALS_RESTART : -EINTR;
+	return signals_syscall_as(nr, nr, args);
+}
+
+static bool take(uint64_t set, siginfo_t *info, int *sig)
+{
+	struct thread *self = thread_self();
+	uint64_t due = (self->pending | signals.pending) & set;
+	if (!due)
+		return false;
+	*sig = __builtin_ctzl(due) + 1;
+	bool mine = self->pending & BIT(*sig);
+	*info = mine ? self->info[*sig] : signals.info[*sig];
+	__atomic_and_fetch(mine ? &self->pending : &signals.pending, ~BIT(*sig), __ATOMIC_SEQ_CST);
+	return true;
+}
+
+/* sigwaitinfo(2) */
+long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout, size_t size)
+{
+	struct thread *self = thread_self();
+	struct timespec now, left = {0};
+	uint64_t wanted = *set & ~(BIT(SIGKILL) | BIT(SIGSTOP));
+	siginfo_t got;
+	int sig;
+	if (size != 8 || (timeout && (timeout->tv_nsec < 0 || timeout->tv_nsec >= 1000000000)))
+		return -EINVAL;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	const int64_t until = timeout ? (now.tv_sec + timeout->tv_sec) * 1000000000l + now.tv_nsec + timeout->tv_nsec
+				      : 0;
+	bool given = false;
+	long r = 0;
+	while (!r) {
+		uint64_t in_kernel = wanted & signals.by_descriptor;
+		if (in_kernel)
+			r = raw_syscall(SYS_rt_sigtimedwait, (long)&in_kernel, (long)&got, (long)&left, 8, 0, 0);
+		if (in_kernel && r > 0)
+			break;
+		r = 0;
+		if (take(wanted, &got, &sig)) {
+			r = sig;
+			break;
+		}
+		struct timespec rest;
+		if (timeout) {
+			clock_gettime(CLOCK_MONOTONIC, &now);
+			int64_t ns = until - (now.tv_sec * 1000000000l + now.tv_nsec);
+			if (ns <= 0) {
+				r = -EAGAIN;
+				break;
+			}
+			rest = (struct timespec){ns / 1000000000, ns % 1000000000};
+		}
+		if (!given)
+			given = baton_block_begin();
+		const uint64_t wait[6] = {0, 0, timeout ? (uint64_t)&rest : 0};
+		self->awaited = wanted;
+		claim(self);
+		interruptible_syscall(SYS_ppoll, wait, &self->pending, self->upper.sigmask & ~wanted);
+		self->awaited = 0;
+		if (ready(self) & ~wanted)
+			r = -EINTR;
 	}
+	baton_block_end(given);
+	if (r > 0 && info)
+		*info = got;
+	return r;
 }
 
 void signals_suspend(uint64_t mask)
 {
-	lower.upper.suspended_mask = lower.upper.sigmask;
-	lower.upper.suspended = 1;
-	lower.upper.sigmask = mask & ~(BIT(SIGKILL) | BIT(SIGSTOP));
+	struct upper_thread *u = &thread_self()->upper;
+	if (!u->suspended)
+		u->suspended_mask = u->sigmask;
+	u->suspended = 1;
+	u->sigmask = mask & ~(BIT(SIGKILL) | BIT(SIGSTOP));
 }
+
+void signals_resume(void)
+{
+	struct upper_thread *u = &thread_self()->upper;
+	if (u->suspended)
+		u->sigmask = u->suspended_mask;
+	u->suspended = 0;
+}
+
+/* ---- dispositions ---- */
 
 static void install(int sig)
 {
 	struct sigaction sa = {.sa_sigaction = on_async, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-	if (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA)
+	if (replaying())
 		return; /* in replay signals come from the log */
 	if ((SYNCHRONOUS & BIT(sig)) || sig == SIGKILL || sig == SIGSTOP)
 		return;
 	uint64_t h = lower.upper.sigactions[sig].handler;
-	if (h == (uint64_t)SIG_IGN)
-		sa = (struct sigaction){.sa_handler = SIG_IGN};
-	else if (sig == SIG_PATIENCE)
+	if (sig == SIGNALS_REMINDER)
 		; /* ours as well as the program's */
+	else if (h == (uint64_t)SIG_IGN)
+		sa = (struct sigaction){.sa_handler = SIG_IGN};
 	else if (h == (uint64_t)SIG_DFL && ((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)))
 		sa = (struct sigaction){.sa_handler = SIG_DFL};
 	sigaction(sig, &sa, NULL);
@@ -297,65 +367,90 @@ void signals_install(bool mask_known)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, &inherited);
 	if (!mask_known)
-		memcpy(&lower.upper.sigmask, &inherited, sizeof(lower.upper.sigmask));
+		memcpy(&thread_self()->upper.sigmask, &inherited, sizeof(uint64_t));
 }
 
 void signals_forget(void)
 {
 	signals.pending = 0;
-	signals.patience_made = false; /* timers are not inherited: timer_create(2) */
+}
+
+static void give_back(volatile uint64_t *pending, siginfo_t *info)
+{
+	for (int sig = 1; sig <= 64; sig++)
+		if (*pending & BIT(sig))
+			raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0), sig,
+				    (long)&info[sig], 0, 0);
+	*pending = 0;
 }
 
 void signals_give_back(void)
 {
-	for (int sig = 1; sig <= 64; sig++)
-		if (signals.pending & BIT(sig))
-			raw_syscall(297 /* rt_tgsigqueueinfo */, lower.pid,
-				    raw_syscall(186 /* gettid */, 0, 0, 0, 0, 0, 0), sig, (long)&signals.info[sig], 0,
-				    0);
+	give_back(&signals.pending, signals.info);
+	give_back(&thread_self()->pending, thread_self()->info);
 }
+
+/* Its signals are for the others; none may find its carrier any more. */
+void signals_thread_gone(struct thread *t)
+{
+	const uint64_t all = ~0ul;
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, 8, 0, 0);
+	if (t->patience_made)
+		timer_delete((timer_t)t->patience);
+	for (int sig = 1; sig <= 64; sig++)
+		if (t->pending & BIT(sig))
+			keep(sig, &t->info[sig], NULL);
+}
+
+/* ---- delivery ---- */
 
 static void deliver(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	/* the frame is part of what the event did: hashes and the agent see it */
-	push_frame(sig, info, uc);
+	signal_frame_push(sig, info, uc);
 	event_answered(uc);
+}
+
+static void replay_delivery(ucontext_t *uc)
+{
+	siginfo_t info;
+	int sig;
+	if (!lower.started)
+		return;
+	if (!uc) {
+		/* which record comes next decides; taken when the trap arrives */
+		if (replay_signal_next())
+			boundary_deliver_on_return();
+		return;
+	}
+	while (replay_take_signal(&sig, &info))
+		deliver(sig, &info, uc);
 }
 
 void signals_want_delivery(ucontext_t *uc)
 {
+	struct thread *self = thread_self();
 	siginfo_t info;
 	int sig;
-	if (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA) {
-		if (!lower.started)
-			return;
-		if (!uc) {
-			/* which record comes next decides; taken when the trap arrives */
-			if (replay_signal_next())
-				boundary_deliver_on_return();
-			return;
-		}
-		while (replay_take_signal(&sig, &info))
-			deliver(sig, &info, uc);
+	if (replaying()) {
+		replay_delivery(uc);
 		return;
 	}
-	uint64_t ready = signals.pending & ~lower.upper.sigmask;
-	if (!ready)
+	if (!ready(self))
 		return;
 	if (!uc) {
 		boundary_deliver_on_return();
 		return;
 	}
-	sig = __builtin_ctzl(ready) + 1;
-	__atomic_and_fetch(&signals.pending, ~BIT(sig), __ATOMIC_SEQ_CST);
-	if (!has_handler(sig)) {
+	if (!take(~self->upper.sigmask, &info, &sig))
+		return;
+	if (!signals_has_handler(sig)) {
 		/* it was blocked when it came: ignored, or the end */
 		if (lower.upper.sigactions[sig].handler == (uint64_t)SIG_DFL &&
 		    !((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)))
-			end_by(sig);
+			end_by(sig, true);
 		return;
 	}
-	info = signals.info[sig];
 	struct event *ev = event_begin(LOG_SIGNAL, (uint32_t)sig, (const uint64_t *)&info, 10);
 	event_end(ev);
 	deliver(sig, &info, uc);
@@ -380,7 +475,8 @@ long signals_sigaction(int sig, const void *act, void *old, size_t size)
 
 long signals_sigprocmask(int how, const void *set, void *old, size_t size)
 {
-	uint64_t *mask = &lower.upper.sigmask;
+	struct thread *self = thread_self();
+	uint64_t *mask = &self->upper.sigmask;
 	uint64_t before = *mask, arg;
 	if (size != 8)
 		return -EINVAL;
@@ -398,30 +494,34 @@ long signals_sigprocmask(int how, const void *set, void *old, size_t size)
 	}
 	if (old)
 		memcpy(old, &before, 8);
+	signals_sync_kernel(self);
 	return 0;
 }
 
-long signals_sigaltstack(const stack_t *ss, stack_t *old, ucontext_t *uc)
+
+uint64_t signals_pending(void)
 {
-	struct upper_state *u = &lower.upper;
-	bool on_it = u->sigalt_size && UC_REG(uc, RSP) - u->sigalt_sp <= u->sigalt_size;
-	stack_t before = {.ss_sp = (void *)u->sigalt_sp,
-			  .ss_size = u->sigalt_size,
-			  .ss_flags = u->sigalt_size ? (on_it ? SS_ONSTACK : (int)u->sigalt_flags) : SS_DISABLE};
-	if (ss) {
-		if (on_it)
-			return -EPERM;
-		if (ss->ss_flags & SS_DISABLE) {
-			u->sigalt_sp = u->sigalt_size = 0;
-		} else {
-			if (ss->ss_size < 2048)
-				return -ENOMEM;
-			u->sigalt_sp = (uint64_t)ss->ss_sp;
-			u->sigalt_size = ss->ss_size;
-		}
-		u->sigalt_flags = (uint32_t)ss->ss_flags & ~(uint32_t)SS_ONSTACK;
-	}
-	if (old)
-		*old = before;
-	return 0;
+	const struct thread *self = thread_self();
+	return (self->pending | signals.pending) & self->upper.sigmask;
+}
+
+/* signalfd(2) reads what waits in the kernel: signals that the program blocks and reads so are blocked there
+ * too.  Others never are. */
+void signals_sync_kernel(struct thread *self)
+{
+	uint64_t want = signals.by_descriptor & self->upper.sigmask;
+	if (want == self->kernel_mask || replaying())
+		return;
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&want, 0, 8, 0, 0);
+	self->kernel_mask = want;
+}
+
+void signals_by_descriptor(uint64_t set)
+{
+	struct thread *self = thread_self();
+	signals.by_descriptor |= set & ~(SYNCHRONOUS | BIT(SIGKILL) | BIT(SIGSTOP) | BIT(SIGNALS_REMINDER));
+	signals_sync_kernel(self);
+	for (int sig = 1; sig <= 64; sig++)
+		if (__atomic_fetch_and(&signals.pending, ~(BIT(sig) & set), __ATOMIC_SEQ_CST) & BIT(sig) & set)
+			raw_syscall(SYS_rt_sigqueueinfo, lower.pid, sig, (long)&signals.info[sig], 0, 0, 0);
 }

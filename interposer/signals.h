@@ -14,14 +14,30 @@ void signals_want_delivery(ucontext_t *uc);
  * its handler (SA_RESTART, signal(7)). */
 enum { SIGNALS_RESTART = -512 };
 long signals_syscall(long nr, const uint64_t args[6]);
-/* Before rt_sigsuspend is answered, in every mode: its mask is in force until a handler has run. */
+/* The same by way of another call: `shown` is the one that the program makes. */
+long signals_syscall_as(long shown, long nr, const uint64_t args[6]);
+/* rt_sigsuspend, ppoll and their kin, before they are answered, in every mode: their mask is in force until a
+ * handler has run, or they return. */
 void signals_suspend(uint64_t mask);
+void signals_resume(void);
+bool signals_has_handler(int sig);
+
+/* The signal by which a thread is made to look at what is new: its slice is over, a signal is for it. */
+#define SIGNALS_REMINDER 64
+struct thread;
+void signals_remind(const struct thread *t);
+void signals_thread_gone(struct thread *t);
+/* The carrier's mask in the kernel (signalfd). */
+void signals_sync_kernel(struct thread *self);
 
 /* The system calls about signals: result or -errno. */
 long signals_sigaction(int sig, const void *act, void *old, size_t size);
 long signals_sigprocmask(int how, const void *set, void *old, size_t size);
 long signals_sigaltstack(const stack_t *ss, stack_t *old, ucontext_t *uc);
 void signals_sigreturn(ucontext_t *uc);
+uint64_t signals_pending(void);
+void signals_by_descriptor(uint64_t set);
+long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout, size_t size);
 /* In a child after fork: what was pending for the parent is not for it. */
 void signals_forget(void);
 /* Before an exec, with all signals blocked: what waits here for delivery waits in the kernel instead. */

@@ -4,8 +4,11 @@
 #include "breakpoints.h"
 #include "emulate.h"
 #include "layout.h"
+#include "mark.h"
 #include "registers.h"
+#include "replay.h"
 #include "replica.h"
+#include "thread.h"
 #include "upper_memory.h"
 #include "watch.h"
 
@@ -27,7 +30,7 @@ static struct {
 	bool scan, blind, trace;
 	uint64_t run; /* number of this RUN/STEP */
 	bool is_step;
-	uint64_t until_event, until_pc, until_n, until_hits; /* RUN */
+	uint64_t until_event, until_pc, until_n, until_hits, until_thread; /* RUN */
 	uint64_t count, stop_pc, stop_n, stop_hits;          /* STEP */
 	bool has_stop_pc;
 	volatile sig_atomic_t interrupt;
@@ -164,11 +167,43 @@ static bool at_target(uint64_t pc, bool arrived)
 {
 	if (s.is_step)
 		return s.stop.steps == s.count;
-	if (replica_event() < s.until_event)
+	if (replica_event() < s.until_event || (s.until_thread && s.until_thread != replica_thread()))
 		return false;
 	if (s.until_n == 0)
 		return true;
 	return arrived && pc == s.until_pc && ++s.until_hits == s.until_n;
+}
+
+/* The next record of the log may be that the running thread was stopped in a computation. */
+static void arm_mark(void)
+{
+	const struct mark *mark = replay_mark();
+	struct place *p;
+
+	if (breakpoints_mark(mark ? mark->rip : 0))
+		rdb_fatal("too many breakpoints: none is left for a switch of threads");
+	p = mark && !s.stepping ? breakpoints_at(mark->rip) : NULL;
+	if (p)
+		breakpoint_insert(p);
+}
+
+/* It is stopped here: others run, until the log comes back to it. */
+static enum verdict preempted(ucontext_t *uc)
+{
+	breakpoints_mark(0);
+	if (s.trace)
+		registers_get(uc, &s.ring[s.stop.steps % TRACE]);
+	if (!s.stepping)
+		watch_resume();
+	turns_preempted(uc);
+	return HANDED;
+}
+
+static bool at_mark(const ucontext_t *uc)
+{
+	const struct mark *mark = replay_mark();
+
+	return mark && uc_pc(uc) == mark->rip && mark_here(mark, uc);
 }
 
 /* The program stands at an instruction boundary.  `arrived`: and will not meet an int3 here, so the
@@ -196,6 +231,8 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 	}
 	if (at_target(pc, arrived))
 		return stop(uc, AGENT_STOP_TARGET, arrived);
+	if (arrived && at_mark(uc))
+		return preempted(uc);
 	id = p && !s.blind ? breakpoints_stopping(p, uc) : 0;
 	if (id && s.scan) {
 		remember(uc, id, hits, false);
@@ -222,18 +259,22 @@ static enum verdict advance(ucontext_t *uc)
 	struct emulated did;
 	struct watch_hit hit;
 	enum emulation how;
+	enum verdict v;
 
 	for (;;) {
 		if (s.trace)
 			registers_get(uc, &s.ring[s.stop.steps % TRACE]);
+		if (turns_pending())
+			return GO_ON;
 		how = emulate(uc, s.real, &did);
 		if (how != EMU_DONE) {
 			execute(uc, how, &did);
 			return GO_ON;
 		}
 		s.stop.steps++;
-		if (settle(uc, true, look(&did, &hit), false) == STOPPED)
-			return STOPPED;
+		v = settle(uc, true, look(&did, &hit), false);
+		if (v != GO_ON)
+			return v;
 	}
 }
 
@@ -284,13 +325,15 @@ static enum verdict step_over(ucontext_t *uc)
 static enum verdict executed(ucontext_t *uc, bool arrived)
 {
 	struct watch_hit hit;
+	enum verdict v;
 
 	land(uc);
 	look(NULL, &hit);
 	if (s.stepping)
 		s.stop.steps++;
-	if (settle(uc, arrived || s.stepping, &hit, false) == STOPPED)
-		return STOPPED;
+	v = settle(uc, arrived || s.stepping, &hit, false);
+	if (v != GO_ON)
+		return v;
 	if (s.stepping)
 		return advance(uc);
 	return arrived ? step_over(uc) : GO_ON;
@@ -310,11 +353,12 @@ static enum verdict watched(ucontext_t *uc)
 
 static enum verdict event_settled(ucontext_t *uc, const struct watch_hit *hit)
 {
+	enum verdict v;
+
 	if (s.stepping)
 		s.stop.steps++;
-	if (settle(uc, s.stepping, hit, true) == STOPPED)
-		return STOPPED;
-	return s.stepping ? advance(uc) : GO_ON;
+	v = settle(uc, s.stepping, hit, true);
+	return v == GO_ON && s.stepping ? advance(uc) : v;
 }
 
 enum verdict stepping_event(uint64_t event, ucontext_t *uc)
@@ -328,6 +372,7 @@ enum verdict stepping_event(uint64_t event, ucontext_t *uc)
 	if (!s.stepping && (s.hidden || s.remapped))
 		breakpoints_insert();
 	s.hidden = s.remapped = false;
+	arm_mark();
 	if (watch_any())
 		watch_check_event(event, s.run, &hit);
 	if (uc)
@@ -366,6 +411,7 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 	uint64_t pc = uc_pc(uc);
 	struct watch_hit hit;
 	struct place *p;
+	enum verdict v;
 
 	if (!RDB_IS_UPPER(pc)) {
 		if (s.running && s.single && replica_in_gate(pc)) {
@@ -397,9 +443,8 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 			return executed(uc, false);
 		if (s.over || s.single || s.stepping)
 			return executed(uc, true);
-		if (settle(uc, true, NULL, false) == STOPPED)
-			return STOPPED;
-		return step_over(uc);
+		v = settle(uc, true, NULL, false);
+		return v == GO_ON ? step_over(uc) : v;
 	}
 	if (!s.single)
 		return NOT_OURS;
@@ -438,6 +483,12 @@ void stepping_remapped(uint64_t start, uint64_t end)
 	s.remapped = true;
 }
 
+void stepping_switched(void)
+{
+	s.returning = false;
+	s.event_hit.id = 0;
+}
+
 void stepping_hide(void)
 {
 	land(NULL);
@@ -464,7 +515,7 @@ static void begin(bool is_step)
 	s.interrupt = 0;
 	s.event_hit.id = 0;
 	s.until_event = AGENT_FOREVER;
-	s.until_n = s.until_hits = s.stop_hits = 0;
+	s.until_n = s.until_hits = s.stop_hits = s.until_thread = 0;
 	upper_changed(); /* the server may have written to memory */
 }
 
@@ -475,9 +526,14 @@ static enum verdict go(ucontext_t *uc)
 	if (s.ended)
 		return stop(uc, s.stop.reason, true);
 	watch_start(!s.stepping);
+	arm_mark();
+	if (at_mark(uc) && !turns_pending())
+		return preempted(uc);
 	if (s.stepping)
 		return advance(uc);
 	breakpoints_insert();
+	if (turns_pending())
+		return GO_ON;
 	p = breakpoints_at(uc_pc(uc));
 	return p && p->inserted ? step_over(uc) : GO_ON;
 }
@@ -488,9 +544,11 @@ enum verdict stepping_run(ucontext_t *uc, const struct agent_request *rq)
 	s.until_event = rq->a;
 	s.until_pc = rq->b;
 	s.until_n = rq->c;
+	s.until_thread = rq->e;
 	s.scan = rq->d & AGENT_RUN_SCAN;
 	s.stepping = watch_needs_stepping();
-	if (!s.ended && s.until_n == 0 && replica_event() >= s.until_event)
+	if (!s.ended && s.until_n == 0 && replica_event() >= s.until_event &&
+	    (!s.until_thread || s.until_thread == replica_thread()))
 		return stop(uc, AGENT_STOP_TARGET, true);
 	if (s.until_n)
 		breakpoints_target(s.until_pc);
@@ -512,4 +570,10 @@ enum verdict stepping_step(ucontext_t *uc, const struct agent_request *rq)
 	if (!s.ended && s.count == 0)
 		return stop(uc, AGENT_STOP_TARGET, true);
 	return go(uc);
+}
+
+void stepping_free_run(void)
+{
+	begin(false);
+	arm_mark();
 }

@@ -17,6 +17,7 @@ enum verdict {
 	GO_ON,    /* return to the program */
 	STOPPED,  /* stepping_stop() says why */
 	NOT_OURS, /* a SIGTRAP of the program's own */
+	HANDED,   /* other threads have run since: return to the program, uc is as it has to be */
 };
 
 /* RUN and STEP, with the request's arguments. */
@@ -32,6 +33,9 @@ enum verdict stepping_fault(int signal, uint64_t addr, ucontext_t *uc);
 enum verdict stepping_end(ucontext_t *uc, enum agent_stop_reason reason, uint32_t kind, int32_t value);
 void stepping_remapped(uint64_t start, uint64_t end);
 void stepping_hide(void);
+void stepping_switched(void);
+/* Goes on for ever, stopping at nothing. */
+void stepping_free_run(void);
 
 /* Why it stopped, and after a traced STEP the registers before the newest steps, oldest first, in at
  * most two runs (a ring). */

@@ -139,6 +139,12 @@ void out_waitid(struct event *ev)
 	out_if(ev, A(4), 144);
 }
 
+void out_sigtimedwait(struct event *ev)
+{
+	if (ev->result > 0)
+		out_if(ev, A(1), sizeof(siginfo_t));
+}
+
 void out_getres(struct event *ev)
 {
 	for (unsigned i = 0; i < 3; i++)

@@ -1,12 +1,14 @@
 #include <errno.h>
-#include <linux/futex.h>
 #include <asm/prctl.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 #include "arena.h"
+#include "blocking.h"
 #include "boundary.h"
 #include "descriptors.h"
 #include "ioctls.h"
@@ -19,6 +21,7 @@
 #include "replica.h"
 #include "signals.h"
 #include "syscall_outputs.h"
+#include "thread.h"
 
 /* the kernel's own list: headers may be older */
 enum {
@@ -50,11 +53,6 @@ struct row {
 #define A(i) (ev->args[i])
 #define P(i) ((void *)ev->args[i])
 
-static inline bool replaying(void)
-{
-	return lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA;
-}
-
 /* ---- emulated ---- */
 
 static long call_sigaction(struct event *ev, ucontext_t *uc)
@@ -73,14 +71,6 @@ static long call_sigreturn(struct event *ev, ucontext_t *uc)
 	return (long)UC_REG(uc, RAX);
 }
 
-static long call_sigpending(struct event *ev, ucontext_t *uc)
-{
-	if (A(1) > 8)
-		return -EINVAL;
-	memset(P(0), 0, A(1)); /* what arrives is delivered at the same event */
-	return 0;
-}
-
 static long call_sigaltstack(struct event *ev, ucontext_t *uc)
 {
 	return signals_sigaltstack(P(0), P(1), uc);
@@ -89,45 +79,30 @@ static long call_sigaltstack(struct event *ev, ucontext_t *uc)
 static long call_arch_prctl(struct event *ev, ucontext_t *uc)
 {
 	switch (A(0)) {
-	case ARCH_SET_FS: lower.upper.fs_base = A(1); return 0;
-	case ARCH_GET_FS: *(uint64_t *)P(1) = lower.upper.fs_base; return 0;
-	case ARCH_SET_GS: __builtin_ia32_wrgsbase64(A(1)); return 0;
-	case ARCH_GET_GS: *(uint64_t *)P(1) = __builtin_ia32_rdgsbase64(); return 0;
+	case ARCH_SET_FS: thread_self()->upper.fs_base = A(1); return 0;
+	case ARCH_GET_FS: *(uint64_t *)P(1) = thread_self()->upper.fs_base; return 0;
+	case ARCH_GET_GS: *(uint64_t *)P(1) = 0; return 0;
+	case ARCH_SET_GS:
+		if (A(1))
+			rdb_fatal("the program uses the GS base (arch_prctl), which rdb needs for itself");
+		return 0;
 	default: return -EINVAL; /* CET, AMX and the like: not offered */
 	}
 }
 
 static long call_set_tid_address(struct event *ev, ucontext_t *uc)
 {
-	lower.upper.clear_child_tid = A(0);
-	return replaying() && lower.started ? ev->result : lower.pid; /* as recorded */
+	struct upper_thread *u = &thread_self()->upper;
+	u->clear_child_tid = A(0);
+	return u->tid;
 }
 
 static long call_set_robust_list(struct event *ev, ucontext_t *uc)
 {
-	lower.upper.robust_list = A(0);
-	lower.upper.robust_len = A(1);
+	struct upper_thread *u = &thread_self()->upper;
+	u->robust_list = A(0);
+	u->robust_len = A(1);
 	return 0;
-}
-
-/* One thread: nobody waits, and to wait would be for ever. */
-static long call_futex(struct event *ev, ucontext_t *uc)
-{
-	switch (A(1) & FUTEX_CMD_MASK) {
-	case FUTEX_WAKE:
-	case FUTEX_WAKE_BITSET:
-	case FUTEX_WAKE_OP:
-	case FUTEX_REQUEUE:
-	case FUTEX_CMP_REQUEUE: return 0;
-	case FUTEX_WAIT:
-	case FUTEX_WAIT_BITSET:
-		if (*(uint32_t *)P(0) != (uint32_t)A(2))
-			return -EAGAIN;
-		if (P(3))
-			return -ETIMEDOUT;
-		rdb_fatal("the only thread of the program waits on a futex for ever");
-	default: return -ENOSYS;
-	}
 }
 
 static long call_close_range(struct event *ev, ucontext_t *uc)
@@ -142,6 +117,10 @@ static long call_close_range(struct event *ev, ucontext_t *uc)
 
 static long call_exit(struct event *ev, ucontext_t *uc)
 {
+	if (ev->nr == SYS_exit && threads_alive() > 1) {
+		thread_dying();
+		return 0;
+	}
 	if (replaying()) {
 		replay_ended(uc);
 		return 0;
@@ -273,6 +252,36 @@ static const char *redirected(const char *path)
 	return lower.opt.mpi_stub;
 }
 
+static long pending_signals(struct event *ev)
+{
+	uint64_t set = signals_pending();
+	if (A(1) > sizeof(set))
+		return -EINVAL;
+	memcpy(P(0), &set, A(1));
+	return 0;
+}
+
+/* The signal mask that a call brings for its duration, or NULL. */
+static const uint64_t *mask_of_call(const struct event *ev)
+{
+	switch (ev->nr) {
+	case SYS_rt_sigsuspend: return P(0);
+	case SYS_ppoll: return P(3);
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2: return P(4);
+	case SYS_pselect6: return P(5) ? *(const uint64_t *const *)P(5) : NULL;
+	default: return NULL;
+	}
+}
+
+static bool starts_thread(const struct event *ev, struct clone_request *r)
+{
+	if (ev->nr != SYS_clone && ev->nr != SYS_clone3)
+		return false;
+	*r = process_clone_request(ev);
+	return r->flags & CLONE_THREAD;
+}
+
 static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 {
 	uint64_t a[6];
@@ -284,6 +293,15 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_clone3: return process_fork(ev, uc, in_child);
 	case SYS_execve:
 	case SYS_execveat: return process_exec(ev);
+	case SYS_futex: return blocking_futex(ev);
+	case SYS_rt_sigpending: return pending_signals(ev);
+	case SYS_rt_sigtimedwait:
+		return signals_timedwait((void *)a[0], (void *)a[1], (void *)a[2], a[3]);
+	/* their masks are ours: signals_suspend() */
+	case SYS_ppoll: a[3] = 0; break;
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2: a[4] = 0; break;
+	case SYS_pselect6: a[5] = 0; break;
 	case SYS_readlink:
 		if (self_exe((const char *)a[0]))
 			return call_readlink(ev, (const char *)a[0], (char *)a[1], a[2]);
@@ -315,6 +333,11 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 			return result;
 		break;
 	}
+	case SYS_signalfd:
+	case SYS_signalfd4:
+		if (a[2] == 8)
+			signals_by_descriptor(*(const uint64_t *)a[1]);
+		break;
 	case SYS_close:
 		if (descriptor_is_ours((int)a[0]))
 			return -EBADF;
@@ -327,9 +350,9 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	}
 	if (ev->nr == SYS_rt_sigsuspend) {
 		const uint64_t none[6] = {0};
-		return signals_syscall(SYS_pause, none);
+		return blocking_syscall(SYS_pause, none);
 	}
-	return signals_syscall(ev->nr, a);
+	return blocking_syscall(ev->nr, a);
 }
 
 static void show_output(const struct event *ev)
@@ -358,8 +381,9 @@ void syscall_event(ucontext_t *uc)
 	struct event *ev = event_begin(LOG_SYSCALL, (uint32_t)nr, args, 6);
 	bool answered = lower.started && replaying();
 
-	if (nr == SYS_rt_sigsuspend)
-		signals_suspend(*(const uint64_t *)args[0]);
+	const uint64_t *mask = mask_of_call(ev);
+	if (mask)
+		signals_suspend(*mask);
 
 	if (class == UNKNOWN && !lower.opt.lax)
 		rdb_fatal(
@@ -367,11 +391,18 @@ void syscall_event(ucontext_t *uc)
 			(unsigned long)nr);
 	if (class == DENY)
 		rdb_fatal("the program %s: not supported yet", row->why);
-	if (answered && !(class == EMU && row->emu == call_exit))
+	const bool ends_thread = nr == SYS_exit && threads_alive() > 1;
+	struct clone_request clone;
+	if (answered && (ends_thread || !(class == EMU && row->emu == call_exit)))
 		event_replay(ev, uc);
 	if (class == EMU) {
 		int64_t recorded = ev->result;
+		const bool parallel = lower.mode == MODE_PASS && !ends_thread && row->emu != call_exit;
+		if (parallel)
+			threads_lock();
 		ev->result = row->emu(ev, uc);
+		if (parallel)
+			threads_unlock();
 		if (answered && ev->result != recorded)
 			replay_diverged(uc, "event %lu: %s gave %#lx, gives %#lx", (unsigned long)lower.event,
 					row->name, (unsigned long)recorded, (unsigned long)ev->result);
@@ -384,9 +415,14 @@ void syscall_event(ucontext_t *uc)
 			return; /* at its own event 0 */
 		if (row && lower.mode == MODE_RECORD && lower.started)
 			log_outputs(ev, row);
-	} else if (lower.mode == MODE_REPLICA) {
-		show_output(ev);
+	} else {
+		if (starts_thread(ev, &clone))
+			thread_cloned(ev, uc, &clone);
+		if (lower.mode == MODE_REPLICA)
+			show_output(ev);
 	}
+	if (nr == SYS_prctl && A(0) == PR_SET_NAME && ev->result == 0)
+		snprintf(thread_self()->upper.name, sizeof(thread_self()->upper.name), "%.15s", (const char *)P(1));
 	UC_REG(uc, RAX) = (uint64_t)ev->result;
 	if (ev->result == SIGNALS_RESTART) {
 		/* the handler comes first, then the program makes the call again */
@@ -394,5 +430,9 @@ void syscall_event(ucontext_t *uc)
 		UC_REG(uc, RIP) -= 2;
 	}
 	event_end(ev);
+	if (ends_thread)
+		thread_self()->state = THREAD_ENDS;
 	event_answered(uc);
+	if (ends_thread)
+		thread_exit(uc);
 }

@@ -96,27 +96,6 @@ def test_native_children_are_left_alone(rdb: Rdb, tmp_path: Path, build: Build) 
     assert [process.name for process in open_job("job").processes()] == ["0"]
 
 
-def test_going_back(rdb: Rdb, build_text: Callable[..., Path]) -> None:
-    """Replicas are forked under the filter, and their children again."""
-    text = """#include <unistd.h>
-int i;
-int main(void)
-{
-	for (int k = 0; k < 8; k++) {
-		i = k;
-		getppid();
-	}
-	return 0;
-}
-"""
-    assert rdb("run", "--name", "job", "--", build_text("counts", text)).returncode == 0
-    done = rdb("bisect", "job", "i < 5", "--json")
-    assert done.returncode == 0, done.stderr
-    (found,) = json.loads(done.stdout)["found"]
-    assert (found["event"], found["source_line"]) == (5, "i = k;")
-    assert found["verified_before"] and found["verified_after"]
-
-
 def test_without_privileges() -> None:
     """A filter asks for no_new_privs then, and only then."""
     if os.geteuid() != 0:

@@ -5,6 +5,7 @@ from rdb.recording.processes import Process, ProcessName, find_process
 from rdb.recording.rank import RankGlance, RankRecording
 from rdb.recording.record import Chunk, End, EndKind, Kind, Note, Receive, Record
 from rdb.recording.store import FORMAT, Job, find_job, home, list_jobs, open_job
+from rdb.recording.threads import RecordedThread, Schedule
 
 __all__ = [
     "FORMAT",
@@ -21,6 +22,8 @@ __all__ = [
     "RankRecording",
     "Receive",
     "Record",
+    "RecordedThread",
+    "Schedule",
     "find_job",
     "find_process",
     "home",

@@ -23,7 +23,7 @@ struct log_entry {
     uint64_t event; int64_t result; uint64_t at_ns; uint64_t offset;
     uint32_t segment, size, nr, repeat;
     uint16_t kind, nargs;
-    uint32_t reserved;
+    uint32_t thread;
 };
 int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error);
 int log_index_tail(const char *dir, struct log_entry **entries, size_t *count, char *error);
@@ -33,6 +33,8 @@ _ENTRY = struct.Struct("<QqQQIIIIHHI")  # struct log_entry
 _ENTRY_WORDS = _ENTRY.size // 8
 _ENTRY_HALVES = _ENTRY.size // 2
 _KIND_HALF = 24  # offset of log_entry.kind in 16-bit units
+_NR_WORD = 10  # of log_entry.nr in 32-bit units
+_THREAD_WORD = 13  # of log_entry.thread in 32-bit units
 
 
 @cache
@@ -77,11 +79,37 @@ class LogIndex:
 
     def of_kind(self, *kinds: Kind) -> list[int]:
         """Places of all records of these kinds, in order."""
+        wanted = {int(kind) for kind in kinds}
+        return [place for place, kind in enumerate(self.kinds()) if kind in wanted]
+
+    def of_calls(self, *numbers: int) -> list[int]:
+        """Places of all system calls with these numbers, in order."""
+        calls = self._words(_NR_WORD)
+        syscall = int(Kind.SYSCALL)
+        return [
+            place
+            for place, kind in enumerate(self.kinds())
+            if kind == syscall and calls[place] in numbers
+        ]
+
+    def threads(self) -> list[int]:
+        """The thread of each record, by place."""
+        return self._words(_THREAD_WORD)
+
+    def kinds(self) -> list[int]:
+        """The kind of each record, by place."""
         if not self.count:
             return []
-        wanted = {int(kind) for kind in kinds}
-        column = self._view.cast("H")[_KIND_HALF::_ENTRY_HALVES].tolist()
-        return [place for place, kind in enumerate(column) if kind in wanted]
+        return self._view.cast("H")[_KIND_HALF::_ENTRY_HALVES].tolist()
+
+    def events(self) -> list[int]:
+        """The (first) event of each record, by place."""
+        return self._events.tolist()
+
+    def _words(self, at: int) -> list[int]:
+        if not self.count:
+            return []
+        return self._view.cast("I")[at :: _ENTRY.size // 4].tolist()
 
     def first_at(self, event: int) -> int:
         """Place of the first record of an event after `event - 1`."""

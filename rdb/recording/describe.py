@@ -20,9 +20,11 @@ _AT_FDCWD = -100
 _NOTE_RECV = struct.Struct("<iiIIQ")
 
 
-def describe(record: Record) -> str:
-    """One line; repetitions are said."""
+def describe(record: Record, name_thread: bool = False) -> str:
+    """One line; repetitions are said, and with `name_thread` whose event it is."""
     text = _describe(record)
+    if name_thread and record.kind not in (Kind.RESUME, Kind.PREEMPT):
+        text = f"thread {record.thread}: {text}"
     return f"{text} [{record.repeat + 1} times]" if record.repeat else text
 
 
@@ -40,6 +42,10 @@ def _describe(record: Record) -> str:
             return f"{signal_name(record.nr)} delivered"
         case Kind.TSC:
             return f"{'rdtscp' if record.nr else 'rdtsc'} = {record.result & 0xFFFFFFFFFFFFFFFF}"
+        case Kind.RESUME:
+            return f"thread {record.thread} goes on"
+        case Kind.PREEMPT:
+            return f"thread {record.thread} stopped in a computation (switch)"
         case _:
             return record.kind.name.lower()
 

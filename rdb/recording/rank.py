@@ -15,8 +15,14 @@ from rdb.recording._log import LogIndex
 from rdb.recording.checkpoints import Checkpoint, checkpoint, read_images
 from rdb.recording.describe import describe
 from rdb.recording.record import End, EndKind, Kind, Note, Receive, Record
+from rdb.recording.threads import RecordedThread, Schedule, read_schedule, read_threads
 
 META_VERSION = 1
+# What is known from reading the log, until `refresh`.
+_SEEN = (
+    *("_index", "meta", "end", "files", "images", "last_event"),
+    *("schedule", "threads"),
+)
 _NOTE_RECV = struct.Struct("<iiIIQ")  # struct rdb_note_recv
 
 
@@ -42,7 +48,7 @@ class RankRecording:
         return RankGlance(self.path, self.files_dir, self.name)
 
     def refresh(self) -> None:
-        for name in ("_index", "meta", "end", "files", "images", "last_event"):
+        for name in _SEEN:
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -150,6 +156,16 @@ class RankRecording:
         """Where the recording begins: 0, unless --keep has dropped what was before."""
         return self.images[0].event if self.images else 0
 
+    @cached_property
+    def schedule(self) -> Schedule:
+        """Which thread ran when."""
+        return read_schedule(self._index)
+
+    @cached_property
+    def threads(self) -> list[RecordedThread]:
+        """The program's threads; the first one is number 1."""
+        return read_threads(self._index, int(self.meta.get("pid", 0)))
+
     def records(self, first: int = 0, last: int | None = None) -> Iterator[Record]:
         """All records, events and others, from event `first` to event `last` inclusive."""
         index = self.index
@@ -171,8 +187,8 @@ class RankRecording:
         return self._index.record(place)
 
     def describe(self, event: int) -> str:
-        """The event in words: `read(3, 0x10..., 100) = 100`."""
-        return describe(self.event(event))
+        """The event in words, `read(3, 0x10..., 100) = 100`; of several threads which."""
+        return describe(self.event(event), name_thread=self.schedule.threaded)
 
     def receives(self, event: int) -> list[Receive]:
         """Messages whose receipt this event completed."""

@@ -25,14 +25,16 @@ class Kind(IntEnum):
     CHECKPOINT = 9
     FILE = 10
     END = 11
+    RESUME = 12
+    PREEMPT = 13
 
     @property
     def is_event(self) -> bool:
-        return Kind.START <= self <= Kind.TSC
+        return Kind.START <= self <= Kind.TSC or self >= Kind.RESUME
 
 
 _KINDS = {int(kind): kind for kind in Kind}
-_RECORD_BYTES = 48  # struct log_record
+_RECORD_BYTES = 56  # struct log_record
 _CHUNK = struct.Struct("<QII")  # struct log_chunk
 
 
@@ -44,6 +46,8 @@ class Note(IntEnum):
     SEND = 3
     TEXT = 4
     PAGES = 5
+    THREAD = 6
+    MARK = 7
 
 
 class EndKind(IntEnum):
@@ -71,7 +75,10 @@ class Record:
     Arguments and chunks are read from the log when asked for: most of a million are not.
     """
 
-    __slots__ = ("_bytes_of", "_entry", "at_ns", "event", "kind", "nr", "repeat", "result")
+    __slots__ = (
+        *("_bytes_of", "_entry"),
+        *("at_ns", "event", "kind", "nr", "repeat", "result", "thread"),
+    )
 
     def __init__(self, entry: tuple[int, ...], bytes_of: Callable[[int, int, int], memoryview]):
         # struct log_entry, see _log.py
@@ -81,6 +88,7 @@ class Record:
         self.nr = entry[6]
         self.repeat = entry[7]
         self.kind = _KINDS[entry[8]]
+        self.thread = entry[10]
         self._entry = entry
         self._bytes_of = bytes_of
 

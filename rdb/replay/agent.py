@@ -29,6 +29,8 @@ from rdb.replay.protocol import (
     StepFlag,
     Stop,
     StopReason,
+    Thread,
+    ThreadState,
     WatchKind,
 )
 
@@ -45,6 +47,8 @@ __all__ = [
     "ScanHit",
     "Stop",
     "StopReason",
+    "Thread",
+    "ThreadState",
     "WatchKind",
 ]
 
@@ -104,6 +108,14 @@ class AgentClient:
                 Map(start, end, prot) for start, end, prot, _ in wire.MAP.iter_unpack(payload)
             ]
 
+    def threads(self) -> list[Thread]:
+        """Threads that there are here, in order of their numbers."""
+        payload = self._ask(Op.THREADS)[1]
+        return [
+            Thread(number, tid, ThreadState(state), pc, _text(name))
+            for number, tid, state, _, pc, name in wire.THREAD.iter_unpack(payload)
+        ]
+
     def hash(self) -> int:
         (value,) = wire.HASH.unpack(self._ask(Op.HASH)[1])
         return int(value)
@@ -126,19 +138,21 @@ class AgentClient:
         for at in range(0, len(data), wire.READ_MAX):
             self._ask(Op.WRITE, data[at : at + wire.READ_MAX], a=addr + at)
 
-    def get_regs(self) -> Regs:
-        payload = self._ask(Op.GETREGS)[1]
+    def get_regs(self, thread: int = 0) -> Regs:
+        """0: of the running one.  A parked thread's are those with which it asked."""
+        payload = self._ask(Op.GETREGS, a=thread)[1]
         used, _ = wire.XSAVE_LEN.unpack_from(payload, wire.GPR.size)
         start = wire.GPR.size + wire.XSAVE_LEN.size
         gpr = Gpr._make(wire.GPR.unpack_from(payload))
         return Regs(gpr, bytes(payload[start : start + used]))
 
-    def set_regs(self, regs: Regs) -> None:
+    def set_regs(self, regs: Regs, thread: int = 0) -> None:
         self._ask(
             Op.SETREGS,
             wire.GPR.pack(*regs.gpr)
             + wire.XSAVE_LEN.pack(len(regs.xsave), 0)
             + regs.xsave.ljust(wire.XSAVE_BYTES, b"\0"),
+            a=thread,
         )
 
     # ---- breakpoints and watchpoints ----
@@ -167,14 +181,20 @@ class AgentClient:
     # ---- moving ----
 
     def run(
-        self, until_event: int = FOREVER, until_pc: int = 0, until_n: int = 0, scan: bool = False
+        self,
+        until_event: int = FOREVER,
+        until_pc: int = 0,
+        until_n: int = 0,
+        scan: bool = False,
+        thread: int = 0,
     ) -> Stop:
         """To event `until_event`, or to the until_n-th arrival at until_pc after it (from here, if
-        no event is given); or forever."""
+        no event is given); or forever.  `thread`: to the first event from `until_event` on after
+        which that thread runs."""
         if until_n and until_event == FOREVER:
             until_event = 0
         flags = RunFlag.SCAN if scan else 0
-        return self._move(Op.RUN, until_event, until_pc, until_n, flags)
+        return self._move(Op.RUN, until_event, until_pc, until_n, flags, thread)
 
     def step(
         self,
@@ -211,11 +231,11 @@ class AgentClient:
         except ProcessLookupError:
             self._interrupted = False  # the socket will say so
 
-    def _move(self, op: Op, a: int, b: int, c: int, d: int) -> Stop:
+    def _move(self, op: Op, a: int, b: int, c: int, d: int, e: int = 0) -> Stop:
         self._interrupted = False
         self._moving = True
         try:
-            self._send(op, b"", a, b, c, d)
+            self._send(op, b"", a, b, c, d, e)
             while not self._poll.poll(_INTERRUPT_AGAIN_MS):
                 if self._interrupted:
                     self._signal()
@@ -280,9 +300,10 @@ class AgentClient:
         b: int = 0,
         c: int = 0,
         d: int = 0,
+        e: int = 0,
         ancillary: list[tuple[int, int, bytes]] | None = None,
     ) -> None:
-        head = wire.REQUEST.pack(op, len(payload), a, b, c, d)
+        head = wire.REQUEST.pack(op, len(payload), a, b, c, d, e)
         try:
             self._sock.sendmsg([head, payload], ancillary or [])
         except (BrokenPipeError, ConnectionResetError) as error:
@@ -302,3 +323,7 @@ class AgentClient:
         if status < 0:
             raise AgentError(op, -status)
         return status, self._buffer[wire.REPLY.size : got]
+
+
+def _text(name: bytes) -> str:
+    return name.split(b"\0", 1)[0].decode(errors="replace")

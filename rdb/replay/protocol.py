@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 1
+VERSION = 2
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
 
-REQUEST = struct.Struct("=2I4Q")
+REQUEST = struct.Struct("=2I5Q")
 REPLY = struct.Struct("=q2I")
 HELLO = struct.Struct("=Ii2QIi4Q")
-GPR = struct.Struct("=27Q")
+GPR = struct.Struct("=28Q")
 XSAVE_LEN = struct.Struct("=2I")
 XSAVE_BYTES = 4096
 STOP = struct.Struct("=Ii5QIi2I")
@@ -23,6 +23,7 @@ SCAN = struct.Struct("=6Q2I")
 STOP_BYTES = STOP.size + SCAN.size + GPR.size
 MAP = struct.Struct("=2Q2I")
 OUTPUT = struct.Struct("=QiI")
+THREAD = struct.Struct("=Ii2IQ16s")
 COUNTS = struct.Struct("=2Q")
 HASH = struct.Struct("=Q")
 
@@ -45,6 +46,7 @@ class Op(IntEnum):
     COUNT = 15
     OUTPUT = 16
     EXIT = 17
+    THREADS = 18
 
 
 class BreakFlag(IntFlag):
@@ -95,7 +97,7 @@ class Hello(NamedTuple):
 
 
 class Gpr(NamedTuple):
-    """General registers, in the order of GDB's amd64-linux target."""
+    """General registers, in the order of GDB's amd64-linux target, and whose they are."""
 
     rax: int
     rbx: int
@@ -124,6 +126,7 @@ class Gpr(NamedTuple):
     fs_base: int
     gs_base: int
     orig_rax: int
+    thread: int = 1
 
 
 @dataclass
@@ -150,6 +153,22 @@ class Map(NamedTuple):
     start: int
     end: int
     prot: int  # PROT_READ 1, PROT_WRITE 2, PROT_EXEC 4
+
+
+class ThreadState(IntEnum):
+    RUNNING = 0  # the one that goes on next
+    PARKED = 1  # in an event that it asked for
+    PREEMPTED = 2  # or about to start
+
+
+class Thread(NamedTuple):
+    """A thread of the program as it is where the replica stopped."""
+
+    number: int
+    tid: int
+    state: ThreadState
+    pc: int
+    name: str
 
 
 class Output(NamedTuple):

@@ -19,7 +19,7 @@ from rdb.timeline.stopped import NoSuchPosition
 from rdb.timeline.travel import Goal, Travel, _legs, count_arrivals
 from rdb.timeline.walker import Walker
 
-TRACE = 600  # registers that surely fit one answer of the agent
+TRACE = 560  # registers that surely fit one answer of the agent
 WINDOW = 20_000  # instructions stepped before anything else is tried: 2 ms
 _WINDOW_MAX = 2_000_000
 _CANDIDATES = 3

@@ -10,8 +10,6 @@ from corpus.entry import Entry
 from corpus.programs import PROGRAMS, THREADED
 from corpus.runner import native, record, verify_all
 
-NO_THREADS = "programs with threads cannot be recorded yet"
-
 
 def of(entries: tuple[Entry, ...]) -> list[object]:
     marks = pytest.mark.corpus
@@ -26,7 +24,7 @@ def need(entry: Entry, must_be_there: bool) -> None:
         pytest.skip(f"{missing} is not installed (Debian: {entry.packages})")
 
 
-@pytest.mark.parametrize("entry", of(PROGRAMS))
+@pytest.mark.parametrize("entry", of((*PROGRAMS, *THREADED)))
 def test_every_process_replays_alone(entry: Entry, must_be_there: bool, tmp_path: Path) -> None:
     need(entry, must_be_there)
     # The same path for both runs: programs print where they are.
@@ -44,21 +42,6 @@ def test_every_process_replays_alone(entry: Entry, must_be_there: bool, tmp_path
     assert len(processes) >= entry.processes
     assert sum(p.events for p in processes) >= entry.events
     assert sum(p.hashes for p in processes) >= 2 * entry.processes
-
-
-@pytest.mark.parametrize("entry", of(THREADED))
-def test_threads_are_refused_so_far(entry: Entry, must_be_there: bool, tmp_path: Path) -> None:
-    """Red once threads can be recorded: then move the entry to PROGRAMS."""
-    need(entry, must_be_there)
-    expected = native(entry, tmp_path / "native")
-    assert expected.code == entry.code, expected.err
-    assert entry.prints in expected.out
-    ran = record(entry, tmp_path / "run", tmp_path / "recording")
-    assert ran.code == 125
-    assert NO_THREADS in ran.err
-    # What was recorded up to the thread replays.
-    processes = verify_all(tmp_path / "recording")
-    assert processes and not (unequal := [p for p in processes if not p.equal]), unequal
 
 
 def test_the_sample_is_never_skipped_as_a_whole() -> None:

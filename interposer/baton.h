@@ -1,0 +1,28 @@
+/* Who may run upper code while a rank is recorded: the holder of the baton.
+ *
+ * First come, first served.  Who waits longest reminds the holder when its slice is over: it gives way at
+ * its next event, or, in a computation without events, at the instruction where the reminder finds it.
+ */
+#ifndef RDB_BATON_H
+#define RDB_BATON_H
+#include <stdbool.h>
+
+struct thread;
+
+/* Waits until the calling thread holds the baton. */
+void baton_take(void);
+/* Hands it to whoever waits longest. */
+void baton_give(void);
+/* Gives way to whoever waits, and takes it again. */
+void baton_yield(void);
+/* Before and after a call that may block: what begin returned goes to end. */
+bool baton_block_begin(void);
+void baton_block_end(bool given);
+/* Recording is over: everybody runs. */
+void baton_open(void);
+/* At the start, and in a child after fork: the caller holds it. */
+void baton_reset(void);
+/* Somebody waits for it. */
+bool baton_wanted(void);
+
+#endif

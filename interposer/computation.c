@@ -1,0 +1,46 @@
+#include "computation.h"
+#include "baton.h"
+#include "boundary.h"
+#include "mark.h"
+#include "signals.h"
+#include "thread.h"
+
+void computation_resumed(ucontext_t *uc)
+{
+	struct event *ev = event_begin(LOG_RESUME, 0, NULL, 0);
+	event_end(ev);
+	event_answered(uc);
+}
+
+void computation_stopped(ucontext_t *uc, bool signal)
+{
+	struct thread *self = thread_self();
+	struct mark mark;
+	/* in the gate's code page: about to make an event */
+	if ((UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE)
+		return;
+	self->yield = false;
+	if (!signal && !baton_wanted())
+		return;
+	if (mark_take(uc, &mark, MARK_INSTRUCTIONS) < 0) {
+		self->yield = true;
+		return;
+	}
+	struct gate_frame *outer = self->frame;
+	ucontext_t *before = self->uc;
+	self->frame = NULL;
+	self->uc = uc;
+	struct event *ev = event_begin(LOG_PREEMPT, 0, NULL, 0);
+	event_note(ev, RDB_NOTE_MARK, &mark, mark_size(&mark));
+	event_end(ev);
+	self->state = THREAD_READY;
+	event_answered(uc);
+	if (baton_wanted()) {
+		baton_yield();
+		computation_resumed(uc);
+	}
+	self->state = THREAD_RUNS;
+	signals_want_delivery(uc);
+	self->frame = outer;
+	self->uc = before;
+}

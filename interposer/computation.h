@@ -1,0 +1,13 @@
+/* Stopping a thread in the middle of a computation, where it makes no events: to let another one run, or to
+ * deliver a signal.  The place is logged as a mark (mark.h), a PREEMPT event. */
+#ifndef RDB_COMPUTATION_H
+#define RDB_COMPUTATION_H
+#include <stdbool.h>
+#include <ucontext.h>
+
+/* Recording: the calling thread was interrupted at uc, in upper code.  `signal`: one is to be delivered. */
+void computation_stopped(ucontext_t *uc, bool signal);
+/* Recording: a thread that was stopped, or is new, has the baton and goes on. */
+void computation_resumed(ucontext_t *uc);
+
+#endif

@@ -1,0 +1,18 @@
+/* The registers of a stopped thread, as they are kept in images and between threads. */
+#ifndef RDB_CONTEXT_H
+#define RDB_CONTEXT_H
+#include <stdint.h>
+#include <ucontext.h>
+
+struct context {
+	uint64_t gregs[23];
+	uint32_t xsave_len;
+	uint32_t reserved;
+	uint8_t xsave[8192]; /* standard format (Intel SDM vol. 1, 13.4) */
+};
+
+void context_save(struct context *c, const ucontext_t *uc);
+/* General registers, rip, flags and vector state; segment selectors and the kernel's own words stay. */
+void context_load(ucontext_t *uc, const struct context *c);
+
+#endif
