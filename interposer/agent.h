@@ -23,23 +23,23 @@
 #define AGENT_FOREVER UINT64_MAX
 
 enum agent_op {
-	AGENT_HELLO = 1,   /* -> payload struct agent_hello */
-	AGENT_READ = 2,    /* a=addr b=len (<= 65536) -> payload bytes, as many as are readable (status
+	AGENT_HELLO = 1,    /* -> payload struct agent_hello */
+	AGENT_READ = 2,     /* a=addr b=len (<= 65536) -> payload bytes, as many as are readable (status
 	                      = count, 0 or more); breakpoint bytes hidden */
-	AGENT_WRITE = 3,   /* a=addr, payload bytes -> status 0 / -errno; breakpoint bytes kept apart;
+	AGENT_WRITE = 3,    /* a=addr, payload bytes -> status 0 / -errno; breakpoint bytes kept apart;
 	                      writes to read-only memory succeed */
-	AGENT_GETREGS = 4, /* a=thread (0: the running one) -> payload struct agent_regs; -ESRCH */
-	AGENT_SETREGS = 5, /* a=thread (0), payload struct agent_regs; -EBUSY: it waits in a hypercall */
-	AGENT_BREAK = 6,   /* a=addr b=id c=flags (AGENT_BP_*), payload condition bytecode or none.
+	AGENT_GETREGS = 4,  /* a=thread (0: the running one) -> payload struct agent_regs; -ESRCH */
+	AGENT_SETREGS = 5,  /* a=thread (0), payload struct agent_regs; -EBUSY: it waits in a hypercall */
+	AGENT_BREAK = 6,    /* a=addr b=id c=flags (AGENT_BP_*), payload condition bytecode or none.
 	                      Several breakpoints may share an address (different ids; -EEXIST if the id is
 	                      there); of those that stop at one arrival the one set first speaks.  A
 	                      condition that cannot be evaluated holds.  An address that is not mapped yet
 	                      is armed when an event maps it. */
-	AGENT_UNBREAK = 7, /* a=id (AGENT_FOREVER: all) */
-	AGENT_WATCH = 8,   /* a=addr b=id c=len d=enum agent_watch.  Any len up to 4096; over what the
+	AGENT_UNBREAK = 7,  /* a=id (AGENT_FOREVER: all) */
+	AGENT_WATCH = 8,    /* a=addr b=id c=len d=enum agent_watch.  Any len up to 4096; over what the
 	                      four hardware slots hold it works by stepping -> status 0 hardware / 1 slow */
-	AGENT_UNWATCH = 9, /* a=id (AGENT_FOREVER: all) */
-	AGENT_RUN = 10,    /* a=until_event b=until_pc c=until_n d=flags e=thread.  Goes forward until
+	AGENT_UNWATCH = 9,  /* a=id (AGENT_FOREVER: all) */
+	AGENT_RUN = 10,     /* a=until_event b=until_pc c=until_n d=flags e=thread.  Goes forward until
 	                      - a stopping breakpoint or watchpoint (unless AGENT_RUN_SCAN), or
 	                      - the target: until_n == 0: event `until_event` has been answered;
 	                        until_n > 0: the until_n-th arrival at until_pc, counted from the later of
@@ -54,7 +54,7 @@ enum agent_op {
 	                      before the target (scan: it is a hit).  If event until_event has been answered
 	                      already and until_n is 0, the target is reached at once.
 	                      -> payload struct agent_stop */
-	AGENT_STEP = 11,   /* a=count b=flags (AGENT_STEP_*) c=stop_pc d=stop_n.  Executes count
+	AGENT_STEP = 11,    /* a=count b=flags (AGENT_STEP_*) c=stop_pc d=stop_n.  Executes count
 	                      instructions (a system call or hypercall with its event is one; a rep-string
 	                      instruction is one) -> payload struct agent_stop, then with AGENT_STEP_TRACE
 	                      stop.traced x struct agent_gpr: the registers BEFORE each step made, oldest
@@ -62,17 +62,17 @@ enum agent_op {
 	                      AGENT_STEP_PC: stops early at the stop_n-th arrival at stop_pc (and says so
 	                      even if that is the count-th step).
 	                      Breakpoints and watchpoints act as in RUN unless AGENT_STEP_BLIND. */
-	AGENT_FORK = 12,   /* with one descriptor (SCM_RIGHTS): the child's socket -> status = child pid.
+	AGENT_FORK = 12,    /* with one descriptor (SCM_RIGHTS): the child's socket -> status = child pid.
 	                      The child has no breakpoints nor watchpoints, same state, stopped. */
-	AGENT_HASH = 13,   /* -> payload uint64_t: hash of the upper half (same as LOG_HASH) */
-	AGENT_MAPS = 14,   /* -> payload struct agent_map[] (upper half, lowest first).  a=index to start */
-	AGENT_COUNT = 15,  /* a=id -> payload uint64_t[2]: raw arrivals at breakpoint id since it was set,
+	AGENT_HASH = 13,    /* -> payload uint64_t: hash of the upper half (same as LOG_HASH) */
+	AGENT_MAPS = 14,    /* -> payload struct agent_map[] (upper half, lowest first).  a=index to start */
+	AGENT_COUNT = 15,   /* a=id -> payload uint64_t[2]: raw arrivals at breakpoint id since it was set,
 	                      and since the last event (or since set, if later).  Coming to the address
 	                      counts once, in whatever way: also by stopping there for another reason. */
-	AGENT_OUTPUT = 16, /* a=1/0: while on, each write/writev/send* the program replays is kept;
+	AGENT_OUTPUT = 16,  /* a=1/0: while on, each write/writev/send* the program replays is kept;
 	                      b=1: fetch -> payload struct agent_output + bytes (one per request, status 1;
 	                      status 0: no more) */
-	AGENT_EXIT = 17,   /* replies, then exits */
+	AGENT_EXIT = 17,    /* replies, then exits */
 	AGENT_THREADS = 18, /* -> payload struct agent_thread[], oldest first */
 };
 

@@ -15,7 +15,7 @@ void context_save(struct context *c, const ucontext_t *uc)
 	c->gregs[REG_EFL] &= ~0x100ul; /* the trap flag is never the program's */
 	if (!uc->uc_mcontext.fpregs) { /* parked in a hypercall, which clears them: as at the start of a program */
 		c->xsave_len = sizeof(c->xsave);
-		*(uint16_t *)c->xsave = 0x37f;        /* x87 control word */
+		*(uint16_t *)c->xsave = 0x37f;         /* x87 control word */
 		*(uint32_t *)(c->xsave + 24) = 0x1f80; /* MXCSR */
 		return;
 	}

@@ -15,11 +15,11 @@
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
-	RDB_NOTE_FILE = 1,  /* text: key of a file in the job's store (file mappings) */
-	RDB_NOTE_RECV = 2,  /* struct rdb_note_recv: a receive that this event completed */
-	RDB_NOTE_SEND = 3,  /* struct rdb_note_recv (peer = destination): a send this event posted */
-	RDB_NOTE_TEXT = 4,  /* free text for people, e.g. a communicator's construction */
-	RDB_NOTE_PAGES = 5, /* of a LOG_HASH: page_hashes.h */
+	RDB_NOTE_FILE = 1,   /* text: key of a file in the job's store (file mappings) */
+	RDB_NOTE_RECV = 2,   /* struct rdb_note_recv: a receive that this event completed */
+	RDB_NOTE_SEND = 3,   /* struct rdb_note_recv (peer = destination): a send this event posted */
+	RDB_NOTE_TEXT = 4,   /* free text for people, e.g. a communicator's construction */
+	RDB_NOTE_PAGES = 5,  /* of a LOG_HASH: page_hashes.h */
 	RDB_NOTE_THREAD = 6, /* uint32_t: number of the thread that this event made */
 	RDB_NOTE_MARK = 7,   /* struct mark: where a computation was stopped */
 };

@@ -69,10 +69,10 @@ struct log_record {
 	uint32_t nr;
 	uint64_t event; /* number of the (first) event; for non-events the event they follow */
 	int64_t result;
-	uint64_t at_ns; /* CLOCK_REALTIME when it ended */
+	uint64_t at_ns;  /* CLOCK_REALTIME when it ended */
 	uint32_t thread; /* whose event it is, from 1; END: whose step was the last, 0: not known */
 	uint32_t reserved;
-			/* uint64_t args[nargs]; struct log_chunk chunks... */
+	/* uint64_t args[nargs]; struct log_chunk chunks... */
 };
 
 struct log_chunk {

@@ -113,8 +113,8 @@ static size_t record_size(const struct event *ev)
 static bool repeated(const struct event *ev, size_t size)
 {
 	struct log_record *rec = log_.last;
-	if (!rec || size != rec->size || rec->thread != thread_self()->upper.number || ev->kind != rec->kind || ev->nr != rec->nr || ev->nargs != rec->nargs ||
-	    ev->result != rec->result || rec->repeat == UINT32_MAX)
+	if (!rec || size != rec->size || rec->thread != thread_self()->upper.number || ev->kind != rec->kind ||
+	    ev->nr != rec->nr || ev->nargs != rec->nargs || ev->result != rec->result || rec->repeat == UINT32_MAX)
 		return false;
 	uint8_t *p = (uint8_t *)(rec + 1);
 	if (memcmp(p, ev->args, 8ul * ev->nargs))

@@ -35,9 +35,9 @@ struct options {
 	bool lax;            /* pass on what the tables do not know */
 	unsigned checkpoint; /* replay: image to start from */
 	bool checkpoint_given;
-	bool checked;        /* replay: the images' pages have been checked before */
-	int agent_fd;        /* replica: socket to the server, else -1 */
-	char **argv;         /* program and its arguments */
+	bool checked; /* replay: the images' pages have been checked before */
+	int agent_fd; /* replica: socket to the server, else -1 */
+	char **argv;  /* program and its arguments */
 	char **envp;
 };
 

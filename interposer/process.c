@@ -40,8 +40,8 @@ struct clone_request process_clone_request(const struct event *ev)
 		r = (struct clone_request){A(0), A(1), A(2), A(3), A(4)};
 	} else if (ev->nr == SYS_clone3) {
 		const struct clone_args *c = (const void *)A(0);
-		r = (struct clone_request){c->flags | c->exit_signal, c->stack ? c->stack + c->stack_size : 0, c->parent_tid,
-				     c->child_tid, c->tls};
+		r = (struct clone_request){c->flags | c->exit_signal, c->stack ? c->stack + c->stack_size : 0,
+					   c->parent_tid, c->child_tid, c->tls};
 	} else {
 		r.flags = SIGCHLD | (ev->nr == SYS_vfork ? CLONE_VFORK | CLONE_VM : 0);
 	}

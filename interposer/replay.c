@@ -281,8 +281,9 @@ static void apply_chunks(const struct log_record *rec)
 
 static const char *kind_name(unsigned kind)
 {
-	static const char *const names[] = {"?",         "meta",   "start",  "system call",
-					    "hypercall", "upcall", "signal", "rdtsc", "hash", "checkpoint", "file", "end", "resumption", "switch"};
+	static const char *const names[] = {"?",      "meta",   "start",      "system call", "hypercall",
+					    "upcall", "signal", "rdtsc",      "hash",        "checkpoint",
+					    "file",   "end",    "resumption", "switch"};
 	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "?";
 }
 

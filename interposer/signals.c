@@ -99,8 +99,8 @@ void signals_remind(const struct thread *t)
 
 static void start_patience(struct thread *self)
 {
-	struct sigevent how = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNALS_REMINDER,
-			       .sigev_value.sival_ptr = &signals};
+	struct sigevent how = {
+		.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNALS_REMINDER, .sigev_value.sival_ptr = &signals};
 	struct itimerspec in = {.it_value = {.tv_nsec = PATIENCE_MS * 1000000l}};
 	how._sigev_un._tid = self->upper.tid;
 	if (!self->patience_made && timer_create(CLOCK_MONOTONIC, &how, (timer_t *)&self->patience) == 0)
@@ -497,7 +497,6 @@ long signals_sigprocmask(int how, const void *set, void *old, size_t size)
 	signals_sync_kernel(self);
 	return 0;
 }
-
 
 uint64_t signals_pending(void)
 {

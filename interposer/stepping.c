@@ -31,7 +31,7 @@ static struct {
 	uint64_t run; /* number of this RUN/STEP */
 	bool is_step;
 	uint64_t until_event, until_pc, until_n, until_hits, until_thread; /* RUN */
-	uint64_t count, stop_pc, stop_n, stop_hits;          /* STEP */
+	uint64_t count, stop_pc, stop_n, stop_hits;                        /* STEP */
 	bool has_stop_pc;
 	volatile sig_atomic_t interrupt;
 

@@ -295,8 +295,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_execveat: return process_exec(ev);
 	case SYS_futex: return blocking_futex(ev);
 	case SYS_rt_sigpending: return pending_signals(ev);
-	case SYS_rt_sigtimedwait:
-		return signals_timedwait((void *)a[0], (void *)a[1], (void *)a[2], a[3]);
+	case SYS_rt_sigtimedwait: return signals_timedwait((void *)a[0], (void *)a[1], (void *)a[2], a[3]);
 	/* their masks are ours: signals_suspend() */
 	case SYS_ppoll: a[3] = 0; break;
 	case SYS_epoll_pwait:

@@ -59,11 +59,11 @@ struct thread {
 	unsigned depth;
 
 	/* recording */
-	uint32_t turn;         /* futex: the baton is ours */
-	uint32_t born;         /* futex: its carrier is ready */
-	struct thread *behind;  /* in the queue for the baton */
-	volatile bool yield;   /* its slice is over */
-	bool gave;             /* the baton, in the middle of a call that turned out to block */
+	uint32_t turn;             /* futex: the baton is ours */
+	uint32_t born;             /* futex: its carrier is ready */
+	struct thread *behind;     /* in the queue for the baton */
+	volatile bool yield;       /* its slice is over */
+	bool gave;                 /* the baton, in the middle of a call that turned out to block */
 	volatile uint64_t pending; /* signals that it is to deliver */
 	uint64_t awaited;          /* sigwaitinfo(2): these as well */
 	uint64_t kernel_mask;      /* of its carrier: signals.c, signals_sync_kernel() */

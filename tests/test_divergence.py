@@ -71,7 +71,7 @@ def alter(recording: RankRecording, record: Record, at: int, new: bytes) -> None
     path = recording.path / "log-000000.seg"
     data = bytearray(path.read_bytes())
     _, _, _, offset, _, size, *_ = record._entry
-    head = 48 + 8 * len(record.args)
+    head = 56 + 8 * len(record.args)
     chunk = offset + head
     length = struct.unpack_from("<I", data, chunk + 8)[0]
     data[chunk + 16 + at : chunk + 16 + at + len(new)] = new

@@ -63,9 +63,6 @@ def test_what_is_not_supported_is_known() -> None:
     assert denied == {
         "shmat": "uses System V shared memory (shmat)",
         "shmdt": "uses System V shared memory (shmdt)",
-        "rt_sigtimedwait": "waits for signals by itself (sigwait)",
-        "signalfd": "waits for signals through a descriptor (signalfd)",
-        "signalfd4": "waits for signals through a descriptor (signalfd)",
     }
 
 
