@@ -19,7 +19,17 @@ from bench.figures import Section
 from bench.setup import FULL, QUICK, Bench
 from rdb.errors import RdbError
 
-SECTIONS = ("calls", "reads", "trees", "startup", "pingpong", "heat", "timeline", "gdb")
+SECTIONS = (
+    "calls",
+    "reads",
+    "trees",
+    "startup",
+    "pingpong",
+    "heat",
+    "checkpoints",
+    "timeline",
+    "gdb",
+)
 FORMAT = 1  # of --json
 _WIDTH = 100  # of tables that go to a file
 

@@ -33,6 +33,8 @@ class Scale:
     small_mb: int
     big_mb: int
     rank_rounds: int
+    checkpoint_sizes_mb: tuple[int, ...]
+    checkpoint_rounds: int
     responses: int  # of each command, at most
     budget_s: float  # for one command's responses
 
@@ -54,6 +56,8 @@ FULL = Scale(
     small_mb=10,
     big_mb=1024,
     rank_rounds=20_000,
+    checkpoint_sizes_mb=(100, 1024),
+    checkpoint_rounds=5,
     responses=200,
     budget_s=12.0,
 )
@@ -70,6 +74,8 @@ QUICK = Scale(
     small_mb=10,
     big_mb=64,
     rank_rounds=500,
+    checkpoint_sizes_mb=(10,),
+    checkpoint_rounds=3,
     responses=4,
     budget_s=2.0,
 )

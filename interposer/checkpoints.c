@@ -209,7 +209,7 @@ static void take(ucontext_t *uc)
 	if (rc)
 		failed(rc, 0);
 	else
-		event_checkpoint(plan.number);
+		event_checkpoint(plan.number, clock_ns(CLOCK_MONOTONIC_RAW) - before);
 	ckpt.cost_ns += clock_ns(CLOCK_MONOTONIC_RAW) - before;
 }
 

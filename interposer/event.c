@@ -147,12 +147,13 @@ void event_mark(enum log_kind kind)
 	append(&ev, lower.event);
 }
 
-void event_checkpoint(uint32_t number)
+void event_checkpoint(uint32_t number, uint64_t stop_ns)
 {
 	struct event ev;
 	memset(&ev, 0, offsetof(struct event, notes));
 	ev.kind = LOG_CHECKPOINT;
 	ev.nr = number;
+	ev.result = (int64_t)stop_ns;
 	append(&ev, lower.event);
 }
 

@@ -32,8 +32,8 @@ void event_note(struct event *ev, enum rdb_note what, const void *data, size_t l
 void event_end(struct event *ev);
 /* Logs a record that is a kind and the present event's number. */
 void event_mark(enum log_kind kind);
-/* Logs that checkpoint `number` is of the present event. */
-void event_checkpoint(uint32_t number);
+/* Logs that checkpoint `number` is of the present event, and how long the program stood still for it. */
+void event_checkpoint(uint32_t number, uint64_t stop_ns);
 /* Logs the hash of the upper half. */
 void event_hash(enum log_hash_when when);
 /* Replay or verify: finds the recorded answer of `ev`, checks that it is the same question, applies it

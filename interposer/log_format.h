@@ -39,7 +39,8 @@ enum log_kind {
 	                     note holds the 32-bit aux */
 	LOG_HASH = 8,       /* not an event.  result = hash of the upper half, nr = enum log_hash_when; with
 	                     * --hash-every a note RDB_NOTE_PAGES */
-	LOG_CHECKPOINT = 9, /* not an event.  nr = checkpoint number; image ckpt-%06u.img holds `event` */
+	LOG_CHECKPOINT = 9, /* not an event.  nr = checkpoint number; image ckpt-%06u.img holds `event`;
+	                     result = nanoseconds that the program stood still for it */
 	LOG_FILE = 10,      /* not an event.  One chunk: text "key=..\npath=..\n" of a stored file */
 	LOG_END = 11,       /* not an event.  The recording ends here; see enum log_end in nr */
 	LOG_RESUME = 12,    /* event.  The thread goes on: it starts, or was stopped by PREEMPT */

@@ -96,7 +96,12 @@ def _program_row(recording: RankRecording) -> dict[str, Any]:
             "checkpoints": len(recording.images),
             "first_event": recording.first_event,
             "images": [
-                {"number": one.number, "event": one.event, "bytes": one.size_bytes}
+                {
+                    "number": one.number,
+                    "event": one.event,
+                    "bytes": one.size_bytes,
+                    "stop_ns": one.stop_ns,
+                }
                 for one in recording.images
             ],
             "pid": recording.meta.get("pid"),

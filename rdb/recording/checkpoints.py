@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdb.recording.record import Record
+
 _HEAD = struct.Struct("<QIIQ")  # struct image_header begins with magic, version, number, event
 _IMAGE = re.compile(r"ckpt-(\d{6,})\.img\Z")
 
@@ -19,6 +21,7 @@ class Checkpoint:
     at_ns: int  # CLOCK_REALTIME
     size_bytes: int  # on the disk, of what it does not share with those before it
     path: Path
+    stop_ns: int = 0  # how long the program stood still for it
 
 
 def image_path(directory: Path, number: int) -> Path:
@@ -44,11 +47,11 @@ def read_images(directory: Path) -> Iterator[Checkpoint]:
             yield Checkpoint(number, event, 0, size, path)
 
 
-def checkpoint(directory: Path, number: int, event: int, at_ns: int) -> Checkpoint | None:
+def checkpoint(directory: Path, record: Record) -> Checkpoint | None:
     """None where the image was never finished, or is not kept any more."""
-    path = image_path(directory, number)
+    path = image_path(directory, record.nr)
     try:
         size = path.stat().st_blocks * 512
     except FileNotFoundError:
         return None
-    return Checkpoint(number, event, at_ns, size, path)
+    return Checkpoint(record.nr, record.event, record.at_ns, size, path, record.result)

@@ -143,7 +143,7 @@ class RankRecording:
     def images(self) -> list[Checkpoint]:
         """The checkpoints that one can start from, oldest first."""
         records = map(self._index.record, self._index.of_kind(Kind.CHECKPOINT))
-        found = (checkpoint(self.path, one.nr, one.event, one.at_ns) for one in records)
+        found = (checkpoint(self.path, one) for one in records)
         return [one for one in found if one is not None]
 
     @property
