@@ -22,6 +22,7 @@ from rdb.errors import DamagedRecording
 from rdb.paths import rdb_exec_path
 from rdb.recording import RankRecording, open_job
 from rdb.replay.replica import Replica
+from rdb.timeline import images as timeline_images
 from rdb.timeline.position import Position
 from rdb.timeline.stopped import NoSuchPosition
 from rdb.timeline.timeline import Timeline
@@ -357,7 +358,7 @@ int main(void)
 {
 	static volatile unsigned long x;
 	for (int i = 0; i < 60; i++) {
-		for (int k = 0; k < 5000000; k++)
+		for (int k = 0; k < 1000000; k++)
 			x += k;
 		syscall(SYS_getppid, i);
 	}
@@ -381,6 +382,7 @@ def test_the_end_is_reached_from_the_nearest_checkpoint(
         return start(source, checkpoint)
 
     monkeypatch.setattr(Replica, "start", noted)
+    monkeypatch.setattr(timeline_images, "_WORTH_S", 0.0)
     with Timeline(recording) as timeline:
         timeline.goto_end()
         assert started == [None, recording.images[-1].number]

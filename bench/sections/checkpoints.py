@@ -1,8 +1,8 @@
-"""Checkpoints: how long the program stands still for one, and how long it takes to come back to it.
+"""Checkpoints: how long the program stands still for one, how long it takes to come back to it.
 
-All memory is written to before each.  The stop is what the recorder measured itself, from the event to
-where the program goes on; a restore lasts until the replica answers.  Its first one in a session checks
-all pages; the later ones only map them.
+All memory is written to before each.  The stop is what the recorder measured itself, from the event
+to where the program goes on; a restore lasts until the replica answers.  The first one in a session
+checks all pages; the later ones only map them.
 """
 
 from __future__ import annotations
