@@ -1,4 +1,4 @@
-/* dirty MB ROUNDS huge|small: writes to all of so much memory in each round, then makes 4 system calls. */
+/* dirty MB ROUNDS huge|small: writes to all of so much memory in each round, and makes 16 system calls. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 			madvise(p, len, MADV_DONTNEED);
 		for (size_t at = 0; at < len; at += step)
 			p[at] = (char)round;
-		for (int i = 0; i < 4; i++)
+		for (int i = huge; i < 16; i++)
 			syscall(SYS_getppid, i);
 	}
 	return 0;
