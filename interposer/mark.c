@@ -7,13 +7,13 @@
 #include "registers.h"
 #include "upper_memory.h"
 
-enum { XMM_AT = 160, XMM_LEN = 256, BLOCK = 256 };
+enum { XMM_LEN = 256, BLOCK = 256 };
 
 static uint32_t vector_crc(const ucontext_t *uc)
 {
 	const char *fp = (const char *)uc->uc_mcontext.fpregs;
 
-	return fp ? crc32c(0, fp + XMM_AT, XMM_LEN) : 0;
+	return fp ? crc32c(0, fp + MARK_XMM_AT, XMM_LEN) : 0;
 }
 
 /* What of [from, to) is there, around `at`: whole pages decide. */
@@ -47,6 +47,8 @@ static void fill(const ucontext_t *uc, struct mark *m)
 		m->gpr[i] = (uint64_t)g[registers_greg[i]];
 	m->rip = uc_pc(uc);
 	m->flags = (uint64_t)g[REG_EFL] & MARK_FLAGS;
+	for (unsigned i = 0; i < m->nvectors; i++)
+		m->vector[i] = mark_xmm(uc, m->vector_n[i]);
 	clip(sp, &from, &to);
 	m->stack_from = from;
 	m->stack_len = (uint32_t)(to - from);
@@ -95,9 +97,12 @@ int mark_load(struct mark *m, const void *bytes, size_t len)
 		return -EINVAL;
 	memset(m, 0, sizeof(*m));
 	memcpy(m, bytes, len);
-	if (m->nwords > MARK_WORDS || mark_size(m) != len || !RDB_IS_UPPER(m->rip) ||
+	if (m->nwords > MARK_WORDS || m->nvectors > MARK_VECTORS || mark_size(m) != len || !RDB_IS_UPPER(m->rip) ||
 	    m->stack_len > MARK_STACK_BELOW + MARK_STACK_ABOVE)
 		return -EINVAL;
+	for (unsigned i = 0; i < m->nvectors; i++)
+		if (m->vector_n[i] > 15)
+			return -EINVAL;
 	for (unsigned i = 0; i < m->nwords; i++)
 		if (m->words[i].addr % 8)
 			return -EINVAL;

@@ -14,6 +14,7 @@
 
 enum {
 	MARK_WORDS = 12,
+	MARK_VECTORS = 4,
 	MARK_INSTRUCTIONS = 6000, /* a good bound for mark_take: about 0.2 ms of integer code */
 	MARK_FLAGS = 0xcc5,       /* OF DF SF ZF PF CF; AF is left undefined by what compilers emit */
 	MARK_STACK_BELOW = 128,   /* the red zone */
@@ -30,10 +31,13 @@ struct mark {
 	uint64_t rip, flags;
 	uint64_t stack_from;
 	uint32_t stack_len, stack_crc;
-	uint32_t vector_crc; /* xmm0-15 */
-	uint32_t block_crc;  /* the 256 bytes around each word */
-	uint16_t varies;     /* bit n: gpr[n] was another one at the arrival before */
-	uint16_t heat;       /* arrivals at rip in a thousand instructions, as far as seen */
+	uint32_t vector_crc;            /* xmm0-15 */
+	uint32_t block_crc;             /* the 256 bytes around each word */
+	uint64_t vector[MARK_VECTORS];  /* low halves of those xmm registers that vary */
+	uint8_t vector_n[MARK_VECTORS]; /* which */
+	uint32_t nvectors;
+	uint16_t varies; /* bit n: gpr[n] was another one at the arrival before */
+	uint16_t heat;   /* arrivals at rip in a thousand instructions, as far as seen */
 	uint32_t nwords;
 	struct mark_word words[MARK_WORDS]; /* those that change most often first */
 };

@@ -21,12 +21,16 @@ enum {
 	AT_LAST = 500, /* instructions after that */
 };
 
+struct registers {
+	uint64_t gpr[16], xmm[16];
+};
+
 struct visited {
 	uint64_t pc;
 	uint32_t trace; /* of this trace, or an old one's */
 	uint32_t count, last;
 	bool jumped_to;
-	uint64_t gpr[16]; /* at the arrival before */
+	struct registers before; /* at the arrival before */
 };
 
 struct word {
@@ -41,7 +45,7 @@ static struct {
 	struct word words[WORDS];
 	uint64_t written[RECENT], read[RECENT];
 	unsigned nwritten, nread;
-	uint64_t start[16];
+	struct registers start;
 } trace;
 
 static struct visited *place_at(uint64_t pc)
@@ -194,22 +198,27 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void registers_now(const ucontext_t *uc, uint64_t gpr[16])
+static void registers_now(const ucontext_t *uc, struct registers *r)
 {
-	for (unsigned i = 0; i < 16; i++)
-		gpr[i] = (uint64_t)uc->uc_mcontext.gregs[registers_greg[i]];
+	for (unsigned i = 0; i < 16; i++) {
+		r->gpr[i] = (uint64_t)uc->uc_mcontext.gregs[registers_greg[i]];
+		r->xmm[i] = mark_xmm(uc, i);
+	}
 }
 
 static void finish(const ucontext_t *uc, struct mark *m, const struct visited *v, uint32_t n, bool short_trace)
 {
 	/* met for the first time: those that changed at all are a fair guess */
-	const uint64_t *before = v && v->count > 1 ? v->gpr : trace.start;
-	uint64_t now[16];
+	const struct registers *before = v && v->count > 1 ? &v->before : &trace.start;
+	struct registers now;
 
-	registers_now(uc, now);
-	for (unsigned i = 0; i < 16; i++)
-		if (before[i] != now[i])
+	registers_now(uc, &now);
+	for (unsigned i = 0; i < 16; i++) {
+		if (before->gpr[i] != now.gpr[i])
 			m->varies |= (uint16_t)(1u << i);
+		if (before->xmm[i] != now.xmm[i] && m->nvectors < MARK_VECTORS)
+			m->vector_n[m->nvectors++] = (uint8_t)i;
+	}
 	m->heat = (uint16_t)(v ? v->count * 1000ull / (n + 1) : 0);
 	choose_words(m);
 	if (short_trace)
@@ -243,9 +252,10 @@ int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions)
 		return rc;
 	trace.number++;
 	trace.nplaces = trace.nwords = trace.nwritten = trace.nread = 0;
-	registers_now(uc, trace.start);
+	registers_now(uc, &trace.start);
 	for (n = 0;; n++) {
-		uint64_t pc = uc_pc(uc), now[16];
+		uint64_t pc = uc_pc(uc);
+		struct registers now;
 
 		v = place_at(pc);
 		if (v) {
@@ -267,7 +277,7 @@ int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions)
 		good = n >= warm && v && (v->count == 1 || n + AT_LAST >= instructions);
 		if ((good || (n >= search && v && v->count <= least)) && can_stop_at(pc))
 			break;
-		registers_now(uc, now);
+		registers_now(uc, &now);
 		how = emulate(uc, false, &did);
 		if (how == EMU_PLAIN && leave_string(uc, true) == 0 && uc_pc(uc) != pc) {
 			did.naccess = 0;
@@ -276,7 +286,7 @@ int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions)
 			break;
 		}
 		if (v)
-			memcpy(v->gpr, now, sizeof(now));
+			v->before = now;
 		fell_to = pc + did.len;
 		for (unsigned i = 0; i < did.naccess; i++)
 			note(did.access[i].addr, did.access[i].len, did.access[i].write);

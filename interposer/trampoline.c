@@ -23,27 +23,35 @@ static struct trampoline_data *data(void)
 	return (struct trampoline_data *)t.place.map;
 }
 
-/* What a mark compares, the most telling first: so nearly every arrival is done after one comparison. */
+static void compare_registers(struct code *c, const struct mark *m, uint16_t which, unsigned *i)
+{
+	for (unsigned r = 0; r < 16; r++)
+		if ((which >> r & 1) && (*i)-- == 0)
+			code_compare_register(c, r, m->gpr[r]);
+}
+
+/* The i-th of what a mark compares, the most telling first: so nearly every arrival is done after one. */
 static void comparison(struct code *c, const struct mark *m, unsigned i)
 {
-	static const uint8_t words_next = 16;
 	uint16_t varies = m->varies & (uint16_t) ~(1u << 4); /* rsp varies in recursion, not in loops */
-	unsigned place = 0;
+	unsigned registers = (unsigned)__builtin_popcount(varies);
 
-	if (!varies && m->nwords) { /* what changes is in memory */
-		if (i < m->nwords) {
-			code_compare_word(c, m->words[i].addr, m->words[i].value);
-			return;
-		}
-		i -= m->nwords;
+	if (i < registers) {
+		compare_registers(c, m, varies, &i);
+		return;
 	}
-	for (unsigned pass = 0; pass < 2; pass++)
-		for (unsigned r = 0; r < 16; r++)
-			if ((pass == 0) == ((varies >> r & 1) != 0) && place++ == i) {
-				code_compare_register(c, r, m->gpr[r]);
-				return;
-			}
-	code_compare_word(c, m->words[i - words_next].addr, m->words[i - words_next].value);
+	i -= registers;
+	if (i < m->nvectors) {
+		code_compare_vector(c, m->vector_n[i], m->vector[i]);
+		return;
+	}
+	i -= m->nvectors;
+	if (i < m->nwords) {
+		code_compare_word(c, m->words[i].addr, m->words[i].value);
+		return;
+	}
+	i -= m->nwords;
+	compare_registers(c, m, (uint16_t)~varies, &i);
 }
 
 static void write_code(const struct mark *m)
@@ -68,7 +76,7 @@ static void write_code(const struct mark *m)
 		code_jump(c, slow, m ? 0 : UNCOUNT);
 		c->at = slow;
 	}
-	for (unsigned i = 1; m && i < 16 + m->nwords; i++) {
+	for (unsigned i = 1; m && i < 16 + m->nvectors + m->nwords; i++) {
 		comparison(c, m, i);
 		code_unless_zero(c, miss);
 	}

@@ -123,6 +123,25 @@ void code_compare_register(struct code *c, unsigned n, uint64_t value)
 		BYTES(c, (uint8_t)(0x48 | (n >> 3) << 1), 0x8d, 0x0c, (uint8_t)((n & 7) << 3 | 1));
 }
 
+void code_compare_vector(struct code *c, unsigned n, uint64_t low)
+{
+	int64_t minus = (int64_t)-low;
+
+	if (!fits32(minus)) {
+		save_rax(c);
+		step(c, LEAVE_BACK, RESTORE_RCX | RESTORE_RAX, 0);
+		BYTES(c, 0x66, (uint8_t)(0x48 | (n >> 3) << 2), 0x0f, 0x7e,
+		      (uint8_t)(0xc0 | (n & 7) << 3)); /* movq, %rax */
+		compare_rax(c, low);
+		return;
+	}
+	step(c, LEAVE_BACK, RESTORE_RCX, 0);
+	BYTES(c, 0x66, (uint8_t)(0x48 | (n >> 3) << 2), 0x0f, 0x7e, (uint8_t)(0xc1 | (n & 7) << 3)); /* movq, %rcx */
+	step(c, LEAVE_BACK, RESTORE_RCX, 0);
+	BYTES(c, 0x48, 0x8d, 0x89); /* lea minus(%rcx), %rcx */
+	put32(c, (uint32_t)minus);
+}
+
 void code_compare_word(struct code *c, uint64_t addr, uint64_t value)
 {
 	int64_t minus = (int64_t)-value;

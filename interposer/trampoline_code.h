@@ -52,6 +52,7 @@ struct code {
 void code_save_rcx(struct code *c);
 void code_restore_rcx(struct code *c, uint8_t restore);
 void code_compare_register(struct code *c, unsigned n, uint64_t value);
+void code_compare_vector(struct code *c, unsigned n, uint64_t low);
 void code_compare_word(struct code *c, uint64_t addr, uint64_t value);
 void code_count(struct code *c);
 /* rcx is 0 after a comparison that holds. */

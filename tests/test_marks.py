@@ -55,7 +55,7 @@ def test_stops_at_the_same_arrival(marks: Path, seed: int) -> None:
     )
     assert done.returncode == 0, done.stderr
     loops = {line.split()[0]: numbers(line) for line in done.stdout.splitlines()}
-    assert len(loops) == 23
+    assert len(loops) == 24
     total = {key: sum(loop[key] for loop in loops.values()) for key in loops["tight"]}
     assert total["mismatches"] == 0
     for name, loop in loops.items():
@@ -67,12 +67,25 @@ def test_stops_at_the_same_arrival(marks: Path, seed: int) -> None:
     assert total["faults"] > 0
 
 
+@pytest.mark.parametrize("address", [0x102000000000, 0x110040000000])
+def test_in_the_arena_below_used_memory(marks: Path, address: int) -> None:
+    done = subprocess.run(
+        [marks, "4", str(POINTS), "all", hex(address)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    loops = {line.split()[0]: numbers(line) for line in done.stdout.splitlines()}
+    assert len(loops) == 16
+    for name, loop in loops.items():
+        assert loop["mismatches"] == 0, name
+        assert loop["trampolines"] >= POINTS // 4, name
+
+
 def test_cost_is_measured(marks: Path) -> None:
     done = subprocess.run([marks, "cost"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    assert set(re.findall(r"(\w+)=", done.stdout)) == {
-        "trampoline",
-        "counter",
-        "mark_here_equal",
-        "mark_here_other",
-    }
+    names = {"bare", "register", "word", "counter", "arm", "mark_here_equal", "mark_here_other"}
+    assert set(re.findall(r"(\w+)=", done.stdout)) == names
