@@ -402,6 +402,11 @@ void agent_diverged(ucontext_t *uc, const char *text)
 	_exit(0);
 }
 
+bool agent_displaced(ucontext_t *uc)
+{
+	return stepping_displaced(uc);
+}
+
 void agent_fault(int signal, siginfo_t *info, ucontext_t *uc)
 {
 	after(stepping_fault(signal, (uint64_t)info->si_addr, uc), uc);

@@ -145,7 +145,8 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 		self->uc = uc;
 		self->asks_at = UC_REG(uc, RIP);
 	}
-	signals_fault(sig, info, uc);
+	if (!(replaying() && agent_displaced(uc)))
+		signals_fault(sig, info, uc);
 	self->frame = outer;
 	self->uc = before;
 	leave_lower(uc, fs);

@@ -38,6 +38,8 @@ void agent_hide(void);
 void agent_end(ucontext_t *uc, uint32_t end_kind, int32_t end_value);
 /* Same for a divergence. */
 void agent_diverged(ucontext_t *uc, const char *text);
+/* A fault, before anybody else looks at it: true, it was by our own doing. */
+bool agent_displaced(ucontext_t *uc);
 /* SIGSEGV, SIGBUS, SIGILL, SIGFPE in upper code with no recorded handler. */
 void agent_fault(int signal, siginfo_t *info, ucontext_t *uc);
 /* Another thread goes on; what was asked for the one before is void. */

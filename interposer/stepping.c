@@ -9,6 +9,7 @@
 #include "replay.h"
 #include "replica.h"
 #include "thread.h"
+#include "trampoline.h"
 #include "upper_memory.h"
 #include "watch.h"
 
@@ -16,6 +17,8 @@
 
 #define AHEAD 32        /* instructions carried out after a breakpoint, looking for the next */
 #define AHEAD_WATCH 500 /* the same after a watchpoint, whose trap costs more */
+#define PATCH_MAX 5     /* bytes of a trampoline's patch, at most */
+#define FAULTS_MAX 1000 /* of jumps into it, before it is given up */
 #define AHEAD_FAILURES 8
 #define AHEAD_PAUSE 500
 
@@ -125,11 +128,20 @@ static void execute(ucontext_t *uc, enum emulation how, const struct emulated *d
 	set_tf(uc, true);
 }
 
+static void disarm_mark(void)
+{
+	trampoline_disarm();
+	breakpoints_mark(0);
+}
+
 static enum verdict stop(ucontext_t *uc, enum agent_stop_reason reason, bool arrived)
 {
 	struct place *p;
 
+	if (trampoline_inside(uc))
+		trampoline_leave(uc);
 	land(uc);
+	disarm_mark();
 	p = breakpoints_at(uc_pc(uc));
 	/* Its int3 will not be met when we go on: this is the arrival. */
 	if (p && !arrived)
@@ -174,23 +186,35 @@ static bool at_target(uint64_t pc, bool arrived)
 	return arrived && pc == s.until_pc && ++s.until_hits == s.until_n;
 }
 
-/* The next record of the log may be that the running thread was stopped in a computation. */
+static void insert_mark(const struct mark *mark)
+{
+	struct place *p;
+
+	if (breakpoints_mark(mark->rip))
+		rdb_fatal("too many breakpoints: none is left for a switch of threads");
+	p = breakpoints_at(mark->rip);
+	if (p)
+		breakpoint_insert(p);
+}
+
+/* Natively it is met by a trampoline, which costs nanoseconds an arrival; by an int3 where there can be
+ * none, or a breakpoint of the user's is at the place. */
 static void arm_mark(void)
 {
 	const struct mark *mark = replay_mark();
-	struct place *p;
+	bool free = mark && !s.stepping;
 
-	if (breakpoints_mark(mark ? mark->rip : 0))
-		rdb_fatal("too many breakpoints: none is left for a switch of threads");
-	p = mark && !s.stepping ? breakpoints_at(mark->rip) : NULL;
-	if (p)
-		breakpoint_insert(p);
+	disarm_mark();
+	for (uint64_t i = 0; free && i < PATCH_MAX; i++)
+		free = !breakpoints_at(mark->rip + i);
+	if (mark && !s.stepping && !(free && trampoline_arm(mark) == 0))
+		insert_mark(mark);
 }
 
 /* It is stopped here: others run, until the log comes back to it. */
 static enum verdict preempted(ucontext_t *uc)
 {
-	breakpoints_mark(0);
+	disarm_mark();
 	if (s.trace)
 		registers_get(uc, &s.ring[s.stop.steps % TRACE]);
 	if (!s.stepping)
@@ -204,6 +228,29 @@ static bool at_mark(const ucontext_t *uc)
 	const struct mark *mark = replay_mark();
 
 	return mark && uc_pc(uc) == mark->rip && mark_here(mark, uc);
+}
+
+/* The trampoline's trap: all that it compares agrees. */
+static enum verdict at_trampoline(ucontext_t *uc)
+{
+	if (at_mark(uc))
+		return preempted(uc);
+	trampoline_resume(uc);
+	return GO_ON;
+}
+
+/* A jump into the middle of its patch costs a trap: often, and it is dearer than an int3. */
+static bool into_trampoline(ucontext_t *uc)
+{
+	if (!trampoline_fault(uc))
+		return false;
+	if (trampoline_faults() > FAULTS_MAX) {
+		if (trampoline_inside(uc))
+			trampoline_leave(uc);
+		trampoline_disarm();
+		insert_mark(replay_mark());
+	}
+	return true;
 }
 
 /* The program stands at an instruction boundary.  `arrived`: and will not meet an int3 here, so the
@@ -425,6 +472,16 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 	}
 	if (!s.running)
 		return info->si_code == TRAP_PERF ? GO_ON : NOT_OURS;
+	if (trampoline_armed()) {
+		if (info->si_code != TRAP_PERF && trampoline_trap(uc))
+			return at_trampoline(uc);
+		if (info->si_code != TRAP_PERF && into_trampoline(uc))
+			return GO_ON;
+		if (trampoline_inside(uc)) {
+			trampoline_leave(uc);
+			pc = uc_pc(uc);
+		}
+	}
 	if (s.returning) {
 		s.returning = false;
 		land(uc);
@@ -459,7 +516,20 @@ enum verdict stepping_interrupt(ucontext_t *uc)
 	/* in the lower half, or in the middle of one instruction: at the next boundary */
 	if (!RDB_IS_UPPER(uc_pc(uc)) || s.temporary || s.single || s.over || s.returning)
 		return GO_ON;
+	if (trampoline_inside(uc))
+		trampoline_leave(uc);
 	return finish_repeated(uc) ? GO_ON : stop(uc, AGENT_STOP_INTERRUPT, false);
+}
+
+bool stepping_displaced(ucontext_t *uc)
+{
+	if (!trampoline_armed())
+		return false;
+	if (into_trampoline(uc))
+		return true;
+	if (trampoline_inside(uc))
+		trampoline_leave(uc);
+	return false;
 }
 
 enum verdict stepping_fault(int signal, uint64_t addr, ucontext_t *uc)

@@ -14,7 +14,7 @@ static void on_alarm(int sig)
 int main(void)
 {
 	signal(SIGALRM, on_alarm);
-	ualarm(1000, 0);
+	ualarm(200000, 0);
 	while (!stop)
 		turns++;
 	puts("alarm");

@@ -10,7 +10,7 @@ static void *work(void *arg)
 	__atomic_add_fetch(&started, 1, __ATOMIC_SEQ_CST);
 	while (started < 2)
 		;
-	for (int i = 0; i < 2000000; i++)
+	for (int i = 0; i < 20000000; i++)
 		counter++;
 	return NULL;
 }
