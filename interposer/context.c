@@ -1,5 +1,6 @@
 #include "context.h"
 #include <string.h>
+#include "xstate.h"
 
 /* struct _fpx_sw_bytes at offset 464 of the FXSAVE area (asm/sigcontext.h) */
 static uint32_t xsave_len(const ucontext_t *uc)
@@ -27,12 +28,7 @@ void context_save(struct context *c, const ucontext_t *uc)
 
 void context_load(ucontext_t *uc, const struct context *c)
 {
-	uint32_t len = xsave_len(uc);
 	memcpy(uc->uc_mcontext.gregs, c->gregs, 17 * sizeof(uint64_t)); /* R8 .. RIP */
 	uc->uc_mcontext.gregs[REG_EFL] = (greg_t)c->gregs[REG_EFL];
-	if (c->xsave_len < len)
-		len = c->xsave_len;
-	memcpy(uc->uc_mcontext.fpregs, c->xsave, 464);
-	if (len > 512)
-		memcpy((uint8_t *)uc->uc_mcontext.fpregs + 512, c->xsave + 512, len - 512);
+	xstate_put(uc->uc_mcontext.fpregs, c->xsave);
 }

@@ -5,6 +5,7 @@
 #include "signal_frame.h"
 #include "signals.h"
 #include "thread.h"
+#include "xstate.h"
 
 /* signal(7), sigreturn(2): what the kernel puts on the stack of an x86-64 handler. */
 struct signal_frame {
@@ -79,13 +80,8 @@ void signals_sigreturn(ucontext_t *uc)
 	uint64_t tf = UC_REG(uc, EFL) & EFLAGS_TF;
 	memcpy(uc->uc_mcontext.gregs, f->gregs, 17 * sizeof(uint64_t)); /* R8 .. RIP */
 	UC_REG(uc, EFL) = (f->gregs[REG_EFL] & 0x240dd5) | 0x202 | tf;
-	if (f->fpstate) {
-		/* the kernel's own bytes at 464 (sizes, magic) stay */
-		size_t len = xsave_len(uc);
-		memcpy(uc->uc_mcontext.fpregs, (const void *)f->fpstate, 464);
-		if (len > 512)
-			memcpy((uint8_t *)uc->uc_mcontext.fpregs + 512, (const uint8_t *)f->fpstate + 512, len - 512);
-	}
+	if (f->fpstate)
+		xstate_put(uc->uc_mcontext.fpregs, (const void *)f->fpstate);
 	thread_self()->upper.sigmask = f->sigmask & ~(BIT(SIGKILL) | BIT(SIGSTOP));
 }
 
