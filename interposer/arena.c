@@ -4,8 +4,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "arena.h"
-#include "trampoline.h"
 #include "descriptors.h"
+#include "shared_memory.h"
+#include "trampoline.h"
 
 enum { FILES_MAX = 4096, PAGEMAP_BATCH = 512 };
 
@@ -94,7 +95,7 @@ int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg)
 uint64_t arena_take(size_t len, bool low)
 {
 	uint64_t *next = low ? &lower.upper.mmap_next_32 : &lower.upper.mmap_next;
-	uint64_t end = low ? 0xfff00000ul : RDB_MMAP_END;
+	uint64_t end = low ? 0x80000000ul /* mmap(2), MAP_32BIT */ : RDB_MMAP_END;
 	/* large areas start on a huge-page boundary, with a gap between any two */
 	uint64_t align = len >= (2ul << 20) ? (2ul << 20) : RDB_PAGE;
 	uint64_t at = (*next + align - 1) & ~(align - 1);
@@ -139,16 +140,20 @@ struct hashing {
 	void (*page)(uint64_t addr, uint64_t hash);
 };
 
+static void hash_page(uint64_t at, const uint64_t *page, struct hashing *hs)
+{
+	uint64_t h = page_hash(page);
+	if (!h)
+		return;
+	hs->sum += mix(at ^ h);
+	if (hs->page)
+		hs->page(at, h);
+}
+
 static void hash_range(uint64_t from, uint64_t to, struct hashing *hs)
 {
-	for (uint64_t at = from; at < to; at += RDB_PAGE) {
-		uint64_t h = page_hash((const uint64_t *)at);
-		if (!h)
-			continue;
-		hs->sum += mix(at ^ h);
-		if (hs->page)
-			hs->page(at, h);
-	}
+	for (uint64_t at = from; at < to; at += RDB_PAGE)
+		hash_page(at, (const uint64_t *)at, hs);
 }
 
 static int hash_mapping(const struct mapping *m, void *arg)
@@ -156,6 +161,14 @@ static int hash_mapping(const struct mapping *m, void *arg)
 	struct hashing *hs = arg;
 	if (!(m->prot & PROT_READ))
 		return 0;
+	if (m->shared && shared_regions) {
+		for (uint64_t at = m->start; at < m->end; at += RDB_PAGE) {
+			uint64_t page[RDB_PAGE / 8];
+			if (shared_page(at, page))
+				hash_page(at, page, hs);
+		}
+		return 0;
+	}
 	if (!m->anonymous) {
 		hash_range(m->start, m->end, hs);
 		return 0;

@@ -13,6 +13,7 @@
 #include "replica.h"
 #include "baton.h"
 #include "thread.h"
+#include "shared_memory.h"
 #include "vfork.h"
 
 /* The time budget of hashes. */
@@ -79,6 +80,18 @@ void event_out(struct event *ev, void *upper, size_t len)
 		p += n;
 		len -= n;
 	}
+}
+
+void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const void *data, size_t len)
+{
+	struct event_chunk *last = ev->nchunks ? &ev->chunks[ev->nchunks - 1] : NULL;
+	if (lower.mode != MODE_RECORD)
+		return;
+	if (last && last->note == note && (const char *)last->data + last->len == data && last->len < 1u << 30 &&
+	    (addr ? last->addr + last->len == addr : !last->addr))
+		last->len += (uint32_t)len;
+	else
+		*new_chunk(ev) = (struct event_chunk){.addr = addr, .data = data, .len = (uint32_t)len, .note = note};
 }
 
 /* Room for a note that notes[] has no room for.  Growing moves them: their chunks follow. */
@@ -160,6 +173,8 @@ void event_checkpoint(uint32_t number, uint64_t stop_ns)
 void event_end(struct event *ev)
 {
 	if (lower.mode == MODE_RECORD && lower.started) {
+		if (shared_regions)
+			shared_sync(ev);
 		append(ev, lower.event + 1);
 		if (lower.mode == MODE_RECORD)
 			lower.event++;
@@ -183,6 +198,8 @@ static bool hash_due(void)
 
 void event_hash(enum log_hash_when when)
 {
+	if (shared_regions && !shared_hashable())
+		return;
 	uint64_t before = lower.opt.hash_every ? 0 : monotonic_ns();
 	struct event ev;
 	memset(&ev, 0, offsetof(struct event, notes));
@@ -221,7 +238,7 @@ void event_answered(ucontext_t *uc)
 
 void boundary_final_hash(void)
 {
-	if (lower.mode == MODE_RECORD && lower.started && !lower.ended)
+	if (lower.mode == MODE_RECORD && lower.started && !lower.ended && (!shared_regions || shared_hashable_at_end()))
 		event_hash(LOG_HASH_AT_END);
 }
 

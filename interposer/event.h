@@ -27,6 +27,8 @@ struct event {
 struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs);
 struct event *event_current(void);
 void event_out(struct event *ev, void *upper, size_t len);
+/* Bytes that lie elsewhere and stay until the event ends: a chunk for `addr`, or (0) a note. */
+void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const void *data, size_t len);
 void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
 /* Record: numbers and logs it.  In every mode: takes it off the stack. */
 void event_end(struct event *ev);

@@ -22,6 +22,10 @@ enum rdb_note {
 	RDB_NOTE_PAGES = 5,  /* of a LOG_HASH: page_hashes.h */
 	RDB_NOTE_THREAD = 6, /* uint32_t: number of the thread that this event made */
 	RDB_NOTE_MARK = 7,   /* struct mark: where a computation was stopped */
+	/* a part of shared memory: uint64_t start, end; of a chunk: its bytes were found there */
+	RDB_NOTE_SHARED = 8,
+	RDB_NOTE_AT = 9,     /* uint64_t: where the next note's bytes go, once it is mapped */
+	RDB_NOTE_BYTES = 10, /* bytes, see RDB_NOTE_AT */
 };
 
 struct rdb_note_recv {

@@ -123,6 +123,8 @@ static int take_page(struct collect *c, uint64_t at, bool over_file, bool shared
 static int take_region(struct collect *c, const struct image_region *r)
 {
 	bool readable = r->prot & PROT_READ, shared = r->shared;
+	if (shared) /* others may have written what we have not looked at; it fails beyond the end of a file */
+		madvise((void *)r->start, r->end - r->start, 22 /* MADV_POPULATE_READ */);
 	for (uint64_t at = r->start; at < r->end;) {
 		uint64_t e[BATCH], n = (r->end - at) / RDB_PAGE < BATCH ? (r->end - at) / RDB_PAGE : BATCH;
 		if (pread(c->pagemap, e, n * 8, (off_t)(at / RDB_PAGE * 8)) != (ssize_t)(n * 8))

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include "arena.h"
 #include "boundary.h"
@@ -13,6 +14,7 @@
 #include "meta.h"
 #include "replay.h"
 #include "replica.h"
+#include "shared_memory.h"
 #include "store.h"
 
 #define A(i) (ev->args[i])
@@ -33,7 +35,7 @@ static bool from_log(void)
 }
 
 /* Breakpoints in memory that is replaced. */
-static void remapped(uint64_t at, size_t len)
+void memory_remapped(uint64_t at, size_t len)
 {
 	if (lower.started && lower.mode == MODE_REPLICA)
 		agent_remapped(at, at + len);
@@ -44,7 +46,7 @@ static long map_at(uint64_t at, size_t len, int prot, int flags, int fd, uint64_
 	return raw_syscall(SYS_mmap, (long)at, (long)len, prot, flags | MAP_FIXED, fd, (long)offset);
 }
 
-static long map_zero(uint64_t at, size_t len, int prot)
+long memory_map_zero(uint64_t at, size_t len, int prot)
 {
 	long rc = map_at(at, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	/* a replica is forked again and again, which costs by the page; refusal only makes it slower */
@@ -87,7 +89,7 @@ long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint6
 	if (!rc && inside)
 		rc = map_at(at, inside, prot, MAP_PRIVATE, fd, offset);
 	if (rc >= 0)
-		rc = len > inside ? map_zero(at + inside, len - inside, prot) : 0;
+		rc = len > inside ? memory_map_zero(at + inside, len - inside, prot) : 0;
 	close(fd);
 	if (rc < 0)
 		return rc;
@@ -111,15 +113,23 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	if (n < 0)
 		return -errno;
 	path[n] = 0;
+	bool changing = lower.started && shared_volatile(fd);
+	if (changing && lower.mode == MODE_RECORD) { /* the copy is what stays as it is, here and in a replay */
+		int err = store_add(fd, path, true, key);
+		if (err)
+			rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
+		meta_log_file(key, asked_for(path));
+		return memory_map_stored(at, len, prot, key, offset);
+	}
 	size_t inside = (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
 	if (inside > len)
 		inside = len;
 	long rc = inside ? map_at(at, inside, prot, MAP_PRIVATE, fd, offset) : 0;
 	if (rc >= 0 && len > inside)
-		rc = map_zero(at + inside, len - inside, prot);
+		rc = memory_map_zero(at + inside, len - inside, prot);
 	if (rc < 0 || lower.mode != MODE_RECORD)
 		return rc < 0 ? rc : 0;
-	int err = store_add(fd, path, key);
+	int err = store_add(fd, path, false, key);
 	if (err)
 		rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
 	meta_log_file(key, asked_for(path));
@@ -135,7 +145,7 @@ static long map_recorded(struct event *ev, uint64_t at, size_t len, int prot)
 	const char *key = replay_note(RDB_NOTE_FILE, &n);
 	char text[160];
 	if (!key || n >= sizeof(text))
-		return map_zero(at, len, prot);
+		return memory_map_zero(at, len, prot);
 	memcpy(text, key, n);
 	text[n] = 0;
 	return memory_map_stored(at, len, prot, text, A(5));
@@ -144,55 +154,85 @@ static long map_recorded(struct event *ev, uint64_t at, size_t len, int prot)
 static bool is_dev_zero(int fd)
 {
 	struct stat st;
-	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode);
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 5);
+}
+
+/* Where it goes: 0 or -errno.  What stood there before is gone only when the call succeeds. */
+static long place(struct event *ev, size_t len, uint64_t *at)
+{
+	unsigned flags = (unsigned)A(3);
+	*at = A(0);
+	if (!(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))) {
+		*at = arena_take(len, flags & MAP_32BIT);
+		return *at ? 0 : -ENOMEM;
+	}
+	if (*at & (RDB_PAGE - 1) || *at >= RDB_ARENA_END || len > RDB_ARENA_END - *at)
+		return -EINVAL;
+	if (*at<RDB_GATE + 2 * RDB_PAGE && * at + len> RDB_GATE)
+		return -EPERM; /* as below the lowest address that may be mapped */
+	if (flags & MAP_FIXED)
+		return 0;
+	long probe = raw_syscall(SYS_mmap, (long)*at, (long)len, PROT_NONE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	return probe < 0 ? probe : 0;
+}
+
+/* While recording, and before: what the program asks for is really mapped. */
+static long map_really(struct event *ev, uint64_t at, size_t len)
+{
+	int prot = (int)A(2), flags = (int)A(3), fd = (int)A(4);
+	bool shared = (flags & 0xf) != MAP_PRIVATE, anonymous = flags & MAP_ANONYMOUS;
+	char key[160];
+	if (!anonymous && is_dev_zero(fd))
+		anonymous = true;
+	if (shared && !anonymous && prot & PROT_WRITE &&
+	    (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) != O_RDWR)
+		return -EACCES;
+	if (shared && lower.started && (anonymous || shared_volatile(fd)))
+		return shared_map(ev, at, len, prot, MAP_SHARED | (anonymous ? MAP_ANONYMOUS : 0), fd, A(5));
+	if (anonymous) {
+		long rc = memory_map_zero(at, len, prot);
+		if (!rc)
+			shared_unmapped(at, at + len);
+		return rc;
+	}
+	long rc = memory_map_file(at, len, prot, fd, A(5), key);
+	if (!rc && lower.mode == MODE_RECORD && lower.started)
+		event_note(ev, RDB_NOTE_FILE, key, strlen(key));
+	if (!rc)
+		shared_unmapped(at, at + len);
+	return rc;
 }
 
 long memory_mmap(struct event *ev, ucontext_t *uc)
 {
 	size_t len = UP(A(1));
-	int prot = (int)A(2), flags = (int)A(3), fd = (int)A(4);
-	bool anonymous = flags & MAP_ANONYMOUS;
-	uint64_t at = A(0);
-	if (!len)
+	int prot = (int)A(2), flags = (int)A(3), kind = flags & 0xf;
+	uint64_t at, before[2] = {lower.upper.mmap_next, lower.upper.mmap_next_32};
+	shared_sync_before(ev);
+	if (!len || A(5) & (RDB_PAGE - 1) || (kind != MAP_SHARED && kind != MAP_PRIVATE && kind != MAP_SHARED_VALIDATE))
 		return -EINVAL;
+	if (kind == MAP_SHARED_VALIDATE && flags & 0x80000 /* MAP_SYNC */)
+		return -EOPNOTSUPP;
 	if (from_log() && ev->result < 0 && ev->result > -4096)
 		return ev->result;
-	if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE)) {
-		if (at & (RDB_PAGE - 1) || at >= RDB_ARENA_END || len > RDB_ARENA_END - at)
-			return -EINVAL;
-		if (flags & MAP_FIXED_NOREPLACE) {
-			long probe = raw_syscall(SYS_mmap, (long)at, (long)len, PROT_NONE,
-						 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-			if (probe < 0)
-				return probe;
-		}
-	} else {
-		at = arena_take(len, flags & MAP_32BIT);
-		if (!at)
-			return -ENOMEM;
-	}
-	if ((flags & MAP_SHARED) && !anonymous && (prot & PROT_WRITE) && !from_log() && lower.started)
-		rdb_fatal("the program maps a file shared and writable: not supported yet");
-	long rc;
-	char key[160];
-	if (from_log()) {
-		rc = map_recorded(ev, at, len, prot);
-	} else if (anonymous || is_dev_zero(fd)) {
-		rc = map_zero(at, len, prot);
-	} else {
-		rc = memory_map_file(at, len, prot, fd, A(5), key);
-		if (!rc && lower.mode == MODE_RECORD && lower.started)
-			event_note(ev, RDB_NOTE_FILE, key, strlen(key));
-	}
-	if (rc)
+	long rc = place(ev, len, &at);
+	if (!rc)
+		rc = !from_log()                               ? map_really(ev, at, len)
+		     : shared_map_recorded(at, len, prot, &rc) ? rc
+							       : map_recorded(ev, at, len, prot);
+	if (rc) {
+		lower.upper.mmap_next = before[0];
+		lower.upper.mmap_next_32 = before[1];
 		return rc;
-	if (anonymous)
+	}
+	if (flags & MAP_ANONYMOUS)
 		arena_unmapped(at, at + len);
-	remapped(at, len);
+	memory_remapped(at, len);
 	return (long)at;
 }
 
-static bool upper_range(uint64_t at, size_t len)
+bool memory_is_upper(uint64_t at, size_t len)
 {
 	return at < RDB_ARENA_END && len <= RDB_ARENA_END - at;
 }
@@ -200,10 +240,12 @@ static bool upper_range(uint64_t at, size_t len)
 long memory_munmap(struct event *ev, ucontext_t *uc)
 {
 	size_t len = UP(A(1));
-	if (A(0) & (RDB_PAGE - 1) || !len || !upper_range(A(0), len))
+	if (A(0) & (RDB_PAGE - 1) || !len || !memory_is_upper(A(0), len))
 		return -EINVAL;
+	shared_sync_before(ev);
 	arena_unmapped(A(0), A(0) + len);
-	remapped(A(0), len);
+	shared_unmapped(A(0), A(0) + len);
+	memory_remapped(A(0), len);
 	/* through the libc, so that an MPI's registration cache sees it */
 	return munmap((void *)A(0), len) ? -errno : 0;
 }
@@ -211,8 +253,11 @@ long memory_munmap(struct event *ev, ucontext_t *uc)
 long memory_mprotect(struct event *ev, ucontext_t *uc)
 {
 	size_t len = UP(A(1));
-	if (!upper_range(A(0), len))
+	if (!memory_is_upper(A(0), len))
 		return -ENOMEM;
+	shared_sync_before(ev);
+	if (from_log() && ev->result < 0)
+		return ev->result; /* a file that may not be written to, say: here it is private */
 	long rc = raw_syscall(SYS_mprotect, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
 	const struct file_mapping *f = arena_file_at(A(0));
 	if (!rc && (A(2) & PROT_EXEC) && (A(2) & PROT_READ) && f)
@@ -220,106 +265,14 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 	return rc;
 }
 
-struct protection {
-	uint64_t at;
-	int prot;
-};
-
-static int find_protection(const struct mapping *m, void *arg)
-{
-	struct protection *p = arg;
-	if (p->at < m->start || p->at >= m->end)
-		return 0;
-	p->prot = m->prot;
-	return 1;
-}
-
-long memory_mremap(struct event *ev, ucontext_t *uc)
-{
-	uint64_t old = A(0), at;
-	size_t old_len = UP(A(1)), new_len = UP(A(2));
-	if (old & (RDB_PAGE - 1) || !new_len || !old_len || !upper_range(old, old_len))
-		return -EINVAL;
-	if (!(A(3) & MREMAP_FIXED) && new_len <= old_len) {
-		if (new_len < old_len)
-			munmap((void *)(old + new_len), old_len - new_len);
-		arena_unmapped(old + new_len, old + old_len);
-		return (long)old;
-	}
-	if (!(A(3) & MREMAP_MAYMOVE))
-		return -ENOMEM;
-	at = A(3) & MREMAP_FIXED ? A(4) : arena_take(new_len, false);
-	if (!at || !upper_range(at, new_len))
-		return -ENOMEM;
-	if (!from_log())
-		return raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len, MREMAP_MAYMOVE | MREMAP_FIXED,
-				   (long)at, 0);
-	/* memory may be backed by the image here: growing it would show the image's next bytes */
-	struct protection p = {.at = old};
-	if (arena_each(find_protection, &p) != 1)
-		return -EFAULT;
-	long rc = map_zero(at, new_len, PROT_READ | PROT_WRITE);
-	if (rc)
-		return rc;
-	memcpy((void *)at, (const void *)old, old_len < new_len ? old_len : new_len);
-	if (p.prot != (PROT_READ | PROT_WRITE))
-		mprotect((void *)at, new_len, p.prot);
-	munmap((void *)old, old_len);
-	remapped(old, old_len);
-	remapped(at, new_len);
-	return (long)at;
-}
-
-struct discard {
-	uint64_t from, to;
-};
-
-/* MADV_DONTNEED: private anonymous memory becomes zero, a private file mapping shows the file again. */
-static int discard(const struct mapping *m, void *arg)
-{
-	struct discard *d = arg;
-	uint64_t from = m->start > d->from ? m->start : d->from;
-	uint64_t to = m->end < d->to ? m->end : d->to;
-	while (from < to) {
-		const struct file_mapping *f = arena_file_at(from);
-		uint64_t end = f && f->end < to ? f->end : to;
-		long rc;
-		if (f) {
-			struct file_mapping copy = *f;
-			rc = memory_map_stored(from, end - from, m->prot, copy.key, copy.offset + (from - copy.start));
-		} else {
-			rc = map_zero(from, end - from, m->prot);
-		}
-		if (rc)
-			return (int)rc;
-		from = end;
-	}
-	return 0;
-}
-
-long memory_madvise(struct event *ev, ucontext_t *uc)
-{
-	size_t len = UP(A(1));
-	if (!upper_range(A(0), len) || A(0) & (RDB_PAGE - 1))
-		return -EINVAL;
-	if (A(2) == 8 /* MADV_FREE */)
-		return 0; /* the pages stay: as if memory had never run short */
-	if (A(2) != MADV_DONTNEED)
-		return from_log() ? ev->result : raw_syscall(SYS_madvise, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
-	if (!from_log())
-		return raw_syscall(SYS_madvise, (long)A(0), (long)len, MADV_DONTNEED, 0, 0, 0);
-	struct discard d = {.from = A(0), .to = A(0) + len};
-	arena_each(discard, &d);
-	return ev->result;
-}
-
 long memory_brk(struct event *ev, ucontext_t *uc)
 {
 	struct upper_state *u = &lower.upper;
 	uint64_t want = A(0), old_end = UP(u->brk), new_end = UP(want);
+	shared_sync_before(ev);
 	if (want < RDB_BRK || want > RDB_BRK_END)
 		return (long)u->brk;
-	if (new_end > old_end && map_zero(old_end, new_end - old_end, PROT_READ | PROT_WRITE))
+	if (new_end > old_end && memory_map_zero(old_end, new_end - old_end, PROT_READ | PROT_WRITE))
 		return (long)u->brk;
 	if (new_end < old_end)
 		munmap((void *)new_end, old_end - new_end);

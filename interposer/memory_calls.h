@@ -12,6 +12,14 @@ long memory_brk(struct event *ev, ucontext_t *uc);
 long memory_mlockall(struct event *ev, ucontext_t *uc);
 long memory_pkey_mprotect(struct event *ev, ucontext_t *uc);
 
+/* Zero memory at `at`, in place of what is there.  0 or -errno. */
+long memory_map_zero(uint64_t at, size_t len, int prot);
+/* For the agent: breakpoints in memory that is replaced. */
+void memory_remapped(uint64_t at, size_t len);
+bool memory_is_upper(uint64_t at, size_t len);
+/* In a child after fork: MADV_WIPEONFORK. */
+void memory_wipe_in_child(void);
+
 /* Maps `len` bytes of an open file at `at` privately, as the program or the loader asks while recording:
  * the file goes to the store, its key into the log.  0 or -errno. */
 long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset, char *key);

@@ -17,10 +17,12 @@
 #include "cpu_features.h"
 #include "image.h"
 #include "log_writer.h"
+#include "memory_calls.h"
 #include "meta.h"
 #include "private_file.h"
 #include "process.h"
 #include "seccomp.h"
+#include "shared_memory.h"
 #include "signals.h"
 #include "thread.h"
 #include "vfork.h"
@@ -68,6 +70,7 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 	}
 	meta_log(lower.upper.exe);
 	meta_log_files();
+	shared_in_child();
 	boundary_begin(uc);
 }
 
@@ -96,6 +99,7 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 		thread_self()->upper.fs_base = r->tls;
 	if (r->stack)
 		UC_REG(uc, RSP) = r->stack;
+	memory_wipe_in_child();
 	thread_self()->upper.clear_child_tid = r->flags & CLONE_CHILD_CLEARTID ? r->child_tid : 0;
 	UC_REG(uc, RAX) = 0;
 	boundary_forget();
@@ -121,6 +125,7 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 	if (rc)
 		return rc;
 	unsigned number = ++children;
+	shared_before_fork();
 	sigset_t mask;
 	process_block_signals(&mask);
 	long pid = raw_syscall(SYS_clone, (long)(r.flags & 0xff), 0, 0, 0, 0, 0);

@@ -11,6 +11,7 @@
 #include "replay.h"
 #include "replica.h"
 #include "thread.h"
+#include "shared_memory.h"
 
 static struct {
 	struct log_reader reader;
@@ -81,8 +82,10 @@ void replay_diverged(ucontext_t *uc, const char *fmt, ...)
 	char text[512];
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	int n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	if (n > 0 && (size_t)n < sizeof(text))
+		snprintf(text + n, sizeof(text) - (size_t)n, "%s", shared_suspicion(replay.next));
 	if (!replay.located)
 		replay.diverged = lower.event + 1;
 	replay.located = true;
@@ -275,7 +278,10 @@ static void apply_chunks(const struct log_record *rec)
 			continue;
 		if (c->addr >= RDB_SCRATCH && c->addr < RDB_SCRATCH_END)
 			host_scratch_upto(c->addr + c->len);
-		memcpy((void *)c->addr, c + 1, c->len);
+		if (c->note == RDB_NOTE_SHARED)
+			shared_apply(c->addr, c + 1, c->len);
+		else
+			memcpy((void *)c->addr, c + 1, c->len);
 	}
 }
 

@@ -34,7 +34,7 @@ static int copy_bytes(int from, int to, off_t size)
 	return 0;
 }
 
-int store_add(int fd, const char *path, char *key)
+int store_add(int fd, const char *path, bool changing, char *key)
 {
 	struct stat st;
 	char final[4096], temp[4160];
@@ -44,6 +44,11 @@ int store_add(int fd, const char *path, char *key)
 	snprintf(key, 160, "%.60s-%x.%x-%lx-%lx.%lx-%lx", slash ? slash + 1 : path, major(st.st_dev), minor(st.st_dev),
 		 (unsigned long)st.st_ino, (unsigned long)st.st_mtim.tv_sec, (unsigned long)st.st_mtim.tv_nsec,
 		 (unsigned long)st.st_size);
+	if (changing) { /* neither time nor size need tell two contents of it apart */
+		static unsigned copies;
+		size_t n = strlen(key);
+		snprintf(key + n, 160 - n, "-%d.%u", lower.pid, ++copies);
+	}
 	if ((size_t)snprintf(final, sizeof(final), "%s/%s", lower.opt.files_dir, key) >= sizeof(final))
 		return -ENAMETOOLONG;
 	if (access(final, F_OK) == 0)

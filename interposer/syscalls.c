@@ -19,6 +19,7 @@
 #include "process.h"
 #include "replay.h"
 #include "replica.h"
+#include "shared_memory.h"
 #include "signals.h"
 #include "syscall_outputs.h"
 #include "thread.h"

@@ -6,9 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from test_boundary import build, record
+from test_boundary import Made, build, record
 
-FAMILIES = ["sockets", "waiting", "files", "process", "ipc"]
+FAMILIES = ["sockets", "waiting", "files", "process", "ipc", "shared"]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -18,4 +18,54 @@ def test_family(family: str, tmp_path: Path) -> None:
     assert native.returncode == 0, native.stdout
     made = record(tmp_path, program, "recorded")
     assert (made.result.returncode, made.result.stdout) == (0, native.stdout), made.result
+    made.expect_equal(at_end=family != "shared")  # memory that others write has no hash at the end
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_a_storm_of_memory_calls(seed: int, tmp_path: Path) -> None:
+    program = build("calls_storm.c", tmp_path)
+    native = subprocess.run([program, str(seed)], capture_output=True, text=True, check=True)
+    made = record(tmp_path, program, str(seed))
+    assert made.result.stdout == native.stdout, made.result.stderr
     made.expect_equal()
+
+
+def test_shared_memory_of_a_child_is_replayed_and_carries_a_caution(tmp_path: Path) -> None:
+    made = record(tmp_path, build("calls_shared.c", tmp_path))
+    child = made.rank_dir / "child-1"
+    for directory in (made.rank_dir, child):
+        code, answer = Made(directory, made.files, made.result).verify()
+        assert (code, answer["ok"]) == (0, True), answer
+        cautions = (directory / "cautions").read_text().splitlines()
+        assert any("anonymous memory) may be written by other processes" in c for c in cautions)
+
+
+def test_scenario_24_a_replay_does_not_touch_the_mapped_file(tmp_path: Path) -> None:
+    file = tmp_path / "mapped"
+    file.write_bytes(b"before" + bytes(4090))
+    code = (
+        "import mmap, os\n"
+        f"f = open({str(file)!r}, 'r+b')\n"
+        "m = mmap.mmap(f.fileno(), 4096)\n"
+        "m[0:5] = b'after'\n"
+        "print(os.pread(f.fileno(), 5, 0))\n"
+    )
+    made = record(tmp_path, "/usr/bin/python3", "-c", code)
+    assert made.result.stdout == "b'after'\n", made.result.stderr
+    assert file.read_bytes()[:6] == b"aftere"
+    assert not (made.rank_dir / "cautions").exists()
+    file.write_bytes(b"changed since" + bytes(4083))
+    made.expect_equal()
+    assert file.read_bytes()[:13] == b"changed since"
+
+
+def test_racy_shared_memory_is_named_as_the_cause(tmp_path: Path) -> None:
+    """The parent spins on memory that its child writes: no event, nothing to replay it by."""
+    made = record(tmp_path, build("shared_race.c", tmp_path, "-O1"))
+    assert made.result.stdout == "seen\n", made.result.stderr
+    cautions = (made.rank_dir / "cautions").read_text()
+    assert "a replay may differ from here on" in cautions
+    code, answer = made.verify()
+    assert code == 5
+    assert "was written by somebody else before event" in str(answer["what"])
+    assert "the likely cause" in str(answer["what"])

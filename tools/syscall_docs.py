@@ -23,9 +23,8 @@ Every system call of x86-64 Linux up to 6.18 has a row in that table. While a pr
 the kernel answers what is **passed on**, and the result and the bytes that it put into memory are
 logged; in a replay the log answers and the kernel is not asked. What is **emulated** rdb answers
 itself, in the same way in every run. What is **refused** fails with an error that programs know
-from other kernels or machines and go on without. What is **not supported** ends the program with
-exit code 125 and the reason, as does a call that is not listed here; `--lax` passes
-unlisted calls on.
+from other kernels or machines and go on without. A call that is not listed here ends the program
+with exit code 125 and its number; `--lax` passes it on.
 """
 
 
@@ -78,8 +77,9 @@ def text() -> str:
     denied = [row for row in rows() if row.kind == "DENY"]
     parts = [_HEAD, "## Refused\n", "| call | fails with | why |\n|---|---|---|"]
     parts += [f"| `{row.name}` | {row.error} | {row.reason} |" for row in refused]
-    parts += ["\n## Not supported\n", "| call | the program |\n|---|---|"]
-    parts += [f"| `{row.name}` | {row.reason} |" for row in denied]
+    if denied:
+        parts += ["\n## Not supported\n", "| call | the program |\n|---|---|"]
+        parts += [f"| `{row.name}` | {row.reason} |" for row in denied]
     parts += ["\n## Emulated\n", _names("EMU"), "## Passed on\n", _names("PASS")]
     return "\n".join(parts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 
 from rdb.errors import MissingTool, UnknownJob
 from rdb.recording import Job, open_job
@@ -27,6 +28,9 @@ def _need_ranks(name: str, rank: str | None = None) -> Job:
 def attach_command(args: argparse.Namespace) -> int:
     job = _need_ranks(args.job, args.rank)
     _need_gdb()
+    for number in job.ranks:
+        for text in job.rank(number).cautions:
+            print(f"rdb: rank {number}, {text}", file=sys.stderr)
     from rdb.console import main
 
     return main(job, args.script)

@@ -107,6 +107,7 @@ def _program_row(recording: RankRecording) -> dict[str, Any]:
             "pid": recording.meta.get("pid"),
             "host": recording.meta.get("host"),
             "damage": recording.damage,
+            "cautions": recording.cautions,
         }
     except RdbError as error:
         return {
@@ -122,6 +123,7 @@ def _program_row(recording: RankRecording) -> dict[str, Any]:
             "pid": None,
             "host": None,
             "damage": error.message,
+            "cautions": [],
         }
 
 
@@ -177,6 +179,8 @@ def info_command(args: argparse.Namespace) -> int:
     )
     _print_images(programs)
     for row in programs:
+        for text in row["cautions"]:
+            print(f"rank {row['name']}, {text}")
         if row["damage"]:
             print(f"rdb: rank {row['name']} is damaged: {row['damage']}", file=sys.stderr)
     return 5 if damaged else 0

@@ -30,6 +30,7 @@ def replay_command(args: argparse.Namespace) -> int:
                 "rank": recording.rank,
                 "process": recording.name,
                 "turn": turn,
+                "cautions": recording.cautions,
                 **({} if start is None else {"checkpoint": start}),
                 **_replay(recording, start),
             }
@@ -39,6 +40,9 @@ def replay_command(args: argparse.Namespace) -> int:
             results.append(result)
             if not args.json:
                 _say(result, len(starts) * args.times)
+        if not args.json:
+            for text in recording.cautions:
+                print(f"rdb: rank {recording.name}, {text}", file=sys.stderr)
     if args.json:
         print_json(results)
     return 0 if all(result["ok"] for result in results) else 5

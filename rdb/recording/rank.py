@@ -120,6 +120,12 @@ class RankRecording:
             return False
         return os.path.basename(executable).startswith("rdb-exec")
 
+    @property
+    def cautions(self) -> list[str]:
+        """Why a replay may differ (shared memory that others write): `event N: ...`."""
+        path = self.path / "cautions"
+        return path.read_text(errors="replace").splitlines() if path.exists() else []
+
     @cached_property
     def files(self) -> dict[str, str]:
         """Path as the program used it -> key in the store."""

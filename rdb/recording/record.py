@@ -48,6 +48,9 @@ class Note(IntEnum):
     PAGES = 5
     THREAD = 6
     MARK = 7
+    SHARED = 8
+    AT = 9
+    BYTES = 10
 
 
 class EndKind(IntEnum):
