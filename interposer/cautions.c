@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cautions.h"
+#include "descriptors.h"
 #include "lower.h"
 
 void caution(const char *fmt, ...)
@@ -20,7 +21,7 @@ void caution(const char *fmt, ...)
 		n = sizeof(line) - 2;
 	line[n++] = '\n';
 	snprintf(path, sizeof(path), "%s/cautions", lower.opt.dir);
-	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	int fd = descriptor_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, line, n) != (ssize_t)n)
 		rdb_warn("%s cannot be written; what it would say: %.*s", path, (int)n - 1, line);
 	if (fd >= 0)

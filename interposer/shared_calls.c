@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "arena.h"
+#include "descriptors.h"
 #include "log_reader.h"
 #include "memory_calls.h"
 #include "replay.h"
@@ -75,7 +76,7 @@ bool shared_noted(uint64_t addr, uint64_t *end)
 void shared_apply(uint64_t addr, const void *data, size_t len)
 {
 	static char was[RDB_PAGE];
-	int fd = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
 	for (size_t done = 0; done < len;) {
 		size_t n = len - done < sizeof(was) ? len - done : sizeof(was);
 		const char *from = (const char *)data + done;
