@@ -383,6 +383,11 @@ const struct mark *replay_mark(void)
 	return next_is(LOG_PREEMPT) ? &replay.mark : NULL;
 }
 
+const struct log_record *replay_record(void)
+{
+	return replay.present;
+}
+
 const void *replay_note(enum rdb_note what, size_t *len)
 {
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(replay.present, c));)
