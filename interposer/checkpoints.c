@@ -17,6 +17,8 @@
 #include <unistd.h>
 #include "boundary.h"
 #include "checkpoints.h"
+#include "fsgsbase.h"
+#include "probe.h"
 #include "dirty.h"
 #include "image.h"
 #include "keep.h"
@@ -134,6 +136,8 @@ static void child(const struct image_plan *plan, unsigned pack)
 	struct sigaction sa = {.sa_handler = SIG_DFL};
 	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++)
 		sigaction(faults[i], &sa, NULL);
+	if (!probe_fsgsbase())
+		fsgsbase_emulate();
 	/* pipes that others wait at, the lower half's too */
 	raw_syscall(SYS_close_range, 0, ~0u, 0, 0, 0, 0);
 	ckpt.report->rc = image_write(plan, true);

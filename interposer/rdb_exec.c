@@ -378,6 +378,12 @@ static int replay(void)
 
 int main(int argc, char **argv, char **envp)
 {
+	/* first of all: every thread is found through its GS base */
+	int rc = probe_fsgsbase() ? 0 : fsgsbase_emulate();
+	if (rc) {
+		rdb_warn("no FSGSBASE instructions here, and they cannot be emulated: %s", strerror(-rc));
+		return 125;
+	}
 	lower.pid = getpid();
 	lower.opt.slice_ms = 20;
 	if (threads_init())
@@ -387,10 +393,5 @@ int main(int argc, char **argv, char **envp)
 	const char *dispatch = getenv("RDB_DISPATCH"); /* for tests of the fall-back */
 	if (!seccomp_in_use() && (!probe_dispatch() || (dispatch && !strcmp(dispatch, "seccomp"))))
 		seccomp_use(false);
-	int rc = probe_fsgsbase() ? 0 : fsgsbase_emulate();
-	if (rc) {
-		rdb_warn("no FSGSBASE instructions here, and they cannot be emulated: %s", strerror(-rc));
-		return 125;
-	}
 	return replaying() ? replay() : record(envp);
 }
