@@ -4,10 +4,13 @@
  *
  * By default checkpoints are due after so much log or time, and only as often as COST_PERCENT of the time
  * allows: the stop, the child's processor time, and the page faults that the program takes because its
- * pages are shared with the child.
+ * pages are shared with the child.  The next one is expected to cost what the last one did, the first one
+ * what the size of the process says.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -28,8 +31,9 @@ enum {
 	DEFAULT_LOG = 64 << 20, /* bytes */
 	COST_PERCENT = 1,
 	FAULT_NS = 2500, /* of the program, while the child lives */
+	PAGE_NS = 5000,  /* expected of the first: fork, write, fault */
 };
-static const uint64_t DEFAULT_NS = 10 * 1000000000ul, LOOK_NS = 10 * 1000000ul;
+static const uint64_t DEFAULT_NS = 10 * 1000000000ul, LOOK_NS = 10 * 1000000ul, AGAIN_NS = 100 * 1000000ul;
 
 /* What the child says. */
 struct report {
@@ -49,7 +53,8 @@ static struct {
 	struct report *report;
 	unsigned packed;    /* images before this one have been compressed */
 	unsigned done_base; /* base of the newest finished image's chain: older ones are compressed */
-	uint64_t started_ns, taken_ns, taken_event, taken_log, looked_ns, cost_ns;
+	uint64_t started_ns, taken_ns, taken_event, taken_log, looked_ns;
+	uint64_t cost_ns, last_cost_ns, stop_ns, again_ns;
 	long faults; /* of the program when the child was forked */
 } ckpt;
 
@@ -91,9 +96,11 @@ static void finished(int status, const struct rusage *ru)
 	char temp[4096];
 	uint64_t log_bytes = log_written();
 	ckpt.child = 0;
-	ckpt.cost_ns += (uint64_t)(ru->ru_utime.tv_sec + ru->ru_stime.tv_sec) * 1000000000u +
+	uint64_t cost = (uint64_t)(ru->ru_utime.tv_sec + ru->ru_stime.tv_sec) * 1000000000u +
 			(uint64_t)(ru->ru_utime.tv_usec + ru->ru_stime.tv_usec) * 1000u +
 			(uint64_t)(minor_faults() - ckpt.faults) * FAULT_NS;
+	ckpt.last_cost_ns = cost + ckpt.stop_ns;
+	ckpt.cost_ns += ckpt.last_cost_ns;
 	if (!ckpt.report->written || ckpt.report->rc) {
 		image_path(temp, sizeof(temp), ckpt.writing.number, ".part");
 		unlink(temp);
@@ -214,12 +221,30 @@ static void take(ucontext_t *uc)
 		failed(rc, 0);
 	else
 		event_checkpoint(plan.number, clock_ns(CLOCK_MONOTONIC_RAW) - before);
-	ckpt.cost_ns += clock_ns(CLOCK_MONOTONIC_RAW) - before;
+	ckpt.stop_ns = clock_ns(CLOCK_MONOTONIC_RAW) - before;
+}
+
+/* proc(5), /proc/pid/statm: size, resident, ... in pages */
+static uint64_t resident_pages(void)
+{
+	char text[128] = "", *end;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	strtoul(text, &end, 10);
+	return strtoul(end, NULL, 10);
 }
 
 static bool affordable(uint64_t now)
 {
-	return ckpt.cost_ns * 100 <= (now - ckpt.started_ns) * COST_PERCENT;
+	if (now < ckpt.again_ns)
+		return false;
+	ckpt.again_ns = now + AGAIN_NS;
+	uint64_t next = ckpt.last_cost_ns ? ckpt.last_cost_ns : resident_pages() * PAGE_NS;
+	return (ckpt.cost_ns + next) * 100 <= (now - ckpt.started_ns) * COST_PERCENT;
 }
 
 static bool due(uint64_t now)

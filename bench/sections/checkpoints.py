@@ -43,9 +43,9 @@ def measure(bench: Bench, section: Section) -> None:
         section.responses.append(response("first restore, checked", "replica", mb, first))
         goal = _RESTORE_GOAL_S * gb if mb >= 1024 else None
         section.responses.append(response("restore", "replica", mb, later, goal))
-    section.notes.append("goals: a stop of 60 ms per GB, 10 with huge pages; 50 ms to restore one")
+    section.notes.append("goals per GB: a stop of 60 ms, 10 with huge pages; a restore of 50 ms")
     section.notes.append(
-        "huge pages are fresh ones in each round: the kernel splits those that are written to while "
+        "huge pages are fresh ones in each round: the kernel splits those written to while "
         "a checkpoint is being written, and then they are as many as others"
     )
 

@@ -23,12 +23,13 @@ def ls_command(args: argparse.Namespace) -> int:
         print(f"no recorded jobs in {home()}; rdb run -- PROG records one", file=sys.stderr)
     else:
         print_table(
-            ("JOB", "RANKS", "EVENTS", "STATE", "SIZE", "RECORDED", "PROGRAM"),
+            ("JOB", "RANKS", "EVENTS", "CHECKPOINTS", "STATE", "SIZE", "RECORDED", "PROGRAM"),
             [
                 (
                     row["job"],
                     _ranks_text(len(row["ranks"]), row["processes"]),
                     str(row["events"]),
+                    str(row["checkpoints"]),
                     row["state"],
                     _size(row["bytes"]),
                     _when(row["created_ns"]),
@@ -36,7 +37,7 @@ def ls_command(args: argparse.Namespace) -> int:
                 )
                 for row in rows
             ],
-            right=(1, 2, 4),
+            right=(1, 2, 3, 5),
         )
     return 0
 
@@ -54,6 +55,7 @@ def _job_row(job: Job) -> dict[str, Any]:
         "ranks": sorted({row["rank"] for row in processes}),
         "processes": len(processes),
         "events": sum(row["events"] for row in processes),
+        "checkpoints": sum(row["checkpoints"] for row in processes),
         "state": state,
         "bytes": _bytes(job),
         "created_ns": meta.get("created_ns", 0),

@@ -134,11 +134,11 @@ class Travel:
     def to(self, target: Position) -> Walker:
         """A replica at `target`, for the caller to keep."""
         if target.event > self.last_event or target.event < self.origin.event:
-            raise NoSuchPosition(
-                f"event {target.event} is not in the recording: "
-                f"it goes from {self.origin.event} to {self.last_event}"
-                + (" (kept: the newest part)" if self.origin.event else "")
-            )
+            begins = self.origin.event
+            why = f"it goes from {begins} to {self.last_event}"
+            if target.event < begins:
+                why = f"it begins at {begins}, what was before has not been kept (--keep)"
+            raise NoSuchPosition(f"event {target.event} is not in the recording: {why}")
         walker = self.nearest(target).fork()
         try:
             self.advance(walker, target)
