@@ -18,10 +18,19 @@ static int damaged(struct log_reader *r, size_t off, const char *expected)
 
 static void unmap(struct log_reader *r)
 {
-	if (r->base)
+	if (r->base) {
 		munmap((void *)r->base, r->len);
+		close(r->fd);
+	}
 	r->base = NULL;
-	r->len = r->off = 0;
+	r->last = NULL;
+	r->len = r->off = r->checked_end = 0;
+}
+
+/* The number that the next event must have.  The last one's count may have grown since it was read. */
+static uint64_t next_number(const struct log_reader *r)
+{
+	return r->last ? r->last->event + __atomic_load_n(&r->last->repeat, __ATOMIC_ACQUIRE) + 1 : r->next_event;
 }
 
 /* -ENOENT: there is no such segment. */
@@ -33,6 +42,7 @@ static int map_segment(struct log_reader *r, unsigned index)
 	int fd = openat(r->dirfd, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
+	r->next_event = next_number(r);
 	unmap(r);
 	r->segment = index;
 	int rc = fstat(fd, &st) ? -errno : 0;
@@ -45,11 +55,13 @@ static int map_segment(struct log_reader *r, unsigned index)
 		else {
 			r->base = p;
 			r->len = (size_t)st.st_size;
+			r->fd = fd;
 		}
 	}
-	close(fd);
-	if (rc)
+	if (rc) {
+		close(fd);
 		return rc;
+	}
 	const struct log_segment_header *h = (const void *)r->base;
 	if (h->magic != RDB_LOG_MAGIC)
 		return damaged(r, 0, "the magic number of an rdb log");
@@ -98,6 +110,8 @@ int log_reader_seek(struct log_reader *r, unsigned segment, size_t off)
 	if (off < sizeof(struct log_segment_header) || off > r->len)
 		return damaged(r, off, "a record inside the segment");
 	r->off = off;
+	r->last = NULL;
+	r->counted = false;
 	return 0;
 }
 
@@ -124,14 +138,53 @@ static bool chunks_fit(const struct log_record *rec, uint32_t *crc)
 	return p == end;
 }
 
+/* The writer cuts a segment that it leaves: what is mapped beyond must not be touched. */
+static bool cut(const struct log_reader *r)
+{
+	struct stat st;
+	return r->off % 4096 == 0 && !fstat(r->fd, &st) && (size_t)st.st_size <= r->off;
+}
+
 /* A segment that was not closed ends in the room kept for END; a closed one ends with its last record. */
 static bool ends_in_zeros(const struct log_reader *r)
 {
-	size_t n = r->len - r->off < 64 ? r->len - r->off : 64;
-	for (const uint8_t *p = r->base + r->len - n; n; n--)
-		if (*p++)
+	uint8_t end[64];
+	size_t n = r->len - r->off < sizeof(end) ? r->len - r->off : sizeof(end);
+	ssize_t got = pread(r->fd, end, n, (off_t)(r->len - n));
+	for (ssize_t i = 0; i < got; i++)
+		if (end[i])
 			return false;
 	return true;
+}
+
+/* Where the log seems to end, but records follow: their predecessor's length is lost, or a piece of the file.
+ * What a killed writer leaves is part of one record, which nothing follows. */
+static bool records_follow(struct log_reader *r)
+{
+	uint64_t words[1024];
+	const size_t head = sizeof(struct log_record) / 8;
+	if (r->checked_end == r->off)
+		return false;
+	for (size_t at = r->off + 8; at < r->len;) {
+		ssize_t got = pread(r->fd, words, sizeof(words), (off_t)at);
+		if (got < (ssize_t)sizeof(struct log_record))
+			break;
+		size_t n = (size_t)got / 8 - head + 1;
+		for (size_t i = 0; i < n; i++) {
+			const struct log_record *rec = (const void *)(words + i);
+			size_t place = at + i * 8;
+			uint32_t crc;
+			if (!rec->size || rec->size % 8 || rec->size < sizeof(*rec) || rec->size > r->len - place ||
+			    rec->repeat != ~rec->not_repeat)
+				continue;
+			rec = (const void *)(r->base + place);
+			if (chunks_fit(rec, &crc) && crc == rec->check)
+				return true;
+		}
+		at += n * 8;
+	}
+	r->checked_end = r->off;
+	return false;
 }
 
 /* The lowest and the highest index above 0 of a segment that is there; 0: there is none. */
@@ -174,13 +227,23 @@ const struct log_record *log_reader_next(struct log_reader *r)
 	for (;;) {
 		size_t left = r->len - r->off;
 		const struct log_record *rec = (const void *)(r->base + r->off);
-		uint32_t crc, size = left < 8 ? 0 : __atomic_load_n(&rec->size, __ATOMIC_ACQUIRE);
-		if (size == 0 && left && !ends_in_zeros(r)) {
+		uint32_t crc, size = left < 8 || cut(r) ? 0 : __atomic_load_n(&rec->size, __ATOMIC_ACQUIRE);
+		if (size == 0 && left && (!ends_in_zeros(r) || records_follow(r))) {
+			if (left >= 8 && !cut(r) && __atomic_load_n(&rec->size, __ATOMIC_ACQUIRE))
+				continue; /* written while we looked */
 			damaged(r, r->off, "a record length");
 			return NULL;
 		}
 		if (size == 0) {
-			int rc = map_segment(r, next_segment(r));
+			unsigned next = next_segment(r), lowest, highest;
+			int rc = map_segment(r, next);
+			if (rc == -ENOENT) {
+				find_segments(r->dirfd, &lowest, &highest);
+				if (highest > r->segment && (rc = map_segment(r, next)) == -ENOENT)
+					snprintf(r->error, sizeof(r->error),
+						 "log-%06u.seg: expected this segment, log-%06u.seg is there", next,
+						 highest);
+			}
 			if (rc == -ENOENT)
 				return NULL;
 			if (rc) {
@@ -199,8 +262,14 @@ const struct log_record *log_reader_next(struct log_reader *r)
 			damaged(r, r->off, "well-formed chunks");
 		else if (rec->check != crc)
 			damaged(r, r->off, "a record with a matching checksum");
+		else if (LOG_IS_EVENT(rec->kind) && r->counted && rec->event != next_number(r))
+			damaged(r, r->off, "the event that follows");
 		else {
 			r->off += size;
+			if (LOG_IS_EVENT(rec->kind)) {
+				r->last = rec;
+				r->counted = true;
+			}
 			return rec;
 		}
 		return NULL;

@@ -1,6 +1,7 @@
 /* Reading a log (log_format.h): used by replicas and, as librdblog.so, by rdb.recording. */
 #ifndef RDB_LOG_READER_H
 #define RDB_LOG_READER_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "log_format.h"
@@ -8,12 +9,16 @@
 #define LOG_API __attribute__((visibility("default")))
 
 struct log_reader {
-	int dirfd;
+	int dirfd, fd; /* fd: of the segment */
 	unsigned segment;
 	const uint8_t *base; /* mapped segment, NULL before the first */
 	size_t len;
-	size_t off;      /* of the next record in the segment */
-	char error[256]; /* why log_reader_next() gave NULL; empty at the end of the log */
+	size_t off;   /* of the next record in the segment */
+	bool counted; /* the number of the next event is known: of the event after `last`, else next_event */
+	const struct log_record *last;
+	uint64_t next_event;
+	size_t checked_end; /* nothing follows the end found there */
+	char error[256];    /* why log_reader_next() gave NULL; empty at the end of the log */
 };
 
 /* One record, as the index of a whole log gives it. */
