@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo test test-corpus bench lint clean distclean debian
+.PHONY: help dev demo test test-corpus test-faults fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -20,6 +20,8 @@ help:
 	@echo "make demo   set everything up, then record and rewind the heat demo"
 	@echo "make test   set everything up, then run the tests"
 	@echo "make test-corpus  record and replay some thirty programs of Debian (installs them)"
+	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
+	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
 	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
 	@echo "make dev    set everything up: Debian packages, .venv, build"
 	@echo "make lint   ruff, mypy, clang-format"
@@ -79,6 +81,15 @@ test-corpus: dev
 	@packages="$$(cd tests && ../$(BIN)/python3 -m corpus)"; \
 	$(MAKE) -s $(STAMPS)/debian-corpus DEBIAN="$$packages"
 	@$(BIN)/python3 -m pytest -q -m corpus tests/corpus $(ARGS)
+
+# The tests of faults with everything: 200 kills, every byte of a log and an image cut and flipped.
+test-faults: dev
+	@RDB_TEST_FAULTS=all $(BIN)/python3 -m pytest -q tests/test_faults.py tests/test_faults_torn.py $(ARGS)
+
+# Readers and parsers under garbage; guided by coverage where clang is installed.
+FUZZ_SECONDS ?= 60
+fuzz: dev
+	@RDB_FUZZ_SECONDS=$(FUZZ_SECONDS) RDB_FUZZ_SEED=$$$$ $(BIN)/python3 -m pytest -q -rP tests/test_fuzz.py $(ARGS)
 
 bench: dev
 	@$(BIN)/python3 -m bench $(ARGS)

@@ -51,7 +51,7 @@ static int check_header(const struct image_file *f, const struct image_header *h
 	return 0;
 }
 
-static int check_sections(const struct image_file *f, bool say)
+static int check_sections(struct image_file *f, bool say)
 {
 	static const struct {
 		const char *what;
@@ -64,10 +64,16 @@ static int check_sections(const struct image_file *f, bool say)
 	};
 	for (unsigned i = 0; i < IMAGE_SECTIONS; i++) {
 		const struct image_section *s = &f->header->sections[i];
-		if (s->off > f->map_len || s->len > f->map_len - s->off || s->len != s->count * kinds[i].size ||
-		    s->check != crc32c_data(0, f->map + s->off, s->len))
+		if (s->off % 8 || s->off > f->map_len || s->len > f->map_len - s->off ||
+		    s->len != s->count * kinds[i].size || s->check != crc32c_data(0, f->map + s->off, s->len))
 			return complain(f, say, kinds[i].what, s->off);
 	}
+	const struct image_section *regions = &f->header->sections[IMAGE_REGIONS];
+	const struct image_section *runs = &f->header->sections[IMAGE_RUNS];
+	f->regions = (const void *)(f->map + regions->off);
+	f->nregions = regions->count;
+	f->runs = (const void *)(f->map + runs->off);
+	f->nruns = runs->count;
 	for (uint64_t i = 0; i < f->nruns; i++) {
 		const struct image_run *r = &f->runs[i];
 		bool own = r->image == f->header->number;
@@ -109,10 +115,6 @@ int image_open(struct image_file *f, unsigned number, bool say)
 	}
 	if (!rc) {
 		f->header = (const void *)f->map;
-		f->regions = (const void *)(f->map + h.sections[IMAGE_REGIONS].off);
-		f->nregions = h.sections[IMAGE_REGIONS].count;
-		f->runs = (const void *)(f->map + h.sections[IMAGE_RUNS].off);
-		f->nruns = h.sections[IMAGE_RUNS].count;
 		rc = check_sections(f, say);
 	}
 	if (rc)

@@ -59,7 +59,8 @@ static void damaged(void)
 {
 	if (lower.mode == MODE_VERIFY)
 		finish(false, replay.reader.error);
-	rdb_fatal("%s: %s", lower.opt.dir, replay.reader.error);
+	rdb_warn("%s: %s", lower.opt.dir, replay.reader.error);
+	_exit(5);
 }
 
 /* The program stands before the call or system call that is not in the log.  Registers that the crossing

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,3 +100,8 @@ def _namespace() -> tuple[str, ...] | None:
 
 _NAMESPACE = _namespace() or ()
 NO_MOUNTS = "" if _NAMESPACE else "no file system can be mounted here (unshare -m, unshare -rm)"
+
+
+def tiny(build: Callable[..., Path]) -> Path:
+    """The program with the smallest recording; its exit code is 3."""
+    return build("fault_tiny.c", "-O1", "-static", "-nostdlib", "-fno-stack-protector")

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from rdb.console.lifetime import supervised
-from rdb.errors import Usage
+from rdb.errors import DamagedRecording, Usage
 from rdb.recording import open_job
 from rdb.session.bisect import Found, Report, bisect
 from rdb.session.bisect import Progress as Heard
@@ -42,7 +42,11 @@ def main(job: str | JobLike, expression: str, last: bool = False, as_json: bool 
                 Console(highlight=False, soft_wrap=True, emoji=False),
                 opened.address,
             )
-        return 0 if report.found else 1
+        if report.found:
+            return 0
+        # A rank whose recording cannot be replayed has given no answer, not even a negative one.
+        unasked = any("rdb: " in answer.reason for answer in report.not_found)
+        return DamagedRecording.exit_code if unasked else 1
 
     return supervised(work())
 

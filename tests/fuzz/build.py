@@ -1,0 +1,91 @@
+"""Building and running the fuzz targets: with clang's libFuzzer where it is, else with mutate.c."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LOWER = HERE.parent.parent / "interposer"
+#: Target -> the sources under test.
+TARGETS = {"log": ("log_reader.c",), "image": ("image_file.c",)}
+_FLAGS = "-g -O1 -std=gnu17 -D_GNU_SOURCE -msse4.2 -mfsgsbase -fno-strict-aliasing"
+_MAKE_ROOM_S = 60
+
+
+@dataclass(frozen=True)
+class Fuzzer:
+    program: Path
+    guided: bool  # by coverage
+
+    def run(self, seeds: list[Path], seconds: float, seed: int, folder: Path) -> str:
+        """Runs in `folder`, where a crashing input is left.  Returns what it said."""
+        if self.guided:
+            corpus = folder / "corpus"
+            corpus.mkdir(exist_ok=True)
+            for path in seeds:
+                shutil.copy(path, corpus)
+            options = (f"-max_total_time={max(1, round(seconds))}", f"-seed={seed}", "-timeout=10")
+            line = [str(self.program), *options, "-print_final_stats=1", "-verbosity=0", "corpus"]
+        else:
+            line = [str(self.program), str(seconds), str(seed), *map(str, seeds)]
+        done = subprocess.run(
+            line,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=seconds + _MAKE_ROOM_S,
+            check=False,
+        )
+        said = done.stdout + done.stderr
+        if done.returncode != 0:
+            raise AssertionError(f"{self.program.name}, seed {seed}, input in {folder}:\n{said}")
+        return said
+
+
+def build(target: str, folder: Path, guided: bool) -> Fuzzer:
+    program = folder / f"fuzz-{target}"
+    sources = [HERE / f"{target}_target.c", *(LOWER / name for name in TARGETS[target])]
+    sanitizers = "address,undefined"
+    if guided:
+        compiler, sanitizers = "clang", f"fuzzer,{sanitizers}"
+    else:
+        compiler = "gcc"
+        sources.append(HERE / "mutate.c")
+    subprocess.run(
+        [
+            compiler,
+            *_FLAGS.split(),
+            f"-fsanitize={sanitizers}",
+            "-fno-sanitize-recover=all",
+            f"-I{LOWER}",
+            f"-I{HERE}",
+            *sources,
+            "-o",
+            program,
+        ],
+        check=True,
+    )
+    return Fuzzer(program, guided)
+
+
+def have_libfuzzer(folder: Path) -> bool:
+    if shutil.which("clang") is None:
+        return False
+    probe = folder / "probe.c"
+    probe.write_text("int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return 0; }")
+    line = ["clang", "-fsanitize=fuzzer,address", probe, "-o", folder / "probe"]
+    return subprocess.run(line, capture_output=True, check=False).returncode == 0
+
+
+def seeds_of(recording: Path, target: str, folder: Path) -> list[Path]:
+    """The first byte of an input is the target's own: 1, to put the checksums right."""
+    name = {"log": "log-000000.seg", "image": "ckpt-000000.img"}[target]
+    seeds = []
+    for flag in (0, 1):
+        path = folder / f"seed-{target}-{flag}"
+        path.write_bytes(bytes([flag]) + (recording / name).read_bytes())
+        seeds.append(path)
+    return seeds
