@@ -4,6 +4,7 @@
 #include <time.h>
 #include "decode.h"
 #include "emulate.h"
+#include "layout.h"
 #include "registers.h"
 #include "string_insn.h"
 #include "trampoline.h"
@@ -113,7 +114,8 @@ static void add_word(struct mark *m, unsigned limit, uint64_t addr)
 	for (unsigned i = 0; i < m->nwords; i++)
 		if (m->words[i].addr == addr)
 			return;
-	if (m->nwords < limit && upper_readable(addr, 8))
+	/* the gate's page holds addresses of the lower half, which are others in replay */
+	if (m->nwords < limit && (addr & ~(RDB_PAGE - 1)) != RDB_GATE && upper_readable(addr, 8))
 		m->words[m->nwords++].addr = addr;
 }
 

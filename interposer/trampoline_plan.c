@@ -85,6 +85,8 @@ int plan_make(uint64_t pc, struct plan *p)
 	p->low = RDB_PAGE * 16;
 	p->high = RDB_ARENA_END;
 	narrow(p, pc);
+	if (pc >= RDB_GATE && pc < RDB_GATE_CODE + RDB_PAGE)
+		return -ENOTSUP;
 	while (p->next < pc + PATCH) {
 		const struct insn *in = emulate_insn(p->next);
 
