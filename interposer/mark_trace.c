@@ -139,24 +139,30 @@ static void choose_words(struct mark *m)
 		add_word(m, MARK_WORDS, trace.read[(trace.nread - i) % RECENT]);
 }
 
-/* The trace ended soon, at an instruction that we cannot carry out: what do it and its neighbours name? */
+/* The trace ended soon, at an instruction that we cannot carry out: what do it and those after it name?
+ * Globals and locals; conditional jumps back are taken for those of loops. */
 static void look_ahead(const ucontext_t *uc, struct mark *m)
 {
 	ucontext_t at = *uc;
 
 	for (unsigned i = 0; i < LOOK_AHEAD; i++) {
 		const struct insn *in = emulate_insn(uc_pc(&at));
+		bool fixed, jcc;
 		uint64_t next;
 
 		if (!in)
 			return;
 		next = uc_pc(&at) + in->len;
-		if (in->memory && !(in->map == MAP_0F && in->op == 0x1f) && in->op != 0x8d &&
-		    (in->rip_relative || i == 0 || (in->base == 0xff && in->index == 0xff)))
+		fixed = i == 0 ||
+			(in->index == 0xff && (in->rip_relative || in->base == 0xff || in->base == 4 || in->base == 5));
+		if (in->memory && fixed && !(in->map == MAP_0F && in->op == 0x1f) &&
+		    !(in->map == MAP_ONE && in->op == 0x8d))
 			add_word(m, MARK_WORDS, decode_address(in, &at) & ~7ull);
-		if (in->map == MAP_ONE && (in->op == 0xe9 || in->op == 0xeb))
+		jcc = (in->map == MAP_ONE && in->op >= 0x70 && in->op <= 0x7f) ||
+		      (in->map == MAP_0F && in->op >= 0x80 && in->op <= 0x8f && !in->vector_prefix);
+		if ((in->map == MAP_ONE && (in->op == 0xe9 || in->op == 0xeb)) || (jcc && in->imm < 0))
 			next += (uint64_t)in->imm;
-		else if (in->map == MAP_ONE && in->jumps && !(in->op >= 0x70 && in->op <= 0x7f) && in->op != 0xe8)
+		else if (in->jumps && !jcc && !(in->map == MAP_ONE && in->op == 0xe8))
 			return;
 		at.uc_mcontext.gregs[REG_RIP] = (greg_t)next;
 	}

@@ -6,6 +6,7 @@
  *   marks SEED POINTS [LOOP|all [ADDRESS]]   (ADDRESS: run a copy of the loops there) prints one line per loop; exit status 1: a mismatch (said on stderr)
  *   marks cost                  prints nanoseconds: per arrival (bare: of the loop alone), per call
  */
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "../../interposer/mark.c" /* fill() too: marks at any pc */
 #include "arena.h"
 #include "breakpoints.h"
+#include "descriptors.h"
 #include "emulate.h"
 #include "replica.h"
 #include "trampoline.h"
@@ -42,6 +44,12 @@ bool replica_in_gate(uint64_t pc)
 struct place *breakpoints_at(uint64_t addr)
 {
 	return NULL;
+}
+int descriptor_open(int dirfd, const char *path, int flags, mode_t mode)
+{
+	int fd = openat(dirfd, path, flags | O_CLOEXEC, mode);
+
+	return fd < 0 ? -errno : fd;
 }
 void rdb_warn(const char *fmt, ...) {}
 void rdb_fatal(const char *fmt, ...)
@@ -223,6 +231,16 @@ static O2 uint64_t growth(struct world *w)
 	return (uint64_t)x;
 }
 
+static O0 uint64_t x87_locals(struct world *w)
+{
+	long double sum = 0;
+
+	for (unsigned i = 1; i < w->n / 64; i++)
+		sum += 1.0L / i;
+	w->sum = sum;
+	return (uint64_t)sum;
+}
+
 static O2 uint64_t nested(struct world *w)
 {
 	uint64_t x = 0;
@@ -260,6 +278,7 @@ static const struct {
 	{"hashing", hashing, true},
 	{"dispatch", dispatch, false},
 	{"x87", x87, false},
+	{"x87_locals", x87_locals, false},
 	{"nested", nested, true},
 	{"growth", growth, false},
 };
