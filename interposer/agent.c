@@ -325,7 +325,7 @@ static void serve(ucontext_t *uc)
 
 		receive();
 		v = handle(uc);
-		if (v == GO_ON)
+		if (v == GO_ON || v == HANDED)
 			return;
 		if (v == STOPPED)
 			reply_stopped();

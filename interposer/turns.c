@@ -97,8 +97,8 @@ static void answered(enum log_kind kind, ucontext_t *uc)
 	struct event *ev = event_begin(kind, 0, NULL, 0);
 	event_replay(ev, uc);
 	event_end(ev);
-	if (kind == LOG_PREEMPT)
-		thread_self()->state = THREAD_READY;
+	/* before the agent stops here: what comes next is an instruction only if it runs */
+	thread_self()->state = kind == LOG_PREEMPT ? THREAD_READY : THREAD_RUNS;
 	event_answered(uc);
 }
 
