@@ -7,10 +7,25 @@ that the timeline's algorithms can be compared with a complete list of all state
 from __future__ import annotations
 
 import copy
+import errno
 from dataclasses import dataclass, field
 
+from rdb.recording.threads import Schedule
 from rdb.replay import agent as real
-from rdb.replay.agent import FOREVER, Gpr, Hello, Map, Regs, ScanHit, Stop, StopReason
+from rdb.replay.agent import (
+    FOREVER,
+    AgentError,
+    Gpr,
+    Hello,
+    Map,
+    Regs,
+    ScanHit,
+    Stop,
+    StopReason,
+    Thread,
+    ThreadState,
+)
+from rdb.replay.protocol import Op
 
 CODE = 0x400000
 SIZE = 16  # bytes of every instruction
@@ -27,6 +42,10 @@ class Answer:
 
     result: int
     writes: list[tuple[int, bytes]] = field(default_factory=list)
+    thread: int = 1
+    kind: str = "answer"  # or "resume", "preempt", "exit"
+    after: int = 0  # preempt: so many instructions after the event before
+    creates: int = 0  # a new thread that starts at code[result]
 
 
 @dataclass
@@ -34,6 +53,11 @@ class Program:
     code: list[Instr]
     log: list[Answer]  # of events 1, 2, ...
     fault: bool = False
+
+    def schedule(self) -> Schedule:
+        codes = {"preempt": 0, "exit": -1}
+        runs = [(event, codes.get(one.kind, one.thread)) for event, one in enumerate(self.log, 1)]
+        return Schedule([(0, 1), *runs])
 
     def pc(self, index: int) -> int:
         return CODE + SIZE * index
@@ -46,13 +70,28 @@ class State:
     event: int
     memory: bytearray
     patched: dict[int, bytes] = field(default_factory=dict)
+    thread: int = 1  # whose regs and pc these are
+    idle: bool = False  # it does not go on: the next event says who does
+    made: int = 0  # instructions since the last event
+    others: dict[int, tuple[list[int], int]] = field(default_factory=dict)
+    executed: int = 0  # the thread that the last transition completed an instruction of
 
-    def gpr(self) -> Gpr:
-        values = dict(zip(REGS, self.regs, strict=True)) | {"rip": self.pc}
+    def gpr(self, thread: int = 0) -> Gpr:
+        regs, pc = self.regs, self.pc
+        if thread not in (0, self.thread):
+            regs, pc = self.others[thread]
+        values = dict(zip(REGS, regs, strict=True))
+        values |= {"rip": pc, "thread": thread or self.thread}
         return Gpr(**{name: values.get(name, 0) for name in Gpr._fields})
 
     def key(self) -> tuple[object, ...]:
-        return (self.event, self.pc, tuple(self.regs), bytes(self.memory))
+        return (self.event, self.pc, tuple(self.regs), bytes(self.memory), self.thread)
+
+    def switch(self, thread: int) -> None:
+        if thread != self.thread:
+            self.others[self.thread] = (self.regs, self.pc)
+            self.regs, self.pc = self.others.pop(thread)
+            self.thread = thread
 
 
 class EndOfLog(Exception):
@@ -64,23 +103,19 @@ class Fault(Exception):
 
 
 def execute(program: Program, state: State) -> bool:
-    """One instruction.  True: it was an event."""
+    """One instruction.  True: it was an event, of whichever thread the log says."""
+    state.executed = state.thread
+    if state.idle or _stopped_here(program, state):
+        return _event(program, state)
     patch = state.patched.get(state.pc)
     if patch is not None and patch[0] == 0xE9:
         state.pc += 5 + int.from_bytes(patch[1:5], "little", signed=True)
+        state.made += 1
         return False
     op, a, b = program.code[(state.pc - CODE) // SIZE]
     following = state.pc + SIZE
-    if op == "sys":
-        if state.event >= len(program.log):
-            raise EndOfLog
-        answer = program.log[state.event]
-        state.event += 1
-        state.regs[0] = answer.result
-        for at, data in answer.writes:
-            state.memory[at : at + len(data)] = data
-        state.pc = following
-        return True
+    if op in ("sys", "exit", "end"):
+        return _event(program, state)
     if op == "fault":
         raise Fault
     if op == "movi":
@@ -98,7 +133,39 @@ def execute(program: Program, state: State) -> bool:
     elif op == "seti":
         state.memory[a] = b
     state.pc = following
+    state.made += 1
     return False
+
+
+def _stopped_here(program: Program, state: State) -> bool:
+    if state.event >= len(program.log):
+        return False
+    following = program.log[state.event]
+    return following.kind == "preempt" and following.after == state.made
+
+
+def _event(program: Program, state: State) -> bool:
+    """The next event of the log; the current thread asks for one, or does not run."""
+    if state.event >= len(program.log):
+        raise EndOfLog
+    answer = program.log[state.event]
+    state.event += 1
+    state.made = 0
+    gone = state.idle and state.thread not in state.others and answer.thread != state.thread
+    last = state.thread
+    state.switch(answer.thread)
+    if gone and program.log[state.event - 2].kind == "exit":
+        del state.others[last]
+    state.idle = answer.kind in ("preempt", "exit")
+    state.executed = 0 if answer.kind in ("preempt", "resume") else answer.thread
+    if answer.kind == "answer":
+        state.regs[0] = answer.result
+        for at, data in answer.writes:
+            state.memory[at : at + len(data)] = data
+        state.pc += SIZE
+        if answer.creates:
+            state.others[answer.creates] = ([0, 0, 0, answer.creates], CODE + SIZE * answer.result)
+    return True
 
 
 class FakeAgent:
@@ -146,10 +213,25 @@ class FakeAgent:
     def maps(self) -> list[Map]:
         return [Map(DATA, DATA + DATA_LEN, 3), Map(CODE, CODE + SIZE * len(self.program.code), 5)]
 
-    def get_regs(self) -> Regs:
-        return Regs(self.state.gpr(), b"")
+    def get_regs(self, thread: int = 0) -> Regs:
+        if thread not in (0, self.state.thread, *self.state.others):
+            raise AgentError(Op.GETREGS, errno.ESRCH)
+        return Regs(self.state.gpr(thread), b"")
 
-    def set_regs(self, regs: Regs) -> None:
+    def threads(self) -> list[Thread]:
+        state = self.state
+        return [
+            Thread(number, 4000 + number, ThreadState(number != state.thread), pc, "fake")
+            for number, (_, pc) in sorted(
+                {**state.others, state.thread: (state.regs, state.pc)}.items()
+            )
+        ]
+
+    def set_regs(self, regs: Regs, thread: int = 0) -> None:
+        if thread not in (0, self.state.thread):
+            values = [getattr(regs.gpr, name) for name in REGS]
+            self.state.others[thread] = (values, regs.gpr.rip)
+            return
         self.state.regs = [getattr(regs.gpr, name) for name in REGS]
         self.state.pc = regs.gpr.rip
 
@@ -178,9 +260,15 @@ class FakeAgent:
             self.watches.pop(one, None)
 
     def run(
-        self, until_event: int = FOREVER, until_pc: int = 0, until_n: int = 0, scan: bool = False
+        self,
+        until_event: int = FOREVER,
+        until_pc: int = 0,
+        until_n: int = 0,
+        scan: bool = False,
+        thread: int = 0,
     ) -> Stop:
-        return self._go(scan, False, until_event=until_event, until_pc=until_pc, until_n=until_n)
+        goal = {"until_event": until_event, "until_pc": until_pc, "until_n": until_n}
+        return self._go(scan, False, **goal, thread=thread)
 
     def step(
         self,
@@ -204,6 +292,7 @@ class FakeAgent:
         trace: bool = False,
         pc: int | None = None,
         n: int = 0,
+        thread: int = 0,
     ) -> Stop:
         assert self.open
         state = self.state
@@ -220,6 +309,11 @@ class FakeAgent:
             values |= {"trace": traced[-600:]} | more
             return Stop(**values)  # type: ignore[arg-type]
 
+        def runs(wanted: int) -> bool:
+            return state.thread == wanted and not state.idle
+
+        if thread and state.event >= until_event and runs(thread):
+            return stop(StopReason.TARGET)
         while True:
             if self.interrupt_after is not None:
                 if self.interrupt_after == 0:
@@ -242,9 +336,10 @@ class FakeAgent:
                 self.watch_hits.clear()
                 for counter in self.counters.values():
                     counter[1] = 0
-            hits[state.pc] = hits.get(state.pc, 0) + 1
+            if not state.idle:
+                hits[state.pc] = hits.get(state.pc, 0) + 1
             for id_, (addr, _, _) in self.breaks.items():
-                if addr == state.pc and not blind:
+                if addr == state.pc and not blind and not state.idle:
                     self.counters[id_][0] += 1
                     self.counters[id_][1] += 1
             changed = 0
@@ -275,13 +370,16 @@ class FakeAgent:
                 if steps == count:
                     return stop(StopReason.TARGET)
             elif until_n:
-                if state.event >= until_event and state.pc == until_pc:
+                if state.event >= until_event and state.pc == until_pc and not state.idle:
                     arrived += 1
                     if arrived == until_n:
                         return stop(StopReason.TARGET)
+            elif thread:
+                if event and state.event >= until_event and runs(thread):
+                    return stop(StopReason.TARGET)
             elif state.event == until_event:
                 return stop(StopReason.TARGET)
-            if blind:
+            if blind or state.idle:
                 continue
             for id_, (addr, stops, cond) in self.breaks.items():
                 if addr == state.pc and stops and holds(cond, state):

@@ -7,6 +7,7 @@ entry point to its end is in memory, so every motion is exact and simple.  Event
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 import struct
@@ -16,7 +17,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from rdb.replay.agent import Gpr, Regs
+from rdb.recording.threads import Schedule
+from rdb.replay.agent import AgentError, Gpr, Regs, Thread, ThreadState
+from rdb.replay.protocol import Op
 from rdb.timeline.position import Position, Steps
 from rdb.timeline.stopped import Stopped
 
@@ -119,6 +122,8 @@ class FakeTimeline:
         self.watchpoints: dict[int, tuple[int, int]] = {}
         self.changed: dict[int, int] = {}
         self.new_regs: Regs | None = None
+        self.parked: dict[int, Gpr] = {}  # other threads: they never run
+        self.stepped: list[tuple[int | None, bool]] = []  # thread, alone
         first = run.states[0].gpr
         self.hello = SimpleNamespace(
             entry=run.entry, auxv_addr=self._auxv_addr(first.rsp), auxv_len=len(run.auxv)
@@ -172,11 +177,29 @@ class FakeTimeline:
     def gpr(self) -> Gpr:
         return self.registers().gpr
 
-    def registers(self) -> Regs:
+    @property
+    def thread(self) -> int:
+        return self.gpr.thread
+
+    def threads(self) -> list[Thread]:
+        me = Thread(1, 4711, ThreadState.RUNNING, self.gpr.rip, "")
+        return [me] + [
+            Thread(number, 4710 + number, ThreadState.PARKED, gpr.rip, "worker")
+            for number, gpr in self.parked.items()
+        ]
+
+    def registers(self, thread: int = 0) -> Regs:
+        if thread in self.parked:
+            return Regs(self.parked[thread], b"")
+        if thread not in (0, 1):
+            raise AgentError(Op.GETREGS, errno.ESRCH)
         return self.new_regs or Regs(self.state.gpr, b"")
 
-    def set_registers(self, regs: Any) -> None:
-        self.new_regs = regs
+    def set_registers(self, regs: Any, thread: int = 0) -> None:
+        if thread in self.parked:
+            self.parked[thread] = regs.gpr
+        else:
+            self.new_regs = regs
 
     def _bytes(self, index: int, addr: int, length: int) -> bytes:
         out = bytearray()
@@ -227,7 +250,10 @@ class FakeTimeline:
                 return Stopped("watchpoint", id=id_, addr=addr, by_event=by_event)
         return None
 
-    def step(self, forward: bool = True, count: int = 1) -> Stopped:
+    def step(
+        self, forward: bool = True, count: int = 1, thread: int | None = None, alone: bool = False
+    ) -> Stopped:
+        self.stepped.append((thread, alone))
         if (self.at_end if forward else self.at_start) and not self.branch:
             return Stopped("end" if forward else "start")
         to = self.index + (1 if forward else -1)
@@ -283,6 +309,13 @@ class FakeRecording:
         self.last_event = 0
         self.state = "exited 0"
         self.meta: dict[str, Any] = {"exe": str(program), "pid": 4711}
+
+    @property
+    def schedule(self) -> Schedule:
+        return Schedule()
+
+    def answered_next(self, thread: int, event: int) -> str | None:
+        return "futex"
 
     def store_path(self, path: str) -> Path | None:
         return self.program if path == str(self.program) else None

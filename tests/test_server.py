@@ -225,7 +225,7 @@ def test_range_stepping_ends_outside(client: Client, timeline: FakeTimeline, run
     fill = symbol(run, "fill")
     client.ask(b"Z0,%x,1" % fill)
     client.ask(b"vCont;c")
-    reply = client.ask(b"vCont;r%x,%x:1267" % (fill, fill + 8))
+    reply = client.ask(b"vCont;r%x,%x:1" % (fill, fill + 8))
     assert reply.startswith(b"T05")
     assert not fill <= timeline.gpr.rip < fill + 8
 
@@ -279,7 +279,7 @@ def test_objects(client: Client, run: Trace) -> None:
     assert client.ask(b"qXfer:exec-file:read::1,2") == b"m" + str(run.program).encode()[1:3]
     auxv = unescape(client.ask(b"qXfer:auxv:read::0,fff")[1:])
     assert dict(struct.iter_unpack("<QQ", auxv))[9] == run.entry
-    assert b'id="1267"' in client.ask(b"qXfer:threads:read::0,fff")
+    assert b'id="1"' in client.ask(b"qXfer:threads:read::0,fff")
     assert client.ask(b"qXfer:features:read:other.xml:0,fff") == b"E00"
     assert client.ask(b"qXfer:features:read") == b"E00"
 
@@ -350,7 +350,7 @@ def test_nonsense_never_ends_a_session(client: Client, data: bytes) -> None:
         return
     packet = data.translate(None, b"#$")
     client.ask(packet)
-    assert client.ask(b"qC") == b"QC1267"
+    assert client.ask(b"qC") == b"QC1"
 
 
 def test_detach_and_kill(client: Client) -> None:

@@ -61,7 +61,7 @@ def search(judge: Judge, last: bool, progress: bool) -> dict[str, Any]:
     options = json.dumps({"last": last}).encode("utf-8").hex()
     answer = link.ask("bisect-start", options)
     while "ask" in answer:
-        place.forget()
+        place.forget(answer)
         if progress:
             gdb.write(f"bisect: {100 * answer['progress']:.0f}% event {answer['event']}\n")
             gdb.flush()

@@ -58,7 +58,7 @@ class Last(Command):
         if not answer["found"]:
             gdb.write(f"{self._text} has not changed since the start of the recording.\n")
             return
-        place.forget()
+        place.forget(answer)
         place.rearm()
         gdb.write(f"Was = {self._value()}\nNow = {now}\n")
         if "by" in answer:

@@ -26,9 +26,10 @@ class Listing(Command):
             arrow = "=>" if number == log.done else "  "
             undone = "  (undone)" if number > log.done else ""
             branch = "  (branch)" if entry.after.branch else ""
+            thread = "" if entry.after.thread is None else f"thread {entry.after.thread}, "
             gdb.write(
                 f"{arrow} {number:<4} {entry.text:<32} event {entry.after.event}, "
-                f"{entry.place}{branch}{undone}\n"
+                f"{thread}{entry.place}{branch}{undone}\n"
             )
 
 

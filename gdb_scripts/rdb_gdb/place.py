@@ -10,21 +10,22 @@ from typing import Any
 
 import gdb
 
-from . import link, scopes
+from . import link, scopes, threads
 
 
 def seek(target: str) -> dict[str, Any]:
     """Brings the rank to a position (START, END, a name, `@mark`) and GDB's eyes with it."""
     answer = link.ask("seek", target)
-    forget()
+    forget(answer)
     rearm()
     return answer
 
 
-def forget() -> None:
-    """Drops GDB's caches."""
+def forget(answer: dict[str, Any]) -> None:
+    """Drops GDB's caches; selects the thread that runs where the server's answer says it is."""
     gdb.execute("maintenance flush register-cache", to_string=True)
     gdb.execute("maintenance flush dcache", to_string=True)
+    threads.follow(answer)
 
 
 def rearm() -> None:

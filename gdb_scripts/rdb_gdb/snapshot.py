@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import gdb
 
-from . import displays, link, place, points
+from . import displays, link, place, points, threads
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,7 @@ class Snapshot:
     position: str
     event: int
     branch: bool
+    thread: int | None  # the selected one, if there are more
     points: tuple[points.PointState, ...]
     displays: tuple[displays.Display, ...]
 
@@ -40,6 +41,7 @@ def take(without: int | None = None) -> Snapshot:
         position=answer["position"],
         event=answer["event"],
         branch=answer["branch"],
+        thread=threads.number() if answer["threaded"] else None,
         points=points.current(without),
         displays=displays.current(),
     )
@@ -55,6 +57,8 @@ def restore(wanted: Snapshot) -> tuple[Snapshot, bool]:
     said = points.remove_others(wanted.points)
     if moved:
         place.seek(f"@{wanted.mark}")
+        if wanted.thread is not None:
+            threads.select(wanted.thread)
     said += points.put_back(wanted.points)
     displays.restore(wanted.displays)
     for line in said:

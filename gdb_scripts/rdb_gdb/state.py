@@ -6,7 +6,7 @@ import json
 
 import gdb
 
-from . import history, link, place
+from . import history, link, place, threads
 from .command import Command
 
 
@@ -35,6 +35,7 @@ class State(Command):
             "at_start": answer["at_start"],
             "at_end": answer["at_end"],
             "pc": answer["pc"],
+            "thread": threads.number() if answer["threaded"] else None,
             **place.where(),
             "history": log.done,
             "undone": len(log.entries) - log.done,

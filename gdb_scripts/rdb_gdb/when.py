@@ -25,6 +25,8 @@ class When(Command):
             )
             if answer[key]
         ]
+        if answer["threaded"]:
+            notes.insert(0, f"thread {answer['thread']} runs")
         gdb.write(f"Current event: {answer['event']} ({answer['name']})")
         gdb.write(f", {', '.join(notes)}\n" if notes else "\n")
 

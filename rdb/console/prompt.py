@@ -14,6 +14,9 @@ def prompt_text(session: Session) -> str:
     parts = [session.job.name, f"[{format_ranks(session.focus)}]"]
     if len(points) == 1:
         parts.append(points.pop())
+    threads = {state.thread for state in focused}
+    if len(threads) == 1 and threads != {None}:
+        parts.append(f"thread {threads.pop()}")
     if any(state.branch for state in focused):
         parts.append("branch")
     return " ".join(parts) + "> "

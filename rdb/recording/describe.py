@@ -28,6 +28,13 @@ def describe(record: Record, name_thread: bool = False) -> str:
     return f"{text} [{record.repeat + 1} times]" if record.repeat else text
 
 
+def call_name(record: Record) -> str | None:
+    """The name of the system call or MPI function that this event answered."""
+    if record.kind is Kind.SYSCALL:
+        return SYSCALLS.get(record.nr, (f"syscall_{record.nr}", None))[0]
+    return mpi_name(record.nr) if record.kind is Kind.HYPERCALL else None
+
+
 def _describe(record: Record) -> str:
     match record.kind:
         case Kind.START:

@@ -13,7 +13,7 @@ from typing import Any
 from rdb.errors import DamagedRecording, UnknownJob
 from rdb.recording._log import LogIndex
 from rdb.recording.checkpoints import Checkpoint, checkpoint, read_images
-from rdb.recording.describe import describe
+from rdb.recording.describe import call_name, describe
 from rdb.recording.record import End, EndKind, Kind, Note, Receive, Record
 from rdb.recording.threads import RecordedThread, Schedule, read_schedule, read_threads
 
@@ -195,6 +195,11 @@ class RankRecording:
     def describe(self, event: int) -> str:
         """The event in words, `read(3, 0x10..., 100) = 100`; of several threads which."""
         return describe(self.event(event), name_thread=self.schedule.threaded)
+
+    def answered_next(self, thread: int, event: int) -> str | None:
+        """The call of that thread that is answered first after this event, by name."""
+        place = self.schedule.next_run(thread, event + 1)
+        return None if place is None else call_name(self.event(place))
 
     def receives(self, event: int) -> list[Receive]:
         """Messages whose receipt this event completed."""

@@ -1,7 +1,7 @@
 """Which threads a program had, and which of them ran when: from the log's index.
 
 Between two events exactly one thread runs: that of the earlier one.  Only after a thread was
-stopped in a computation nobody does, until the next event says who goes on.
+stopped in a computation, or has ended, nobody does, until the next event says who goes on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from rdb.recording._log import LogIndex
 from rdb.recording.record import Kind, Note
 
 MAIN = 1
-NOBODY = 0
+NOBODY = 0  # one was stopped in a computation
+_GONE = -1  # nobody either: one has ended
 _SYS_CLONE, _SYS_EXIT, _SYS_CLONE3 = 56, 60, 435
 _NOTE_THREAD = struct.Struct("<I")
 
@@ -44,17 +45,26 @@ class Schedule:
                 self._runners.append(thread)
 
     @property
+    def plain(self) -> bool:
+        """Did one thread run all the time?"""
+        return len(self._starts) == 1
+
+    @property
     def threaded(self) -> bool:
         """Is there more than one thread?"""
-        return len(self._of.keys() - {NOBODY}) > 1
+        return sum(thread >= MAIN for thread in self._of) > 1
 
     def runner(self, event: int) -> int:
-        """Who runs after this event."""
+        """Who runs after this event; nobody: below 1."""
         return self._runners[max(bisect_right(self._starts, event) - 1, 0)]
 
     def preempted(self, event: int) -> bool:
         """Did this event stop a thread in a computation?"""
         return self.runner(event) == NOBODY
+
+    def idle(self, event: int) -> bool:
+        """Does nobody run after this event?"""
+        return self.runner(event) < MAIN
 
     def last_run(self, thread: int, event: int) -> int | None:
         """The newest event up to this one after which the thread runs."""
@@ -76,13 +86,16 @@ class Schedule:
 
 
 def read_schedule(index: LogIndex) -> Schedule:
-    threads = index.threads()
-    if max(threads, default=MAIN) <= MAIN:
-        return Schedule()
+    threads, kinds = index.threads(), index.kinds()
     preempt, events = int(Kind.PREEMPT), {int(kind) for kind in Kind if kind.is_event}
+    if max(threads, default=MAIN) <= MAIN and preempt not in kinds:
+        return Schedule()
+    runs = list(zip(index.events(), kinds, threads, strict=True))
+    for place in index.of_calls(_SYS_EXIT):
+        runs[place] = (*runs[place][:2], _GONE)
     return Schedule(
         (event, NOBODY if kind == preempt else thread)
-        for event, kind, thread in zip(index.events(), index.kinds(), threads, strict=True)
+        for event, kind, thread in runs
         if kind in events
     )
 

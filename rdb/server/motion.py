@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from rdb.errors import Usage
 from rdb.server.breakpoints import Breakpoints
 from rdb.server.target import Debuggee, StoppedLike
+from rdb.server.threads import Threads, parse_thread
 from rdb.timeline.position import Position
 
 Move = Callable[[], StoppedLike]
@@ -26,8 +27,9 @@ class Mark:
 
 
 class Motion:
-    def __init__(self, timeline: Debuggee, points: Breakpoints) -> None:
+    def __init__(self, timeline: Debuggee, points: Breakpoints, threads: Threads) -> None:
         self.timeline = timeline
+        self._threads = threads
         self.points = points
         self._marks: list[Mark] = []
         self._serial = 0
@@ -52,28 +54,40 @@ class Motion:
     def resume(self, packet: bytes) -> Move | None:
         """The move that a resume packet means; None when it is not one that we know."""
         if packet.startswith(b"vCont;"):
-            action = packet[6:].split(b";")[0].split(b":")[0]
-            return self._action(action)
+            try:
+                return self._actions([one.partition(b":") for one in packet[6:].split(b";")])
+            except ValueError:
+                return None
         if packet == b"bs":
-            return self._moving(lambda: self.timeline.step(False))
+            thread = self._threads.stepped
+            return self._moving(lambda: self.timeline.step(False, thread=thread))
         if packet == b"bc":
             return self._moving(lambda: self.timeline.cont(False))
         if re.fullmatch(rb"[cs]|[CS][0-9a-fA-F]{2}", packet):
-            return self._action(packet)
+            return self._action(packet, self._threads.stepped, alone=False)
         return None
 
-    def _action(self, action: bytes) -> Move | None:
+    def _actions(self, actions: list[tuple[bytes, bytes, bytes]]) -> Move | None:
+        """Which thread is to step, if one is; if no other action is given the others must wait."""
+        for action, colon, thread in actions:
+            if action[:1] in (b"s", b"S", b"r"):
+                one = bool(colon) and thread != b"-1" and not thread.endswith(b".-1")
+                stepped = parse_thread(thread) if one else self._threads.selected
+                return self._action(action, stepped, alone=one and len(actions) == 1)
+        return self._action(actions[0][0], 0, alone=False)
+
+    def _action(self, action: bytes, thread: int, alone: bool) -> Move | None:
         # A signal to deliver (`C`, `S`) is not: signals come from the recording alone.
         if action[:1] in (b"c", b"C"):
             return self._moving(lambda: self.timeline.cont(True))
         if action[:1] in (b"s", b"S"):
-            return self._moving(lambda: self.timeline.step(True))
+            return self._moving(lambda: self.timeline.step(True, thread=thread, alone=alone))
         if action[:1] == b"r":
             try:
                 start, end = (int(word, 16) for word in action[1:].split(b","))
             except ValueError:
                 return None
-            return self._moving(lambda: self._step_range(start, end))
+            return self._moving(lambda: self._step_range(start, end, thread, alone))
         return None
 
     def _moving(self, move: Move) -> Move:
@@ -85,12 +99,12 @@ class Motion:
 
         return run
 
-    def _step_range(self, start: int, end: int) -> StoppedLike:
+    def _step_range(self, start: int, end: int, thread: int, alone: bool) -> StoppedLike:
+        timeline = self.timeline
         while True:
-            stopped = self.timeline.step(True)
-            if stopped.reason != "step" or not start <= self.timeline.gpr.rip < end:
-                return stopped
-            if self._interrupted.is_set():
+            stopped = timeline.step(True, thread=thread, alone=alone)
+            inside = timeline.thread == thread and start <= timeline.gpr.rip < end
+            if stopped.reason != "step" or not inside or self._interrupted.is_set():
                 return stopped
 
     def seek(self, text: str) -> StoppedLike:

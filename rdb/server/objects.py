@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
-from xml.sax.saxutils import quoteattr
 
 from rdb.server.packets import PACKET_SIZE, escape
 from rdb.server.registers import TARGET_XML
@@ -14,12 +14,11 @@ _AT_NULL, _AT_ENTRY = 0, 9
 
 @dataclass(frozen=True)
 class Objects:
-    """The bytes of each object; they do not change while a rank is served."""
+    """The bytes of each object; but for the threads they do not change while a rank is served."""
 
     exec_file: str
     auxv: bytes
-    thread: int
-    thread_name: str
+    threads: Callable[[], bytes]
 
     def handle(self, body: bytes) -> bytes:
         """`object:read:annex:offset,length`; empty for an object that we have not."""
@@ -46,14 +45,8 @@ class Objects:
         if name == "exec-file":
             return self.exec_file.encode("utf-8", "surrogateescape")
         if name == "threads":
-            return self._threads().encode("utf-8")
+            return self.threads()
         return None
-
-    def _threads(self) -> str:
-        return (
-            '<?xml version="1.0"?><threads>'
-            f'<thread id="{self.thread:x}" core="0" name={quoteattr(self.thread_name)}/></threads>'
-        )
 
 
 def correct_auxv(auxv: bytes, entry: int) -> bytes:

@@ -96,6 +96,8 @@ class Queries:
             "at_start": timeline.at_start,
             "at_end": timeline.at_end,
             "pc": timeline.gpr.rip,
+            "thread": timeline.thread,
+            "threaded": self._recording.schedule.threaded,
             "position": str(mark.position),
         }
 
@@ -117,6 +119,7 @@ class Queries:
         by = self._motion.next_event()
         if by is not None:
             answer["by"] = by
+            answer["thread"] = max(self._recording.schedule.runner(by), 1)
             answer["describe"] = self._recording.describe(by)
         return answer
 

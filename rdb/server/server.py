@@ -17,6 +17,7 @@ from rdb.server.packets import Connection
 from rdb.server.queries import Queries
 from rdb.server.stub import Stub
 from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
+from rdb.server.threads import Threads
 
 # While GDB looks at a stop and goes on by itself (a condition that is false), Ctrl-C reaches us
 # between two moves: it is for the next one.  One that is older was for the move that is over.
@@ -33,6 +34,7 @@ class Failed:
     signal: int = 0
     text: str = ""
     by_event: bool = False
+    thread: int = 0
 
 
 class Server:
@@ -43,12 +45,14 @@ class Server:
         self._connection = connection
         self._pressed_at = -math.inf
         self._points = Breakpoints(timeline)
-        self._motion = Motion(timeline, self._points)
+        name = os.path.basename(str(recording.meta.get("exe", "")))
+        threads = Threads(timeline, recording, name)
+        self._motion = Motion(timeline, self._points, threads)
         self._worker = Worker()
         self._queries = Queries(self._motion, recording, self._worker)
         self._files = Files(recording)
-        objects = make_objects(timeline, recording)
-        self._stub = Stub(timeline, self._motion, self._points, objects, self._files)
+        objects = make_objects(timeline, recording, threads)
+        self._stub = Stub(timeline, self._motion, self._points, objects, self._files, threads)
 
     def run(self) -> None:
         """Serves until the other side detaches, kills or goes away."""
@@ -125,17 +129,13 @@ class Server:
         self._connection.send(b"O" + text.encode("utf-8").hex().encode("ascii"))
 
 
-def make_objects(timeline: Debuggee, recording: RankRecordingLike) -> Objects:
+def make_objects(timeline: Debuggee, recording: RankRecordingLike, threads: Threads) -> Objects:
     hello = timeline.hello
     auxv = timeline.read_memory(hello.auxv_addr, hello.auxv_len)
-    meta = recording.meta
-    exe = str(meta.get("exe", ""))
-    pid = meta.get("pid")
     return Objects(
-        exec_file=exe,
+        exec_file=str(recording.meta.get("exe", "")),
         auxv=correct_auxv(auxv, hello.entry),
-        thread=pid if isinstance(pid, int) and pid > 0 else 1,
-        thread_name=os.path.basename(exe),
+        threads=threads.xml,
     )
 
 

@@ -7,6 +7,7 @@ import signal as host
 from rdb.server.breakpoints import Breakpoints
 from rdb.server.registers import NUMBERS
 from rdb.server.target import Debuggee, StoppedLike
+from rdb.server.threads import Threads
 
 # GDB numbers signals by itself (include/gdb/signals.def); those that differ from Linux x86-64.
 _GDB_SIGNALS = {
@@ -22,7 +23,7 @@ _GDB_SIGNALS = {
     host.SIGSYS: 12,
     host.SIGPWR: 32,
 }
-_INTERRUPT, _TRAP = 2, 5
+_NONE, _INTERRUPT, _TRAP = 0, 2, 5
 # What GDB looks at after every step: sent along, so that it need not ask.
 _EXPEDITED = (
     *("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"),
@@ -36,10 +37,14 @@ def gdb_signal(number: int) -> int:
 
 
 def stop_reply(
-    stopped: StoppedLike | None, timeline: Debuggee, points: Breakpoints, thread: int
+    stopped: StoppedLike | None, timeline: Debuggee, points: Breakpoints, threads: Threads
 ) -> bytes:
     """`None`: just asked where it is (`?`)."""
-    gpr = timeline.gpr
+    thread, gpr = timeline.thread, timeline.gpr
+    if stopped is not None and stopped.thread not in (0, thread):
+        thread = stopped.thread
+        gpr = timeline.registers(thread).gpr
+    threads.stopped(thread)
     words = [
         f"{number:x}:{getattr(gpr, name).to_bytes(8, 'little').hex()};"
         for name, number in _EXPEDITED_NUMBERS
@@ -57,4 +62,6 @@ def stop_reply(
             signal = gdb_signal(stopped.signal)
         elif stopped.reason == "interrupt":
             signal = _INTERRUPT
+        elif stopped.reason == "gone":
+            signal = _NONE
     return f"T{signal:02x}{''.join(words)}".encode("ascii")

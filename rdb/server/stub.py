@@ -18,6 +18,7 @@ from rdb.server.packets import PACKET_SIZE, unescape
 from rdb.server.registers import REGISTERS, RegisterFile
 from rdb.server.stops import stop_reply
 from rdb.server.target import Debuggee, StoppedLike
+from rdb.server.threads import Threads, parse_thread
 from rdb.server.values import register_file, set_register_file
 
 OK, BAD, FAULT = b"OK", b"E01", b"E14"
@@ -39,13 +40,14 @@ class Stub:
         points: Breakpoints,
         objects: Objects,
         files: Files,
+        threads: Threads,
     ) -> None:
         self.timeline = timeline
         self.motion = motion
         self.points = points
         self.objects = objects
         self.files = files
-        self.thread = objects.thread
+        self.threads = threads
         self.finished = False
         self.acks = True
         self._last: StoppedLike | None = None
@@ -55,12 +57,12 @@ class Stub:
 
     def stopped(self, stopped: StoppedLike) -> bytes:
         self._last = stopped
-        return stop_reply(stopped, self.timeline, self.points, self.thread)
+        return stop_reply(stopped, self.timeline, self.points, self.threads)
 
     def handle(self, packet: bytes) -> bytes:
         try:
             return self._handle(packet)
-        except (ValueError, KeyError, IndexError, OverflowError, RdbError):
+        except (ValueError, KeyError, IndexError, OverflowError, StopIteration, RdbError):
             return BAD
 
     def _handle(self, packet: bytes) -> bytes:
@@ -68,7 +70,7 @@ class Stub:
         simple: dict[str, Callable[[bytes], bytes]] = {
             "?": self._why,
             "!": lambda body: OK,
-            "g": lambda body: register_file(self.timeline).all().hex().encode("ascii"),
+            "g": lambda body: self._registers().all().hex().encode("ascii"),
             "G": self._write_registers,
             "p": self._read_register,
             "P": self._write_register,
@@ -77,8 +79,8 @@ class Stub:
             "X": self._write_binary,
             "Z": self._insert_point,
             "z": self._remove_point,
-            "H": self._select_thread,
-            "T": lambda body: OK if self._is_thread(body) else BAD,
+            "H": lambda body: OK if self.threads.select(body) else BAD,
+            "T": lambda body: OK if self.threads.exists(parse_thread(body)) else BAD,
             # GDB still closes the files that it has open: the session ends when it hangs up.
             "D": lambda body: OK,
             "q": self._query,
@@ -92,16 +94,19 @@ class Stub:
         return method(packet[1:]) if method else b""
 
     def _why(self, body: bytes) -> bytes:
-        return stop_reply(self._last, self.timeline, self.points, self.thread)
+        return stop_reply(self._last, self.timeline, self.points, self.threads)
 
     # registers
 
+    def _registers(self) -> RegisterFile:
+        return register_file(self.timeline, self.threads.selected)
+
     def _change(self, change: Callable[[RegisterFile], None]) -> bytes:
-        registers = register_file(self.timeline)
+        registers = self._registers()
         before = registers.all()
         change(registers)
         if registers.all() != before:
-            set_register_file(self.timeline, registers)
+            set_register_file(self.timeline, registers, self.threads.selected)
             self.motion.changed()
         return OK
 
@@ -113,7 +118,7 @@ class Stub:
         number = int(body, 16)
         if not 0 <= number < len(REGISTERS):
             return BAD
-        return register_file(self.timeline).read(number).hex().encode("ascii")
+        return self._registers().read(number).hex().encode("ascii")
 
     def _write_register(self, body: bytes) -> bytes:
         number_text, _, value = body.partition(b"=")
@@ -160,16 +165,6 @@ class Stub:
         self.points.remove(parse_points(body)[0])
         return OK
 
-    # threads
-
-    def _is_thread(self, text: bytes) -> bool:
-        return int(text, 16) == self.thread
-
-    def _select_thread(self, body: bytes) -> bytes:
-        if body[1:] in (b"-1", b"0") or self._is_thread(body[1:]):
-            return OK
-        return BAD
-
     # queries
 
     def _query(self, body: bytes) -> bytes:
@@ -179,9 +174,9 @@ class Stub:
         if name == b"Xfer":
             return self.objects.handle(rest)
         if body == b"C":
-            return b"QC%x" % self.thread
+            return b"QC%x" % self.threads.selected
         if body == b"fThreadInfo":
-            return b"m%x" % self.thread
+            return b"m" + self.threads.ids()
         if body == b"sThreadInfo":
             return b"l"
         if name == b"Attached":
@@ -189,7 +184,8 @@ class Stub:
         if name == b"Symbol":
             return OK
         if body.startswith(b"ThreadExtraInfo,"):
-            return self.objects.thread_name.encode("utf-8").hex().encode("ascii")
+            about = self.threads.about(parse_thread(body.partition(b",")[2]))
+            return about.encode("utf-8").hex().encode("ascii")
         return b""
 
     def _set(self, body: bytes) -> bytes:

@@ -10,14 +10,14 @@ from rdb.server.target import Debuggee
 _NAMES = tuple(register.name for register in REGISTERS if register.kind == "gpr")
 
 
-def register_file(timeline: Debuggee) -> RegisterFile:
-    regs = timeline.registers()
+def register_file(timeline: Debuggee, thread: int = 0) -> RegisterFile:
+    regs = timeline.registers(thread)
     return RegisterFile({name: getattr(regs.gpr, name) for name in _NAMES}, regs.xsave)
 
 
-def set_register_file(timeline: Debuggee, registers: RegisterFile) -> None:
-    old = timeline.registers()
+def set_register_file(timeline: Debuggee, registers: RegisterFile, thread: int = 0) -> None:
+    old = timeline.registers(thread)
     gpr = old.gpr._replace(**registers.general)
     # The file is padded to what we serve; the replica has as much as its processor saves.
     xsave = bytes(registers.xsave[: len(old.xsave)])
-    timeline.set_registers(dataclasses.replace(old, gpr=gpr, xsave=xsave))
+    timeline.set_registers(dataclasses.replace(old, gpr=gpr, xsave=xsave), thread)

@@ -42,15 +42,18 @@ class RankState:
     place: Place
     history: int
     undone: int
+    thread: int | None = None
+    """The selected thread, if the program has more than one."""
     own: Place | None = None
     """The user's own line that called what is at `place`, where that is a library."""
 
     @property
     def standing(self) -> str:
         """Where it stands, in the user's own terms first."""
+        thread = "" if self.thread is None else f"thread {self.thread}: "
         if self.own is None:
-            return str(self.place)
-        return f"{self.own}, inside {self.place.function or hex(self.pc)}"
+            return f"{thread}{self.place}"
+        return f"{thread}{self.own}, inside {self.place.function or hex(self.pc)}"
 
     @property
     def point(self) -> str:
@@ -79,4 +82,5 @@ def parse_state(text: str) -> RankState:
         place=Place(raw.get("function"), raw.get("file"), raw.get("line")),
         history=int(raw.get("history", 0)),
         undone=int(raw.get("undone", 0)),
+        thread=raw.get("thread"),
     )

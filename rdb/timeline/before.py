@@ -41,7 +41,12 @@ class Trace:
 
 def trace_before(travel: Travel, target: Position, gpr: Gpr) -> Trace | None:
     """The last instructions before `target`, at least one; None at the start of the recording."""
-    target = _normal(travel, target, gpr)
+    target = normal(travel, target, gpr)
+    if _answered(travel, target) and travel.schedule.idle(target.event - 1):
+        return _before_place(travel, Position(target.event - 1))  # nobody ran in between
+    if _answered(travel, target) and travel.schedule.preempted(target.event):
+        # No instruction of the thread either.
+        return _before_place(travel, travel.before_preemption(target.event))
     if not target.moves:
         return _before_answer(travel, target, gpr)
     last = target.moves[-1]
@@ -66,7 +71,12 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr) -> Trace | None:
         walker.close()
 
 
-def _normal(travel: Travel, target: Position, gpr: Gpr) -> Position:
+def _answered(travel: Travel, target: Position) -> bool:
+    """Right at the answer of an event, and not the first one that there is."""
+    return not target.moves and target.event > travel.origin.event
+
+
+def normal(travel: Travel, target: Position, gpr: Gpr) -> Position:
     """Arrival 1 at the pc where the event was answered is the answer itself."""
     at_answer = target.canonical and target.n == 1 and travel.answer_pc(target.event) == gpr.rip
     return Position(target.event) if at_answer else target
@@ -114,6 +124,10 @@ def _before_answer(travel: Travel, target: Position, gpr: Gpr) -> Trace | None:
         return _search(travel, walker, gpr, (target.event, 0, 0))
     finally:
         walker.close()
+
+
+def _before_place(travel: Travel, target: Position) -> Trace | None:
+    return trace_before(travel, target, travel.gpr_at(target))
 
 
 def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal) -> Trace:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdb.errors import Diverged
+from rdb.recording.threads import NOBODY
 from rdb.replay.agent import Gpr, Stop, StopReason
 from rdb.timeline.before import trace_before
 from rdb.timeline.points import Points
@@ -30,6 +31,7 @@ class Found:
     id: int
     watch: bool
     by_event: bool = False
+    thread: int = 0  # whose event it was, where another one had run before it
     walker: Walker | None = None  # stands there; for the caller to keep
 
 
@@ -64,6 +66,20 @@ def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found 
     return None
 
 
+def last_hit_since(
+    travel: Travel, points: Points, since: Position, here: Position, gpr: Gpr
+) -> Found | None:
+    """The last hit between `since`, itself included, and `here`."""
+    if not points.breakpoints and not points.watchpoints:
+        return None
+    start = travel.to(since)
+    try:
+        travel.keep_if_worth(start)
+        return _from(travel, points, start, here, gpr)
+    finally:
+        start.close()
+
+
 def _from(
     travel: Travel, points: Points, start: Walker, target: Position, gpr: Gpr
 ) -> Found | None:
@@ -71,6 +87,8 @@ def _from(
     found = _scan(travel, points, start, target, gpr.rip)
     if found is not None:
         return found
+    if travel.schedule.idle(start.event):
+        return None  # it was stopped there, it did not come there
     id_ = points.standing_at(start)
     return None if id_ is None else Found(start.position, start.gpr, id_, watch=False)
 
@@ -133,17 +151,27 @@ def _before_watch_hit(
     else:
         watch = points.watchpoints[hit.id]
         after = base.then(WatchHit(watch.addr, watch.length, watch.kind, hits))
-    walker = travel.to(after)
-    try:
-        gpr = walker.gpr
-    finally:
-        walker.close()
-    trace = trace_before(travel, after, gpr)
+    position, gpr = _just_before(travel, after)
+    thread = travel.schedule.runner(hit.event) if hit.by_event else gpr.thread
+    return Found(
+        position,
+        gpr,
+        hit.id,
+        watch=True,
+        by_event=bool(hit.by_event),
+        thread=0 if thread in (gpr.thread, NOBODY) else thread,
+    )
+
+
+def _just_before(travel: Travel, after: Position) -> tuple[Position, Gpr]:
+    if not after.moves and travel.schedule.idle(after.event - 1):
+        after = Position(after.event - 1)  # nobody ran in between
+        return after, travel.gpr_at(after)
+    trace = trace_before(travel, after, travel.gpr_at(after))
     if trace is None:
         raise Diverged(f"nothing comes before {after}")
     last = len(trace.gprs) - 1
-    position, gpr = trace.position(last), trace.gprs[last]
-    return Found(position, gpr, hit.id, watch=True, by_event=bool(hit.by_event))
+    return trace.position(last), trace.gprs[last]
 
 
 def _closer(points: Points, start: Walker, stop: Stop, way: Goal) -> tuple[Position, int] | None:

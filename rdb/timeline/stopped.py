@@ -18,18 +18,20 @@ Reason = Literal[
     "interrupt",
     "diverged",
     "seek",
+    "gone",
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Why and where a motion ended."""
+    """Why and where a motion ended.  `gone`: the thread that was to move does not run again."""
 
     reason: Reason
     id: int = 0  # of the breakpoint or watchpoint
     addr: int = 0  # breakpoint: its pc; watchpoint: what was accessed; signal: the fault's address
     signal: int = 0
     text: str = ""  # for people: how the recording ends, what diverged
+    thread: int = 0  # whose motion it was, if not that of the one that runs next
     by_event: bool = False  # watchpoint: the change came with an event, not with an instruction
 
 

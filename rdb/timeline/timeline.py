@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from typing import Protocol
 
 from rdb.errors import Diverged, RdbError
-from rdb.replay.agent import AgentClient, Gpr, Map, Regs, Stop, StopReason
+from rdb.recording.threads import Schedule
+from rdb.replay.agent import FOREVER, AgentClient, Gpr, Map, Regs, Stop, StopReason, Thread
 from rdb.replay.replica import Replica, Source
-from rdb.timeline import scan
-from rdb.timeline.before import trace_before
+from rdb.timeline import scan, threads
+from rdb.timeline.before import Trace, trace_before
 from rdb.timeline.images import Images
 from rdb.timeline.points import Points
 from rdb.timeline.position import Arrive, Hit, Position, Steps, ToEnd, WatchHit
@@ -30,6 +32,13 @@ _MOVES_MAX = 48  # a longer way since the last event is worth its canonical name
 _SIGNALLED = 2  # enum log_end
 
 
+class Recorded(Source, Protocol):
+    """What a timeline needs of a recording (rdb.recording.RankRecording has it)."""
+
+    @property
+    def schedule(self) -> Schedule: ...
+
+
 def _images_of(recording: Source | None) -> Images | None:
     if recording is None:
         return None
@@ -37,7 +46,12 @@ def _images_of(recording: Source | None) -> Images | None:
 
 
 class Timeline:
-    def __init__(self, recording: Source | None, replica: ReplicaLike | None = None) -> None:
+    def __init__(
+        self,
+        recording: Recorded | None,
+        replica: ReplicaLike | None = None,
+        schedule: Schedule | None = None,
+    ) -> None:
         first: ReplicaLike | None = replica
         if first is None:
             if recording is None:
@@ -50,6 +64,9 @@ class Timeline:
             first.close()
             raise
         self.recording = recording
+        if schedule is None:
+            schedule = Schedule() if recording is None else recording.schedule
+        self.schedule = schedule
         self.points = Points()
         self.control = Control()
         start = Position(self.hello.event)
@@ -57,6 +74,7 @@ class Timeline:
             Walker(first, start, gpr, self.control),
             self.control,
             self.hello.last_event,
+            schedule=schedule,
             images=_images_of(recording),
         )
         self._here = start
@@ -97,6 +115,22 @@ class Timeline:
         return self._here.event
 
     @property
+    def live_event(self) -> int:
+        """The last event answered, in a branch too."""
+        return self.event if self._live is None else self._live.live_event
+
+    @property
+    def thread(self) -> int:
+        """The number of the thread that runs next."""
+        return self._gpr.thread
+
+    def threads(self) -> list[Thread]:
+        """The threads that there are here."""
+        if self._live is None and not self.schedule.threaded:
+            return self.travel.origin.agent.threads()
+        return self._need_live().agent.threads()
+
+    @property
     def last_event(self) -> int:
         return self.travel.last_event
 
@@ -127,17 +161,26 @@ class Timeline:
     def gpr(self) -> Gpr:
         return self._gpr
 
-    def registers(self) -> Regs:
-        return self._need_live().agent.get_regs()
+    def registers(self, thread: int = 0) -> Regs:
+        """Of a thread, or (0) of the one that runs next."""
+        return self._need_live().agent.get_regs(self._other(thread))
 
-    def set_registers(self, regs: Regs) -> None:
+    def set_registers(self, regs: Regs, thread: int = 0) -> None:
         """Opens a branch, unless nothing changes."""
-        live = self._need_live()
-        if live.agent.get_regs() == regs:
+        live, thread = self._need_live(), self._other(thread)
+        if live.agent.get_regs(thread) == regs:
             return
+        if thread:
+            raise RdbError(
+                f"thread {thread} does not run here",
+                "registers are changed where their thread runs",
+            )
         self._open_branch()
         live.agent.set_regs(regs)
         self._gpr = live.gpr = live.agent.get_regs().gpr
+
+    def _other(self, thread: int) -> int:
+        return 0 if thread == self.thread else thread
 
     def read_memory(self, addr: int, length: int) -> bytes:
         """As many bytes as are readable from `addr` on."""
@@ -204,9 +247,21 @@ class Timeline:
         """From a signal handler or another thread: ends the motion under way, back to its start."""
         self.control.interrupt()
 
-    def step(self, forward: bool = True, count: int = 1) -> Stopped:
-        """So many instructions; a system call or an MPI call is one."""
+    def step(
+        self, forward: bool = True, count: int = 1, thread: int | None = None, alone: bool = False
+    ) -> Stopped:
+        """So many instructions; a system call or an MPI call is one.
+
+        Of the one thread, if it is named, else of whichever runs.  `alone`: a call of that thread
+        that lets others go on is not waited for.
+        """
         one = self._step_forward if forward else self._step_back
+        if thread is not None and (thread != self.thread or not self.schedule.plain):
+            of = thread
+            if forward:
+                one = lambda: threads.step_forward(self, of, alone)  # noqa: E731
+            else:
+                one = lambda: threads.step_back(self, of)  # noqa: E731
         return self._motion(lambda: self._repeat(one, count))
 
     def cont(self, forward: bool = True) -> Stopped:
@@ -284,7 +339,8 @@ class Timeline:
         self._arm(live)
         came_from = (self._here, 0, self._gpr)
         stop = live.step(1, blind=False)
-        if stop.event != came_from[0].event:
+        answered = stop.event != came_from[0].event
+        if answered:
             self._commit_live(live, Position(stop.event))
         elif stop.steps == 0:
             if not self.branch:
@@ -292,7 +348,7 @@ class Timeline:
             return self._ended(stop, moved=True)
         else:
             self._commit_live(live, self._here.then(Steps(1)))
-        if not self.branch:
+        if not self.branch and not (answered and self._none_ran(stop.event)):
             self._past.append(came_from)
         if stop.reason is StopReason.WATCH:
             return self._watch_stop(stop)
@@ -300,16 +356,27 @@ class Timeline:
             return self._ended(stop, moved=True)
         return Stopped("step")
 
+    def _none_ran(self, event: int) -> bool:
+        """A thread was stopped or goes on, in this step to an event: that is no instruction."""
+        schedule = self.schedule
+        return event > 0 and (schedule.preempted(event) or schedule.idle(event - 1))
+
     def _cont_forward(self) -> Stopped:
+        return self._run()
+
+    def _run(self, until_event: int = FOREVER, thread: int = 0) -> Stopped:
         live = self._need_live()
         if not self.branch:
             self.travel.keep_if_worth(live)
         self._arm(live)
-        stop = live.run()
+        stop = live.run(until_event=until_event, thread=thread)
         self._past.clear()
         same = stop.event == self._here.event
         base = self._here if same else Position(stop.event)
         match stop.reason:
+            case StopReason.TARGET:
+                self._commit_live(live, base)
+                return Stopped("step")
             case StopReason.BREAK:
                 pc, n = stop.gpr.rip, stop.hits
                 self._commit_live(live, base.then(Hit(pc, n) if same else Arrive(pc, n)))
@@ -362,10 +429,17 @@ class Timeline:
         if self._left_branch():
             return Stopped("seek", text="back where the branch left the recording")
         if not self._past:
-            trace = trace_before(self.travel, self._here, self._gpr)
-            if trace is None:
-                return Stopped("start")
+            self._remember(trace_before(self.travel, self._here, self._gpr))
+        if not self._past:
+            return Stopped("start")
+        return self._step_back_over()
+
+    def _remember(self, trace: Trace | None) -> None:
+        if trace is not None:
             self._past.extend((trace.base, index, gpr) for index, gpr in enumerate(trace.gprs))
+
+    def _step_back_over(self) -> Stopped:
+        """To before the newest instruction that is remembered."""
         base, index, gpr = self._past[-1]
         before = base.then(Steps(index)) if index else base
         hit = self._watch_hit_after(before)
@@ -394,13 +468,18 @@ class Timeline:
         if found is None:
             self._seek(self.travel.origin.position)
             return Stopped("start")
+        return self._arrive_at(found)
+
+    def _arrive_at(self, found: scan.Found) -> Stopped:
         self._past.clear()
         self._drop_live()
         self._here, self._gpr, self._live = found.position, found.gpr, found.walker
         if not found.watch:
             return Stopped("breakpoint", id=found.id, addr=found.gpr.rip)
         watch = self.points.watchpoints[found.id]
-        return Stopped("watchpoint", id=found.id, addr=watch.addr, by_event=found.by_event)
+        return Stopped(
+            "watchpoint", id=found.id, addr=watch.addr, thread=found.thread, by_event=found.by_event
+        )
 
     def _keep_here(self) -> None:
         """So that coming back is cheap, and snapshots lie between here and far away."""

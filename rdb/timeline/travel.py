@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rdb.errors import Diverged
+from rdb.recording.threads import Schedule
 from rdb.replay.agent import FOREVER, Gpr, Stop, StopReason
 from rdb.replay.snapshots import DEFAULT_LIMIT, Snapshots
 from rdb.timeline.images import Images
@@ -49,10 +50,12 @@ class Travel:
         origin: Walker,
         control: Control,
         last_event: int,
+        schedule: Schedule | None = None,
         limit: int = DEFAULT_LIMIT,
         images: Images | None = None,
     ) -> None:
         self.control = control
+        self.schedule = schedule or Schedule()
         self.snapshots: Snapshots[Walker] = Snapshots(origin, limit)
         self.last_event = last_event
         self._images = images
@@ -147,6 +150,11 @@ class Travel:
             raise
         return walker
 
+    def gpr_at(self, position: Position) -> Gpr:
+        walker = self.to(position)
+        walker.close()
+        return walker.gpr
+
     def advance(self, walker: Walker, target: Position) -> None:
         """Moves a walker of the caller's to `target`, leaving snapshots where it took long."""
         start = walker.event
@@ -176,6 +184,25 @@ class Travel:
         if event not in self._answer_pc:
             self.to(Position(event)).close()
         return self._answer_pc[event]
+
+    def before_preemption(self, event: int) -> Position:
+        """Where the thread stood that this event stopped in a computation: the same place, named
+        from the event before."""
+        walker = self.to(Position(event - 1))
+        pc = self.answer_pc(event)
+        try:
+            at_answer = walker.gpr.rip == pc
+            walker.agent.set_break(COUNT_ID, pc, stop=False)
+            walker.to_event(event)
+            total, since_event = walker.agent.counts(COUNT_ID)
+        finally:
+            walker.close()
+        n = at_answer + total - since_event
+        if n == 0:
+            raise Diverged(f"event {event} stopped a thread at {pc:#x}, where it never was")
+        if n == 1 and at_answer:
+            return Position(event - 1)
+        return Position.at(event - 1, pc, n)
 
     # Names.
 

@@ -120,6 +120,7 @@ class Walker:
         self.at_s = at_s  # running time from the start of the recording to here, about
         self.fresh_s = 0.0  # how much of it since a snapshot was near
         self.end: Stop | None = None
+        self.live_event = position.event  # the last one answered, also after run and step
 
     @property
     def agent(self) -> AgentClient:
@@ -135,6 +136,7 @@ class Walker:
         self.control.note_fork(time.monotonic() - began)
         copy = Walker(replica, self.position, self.gpr, self.control, self.at_s)
         copy.end = self.end
+        copy.live_event = self.live_event
         return copy
 
     def close(self) -> None:
@@ -148,13 +150,18 @@ class Walker:
         until_pc: int = 0,
         until_n: int = 0,
         scan: bool = False,
+        thread: int = 0,
     ) -> Stop:
         began = time.monotonic()
         agent = self.agent
         stop = self.control.running(
             agent,
             lambda: agent.run(
-                until_event=until_event, until_pc=until_pc, until_n=until_n, scan=scan
+                until_event=until_event,
+                until_pc=until_pc,
+                until_n=until_n,
+                scan=scan,
+                thread=thread,
             ),
         )
         return self._moved(stop, began)
@@ -179,6 +186,7 @@ class Walker:
         self.at_s += elapsed_s
         self.fresh_s += elapsed_s
         self.gpr = stop.gpr
+        self.live_event = stop.event
         self.end = stop if stop.reason in ENDED else None
         return stop
 
