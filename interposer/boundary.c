@@ -102,6 +102,8 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 	}
 	signals_want_delivery(uc);
 	signals_resume();
+	/* the return from this handler sets the carrier's mask */
+	memcpy(&uc->uc_sigmask, &thread_self()->kernel_mask, sizeof(thread_self()->kernel_mask));
 	leave_lower(uc, fs);
 }
 

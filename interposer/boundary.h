@@ -40,5 +40,6 @@ void host_scratch_upto(uint64_t end);
 
 #define UC_REG(uc, r) (*(uint64_t *)&(uc)->uc_mcontext.gregs[REG_##r])
 #define EFLAGS_TF 0x100ul
+#define EFLAGS_RF 0x10000ul
 
 #endif

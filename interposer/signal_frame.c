@@ -51,7 +51,7 @@ void signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc)
 	f->uc_stack.ss_size = u->sigalt_size;
 	f->uc_stack.ss_flags = (int)u->sigalt_flags;
 	memcpy(f->gregs, uc->uc_mcontext.gregs, sizeof(f->gregs));
-	f->gregs[REG_EFL] &= ~EFLAGS_TF;
+	f->gregs[REG_EFL] &= ~(EFLAGS_TF | EFLAGS_RF);
 	/* The kernel leaves in them what the thread's last fault was, and that may be one of ours (rdtsc). */
 	bool faulted = (BIT(sig) & SYNCHRONOUS) && info->si_code > 0;
 	if (!faulted)
@@ -60,6 +60,7 @@ void signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc)
 		f->gregs[REG_CR2] = 0;
 	f->fpstate = fp;
 	f->sigmask = u->suspended ? u->suspended_mask : u->sigmask;
+	f->gregs[REG_OLDMASK] = f->sigmask; /* arch/x86/kernel/signal_64.c: the program's, not the carrier's */
 	u->suspended = 0;
 	f->info = *info;
 	u->sigmask |= sa->mask | (sa->flags & SA_NODEFER ? 0 : BIT(sig));

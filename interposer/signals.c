@@ -319,19 +319,22 @@ long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timesp
 
 void signals_suspend(uint64_t mask)
 {
-	struct upper_thread *u = &thread_self()->upper;
+	struct thread *self = thread_self();
+	struct upper_thread *u = &self->upper;
 	if (!u->suspended)
 		u->suspended_mask = u->sigmask;
 	u->suspended = 1;
 	u->sigmask = mask & ~(BIT(SIGKILL) | BIT(SIGSTOP));
+	signals_sync_kernel(self);
 }
 
 void signals_resume(void)
 {
-	struct upper_thread *u = &thread_self()->upper;
-	if (u->suspended)
-		u->sigmask = u->suspended_mask;
-	u->suspended = 0;
+	struct thread *self = thread_self();
+	if (self->upper.suspended)
+		self->upper.sigmask = self->upper.suspended_mask;
+	self->upper.suspended = 0;
+	signals_sync_kernel(self);
 }
 
 /* ---- dispositions ---- */
@@ -458,6 +461,20 @@ void signals_want_delivery(ucontext_t *uc)
 
 /* ---- system calls ---- */
 
+static bool ignored(int sig)
+{
+	uint64_t h = lower.upper.sigactions[sig].handler;
+	return h == (uint64_t)SIG_IGN || (h == (uint64_t)SIG_DFL && (IGNORED_BY_DEFAULT & BIT(sig)));
+}
+
+/* sigaction(2), "Notes" of POSIX: what is pending and ignored from now on is gone. */
+static void discard(int sig)
+{
+	__atomic_and_fetch(&signals.pending, ~BIT(sig), __ATOMIC_SEQ_CST);
+	for (struct thread *t = threads_first(); t; t = t->next)
+		__atomic_and_fetch(&t->pending, ~BIT(sig), __ATOMIC_SEQ_CST);
+}
+
 long signals_sigaction(int sig, const void *act, void *old, size_t size)
 {
 	struct upper_sigaction *sa = &lower.upper.sigactions[sig > 0 && sig <= 64 ? sig : 0];
@@ -466,6 +483,8 @@ long signals_sigaction(int sig, const void *act, void *old, size_t size)
 	struct upper_sigaction before = *sa;
 	if (act) {
 		memcpy(sa, act, sizeof(*sa)); /* struct kernel_sigaction: handler, flags, restorer, mask */
+		if (ignored(sig))
+			discard(sig);
 		install(sig);
 	}
 	if (old)
