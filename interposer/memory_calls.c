@@ -67,7 +67,7 @@ void memory_alias(const char *path, const char *asked)
 }
 
 /* The path by which the program knows a file. */
-static const char *asked_for(const char *path)
+const char *memory_asked_for(const char *path)
 {
 	for (unsigned i = 0; i < naliases; i++)
 		if (!strcmp(aliases[i].path, path))
@@ -118,7 +118,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		int err = store_add(fd, path, true, key);
 		if (err)
 			rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
-		meta_log_file(key, asked_for(path));
+		meta_log_file(key, memory_asked_for(path));
 		return memory_map_stored(at, len, prot, key, offset);
 	}
 	size_t inside = (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
@@ -132,7 +132,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	int err = store_add(fd, path, false, key);
 	if (err)
 		rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
-	meta_log_file(key, asked_for(path));
+	meta_log_file(key, memory_asked_for(path));
 	arena_file_mapped(at, at + len, offset, key);
 	if (prot & PROT_EXEC)
 		instructions_look(at, inside, key);

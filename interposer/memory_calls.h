@@ -25,6 +25,8 @@ void memory_wipe_in_child(void);
 long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset, char *key);
 /* Files opened under `asked` are really `path` (our stub libraries). */
 void memory_alias(const char *path, const char *asked);
+/* The path by which the program knows a file. */
+const char *memory_asked_for(const char *path);
 /* Maps [at, at+len) from a stored file (replay, restore); what is beyond its end is zero. */
 long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint64_t offset);
 #endif

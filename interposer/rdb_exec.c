@@ -337,6 +337,9 @@ static int record(char **envp)
 		rdb_warn("cannot take over system calls: %s", strerror(-rc));
 		return 125;
 	}
+	/* ps(1) shows it by its own name */
+	const char *slash = strrchr(called, '/');
+	prctl(PR_SET_NAME, slash ? slash + 1 : called);
 	signals_install(mask_known);
 	gate_enter(prog.pc, prog.sp);
 }

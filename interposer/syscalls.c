@@ -16,6 +16,7 @@
 #include "log_writer.h"
 #include "memory_calls.h"
 #include "prctl_calls.h"
+#include "proc_files.h"
 #include "process.h"
 #include "replay.h"
 #include "replica.h"
@@ -286,8 +287,14 @@ static bool starts_thread(const struct event *ev, struct clone_request *r)
 static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 {
 	uint64_t a[6];
+	long made;
 	memcpy(a, ev->args, sizeof(a));
 	switch (ev->nr) {
+	case SYS_getdents:
+	case SYS_getdents64:
+		if (proc_files_list((long)ev->nr, (int)a[0], (char *)a[1], a[2], &made))
+			return made;
+		break;
 	case SYS_fork:
 	case SYS_vfork:
 	case SYS_clone:
@@ -311,10 +318,14 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 			return call_readlink(ev, (const char *)a[1], (char *)a[2], a[3]);
 		break;
 	case SYS_open:
+		if (proc_files_open((const char *)a[0], (unsigned)a[1], &made))
+			return made;
 		a[0] = (uint64_t)(self_exe((const char *)a[0]) ? lower.upper.exe : redirected((const char *)a[0]));
 		break;
 	case SYS_openat: {
 		const char *asked = (const char *)a[1];
+		if (proc_files_open(asked, (unsigned)a[2], &made))
+			return made;
 		const char *path = self_exe(asked) ? lower.upper.exe : redirected(asked);
 		if (path != asked && path == lower.opt.mpi_stub)
 			memory_alias(lower.opt.mpi_stub, asked);

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from test_boundary import Made, build, record
 
-FAMILIES = ["sockets", "waiting", "files", "process", "ipc", "shared"]
+FAMILIES = ["sockets", "waiting", "files", "process", "ipc", "shared", "proc"]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
