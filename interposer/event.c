@@ -131,14 +131,13 @@ void event_note(struct event *ev, enum rdb_note what, const void *data, size_t l
 	*new_chunk(ev) = (struct event_chunk){.data = copy, .len = (uint32_t)len, .note = what};
 }
 
-/* Who is writing to the log: a signal that kills may end the recording from another thread. */
-static struct thread *volatile appending;
+struct thread *volatile event_appending;
 
 static void append(const struct event *ev, uint64_t number)
 {
-	appending = thread_self();
+	event_appending = thread_self();
 	int rc = log_append(ev, number);
-	appending = NULL;
+	event_appending = NULL;
 	if (rc) {
 		boundary_end(LOG_END_DISK, -rc, "the log could not be written");
 		rdb_warn("%s: %s: the recording ends at event %lu, the program goes on", lower.opt.dir, strerror(-rc),
@@ -249,7 +248,7 @@ void boundary_end(enum log_end how, int64_t value, const char *text)
 	if (lower.mode != MODE_RECORD || lower.ended)
 		return;
 	lower.ended = true;
-	while (appending && appending != thread_self())
+	while (event_appending && event_appending != thread_self())
 		sched_yield();
 	checkpoints_end(how);
 	log_end(how, value, text);

@@ -32,6 +32,8 @@ void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const
 void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
 /* Record: numbers and logs it.  In every mode: takes it off the stack. */
 void event_end(struct event *ev);
+/* Who is writing to the log: a signal that kills may end the recording from another thread. */
+extern struct thread *volatile event_appending;
 /* Logs a record that is a kind and the present event's number. */
 void event_mark(enum log_kind kind);
 /* Logs that checkpoint `number` is of the present event, and how long the program stood still for it. */

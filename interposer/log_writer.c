@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "crc32c.h"
 #include "io.h"
+#include "log_segment.h"
 #include "log_writer.h"
 #include "stamp.h"
 #include "thread.h"
@@ -18,19 +19,11 @@ enum {
 	SEGMENT = 16 << 20,
 	PREFAULT_FIRST = 32 << 10, /* pages are made present this many bytes at a time, */
 	PREFAULT = 512 << 10,      /* twice as many each time up to so many */
-	END_ROOM = 512,            /* kept free in every segment for the END record */
 	DIRECT = 64 << 10,         /* records from this size on are written, not copied through the map */
 	REPEAT_MAX = 512,          /* records up to this size are compared with the one before */
 };
 
-static struct {
-	int dirfd, fd;
-	unsigned segment;
-	uint8_t *base;
-	size_t len, off, faulted, ahead;
-	uint64_t closed;         /* bytes of the segments before */
-	struct log_record *last; /* candidate for repetition, NULL if none */
-} log_;
+struct log_segment log_;
 
 static int open_segment(unsigned index, size_t len, uint64_t first_event)
 {
@@ -245,8 +238,9 @@ int log_append(const struct event *ev, uint64_t number)
 		return 0;
 	if (size > UINT32_MAX - 8)
 		return -EFBIG;
-	if (log_.off + size + END_ROOM > log_.len) {
-		size_t want = (size + END_ROOM + sizeof(struct log_segment_header) + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+	if (log_.off + size + LOG_END_ROOM > log_.len) {
+		size_t want = (size + LOG_END_ROOM + sizeof(struct log_segment_header) + RDB_PAGE - 1) &
+			      ~(RDB_PAGE - 1);
 		size_t usual = segment_size();
 		int rc = open_segment(log_.segment + 1, want > usual ? want : usual, number);
 		if (rc)
@@ -278,7 +272,7 @@ void log_end(enum log_end how, int64_t value, const char *text)
 {
 	if (!log_.base)
 		return;
-	size_t len = text ? strnlen(text, END_ROOM - 128) : 0;
+	size_t len = text ? strnlen(text, LOG_END_ROOM - 128) : 0;
 	struct event_chunk chunk = {.addr = 0, .data = text, .len = (uint32_t)len, .note = RDB_NOTE_TEXT};
 	struct event ev;
 	memset(&ev, 0, offsetof(struct event, notes));

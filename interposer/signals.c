@@ -173,7 +173,7 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
 	else if (RDB_IS_UPPER(pc) && !blocked && lower.mode == MODE_PASS)
 		signals_want_delivery(uc);
-	else if (RDB_IS_UPPER(pc) && !blocked)
+	else if ((RDB_IS_UPPER(pc) || self->fast) && !blocked)
 		start_patience(self);
 }
 

@@ -18,8 +18,9 @@ static struct {
 	uint64_t ns, tsc;             /* of the last look at the clock */
 	uint64_t serves;              /* ticks; 0: the speed is not known yet */
 	uint64_t scale;               /* nanoseconds a tick, times 2^32 */
-	uint64_t last;
 } stamp;
+
+uint64_t stamp_last;
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -63,13 +64,13 @@ uint64_t stamp_ns(void)
 	uint64_t tsc = __rdtsc(), since = tsc - stamp.tsc, ns;
 	if (since < stamp.serves) {
 		ns = stamp.ns + (since * stamp.scale >> 32);
-		if (ns < stamp.last)
-			ns = stamp.last;
+		if (ns < stamp_last)
+			ns = stamp_last;
 	} else {
 		ns = clock_ns(CLOCK_REALTIME);
 		measure(ns, tsc);
-		if (stamp.last - ns < LOOK_NS) /* the counter was a little ahead */
-			ns = stamp.last;
+		if (stamp_last - ns < LOOK_NS) /* the counter was a little ahead */
+			ns = stamp_last;
 	}
-	return stamp.last = ns;
+	return stamp_last = ns;
 }

@@ -6,5 +6,7 @@
 /* Nanoseconds of CLOCK_REALTIME, right to a few microseconds, never going back between two calls unless
  * the clock is set. */
 uint64_t stamp_ns(void);
+/* What it said last. */
+extern uint64_t stamp_last;
 
 #endif

@@ -63,6 +63,7 @@ struct thread {
 	uint32_t born;             /* futex: its carrier is ready */
 	struct thread *behind;     /* in the queue for the baton */
 	volatile bool yield;       /* its slice is over */
+	volatile bool fast;        /* in clock_fast(): nobody looks at signals before it is in upper code again */
 	bool gave;                 /* the baton, in the middle of a call that turned out to block */
 	volatile uint64_t pending; /* signals that it is to deliver */
 	uint64_t awaited;          /* sigwaitinfo(2): these as well */

@@ -37,6 +37,30 @@ def test_a_clock_is_no_system_call_and_is_told_in_words(tmp_path: Path) -> None:
     assert sum(bool(re.fullmatch(r"clock\(CLOCK_MONOTONIC\) = \d+\.\d{9}", t)) for t in told) > 1000
 
 
+@pytest.mark.parametrize("how", ["pie", "static"])
+def test_the_short_way_is_replayed(how: str, tmp_path: Path) -> None:
+    """Without a hash at each event, for which the short way is left."""
+    made = record(tmp_path, build("vdso.c", tmp_path, *BUILDS[how]), hash_every=0)
+    assert made.result.returncode == 0, made.result.stderr
+    code, answer = made.verify()
+    assert (code, answer["ok"]) == (0, True), answer
+
+
+@pytest.mark.parametrize("hash_every", [0, 20000])
+@pytest.mark.parametrize("beside", ["threads", "signals"])
+def test_threads_and_signals_beside_clocks(beside: str, hash_every: int, tmp_path: Path) -> None:
+    program = build("clock_storm.c", tmp_path, "-O1", "-pthread")
+    made = record(tmp_path, program, beside, hash_every=hash_every)
+    assert (made.result.returncode, made.result.stdout) == (0, "fine\n"), made.result.stderr
+    recording = RankRecording(made.rank_dir, made.files)
+    kinds = [r.kind for r in recording.records()]
+    assert kinds.count(Kind.HYPERCALL) >= (60000 if beside == "threads" else 20000)
+    if beside == "signals":
+        assert kinds.count(Kind.SIGNAL) >= 20
+    code, answer = made.verify()
+    assert (code, answer["ok"]) == (0, True), answer
+
+
 def test_clocks_have_names() -> None:
     assert clock_name(1) == "CLOCK_MONOTONIC"
     assert clock_name((1 << 64) - 6) == "-6"  # a process's own, clock_getcpuclockid(3)
