@@ -75,7 +75,7 @@ QUICK = Scale(
     big_mb=64,
     rank_rounds=500,
     checkpoint_sizes_mb=(10,),
-    checkpoint_rounds=3,
+    checkpoint_rounds=6,
     responses=4,
     budget_s=2.0,
 )

@@ -26,6 +26,7 @@
 #include "image.h"
 #include "keep.h"
 #include "log_writer.h"
+#include "vfork.h"
 
 enum {
 	DEFAULT_LOG = 64 << 20, /* bytes */
@@ -276,7 +277,9 @@ void checkpoint_if_due(ucontext_t *uc)
 		ckpt.looked_ns = now;
 		look(false);
 	}
-	if (!due(now) || event_current()) /* inside an upcall the lower half's own frames are under way */
+	/* Inside an upcall the lower half's own frames are under way.  What a vfork child wrote to is told by
+	 * its having the pages to itself. */
+	if (!due(now) || event_current() || vfork_under_way())
 		return;
 	if (ckpt.child && lower.opt.checkpoint_every.unit == LIMIT_COUNT)
 		look(true);

@@ -38,6 +38,11 @@ void vfork_child(const int ends[2], bool shared)
 	to_parent = shared ? ends[1] : -1; /* left open in both cases: the kernel closes it at the right time */
 }
 
+bool vfork_under_way(void)
+{
+	return to_parent >= 0;
+}
+
 void vfork_forget(void)
 {
 	if (to_parent >= 0)

@@ -20,4 +20,7 @@ void vfork_wait(const int ends[2], struct event *ev);
 /* In a process that is about to replace itself or to end. */
 void vfork_leaving(void);
 
+/* This is such a child, and its parent waits for it. */
+bool vfork_under_way(void);
+
 #endif
