@@ -153,7 +153,8 @@ static void child(const struct image_plan *plan, unsigned pack)
 	/* from here on the program writes to pages of its own */
 	munmap((void *)0x10000, RDB_ARENA_END - 0x10000);
 	setpriority(PRIO_PROCESS, 0, 19);
-	if (!ckpt.report->rc && pack < ckpt.done_base) {
+	/* what is bounded by bytes is dropped soon, and waited for */
+	if (!ckpt.report->rc && pack < ckpt.done_base && lower.opt.keep.unit != LIMIT_BYTES) {
 		int rc = image_compress(pack);
 		/* one that is not there, or cannot be read, is passed over */
 		ckpt.report->packed = rc != -ENOSPC && rc != -EDQUOT;
@@ -266,6 +267,13 @@ static bool due(uint64_t now)
 	return (grown >= DEFAULT_LOG || (elapsed >= DEFAULT_NS && events)) && affordable(now);
 }
 
+/* The log grows faster than images are written: then the program waits, or --keep would bound nothing. */
+static bool outgrown(void)
+{
+	const struct limit *keep = &lower.opt.keep;
+	return keep->unit == LIMIT_BYTES && log_written() - ckpt.taken_log >= keep->value / 4;
+}
+
 void checkpoint_if_due(ucontext_t *uc)
 {
 	if (lower.mode != MODE_RECORD || lower.opt.no_checkpoints || lower.ended)
@@ -281,7 +289,7 @@ void checkpoint_if_due(ucontext_t *uc)
 	 * its having the pages to itself. */
 	if (!due(now) || event_current() || vfork_under_way())
 		return;
-	if (ckpt.child && lower.opt.checkpoint_every.unit == LIMIT_COUNT)
+	if (ckpt.child && (lower.opt.checkpoint_every.unit == LIMIT_COUNT || outgrown()))
 		look(true);
 	if (ckpt.child)
 		return;
