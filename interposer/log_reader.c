@@ -221,6 +221,32 @@ static unsigned next_segment(const struct log_reader *r)
 	return lowest ? lowest : r->segment + 1;
 }
 
+/* A writer that was killed while it made a segment, or makes it just now, leaves room without a whole
+ * header: the log ends before it. */
+static bool begun(const struct log_reader *r, unsigned index)
+{
+	struct log_segment_header h;
+	uint64_t words[512];
+	char name[32];
+	size_t at = sizeof(h);
+	ssize_t got;
+	snprintf(name, sizeof(name), "log-%06u.seg", index);
+	int fd = openat(r->dirfd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true; /* map_segment() says why */
+	got = pread(fd, &h, sizeof(h), 0);
+	bool yes = got > 0 &&
+		   (got != (ssize_t)sizeof(h) || h.check == crc32c(0, &h, offsetof(struct log_segment_header, check)));
+	if (got == (ssize_t)sizeof(h) && !h.magic && !h.version && !h.check)
+		yes = false;
+	/* a header that is damaged, or lost with more of the file, has records behind it */
+	for (; !yes && (got = pread(fd, words, sizeof(words), (off_t)at)) >= 8; at += (size_t)got)
+		for (size_t i = 0; i < (size_t)got / 8 && !yes; i++)
+			yes = words[i] != 0;
+	close(fd);
+	return yes;
+}
+
 const struct log_record *log_reader_next(struct log_reader *r)
 {
 	r->error[0] = 0;
@@ -236,9 +262,11 @@ const struct log_record *log_reader_next(struct log_reader *r)
 		}
 		if (size == 0) {
 			unsigned next = next_segment(r), lowest, highest;
-			int rc = map_segment(r, next);
+			int rc = begun(r, next) ? map_segment(r, next) : -ENOENT;
 			if (rc == -ENOENT) {
 				find_segments(r->dirfd, &lowest, &highest);
+				if (highest == next && !begun(r, next))
+					return NULL;
 				if (highest > r->segment && (rc = map_segment(r, next)) == -ENOENT)
 					snprintf(r->error, sizeof(r->error),
 						 "log-%06u.seg: expected this segment, log-%06u.seg is there", next,

@@ -237,3 +237,21 @@ def test_what_the_commands_say(rdb: Rdb, build: Build, rdb_home: Path) -> None:
         assert rdb("ls").returncode == 0
         (rank / name).write_bytes(whole)
     assert rdb("replay", "job", "--verify").returncode == 0
+
+
+@pytest.mark.parametrize("left", [b"", bytes(1 << 20), b"\0rdblog1" + bytes(1 << 16)])
+def test_killed_while_a_segment_was_made(long: Rank, tmp_path: Path, left: bytes) -> None:
+    """Nothing is in it: the log ends before it.  But not if a record is behind the lost header."""
+    copy = long.copy(tmp_path)
+    count = len(list(copy.path.glob("log-*.seg")))
+    last = copy.path / f"log-{count - 1:06}.seg"
+    whole = last.read_bytes()
+    last.write_bytes(left)
+    recording = copy.recording()
+    assert recording.damage is None
+    assert 0 < recording.last_event < long.recording().last_event
+    assert recording.state == "killed"
+    assert copy.verify()[0] == 0
+    last.write_bytes(bytes(64) + whole[64:])
+    damage = copy.recording().damage
+    assert damage is not None and f"{last.name}: offset 0: expected" in damage
