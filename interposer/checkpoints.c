@@ -26,6 +26,7 @@
 #include "image.h"
 #include "keep.h"
 #include "log_writer.h"
+#include "thread.h"
 #include "vfork.h"
 
 enum {
@@ -285,9 +286,8 @@ void checkpoint_if_due(ucontext_t *uc)
 		ckpt.looked_ns = now;
 		look(false);
 	}
-	/* Inside an upcall the lower half's own frames are under way.  What a vfork child wrote to is told by
-	 * its having the pages to itself. */
-	if (!due(now) || event_current() || vfork_under_way())
+	/* What a vfork child wrote to is told by its having the pages to itself. */
+	if (!due(now) || !threads_at_rest() || vfork_under_way())
 		return;
 	if (ckpt.child && (lower.opt.checkpoint_every.unit == LIMIT_COUNT || outgrown()))
 		look(true);

@@ -196,18 +196,23 @@ static void on_async(int sig, siginfo_t *info, void *ctx)
 static bool restartable(long nr)
 {
 	switch (nr) {
-	case 7:
-	case 271: /* poll, ppoll */
-	case 23:
-	case 270: /* select, pselect6 */
-	case 232:
-	case 281:
-	case 441: /* epoll_wait, epoll_pwait, epoll_pwait2 */
-	case 34:
-	case 35:
-	case 230: /* pause, nanosleep, clock_nanosleep */
-	case 128:
-	case 130: /* rt_sigtimedwait, rt_sigsuspend */ return false;
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case 441: /* epoll_pwait2: newer than some headers */
+	case SYS_pause:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_rt_sigtimedwait:
+	case SYS_rt_sigsuspend:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_msgsnd:
+	case SYS_msgrcv:
+	case SYS_io_getevents: return false;
 	default: return true;
 	}
 }

@@ -108,6 +108,15 @@ unsigned threads_alive(void)
 	return threads.alive;
 }
 
+bool threads_at_rest(void)
+{
+	const struct thread *self = thread_self();
+	for (const struct thread *t = threads.first; t; t = t->next)
+		if (t->gate.upcall_sp)
+			return false;
+	return self->state == THREAD_RUNS && !self->depth;
+}
+
 void threads_lock(void)
 {
 	while (__atomic_exchange_n(&threads.lock, 1, __ATOMIC_ACQUIRE))

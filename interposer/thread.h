@@ -61,6 +61,7 @@ struct thread {
 	/* recording */
 	uint32_t turn;             /* futex: the baton is ours */
 	uint32_t born;             /* futex: its carrier is ready */
+	uint32_t known;            /* futex: its creator has written down its tid; it may begin */
 	struct thread *behind;     /* in the queue for the baton */
 	volatile bool yield;       /* its slice is over */
 	volatile bool fast;        /* in clock_fast(): nobody looks at signals before it is in upper code again */
@@ -95,6 +96,9 @@ unsigned threads_alive(void);
 struct thread *threads_add(const struct upper_thread *u);
 /* Out of the list; its memory is used again for another one, unless its carrier stays. */
 void threads_remove(struct thread *t, bool carrier_stays);
+/* All that the threads are is in upper memory and their registers: nobody is in an upcall, with frames of the
+ * lower half under way, and the caller runs on from here. */
+bool threads_at_rest(void);
 /* Without a recording threads run in parallel: around what they share in the lower half. */
 void threads_lock(void);
 void threads_unlock(void);

@@ -19,6 +19,18 @@ static void futex_wake(uint64_t addr, int n)
 	raw_syscall(SYS_futex, (long)addr, FUTEX_WAKE, n, 0, 0, 0);
 }
 
+static void raise_flag(uint32_t *flag)
+{
+	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+	raw_syscall(SYS_futex, (long)flag, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+static void await_flag(uint32_t *flag)
+{
+	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE))
+		raw_syscall(SYS_futex, (long)flag, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+}
+
 /* ---- coming ---- */
 
 /* Runs on a stack of its own until the upper thread starts; where it came from it returns to at its end. */
@@ -31,11 +43,11 @@ static void *carry(void *arg)
 	if (!rc)
 		rc = boundary_dispatch_on();
 	self->upper.tid = rc ? rc : (int32_t)raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	__atomic_store_n(&self->born, 1, __ATOMIC_RELEASE);
-	raw_syscall(SYS_futex, (long)&self->born, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+	raise_flag(&self->born);
 	if (rc)
 		return NULL;
 	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&self->kernel_mask, 0, 8, 0, 0);
+	await_flag(&self->known);
 	baton_take();
 	gate_carry(&self->leave_sp, RDB_GATE_CODE + GATE_CODE_START, self->start.gregs[REG_RSP]);
 	/* the upper thread has ended */
@@ -53,7 +65,7 @@ static int start_carrier(struct thread *t)
 		return -ENOMEM;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, CARRIER_STACK);
-	t->born = 0;
+	t->born = t->known = 0;
 	sigset_t mask;
 	process_block_signals(&mask); /* until it has its stack for them */
 	int rc = -pthread_create(&id, &attr, carry, t);
@@ -61,8 +73,7 @@ static int start_carrier(struct thread *t)
 	pthread_attr_destroy(&attr);
 	if (rc)
 		return rc;
-	while (!__atomic_load_n(&t->born, __ATOMIC_ACQUIRE))
-		raw_syscall(SYS_futex, (long)&t->born, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+	await_flag(&t->born);
 	return t->upper.tid < 0 ? t->upper.tid : 0;
 }
 
@@ -113,7 +124,9 @@ long thread_clone(struct event *ev, const ucontext_t *uc, const struct clone_req
 	if (r->flags & CLONE_CHILD_SETTID)
 		tell_tid(ev, r->child_tid, t->upper.tid);
 	event_note(ev, RDB_NOTE_THREAD, &t->upper.number, sizeof(t->upper.number));
-	return t->upper.tid;
+	int32_t tid = t->upper.tid; /* without a recording it may be gone soon */
+	raise_flag(&t->known);
+	return tid;
 }
 
 void thread_cloned(const struct event *ev, const ucontext_t *uc, const struct clone_request *r)

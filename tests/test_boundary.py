@@ -189,6 +189,16 @@ def test_threads(source: str, tmp_path: Path) -> None:
     made.expect_equal()
 
 
+@pytest.mark.parametrize("source", ["threads_mutex.c", "threads_turns.c"])
+def test_threads_without_a_recording(source: str, tmp_path: Path) -> None:
+    program = build(source, tmp_path, "-pthread")
+    native = subprocess.run([program], capture_output=True, text=True, check=True)
+    for _ in range(5):
+        command = [rdb_exec_path(), "--dir", tmp_path, "--files", tmp_path, "--record=off", "--"]
+        done = subprocess.run([*command, program], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stdout) == (0, native.stdout), done.stderr
+
+
 def test_a_race_has_one_outcome_in_every_replay(tmp_path: Path) -> None:
     program = build("threads_race.c", tmp_path, "-pthread")
     made = record(tmp_path, program, options=("--slice", "1"))
