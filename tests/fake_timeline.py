@@ -17,7 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from rdb.recording.threads import Schedule
+from rdb.recording.threads import RecordedThread, Schedule
 from rdb.replay.agent import AgentError, Gpr, Regs, Thread, ThreadState
 from rdb.replay.protocol import Op
 from rdb.timeline.position import Position, Steps
@@ -313,6 +313,10 @@ class FakeRecording:
     @property
     def schedule(self) -> Schedule:
         return Schedule()
+
+    @property
+    def threads(self) -> list[RecordedThread]:
+        return [RecordedThread(1, 4711, 0, None)]
 
     def answered_next(self, thread: int, event: int) -> str | None:
         return "futex"

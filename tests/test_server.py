@@ -375,3 +375,42 @@ def test_missing_job_is_one_line(tmp_path: Path) -> None:
     )
     assert done.returncode == 4 and done.stdout == ""
     assert done.stderr.startswith("rdb: no job 'nosuch'") and done.stderr.count("\n") == 1
+
+
+def test_threads_have_registers_of_their_own(client: Client, timeline: FakeTimeline) -> None:
+    timeline.parked[2] = timeline.gpr._replace(rip=0x1234, thread=2)
+    listed = client.ask(b"qXfer:threads:read::0,fff")
+    assert b'id="2"' in listed and b"waits in futex" in listed and b"LWP 4712" in listed
+    assert client.ask(b"qfThreadInfo") == b"m1,2"
+    assert client.ask(b"T2") == b"OK" and client.ask(b"T3") == b"E01"
+    pc = client.register("rip")
+    assert client.ask(b"Hg2") == b"OK"
+    assert client.register("rip") == 0x1234
+    assert client.ask(b"qC") == b"QC2"
+    assert client.ask(b"Hg9") == b"E01"
+    assert client.register("rip") == 0x1234
+    assert client.ask(b"Hg1") == b"OK"
+    assert client.register("rip") == pc
+
+
+@pytest.mark.parametrize(
+    ("packets", "stepped"),
+    [
+        ([b"vCont;s:2;c"], (2, False)),
+        ([b"vCont;s:2"], (2, True)),
+        ([b"vCont;s:p1.2;c:p1.-1"], (2, False)),
+        ([b"vCont;r0,1:2;c"], (2, False)),
+        ([b"Hg2", b"Hc0", b"bs"], (2, False)),
+        ([b"Hg2", b"Hc1", b"bs"], (1, False)),
+        ([b"Hg2", b"Hg1", b"T2", b"Hc0", b"bs"], (2, False)),
+        ([b"Hg2", b"Hc-1", b"s"], (2, False)),
+        ([b"Hg2", b"vCont;c", b"Hc0", b"bs"], (1, False)),
+    ],
+)
+def test_the_thread_that_a_packet_steps(
+    client: Client, timeline: FakeTimeline, packets: list[bytes], stepped: tuple[int, bool]
+) -> None:
+    timeline.parked[2] = timeline.gpr._replace(rip=0x1234, thread=2)
+    for packet in packets:
+        client.ask(packet)
+    assert timeline.stepped[-1] == stepped

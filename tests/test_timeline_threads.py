@@ -6,7 +6,6 @@ import random
 from dataclasses import dataclass
 from unittest import mock
 
-import pytest
 from fake_replica import (
     CODE,
     DATA,
@@ -24,7 +23,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rdb.recording.threads import Schedule
-from rdb.replay.agent import AgentError
 from rdb.timeline import Position, Stopped, Timeline, before, scan, travel
 from rdb.timeline.travel import Travel
 
@@ -153,6 +151,15 @@ class Oracle:
         event = self.states[at].event
         return next(i for i in range(at, len(self.states)) if self.states[i].event > event)
 
+    def waits(self, thread: int) -> range:
+        """Where it stood all the time before the call that it waits in here, if it does."""
+        if self.states[self.at].thread == thread:
+            return range(0)
+        last = max(i for i in range(self.at) if self.states[i].thread == thread)
+        if self.states[last].idle:
+            return range(0)
+        return range(last, last + 1)
+
     def index(self, timeline: Timeline) -> int:
         key = (timeline.event, timeline.gpr)
         name = timeline.name()
@@ -252,7 +259,7 @@ def one_step(timeline: Timeline, oracle: Oracle, thread: int, forward: bool, hit
     elif states[to].event < states[at].event:
         # What the others did after it ran last, to here.
         between = range(oracle.handed_over(to), at)
-        met = max((i for i in between if hit(i)), default=None)
+        met = max((i for i in between if hit(i) and i not in oracle.waits(thread)), default=None)
     if met is not None:
         assert stopped.reason == "breakpoint"
         oracle.at = met
@@ -358,8 +365,16 @@ def test_a_thread_that_ends_is_said_to_be_gone() -> None:
         stopped = timeline.step(thread=2)
         assert (stopped.reason, stopped.text) == ("gone", "thread 2 does not run again")
         timeline.seek(Position(6))
-        with pytest.raises(AgentError):
-            timeline.step(thread=2)
+        assert timeline.step(thread=2).reason == "gone"
+        assert timeline.step(forward=False, thread=2).reason == "step"
+        assert (timeline.event, timeline.thread, timeline.gpr.rip) == (4, 2, program.pc(8))
+
+
+def test_a_thread_that_has_not_started_is_stepped_to_its_start() -> None:
+    program = two_threads()
+    with timeline_of(program) as timeline:
+        assert timeline.step(thread=2) == Stopped("step")
+        assert (timeline.event, timeline.thread, timeline.gpr.rip) == (2, 2, program.pc(5))
 
 
 def test_the_first_instruction_of_a_thread_is_its_start() -> None:

@@ -52,6 +52,8 @@ class History:
         now = now or snapshot.take()
         text, self.pending = self.pending or text, None
         if now.same(self.current):
+            # Selecting a thread is nothing to undo, but what undo comes back to.
+            self.current = replace(self.current, thread=now.thread)
             return
         if now.displays != self.current.displays:
             # No event tells of displays: that was a command before the one that is noted now.

@@ -23,9 +23,10 @@ def seek(target: str) -> dict[str, Any]:
 
 def forget(answer: dict[str, Any]) -> None:
     """Drops GDB's caches; selects the thread that runs where the server's answer says it is."""
+    # First: after each command GDB looks at the selected thread, which may be gone here.
+    threads.follow(answer)
     gdb.execute("maintenance flush register-cache", to_string=True)
     gdb.execute("maintenance flush dcache", to_string=True)
-    threads.follow(answer)
 
 
 def rearm() -> None:

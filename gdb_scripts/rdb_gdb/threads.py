@@ -22,9 +22,7 @@ def follow(answer: dict[str, Any]) -> None:
 
 
 def select(wanted: int) -> None:
-    """Selects a thread if it is there."""
-    if wanted == number():
-        return
+    """Selects a thread if it is there; the one that was may be gone."""
     for thread in gdb.selected_inferior().threads():
         if thread.is_valid() and thread.ptid[1] == wanted:
             thread.switch()

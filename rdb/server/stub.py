@@ -62,7 +62,7 @@ class Stub:
     def handle(self, packet: bytes) -> bytes:
         try:
             return self._handle(packet)
-        except (ValueError, KeyError, IndexError, OverflowError, StopIteration, RdbError):
+        except (ValueError, KeyError, IndexError, OverflowError, RdbError):
             return BAD
 
     def _handle(self, packet: bytes) -> bytes:
@@ -80,7 +80,7 @@ class Stub:
             "Z": self._insert_point,
             "z": self._remove_point,
             "H": lambda body: OK if self.threads.select(body) else BAD,
-            "T": lambda body: OK if self.threads.exists(parse_thread(body)) else BAD,
+            "T": lambda body: OK if self.threads.alive(body) else BAD,
             # GDB still closes the files that it has open: the session ends when it hangs up.
             "D": lambda body: OK,
             "q": self._query,

@@ -1,7 +1,9 @@
 """Threads as GDB sees them: which there are, which one a packet is about.
 
 GDB knows a thread by its number, which it has in every replay; the recorded thread id is in the
-text that `info threads` shows.
+text that `info threads` shows.  GDB numbers threads itself as they come and would give one that
+comes again a new number, and delete breakpoints of a thread that is gone.  So all threads of the
+recording are always there: some have not started yet, some have ended.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from rdb.replay.agent import Thread, ThreadState
 from rdb.server.target import Debuggee, RankRecordingLike
 
 _ANY = (b"0", b"-1")
+_LISTED_MAX = 256  # of more threads only those that are there
 
 
 class Threads:
@@ -20,7 +23,8 @@ class Threads:
         self._recording = recording
         self._name = name
         self._general = 0  # `Hg`: whose registers are asked for; 0: of the one that runs next
-        self._continue = 0  # `Hc`: who is to be stepped; 0: whoever is selected
+        self._continue = 0  # `Hc`: who is to be stepped; 0: the one that GDB looked at last
+        self._looked_at = 0
 
     @property
     def selected(self) -> int:
@@ -28,12 +32,21 @@ class Threads:
 
     @property
     def stepped(self) -> int:
-        """Whom `bs`, which names nobody, means: GDB asks for all (`Hc0`) when others may run."""
-        return self._continue or self.selected
+        """Whom `bs`, which names nobody, means where others may run as well (`Hc0`): the thread
+        that GDB selected last or, its registers being known already, asked whether it is alive."""
+        return self._continue or self._looked_at or self.selected
 
     def stopped(self, thread: int) -> None:
         """A stop reply named this one: GDB takes it for selected."""
-        self._general = thread
+        self._general = self._looked_at = thread
+
+    def alive(self, body: bytes) -> bool:
+        """The body of a `T` packet."""
+        thread = parse_thread(body)
+        there = self.exists(thread)
+        if there:
+            self._looked_at = thread
+        return there
 
     def select(self, body: bytes) -> bool:
         """The body of an `H` packet."""
@@ -43,29 +56,40 @@ class Threads:
         if body[:1] == b"c":
             self._continue = thread
         else:
-            self._general = thread
+            self._general = self._looked_at = thread
         return True
 
     def exists(self, thread: int) -> bool:
-        return thread in [one.number for one in self._timeline.threads()]
+        return thread in self._all()
 
     def ids(self) -> bytes:
-        return b",".join(b"%x" % one.number for one in self._timeline.threads())
+        return b",".join(b"%x" % number for number in self._all())
+
+    def _all(self) -> dict[int, tuple[str, str]]:
+        """Name and text of each, by number."""
+        recorded = self._recording.threads
+        there = self._timeline.threads()
+        found = {one.number: (one.name or self._name, self._about(one)) for one in there}
+        if len(recorded) <= _LISTED_MAX:
+            for one in recorded:
+                early = self._timeline.event < one.first_event
+                about = f"LWP {one.tid}, {'not started yet' if early else 'ended'}"
+                found.setdefault(one.number, (self._name, about))
+        return dict(sorted(found.items()))
 
     def xml(self) -> bytes:
         """The `qXfer:threads` object."""
-        threads = self._timeline.threads()
+        threads = self._all()
         rows = [
-            f'<thread id="{one.number:x}" core="0" name={quoteattr(one.name or self._name)}>'
-            f"{escape(self._about(one)) if len(threads) > 1 else ''}</thread>"
-            for one in threads
+            f'<thread id="{number:x}" core="0" name={quoteattr(name)}>'
+            f"{escape(about) if len(threads) > 1 else ''}</thread>"
+            for number, (name, about) in threads.items()
         ]
         return f'<?xml version="1.0"?><threads>{"".join(rows)}</threads>'.encode()
 
     def about(self, thread: int) -> str:
         """For `qThreadExtraInfo`."""
-        one = next(one for one in self._timeline.threads() if one.number == thread)
-        return f"{one.name or self._name}, {self._about(one)}"
+        return ", ".join(self._all()[thread])
 
     def _about(self, thread: Thread) -> str:
         if thread.state is ThreadState.RUNNING:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 
+from rdb.replay.agent import AgentError
 from rdb.server.registers import REGISTERS, RegisterFile
 from rdb.server.target import Debuggee
 
@@ -11,7 +13,13 @@ _NAMES = tuple(register.name for register in REGISTERS if register.kind == "gpr"
 
 
 def register_file(timeline: Debuggee, thread: int = 0) -> RegisterFile:
-    regs = timeline.registers(thread)
+    """All zero for a thread that has not started yet or has ended."""
+    try:
+        regs = timeline.registers(thread)
+    except AgentError as error:
+        if error.code != errno.ESRCH:
+            raise
+        return RegisterFile(dict.fromkeys(_NAMES, 0), b"")
     return RegisterFile({name: getattr(regs.gpr, name) for name in _NAMES}, regs.xsave)
 
 

@@ -23,7 +23,7 @@ def step_forward(timeline: Timeline, thread: int, alone: bool) -> Stopped:
 
     `alone`: it stays in that call, unanswered, rather than let the others go on.
     """
-    before = timeline.registers(thread).gpr.rip
+    before = _pc(timeline, thread)
     if timeline.thread != thread:
         stopped = _until_it_runs(timeline, thread)
         if stopped.reason != "step" or timeline.gpr.rip != before:
@@ -74,7 +74,12 @@ def step_back(timeline: Timeline, thread: int) -> Stopped:
             return timeline._step_back_over()
     past.clear()
     event = travel.schedule.last_run(thread, here.event - 1)
-    waits = timeline.thread != thread and _waits(timeline, thread, event)
+    waits = (
+        event is not None
+        and timeline.thread != thread
+        and not travel.schedule.preempted(event + 1)
+        and _pc(timeline, thread) is not None
+    )
     while event is not None and event >= travel.origin.event:
         handed_over = Position(event + 1)
         found = _met_by_others(timeline, handed_over, here)
@@ -95,10 +100,11 @@ def step_back(timeline: Timeline, thread: int) -> Stopped:
     return Stopped("start", text=f"thread {thread} starts here", thread=thread)
 
 
-def _waits(timeline: Timeline, thread: int, event: int | None) -> bool:
-    """Is it in a call that is not answered, if it ran last after this event?"""
-    timeline.registers(thread)  # refused if there is no such thread here
-    return event is not None and not timeline.schedule.preempted(event + 1)
+def _pc(timeline: Timeline, thread: int) -> int | None:
+    """Where it stands; None if it has not started yet, or has ended."""
+    if timeline.thread == thread:
+        return timeline.gpr.rip
+    return next((one.pc for one in timeline.threads() if one.number == thread), None)
 
 
 def _met_by_others(timeline: Timeline, since: Position, here: Position) -> scan.Found | None:
