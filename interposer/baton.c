@@ -46,6 +46,16 @@ static void remind(struct thread *self)
 	unlock();
 }
 
+static struct timespec slice_end(void)
+{
+	struct timespec at;
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	at.tv_nsec += lower.opt.slice_ms * 1000000l;
+	at.tv_sec += at.tv_nsec / 1000000000l;
+	at.tv_nsec %= 1000000000l;
+	return at;
+}
+
 void baton_take(void)
 {
 	struct thread *self = thread_self();
@@ -65,10 +75,14 @@ void baton_take(void)
 		baton.head = self;
 	baton.tail = self;
 	unlock();
-	const struct timespec slice = {lower.opt.slice_ms / 1000, lower.opt.slice_ms % 1000 * 1000000l};
+	/* absolute: signals that arrive meanwhile must not put it off */
+	struct timespec until = slice_end();
 	while (!__atomic_load_n(&self->turn, __ATOMIC_ACQUIRE))
-		if (raw_syscall(SYS_futex, (long)&self->turn, FUTEX_WAIT_PRIVATE, 0, (long)&slice, 0, 0) == -ETIMEDOUT)
+		if (raw_syscall(SYS_futex, (long)&self->turn, FUTEX_WAIT_BITSET_PRIVATE, 0, (long)&until, 0,
+				FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT) {
 			remind(self);
+			until = slice_end();
+		}
 }
 
 void baton_give(void)

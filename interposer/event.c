@@ -34,7 +34,8 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	if (self->depth == EVENTS_NESTED)
 		rdb_fatal("callbacks nested more than %d deep", EVENTS_NESTED);
 	self->state = THREAD_ASKS;
-	if (self->yield)
+	/* a signal belongs to the event or the place before it: nobody comes in between */
+	if (self->yield && kind != LOG_SIGNAL)
 		baton_yield();
 	struct event *ev = &self->events[self->depth++];
 	ev->kind = (uint16_t)kind;
