@@ -23,6 +23,7 @@ SECTIONS = (
     "calls",
     "reads",
     "trees",
+    "threads",
     "startup",
     "pingpong",
     "heat",

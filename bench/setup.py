@@ -28,6 +28,7 @@ class Scale:
     pingpong: tuple[tuple[int, int], ...]  # (bytes, turns)
     reads: tuple[tuple[int, int], ...]  # (bytes, turns)
     files: int  # in a tree
+    thread_turns: int
     heat_size: int
     heat_steps: int
     small_mb: int
@@ -51,6 +52,7 @@ FULL = Scale(
     pingpong=((8, 20_000), (65_536, 1_000), (1 << 20, 100)),
     reads=((4096, 20_000), (65_536, 2_000), (1 << 20, 200)),
     files=5_000,
+    thread_turns=20_000,
     heat_size=1024,
     heat_steps=600,
     small_mb=10,
@@ -69,6 +71,7 @@ QUICK = Scale(
     pingpong=((8, 500), (65_536, 100), (1 << 20, 20)),
     reads=((4096, 500), (65_536, 50), (1 << 20, 20)),
     files=200,
+    thread_turns=500,
     heat_size=64,
     heat_steps=20,
     small_mb=10,

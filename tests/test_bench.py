@@ -21,6 +21,7 @@ RATIOS = {
     "calls": {"compute loop", "getppid", "clock_gettime", "poll, in vain"},
     "reads": {"4 KiB", "64 KiB", "1 MiB"},
     "trees": {"find", "git status"},
+    "threads": {"hand-over between two", "lock that four want"},
     "startup": {"true", "C++ program", "python3"},
     "pingpong": {"8 B", "64 KiB", "1 MiB"},
     "heat": {"20 steps", "1 step"},
