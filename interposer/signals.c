@@ -97,16 +97,20 @@ void signals_remind(const struct thread *t)
 	raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, t->upper.tid, SIGNALS_REMINDER, (long)&info, 0, 0);
 }
 
+/* Once for all that come meanwhile: a later one must not put off the first. */
 static void start_patience(struct thread *self)
 {
+	if (self->patient)
+		return;
+	self->patient = true;
 	struct sigevent how = {
 		.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNALS_REMINDER, .sigev_value.sival_ptr = &signals};
 	struct itimerspec in = {.it_value = {.tv_nsec = PATIENCE_MS * 1000000l}};
 	how._sigev_un._tid = self->upper.tid;
 	if (!self->patience_made && timer_create(CLOCK_MONOTONIC, &how, (timer_t *)&self->patience) == 0)
 		self->patience_made = true;
-	if (self->patience_made)
-		timer_settime((timer_t)self->patience, 0, &in, NULL);
+	if (!self->patience_made || timer_settime((timer_t)self->patience, 0, &in, NULL))
+		self->patient = false;
 }
 
 /* The slice is over, or a signal has waited for long. */
@@ -114,6 +118,7 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 {
 	uint64_t pc = UC_REG(uc, RIP);
 	self->yield = true;
+	self->patient = false;
 	if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
 		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
 	else if (RDB_IS_UPPER(pc) && lower.mode == MODE_PASS)

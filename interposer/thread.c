@@ -158,7 +158,7 @@ void threads_forked(void)
 	me->pending = 0;
 	me->yield = me->gave = false;
 	baton_reset();
-	me->patience_made = false; /* timers are not inherited: timer_create(2) */
+	me->patient = me->patience_made = false; /* timers are not inherited: timer_create(2) */
 }
 
 /* The length of the call instruction that ends at `end`: call *reg, call *disp8(reg), call rel32. */
