@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "baton.h"
+#include "bounce.h"
 #include "signals.h"
 #include "thread.h"
 
@@ -98,9 +99,13 @@ static bool never_blocks(int fd)
 /* With the baton handed on. */
 static long released(long shown, long nr, const uint64_t args[6])
 {
+	struct bounce bounce;
+	uint64_t own[6];
+	bounce_in(&bounce, shown == nr ? nr : -1, args, own);
 	bool given = baton_block_begin();
-	long r = signals_syscall_as(shown, nr, args);
+	long r = signals_syscall_as(shown, nr, own);
 	baton_block_end(given);
+	bounce_out(&bounce);
 	return r;
 }
 

@@ -74,6 +74,8 @@ static inline void leave_lower(const ucontext_t *uc, uint64_t fs)
 	_writefsbase_u64(RDB_IS_UPPER(UC_REG(uc, RIP)) ? thread_self()->upper.fs_base : fs);
 }
 
+static void boundary_entry(ucontext_t *uc);
+
 static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
@@ -85,10 +87,10 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 			  info->si_syscall);
 	UC_REG(uc, R11) &= ~EFLAGS_TF;
 	if (UC_REG(uc, RAX) == GATE_START_CALL && (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE) {
-		if (lower.started)
+		if (thread_self()->state != THREAD_RUNS)
 			thread_started(uc);
 		else
-			boundary_started(uc);
+			boundary_entry(uc);
 	} else {
 		struct thread *self = thread_self();
 		struct gate_frame *outer = self->frame; /* an upcalled function makes system calls too */
@@ -175,12 +177,25 @@ static void on_resume(int sig, siginfo_t *info, void *ctx)
 
 void boundary_started(ucontext_t *uc)
 {
-	UC_REG(uc, RIP) = lower.upper.entry;
-	UC_REG(uc, RAX) = UC_REG(uc, RCX) = UC_REG(uc, R11) = 0;
 	lower.started = true;
 	lower.event = 0;
 	if (lower.mode == MODE_RECORD)
 		boundary_begin(uc);
+}
+
+void boundary_started_early(ucontext_t *uc)
+{
+	UC_REG(uc, RIP) -= 2; /* the call is event 1 */
+	boundary_started(uc);
+	UC_REG(uc, RIP) += 2;
+}
+
+static void boundary_entry(ucontext_t *uc)
+{
+	UC_REG(uc, RIP) = lower.upper.entry;
+	UC_REG(uc, RAX) = UC_REG(uc, RCX) = UC_REG(uc, R11) = 0;
+	if (!lower.started)
+		boundary_started(uc);
 }
 
 void boundary_forget(void)

@@ -16,6 +16,9 @@ struct thread;
 int boundary_signal_stack(const struct thread *t);
 /* Event 0: the program's entry point is reached (both modes start logging/replaying here). */
 void boundary_started(ucontext_t *uc);
+/* The same at the system call before which uc stands, when a constructor makes a thread or a process: an image
+ * of the entry point would hold threads inside of calls that are in no log. */
+void boundary_started_early(ucontext_t *uc);
 /* Logs the hash of memory where the recording is about to end: only where a replay comes to the same
  * place by itself (before exit, a fault, a signal sent to oneself). */
 void boundary_final_hash(void);

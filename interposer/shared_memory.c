@@ -35,6 +35,38 @@ unsigned shared_regions;
 static bool relatives; /* a process was forked, or a descriptor went away: others have what we have */
 static uint64_t buffer[BATCH / 8];
 
+/* Shadows of what is unmapped: the record of the event that did it is still made from them. */
+static struct {
+	char *begin;
+	size_t len;
+} retired[REGIONS];
+static unsigned retired_count;
+static uint64_t retired_at; /* the event before that one */
+
+static void drop_retired(void)
+{
+	if (retired_at == lower.event)
+		return;
+	while (retired_count) {
+		retired_count--;
+		munmap(retired[retired_count].begin, retired[retired_count].len);
+	}
+}
+
+static void retire(char *shadow, size_t len)
+{
+	if (lower.mode != MODE_RECORD) {
+		munmap(shadow, len);
+		return;
+	}
+	drop_retired();
+	if (retired_count == REGIONS)
+		rdb_fatal("more than %d shared mappings", REGIONS);
+	retired[retired_count].begin = shadow;
+	retired[retired_count++].len = len;
+	retired_at = lower.event;
+}
+
 static bool contested(const struct region *r)
 {
 	return r->kind == SHARED_SYSV || r->kind == SHARED_NAMED ||
@@ -198,7 +230,7 @@ void shared_unmapped(uint64_t start, uint64_t end)
 		if (r->kind != SHARED_SYSV)
 			munmap(r->alias + (from - r->start), to - from);
 		if (r->shadow)
-			munmap(r->shadow + (from - r->start), to - from);
+			retire(r->shadow + (from - r->start), to - from);
 		struct region head = *r, tail = *r;
 		head.end = from;
 		tail.start = to;
@@ -279,6 +311,7 @@ void shared_sync_before(struct event *ev)
 {
 	if (lower.mode != MODE_RECORD || !lower.started)
 		return;
+	drop_retired();
 	for (unsigned i = 0; i < shared_regions; i++)
 		if (regions[i].shadow &&
 		    (every_event(&regions[i]) || shared_call_synchronises(ev, contested(&regions[i]))))

@@ -111,7 +111,7 @@ static long call_close_range(struct event *ev, ucontext_t *uc)
 {
 	unsigned last = (unsigned)A(1);
 	if (replaying())
-		return 0;
+		return (long)ev->result; /* there are no descriptors */
 	if (A(0) > last)
 		return -EINVAL;
 	return descriptors_close_range((unsigned)A(0), last, (unsigned)A(2));
@@ -389,6 +389,8 @@ void syscall_event(ucontext_t *uc)
 				  UC_REG(uc, R10), UC_REG(uc, R8),  UC_REG(uc, R9)};
 	const struct row *row = nr < NROWS ? &rows[nr] : NULL;
 	enum class class = row ? row->class : UNKNOWN;
+	if (!lower.started && (nr == SYS_clone || nr == SYS_clone3 || nr == SYS_fork || nr == SYS_vfork))
+		boundary_started_early(uc);
 	struct event *ev = event_begin(LOG_SYSCALL, (uint32_t)nr, args, 6);
 	bool answered = lower.started && replaying();
 
