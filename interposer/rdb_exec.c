@@ -75,7 +75,7 @@ static void usage(void)
 	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
 	      "                [--mpi-stub PATH] [--record=off] [--lax] [--no-children] [--exe PATH]\n"
 	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
-	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns]\n"
+	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--slice MS]\n"
 	      "                [--dispatch sud|seccomp] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
 	      "                [--checked]\n"

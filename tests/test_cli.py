@@ -414,3 +414,17 @@ def test_the_build_installs_every_package() -> None:
     assert [name for name in packages if f"'{name}'" not in build] == []
     modules = [path.name for path in root.glob("rdb/*.py")]
     assert [name for name in modules if f"'rdb/{name}'" not in build] == []
+
+
+@pytest.mark.parametrize("how", ["run", "exec"])
+def test_without_a_recording_nothing_is_left_behind(rdb: Rdb, ending: Path, how: str) -> None:
+    done = rdb(how, "--record=off", "--", str(ending), "3")
+    assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
+    assert json.loads(rdb("ls", "--json").stdout) == []
+
+
+def test_a_slice_is_a_number(rdb: Rdb, ending: Path) -> None:
+    done = rdb("exec", "--slice", "soon", "--", str(ending))
+    assert done.returncode == 2
+    assert one_line(done) == "rdb: exec: --slice soon: not a number"
+    assert rdb("run", "--slice", "5", "--name", "sliced", "--", str(ending), "0").returncode == 0

@@ -15,9 +15,11 @@ from rdb.launch.where import where
 from rdb.private import check_job
 
 _LIMITS = ("--checkpoint-every", "--keep")
+_NUMBERS = ("--hash-every", "--slice")
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
-                [--checkpoint-every N] [--keep N] [--cpu LEVEL] -- PROG [ARGS...]
+                [--checkpoint-every N] [--keep N] [--slice MS] [--record full|off]
+                [--cpu LEVEL] -- PROG [ARGS...]
 
 Records this one process as a rank of a job; the launcher's environment says which rank and which
 job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
@@ -28,6 +30,9 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
   --checkpoint-every N
                     a checkpoint every 1000events, 64MB of log or 10s; 0: none
   --keep N          keep the newest 4checkpoints, 500MB or 60s of each process
+  --slice MS        a thread that computes gives way to one that waits after so many milliseconds
+                    (default: 20)
+  --record off      run without a recording; threads run in parallel
   --lax             pass on system calls that rdb does not know, instead of stopping
   --no-children     child processes run native, unrecorded
   --cpu LEVEL       highest CPU level shown to the program: x86-64-v2, x86-64-v3 (default), native
@@ -50,7 +55,7 @@ def exec_command(arguments: Sequence[str]) -> int:
         if option in ("--lax", "--no-children"):
             options.append(option)
             continue
-        if option not in ("--name", "--job", "--hash-every", "--cpu", *_LIMITS):
+        if option not in ("--name", "--job", "--cpu", *_NUMBERS, "--record", *_LIMITS):
             raise Usage(f"exec: unknown option {option}", "`rdb exec --help` lists them")
         if not equals:
             if not rest:
@@ -66,22 +71,30 @@ def exec_command(arguments: Sequence[str]) -> int:
             options += ["--cpu", value]
         elif option in _LIMITS:
             options += [option, check_limit(option, value)]
+        elif option == "--record":
+            if value not in ("full", "off"):
+                raise Usage(f"exec: --record {value}: no such choice", "full, off")
+            options.append(f"--record={value}")
         elif value.isdigit():
-            options += ["--hash-every", value]
+            options += [option, value]
         else:
-            raise Usage(f"exec: --hash-every {value}: not a number")
+            raise Usage(f"exec: {option} {value}: not a number")
     if not rest:
         raise Usage("exec: no program", "rdb exec -- PROG ARGS")
 
     program = find_program(rest[0])
     place = where(os.environ)
-    path = os.path.abspath(job) if job else join_job(program, rest, place, name)
-    check_job(path)
-    if not os.path.exists(os.path.join(path, "job.json")):
-        raise Unsupported(f"{path} is not a job's directory")
+    if "--record=off" in options:
+        rank, files = "/", "/"  # nothing is written
+    else:
+        path = os.path.abspath(job) if job else join_job(program, rest, place, name)
+        check_job(path)
+        if not os.path.exists(os.path.join(path, "job.json")):
+            raise Unsupported(f"{path} is not a job's directory")
+        rank, files = rank_directory(path, place.rank), os.path.join(path, "files")
     line = rdb_exec_line(
-        rank_directory(path, place.rank),
-        os.path.join(path, "files"),
+        rank,
+        files,
         place.rank,
         program,
         rest[1:],

@@ -71,6 +71,19 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--keep", metavar="N", help="keep the newest 4checkpoints, 500MB or 60s of each process"
     )
+    run.add_argument(
+        "--slice",
+        type=_natural,
+        metavar="MS",
+        help="a thread that computes gives way to one that waits after so many milliseconds "
+        "(default: 20)",
+    )
+    run.add_argument(
+        "--record",
+        choices=("full", "off"),
+        default="full",
+        help="off: run below rdb without a recording; threads run in parallel",
+    )
     run.add_argument("--lax", action="store_true", help="pass unknown system calls on")
     run.add_argument(
         "--no-children", action="store_true", help="child processes run native, unrecorded"

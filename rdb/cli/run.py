@@ -37,6 +37,8 @@ def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
         hash_every=None,
         checkpoint_every=None,
         keep=None,
+        slice=None,
+        record="full",
         lax=False,
         no_children=False,
         cpu=None,
@@ -72,7 +74,8 @@ def run_command(args: SimpleNamespace) -> int:
     name = os.path.basename(job)
     if not ranks:
         _remove(job)
-        print("rdb: nothing was recorded", file=sys.stderr)
+        if args.record != "off":
+            print("rdb: nothing was recorded", file=sys.stderr)
         return code
     processes = recorded_processes(job)
     what = f"{ranks} rank{'s' if ranks > 1 else ''}"
@@ -96,6 +99,8 @@ def _options(args: SimpleNamespace) -> list[str]:
     options = [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
     for option, value in (("--checkpoint-every", args.checkpoint_every), ("--keep", args.keep)):
         options += [] if value is None else [option, check_limit(option, value)]
+    options += [] if args.slice is None else ["--slice", str(args.slice)]
+    options += ["--record=off"] if args.record == "off" else []
     options += ["--lax"] if args.lax else []
     options += ["--no-children"] if args.no_children else []
     options += ["--cpu", args.cpu] if args.cpu else []
