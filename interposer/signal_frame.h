@@ -6,6 +6,8 @@
 #define BIT(sig) (1ul << ((sig)-1))
 #define SYNCHRONOUS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) | BIT(SIGSYS))
 
+#define IGNORED_BY_DEFAULT (BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT))
+
 /* Makes uc enter the program's handler of sig. */
 void signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc);
 

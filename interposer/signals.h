@@ -37,6 +37,7 @@ long signals_sigaltstack(const stack_t *ss, stack_t *old, ucontext_t *uc);
 void signals_sigreturn(ucontext_t *uc);
 uint64_t signals_pending(void);
 void signals_by_descriptor(uint64_t set);
+uint64_t signals_read_by_descriptor(void);
 long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout, size_t size);
 /* In a child after fork: what was pending for the parent is not for it. */
 void signals_forget(void);
@@ -45,5 +46,6 @@ void signals_give_back(void);
 /* Recording and pass modes: makes the kernel's dispositions those of the upper half's table; then all
  * signals are heard. mask_known: the upper half's mask has been set, it is not what was inherited. */
 void signals_install(bool mask_known);
+void signals_install_one(int sig);
 
 #endif

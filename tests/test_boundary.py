@@ -174,8 +174,9 @@ def test_a_signal_in_a_long_computation_is_delivered_at_its_place(tmp_path: Path
     made.expect_equal()
 
 
-def test_every_way_to_wait_for_a_signal(tmp_path: Path) -> None:
-    program = build("signals_waits.c", tmp_path, "-pthread", "-O1")
+@pytest.mark.parametrize("source", ["signals_waits.c", "signals_queued.c"])
+def test_signals_as_natively(source: str, tmp_path: Path) -> None:
+    program = build(source, tmp_path, "-pthread", "-O1")
     native = subprocess.run([program], capture_output=True, text=True, check=True)
     made = record(tmp_path, program)
     assert (made.result.returncode, made.result.stdout) == (0, native.stdout), made.result.stderr
