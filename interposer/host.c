@@ -1,22 +1,34 @@
 /* Plug-ins: loading them, and what the boundary offers them (host.h). */
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "baton.h"
 #include "boundary.h"
 #include "clock.h"
 #include "replay.h"
+#include "thread.h"
 
-enum { SLOTS = 8, NAMESPACES = 3 };
+enum { SLOTS = 8, NAMESPACES = 3, PIECES = 1024 };
+
+/* Scratch memory in use. */
+struct piece {
+	uint64_t start, end;
+	const struct event *call; /* whose it is */
+	unsigned slot;
+};
 
 static struct {
 	const struct rdb_plugin *plugins[NAMESPACES];
-	struct gate_frame *frame; /* of the hypercall under way */
-	uint64_t scratch_next;
-	uint64_t slot[SLOTS];
-} host;
+	pthread_mutex_t lock;        /* held in plug-ins; without a recording it is all that keeps threads apart */
+	struct piece pieces[PIECES]; /* by address */
+	unsigned npieces;
+} host = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- scratch memory ---- */
 
 void host_scratch_upto(uint64_t end)
 {
@@ -30,15 +42,60 @@ void host_scratch_upto(uint64_t end)
 	*have = end;
 }
 
+/* slot SLOTS: all of them. */
+static void scratch_free(const struct event *call, unsigned slot)
+{
+	unsigned left = 0;
+	for (unsigned i = 0; i < host.npieces; i++)
+		if (host.pieces[i].call != call || (slot != SLOTS && host.pieces[i].slot != slot))
+			host.pieces[left++] = host.pieces[i];
+	host.npieces = left;
+}
+
 static void *scratch(unsigned slot, size_t len)
 {
-	if (slot >= SLOTS)
+	const struct event *call = event_current();
+	uint64_t at = RDB_SCRATCH, bytes = (len + 63) & ~63ul;
+	unsigned i = 0;
+	if (slot >= SLOTS || !call)
 		rdb_fatal("a plug-in asked for scratch slot %u", slot);
-	host.slot[slot] = host.scratch_next;
-	host.scratch_next += (len + 63) & ~63ul;
-	host_scratch_upto(host.scratch_next);
-	return (void *)host.slot[slot];
+	scratch_free(call, slot);
+	while (i < host.npieces && host.pieces[i].start - at < bytes)
+		at = host.pieces[i++].end;
+	if (host.npieces == PIECES)
+		rdb_fatal("more than %d buffers for callbacks", PIECES);
+	memmove(&host.pieces[i + 1], &host.pieces[i], (host.npieces++ - i) * sizeof(host.pieces[0]));
+	host.pieces[i] = (struct piece){.start = at, .end = at + bytes, .call = call, .slot = slot};
+	host_scratch_upto(at + bytes);
+	return (void *)at;
 }
+
+/* ---- one at a time ---- */
+
+static bool hold(bool want)
+{
+	struct thread *self = thread_self();
+	bool had = !self->away;
+	if (want == had)
+		return had;
+	if (want) {
+		baton_block_end(self->handed);
+		pthread_mutex_lock(&host.lock);
+		self->away = false;
+	} else {
+		self->away = true;
+		pthread_mutex_unlock(&host.lock);
+		self->handed = baton_block_begin();
+	}
+	return had;
+}
+
+static bool shared(void)
+{
+	return lower.mode == MODE_RECORD && threads_alive() > 1;
+}
+
+/* ---- what plug-ins are offered ---- */
 
 static void out(void *upper, size_t len)
 {
@@ -62,17 +119,13 @@ static void ending(int exit_code)
 uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args)
 {
 	uint64_t six[6], result;
-	/* what a nested hypercall would overwrite */
-	struct gate_frame *outer = host.frame;
-	uint64_t scratch_next = host.scratch_next;
 	if (args)
 		memcpy(six, args, sizeof(six));
 	else
 		replay_take_upcall(&fn, six, NULL);
 	event_answered(NULL);
 	result = gate_upcall(frame, fn, six);
-	host.frame = outer;
-	host.scratch_next = scratch_next;
+	thread_self()->state = THREAD_ASKS; /* the hypercall goes on */
 	return result;
 }
 
@@ -85,10 +138,15 @@ static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, con
 	memcpy(logged + 1, args, 8ul * nargs);
 	memcpy(six, args, 8ul * nargs);
 	struct event *ev = event_begin(LOG_UPCALL, 0, logged, nargs + 1);
-	for (unsigned i = 0; i < nspans; i++)
+	for (unsigned i = 0; i < nspans; i++) {
+		memcpy(spans[i].addr, spans[i].from, spans[i].len);
 		event_out(ev, spans[i].addr, spans[i].len);
+	}
 	event_end(ev);
-	return host_upcall(host.frame, (uint64_t)upper_fn, six);
+	pthread_mutex_unlock(&host.lock);
+	uint64_t result = host_upcall(thread_self()->frame, (uint64_t)upper_fn, six);
+	pthread_mutex_lock(&host.lock);
+	return result;
 }
 
 static struct rdb_host offered = {
@@ -99,6 +157,8 @@ static struct rdb_host offered = {
 	.scratch = scratch,
 	.fatal = rdb_fatal,
 	.ending = ending,
+	.hold = hold,
+	.shared = shared,
 };
 
 static const struct rdb_plugin *load(unsigned ns)
@@ -126,13 +186,12 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 		return clock_call(ev->nr, ev->args);
 	if (ns >= NAMESPACES)
 		rdb_fatal("hypercall %#x: no such library", ev->nr);
+	pthread_mutex_lock(&host.lock);
 	if (!host.plugins[ns])
 		host.plugins[ns] = load(ns);
-	struct gate_frame *outer = host.frame;
-	host.frame = frame;
-	if (!outer)
-		host.scratch_next = RDB_SCRATCH;
 	int64_t result = host.plugins[ns]->call(ev->nr, ev->nargs, ev->args);
-	host.frame = outer;
+	if (host.npieces)
+		scratch_free(ev, SLOTS);
+	pthread_mutex_unlock(&host.lock);
 	return result;
 }

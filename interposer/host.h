@@ -7,11 +7,12 @@
  */
 #ifndef RDB_HOST_H
 #define RDB_HOST_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "gate.h"
 
-#define RDB_HOST_VERSION 1
+#define RDB_HOST_VERSION 2
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -38,8 +39,9 @@ struct rdb_note_recv {
 };
 
 struct rdb_span {
-	void *addr; /* upper address */
-	size_t len; /* bytes */
+	void *addr;       /* upper address */
+	size_t len;       /* bytes */
+	const void *from; /* where they are now, in lower memory */
 };
 
 struct rdb_host {
@@ -51,12 +53,12 @@ struct rdb_host {
 	void (*out)(void *upper, size_t len);
 	void (*note)(enum rdb_note what, const void *data, size_t len);
 	/* Calls a function of the upper half (user MPI_Op, callback) with up to 6 integer/pointer
-	 * arguments; nested events may happen inside.  `spans` name the scratch memory that was
-	 * filled for it: it is logged, so that replay can make the same call. */
+	 * arguments; nested events may happen inside.  `spans` name the scratch memory that it is
+	 * given, and what to fill it with: logged, so that replay can make the same call. */
 	uint64_t (*upcall)(void *upper_fn, const uint64_t *args, unsigned nargs, const struct rdb_span *spans,
 			   unsigned nspans);
 	/* Upper-half scratch memory for upcall arguments: `slot` 0..7, at least `len` bytes, 64-byte
-	 * aligned, same address for the same slot order in every run.  Valid until the event ends. */
+	 * aligned.  Nobody else's until the event ends or the slot is asked for again. */
 	void *(*scratch)(unsigned slot, size_t len);
 	/* Ends the recording with a clear message on stderr ("rdb: ...") and the process with exit
 	 * code 125.  printf-like.  Does not return. */
@@ -64,6 +66,15 @@ struct rdb_host {
 	/* The program is about to die on purpose inside the plug-in (MPI_Abort): writes the END
 	 * record with that exit code and closes the log.  Returns. */
 	void (*ending)(int exit_code);
+	/* Plug-ins run in one thread at a time: they hold the right to run as they are called.
+	 * hold(false) gives it up, before a call that may wait for other processes; then other threads
+	 * of the program run, and come into the plug-in.  hold(true) takes it back: before
+	 * anything of this struct is used again, or the plug-in's own data, also in a callback of
+	 * the library from inside such a call.  Returns what was before, to be put back. */
+	bool (*hold)(bool want);
+	/* hold(false) lets other threads of a recorded program run: upper memory must not change
+	 * before it is held again, because the replay writes it when the event ends. */
+	bool (*shared)(void);
 };
 
 struct rdb_plugin {

@@ -74,6 +74,8 @@ struct thread {
 	bool patience_made;
 	bool patient;      /* it runs */
 	uint64_t leave_sp; /* where its carrier goes on at its end */
+	bool away;         /* host.c: in a plug-in, without the right to run; */
+	bool handed;       /* for which it has handed on the baton */
 
 	/* replica */
 	uint64_t parked_sp;

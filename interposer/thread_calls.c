@@ -52,7 +52,9 @@ static void *carry(void *arg)
 	gate_carry(&self->leave_sp, RDB_GATE_CODE + GATE_CODE_START, self->start.gregs[REG_RSP]);
 	/* the upper thread has ended */
 	signals_thread_gone(self);
+	threads_lock();
 	threads_remove(self, false);
+	threads_unlock();
 	baton_give();
 	return NULL;
 }
@@ -215,7 +217,9 @@ void thread_exit(ucontext_t *uc)
 	}
 	/* The first thread is the process for the kernel (/proc/self), so its carrier stays. */
 	signals_thread_gone(self);
+	threads_lock();
 	threads_remove(self, true);
+	threads_unlock();
 	baton_give();
 	for (;;)
 		raw_syscall(SYS_pause, 0, 0, 0, 0, 0, 0);

@@ -159,10 +159,50 @@ def _reduction(writer: _Writer) -> None:
     writer.cleanup.append("reduction_end(&red);")
 
 
+def _landing(writer: _Writer) -> None:
+    """Other threads run during the call: its results are kept out of upper memory until the end."""
+    places = [
+        i
+        for i, p in enumerate(writer.function.params)
+        if p.base == "void" and p.out and p.pointer == 1
+    ]
+    assert len(places) == 1, writer.function.name
+    target = writer.function.params[places[0]].name
+    writer.locals.append("struct landing land;")
+    writer.before += [
+        f"landing_begin(&land, {target});",
+        *writer.row.after.splitlines(),
+        "landing_ready(&land);",
+    ]
+    writer.arguments[places[0]] = "land.buffer"
+    writer.cleanup.append("landing_end(&land);")
+
+
+def _keep_objects(writer: _Writer) -> None:
+    """Another thread may free them meanwhile."""
+    for param in writer.function.params:
+        if param.handle and param.pointer == 0:
+            object_ = f"(struct vobject *){_object(param)[1]}"
+            writer.before.insert(0, f"object_hold({object_});")
+            writer.cleanup.append(f"object_release({object_});")
+
+
+def _real_call(writer: _Writer) -> str:
+    arguments = ", ".join(writer.arguments)
+    if writer.row.call:
+        return writer.row.call.format(args=arguments)
+    call = f"P{writer.function.name}({arguments})"
+    return f"BLOCKING({call})" if writer.row.blocks else call
+
+
 def _function(function: Function, row: Row) -> Iterator[str]:
     writer = _Writer(function, row)
     if function.name in RESULTS:
         _reduction(writer)
+    if "&land" in row.after:
+        _landing(writer)
+    if row.blocks:
+        _keep_objects(writer)
     yield f"static int64_t real_{function.short}(const uint64_t *a __attribute__((unused)))"
     yield "{"
     unused = " __attribute__((unused))"
@@ -174,8 +214,7 @@ def _function(function: Function, row: Row) -> Iterator[str]:
         yield f"\t{marked}"
     yield "\tint rc;\n"
     yield from (f"\t{line}" for line in writer.before)
-    call = f"P{function.name}({', '.join(writer.arguments)})"
-    yield f"\trc = {call};"
+    yield f"\trc = {_real_call(writer)};"
     done = [*writer.adopt, *([row.after] if row.after else []), *writer.puts]
     if done:
         # A message too long for its buffer fills the buffer before the call fails.

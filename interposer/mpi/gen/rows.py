@@ -8,6 +8,10 @@ parameters), "hand" (a C function in stub/ or lower/), real="none" (the stub doe
 vc_COMM, vt_TYPE, r_REQUEST: the virtual objects of those parameters.  `made` and `first` are C for
 the stub, after success and before the call.  `lengths` gives the length of an array that the
 standard leaves open.
+
+`blocks`: the call may wait for other processes; other threads of the program run meanwhile, so what
+it wrote is named by landing_part() and landing_vector() in `after` (lower/landing.c).  `call` is C for
+the call itself where that is not the function's name and its arguments.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from dataclasses import dataclass, field
 class Row:
     stub: str = "auto"
     real: str = "auto"
+    blocks: bool = False
+    call: str = ""
     after: str = ""
     made: str = ""
     first: str = ""
@@ -82,7 +88,7 @@ _rows(
     "Is_thread_main Get_library_version Get_processor_name Error_string Error_class"
     " Add_error_class Add_error_code Add_error_string"
     " Comm_rank Comm_size Comm_remote_size Comm_test_inter Comm_group Comm_remote_group"
-    " Comm_compare Comm_set_name Comm_get_name Comm_set_info Comm_get_info Comm_get_parent"
+    " Comm_compare Comm_set_name Comm_get_name Comm_get_info Comm_get_parent"
     " Group_size Group_rank Group_incl Group_excl Group_range_incl Group_range_excl Group_union"
     " Group_intersection Group_difference Group_translate_ranks Group_compare"
     " Get_count Get_elements Get_elements_x Test_cancelled Status_set_elements"
@@ -96,25 +102,26 @@ _rows(
     " Pack_external_size Op_commutative"
     " Cart_get Cart_rank Cart_coords Cart_shift Cart_map Cartdim_get Dims_create Topo_test"
     " Graph_get Graph_map Graph_neighbors Graph_neighbors_count Graphdims_get"
-    " Info_create Info_dup Info_set Info_delete Info_get_nkeys Info_get_valuelen"
-    " Barrier",
+    " Info_create Info_dup Info_set Info_delete Info_get_nkeys Info_get_valuelen",
     Row(),
 )
+_rows("Barrier Comm_set_info", Row(blocks=True))
 
 # A new communicator inherits its parent's error handler; dup also copies attributes.
 _rows(
     "Comm_split Comm_split_type Comm_create Comm_create_group Intercomm_merge",
-    Row(made="rdb_comm_made({comm}, *{new});"),
+    Row(blocks=True, made="rdb_comm_made({comm}, *{new});"),
 )
 _rows(
     "Cart_create Cart_sub Graph_create Intercomm_create",
-    Row(made="rdb_comm_made({comm}, *{new});"),
+    Row(blocks=True, made="rdb_comm_made({comm}, *{new});"),
 )
 _rows(
     "Comm_dup Comm_dup_with_info",
     Row(
+        blocks=True,
         made="if ((err = rdb_comm_copied(comm, newcomm)))\n"
-        "\t\treturn rdb_error(comm, err, rdb_name);"
+        "\t\treturn rdb_error(comm, err, rdb_name);",
     ),
 )
 _rows(
@@ -129,7 +136,15 @@ _rows(
 _SENT = "note_send(vc_comm, dest, tag, count, vt_datatype, 0);"
 _POSTED = "request_send(r_request, vc_comm, dest, tag, count, vt_datatype, false);"
 _PREPARED = "request_send(r_request, vc_comm, dest, tag, count, vt_datatype, true);"
-_rows("Send Ssend Rsend Bsend", Row(after=_SENT))
+for _kind in ("", "s", "r", "b"):
+    _rows(
+        f"{_kind.upper()}{'s' if _kind else 'S'}end",
+        Row(
+            after=_SENT,
+            blocks=True,
+            call=f"sent(PMPI_{_kind.upper()}{'s' if _kind else 'S'}end, PMPI_I{_kind}send, {{args}})",
+        ),
+    )
 _rows("Isend Issend Irsend Ibsend", Row(after=_POSTED))
 _rows("Send_init Ssend_init Rsend_init Bsend_init", Row(after=_PREPARED))
 
@@ -145,40 +160,63 @@ _rows("Unpack_external", Row(after="out_typed(outbuf, outcount, vt_datatype);"))
 _N = "comm_peers(vc_comm)"
 _rows(
     "Bcast",
-    Row(after="if (!comm_is_root(vc_comm, root))\n\tout_typed(buffer, count, vt_datatype);"),
+    Row(
+        blocks=True,
+        after="if (!comm_is_root(vc_comm, root))\n"
+        "\tlanding_part(&land, buffer, count, vt_datatype);",
+    ),
 )
 _rows(
     "Gather",
     Row(
+        blocks=True,
         after=f"if (comm_is_root(vc_comm, root))\n"
-        f"\tout_typed(recvbuf, (int64_t)recvcount * {_N}, vt_recvtype);"
+        f"\tlanding_part(&land, recvbuf, (int64_t)recvcount * {_N}, vt_recvtype);",
     ),
 )
 _rows(
     "Gatherv",
     Row(
+        blocks=True,
         after="if (comm_is_root(vc_comm, root))\n"
-        "\tout_vector(recvbuf, recvcounts, displs, vt_recvtype, vc_comm);"
+        "\tlanding_vector(&land, recvbuf, recvcounts, displs, vt_recvtype, vc_comm);",
     ),
 )
 _rows(
     "Scatter Scatterv",
     Row(
+        blocks=True,
         after="if (recvbuf != MPI_IN_PLACE && comm_receives(vc_comm, root))\n"
-        "\tout_typed(recvbuf, recvcount, vt_recvtype);"
+        "\tlanding_part(&land, recvbuf, recvcount, vt_recvtype);",
     ),
 )
 _rows(
     "Allgather Alltoall",
-    Row(after=f"out_typed(recvbuf, (int64_t)recvcount * {_N}, vt_recvtype);"),
+    Row(
+        blocks=True, after=f"landing_part(&land, recvbuf, (int64_t)recvcount * {_N}, vt_recvtype);"
+    ),
 )
-_rows("Allgatherv", Row(after="out_vector(recvbuf, recvcounts, displs, vt_recvtype, vc_comm);"))
-_rows("Alltoallv", Row(after="out_vector(recvbuf, recvcounts, rdispls, vt_recvtype, vc_comm);"))
+_rows(
+    "Allgatherv",
+    Row(
+        blocks=True,
+        after="landing_vector(&land, recvbuf, recvcounts, displs, vt_recvtype, vc_comm);",
+    ),
+)
+_rows(
+    "Alltoallv",
+    Row(
+        blocks=True,
+        after="landing_vector(&land, recvbuf, recvcounts, rdispls, vt_recvtype, vc_comm);",
+    ),
+)
 _rows(
     "Alltoallw",
     Row(
+        blocks=True,
         after="for (int i = 0; i < comm_peers(vc_comm); i++)\n"
-        "\tout_typed((char *)recvbuf + rdispls[i], recvcounts[i], type_of(ids_recvtypes[i]));",
+        "\tlanding_part(&land, (char *)recvbuf + rdispls[i], recvcounts[i],"
+        " type_of(ids_recvtypes[i]));",
         lengths={"sendtypes": "comm_peers(vc_comm)", "recvtypes": "comm_peers(vc_comm)"},
     ),
 )
@@ -197,4 +235,5 @@ INPUTS: dict[str, str] = {
     "MPI_Reduce_scatter": "comm_total(vc_comm, recvcounts)",
     "MPI_Reduce_scatter_block": "(int64_t)recvcount * comm_peers(vc_comm)",
 }
-_rows(" ".join(name.removeprefix("MPI_") for name in RESULTS), Row())
+for _name in RESULTS:
+    _rows(_name.removeprefix("MPI_"), Row(blocks=_name != "MPI_Reduce_local"))

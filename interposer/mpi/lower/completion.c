@@ -1,30 +1,43 @@
 /* MPI_Wait*, MPI_Test*: completing requests, one or many. */
 #include "requests.h"
 
-/* Arrays for the real MPI's calls; grow, never shrink, never used by two calls at a time. */
-static struct {
+#define MANY_INLINE 16
+
+/* Arrays for the real MPI's calls. */
+struct many {
 	MPI_Request *real;
 	struct vreq **request;
 	MPI_Status *status;
 	int *index;
-	int size;
-} many;
+	void *room; /* of more than a few */
+	MPI_Request real_inline[MANY_INLINE];
+	struct vreq *request_inline[MANY_INLINE];
+	MPI_Status status_inline[MANY_INLINE];
+	int index_inline[MANY_INLINE];
+};
 
-static void many_load(int count, void **upper)
+static void many_load(struct many *many, int count, void **upper)
 {
-	if (count > many.size) {
-		many.size = count * 2;
-		many.real = realloc(many.real, many.size * sizeof(*many.real));
-		many.request = realloc(many.request, many.size * sizeof(*many.request));
-		many.status = realloc(many.status, many.size * sizeof(*many.status));
-		many.index = realloc(many.index, many.size * sizeof(*many.index));
-		if (!many.real || !many.request || !many.status || !many.index)
+	size_t n = count > 0 ? count : 0;
+
+	many->real = many->real_inline;
+	many->request = many->request_inline;
+	many->status = many->status_inline;
+	many->index = many->index_inline;
+	many->room = NULL;
+	if (n > MANY_INLINE) {
+		many->room = malloc(n * (sizeof(MPI_Status) + sizeof(MPI_Request) + sizeof(void *) + sizeof(int)));
+		if (!many->room)
 			host->fatal("out of memory in the MPI boundary");
+		many->status = many->room;
+		many->real = (void *)(many->status + n);
+		many->request = (void *)(many->real + n);
+		many->index = (void *)(many->request + n);
 	}
-	for (int i = 0; i < count; i++) {
-		many.request[i] = request_at(upper + i);
-		many.real[i] = many.request[i]->o.real;
-		many.status[i] = status_empty;
+	for (size_t i = 0; i < n; i++) {
+		many->request[i] = request_at(upper + i);
+		many->real[i] = many->request[i]->o.real;
+		many->status[i] = status_empty;
 	}
 }
 
@@ -55,7 +68,7 @@ int64_t real_Wait(const uint64_t *a)
 	struct vcomm *comm = request_comm(request);
 	MPI_Request real = request->o.real;
 	MPI_Status status = status_empty;
-	int rc = PMPI_Wait(upper ? &real : NULL, &status);
+	int rc = upper ? waited(&real, &status) : PMPI_Wait(NULL, &status);
 	int64_t result = failure(rc, comm);
 
 	if (rc == MPI_SUCCESS || is_truncation(rc)) {
@@ -107,22 +120,22 @@ int64_t real_Request_get_status(const uint64_t *a)
 }
 
 /* The first request that failed tells whose error handler hears of it. */
-static int64_t many_failure(int rc, int count)
+static int64_t many_failure(const struct many *many, int rc, int count)
 {
 	for (int i = 0; i < count; i++) {
-		if (many.request[i]->o.id && many.request[i]->comm &&
-		    (rc != MPI_ERR_IN_STATUS || many.status[i].MPI_ERROR != MPI_SUCCESS))
-			return failure(rc, many.request[i]->comm);
+		if (many->request[i]->o.id && many->request[i]->comm &&
+		    (rc != MPI_ERR_IN_STATUS || many->status[i].MPI_ERROR != MPI_SUCCESS))
+			return failure(rc, many->request[i]->comm);
 	}
 	return rc;
 }
 
-static void many_settle_all(int rc, int count, void **upper, struct upper_status *statuses)
+static void many_settle_all(struct many *many, int rc, int count, void **upper, struct upper_status *statuses)
 {
 	for (int i = 0; i < count; i++) {
-		settle(many.request[i], many.real[i], &many.status[i], upper + i, false);
+		settle(many->request[i], many->real[i], &many->status[i], upper + i, false);
 		if (statuses)
-			status_store(statuses + i, &many.status[i], rc == MPI_ERR_IN_STATUS);
+			status_store(statuses + i, &many->status[i], rc == MPI_ERR_IN_STATUS);
 	}
 	if (count > 0)
 		host->out(upper, count * sizeof(*upper));
@@ -133,14 +146,19 @@ static void many_settle_all(int rc, int count, void **upper, struct upper_status
 /* count, array_of_requests, array_of_statuses */
 int64_t real_Waitall(const uint64_t *a)
 {
-	int count = (int)a[0], rc;
+	int count = (int)a[0], rc = MPI_SUCCESS, flag = 0;
 	int64_t result;
+	struct many many;
 
-	many_load(count, (void **)a[1]);
-	rc = PMPI_Waitall(count, many.real, many.status);
-	result = rc == MPI_SUCCESS ? 0 : many_failure(rc, count);
+	many_load(&many, count, (void **)a[1]);
+	if (host->shared())
+		rc = PMPI_Testall(count, many.real, &flag, many.status);
+	if (!flag && rc == MPI_SUCCESS)
+		rc = BLOCKING(PMPI_Waitall(count, many.real, many.status));
+	result = rc == MPI_SUCCESS ? 0 : many_failure(&many, rc, count);
 	if (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS)
-		many_settle_all(rc, count, (void **)a[1], (void *)a[2]);
+		many_settle_all(&many, rc, count, (void **)a[1], (void *)a[2]);
+	free(many.room);
 	return result;
 }
 
@@ -149,99 +167,121 @@ int64_t real_Testall(const uint64_t *a)
 {
 	int count = (int)a[0], rc, flag = 0;
 	int64_t result;
+	struct many many;
 
-	many_load(count, (void **)a[1]);
+	many_load(&many, count, (void **)a[1]);
 	rc = PMPI_Testall(count, many.real, a[2] ? &flag : NULL, many.status);
-	result = rc == MPI_SUCCESS ? 0 : many_failure(rc, count);
-	if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
-		return result;
-	put((void *)a[2], &flag, sizeof(flag));
-	if (flag || rc == MPI_ERR_IN_STATUS)
-		many_settle_all(rc, count, (void **)a[1], (void *)a[3]);
+	result = rc == MPI_SUCCESS ? 0 : many_failure(&many, rc, count);
+	if (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS)
+		put((void *)a[2], &flag, sizeof(flag));
+	if ((flag && rc == MPI_SUCCESS) || rc == MPI_ERR_IN_STATUS)
+		many_settle_all(&many, rc, count, (void **)a[1], (void *)a[3]);
+	free(many.room);
 	return result;
 }
 
-static int64_t any_done(int rc, int index, void **upper, void *upper_index, void *upper_status)
+static int64_t any_done(struct many *many, int rc, int index, void **upper, void *upper_index, void *upper_status)
 {
-	MPI_Status *status = &many.status[0];
+	MPI_Status *status = &many->status[0];
 	struct vcomm *comm;
 	int64_t result = rc;
 
 	if (index >= 0) {
-		comm = request_comm(many.request[index]);
+		comm = request_comm(many->request[index]);
 		result = failure(rc, comm);
 	}
-	if (rc != MPI_SUCCESS && !is_truncation(rc))
-		return result;
-	put(upper_index, &index, sizeof(index));
-	if (index >= 0)
-		settle(many.request[index], many.real[index], status, upper + index, true);
-	status_out(upper_status, status, false);
+	if (rc == MPI_SUCCESS || is_truncation(rc)) {
+		put(upper_index, &index, sizeof(index));
+		if (index >= 0)
+			settle(many->request[index], many->real[index], status, upper + index, true);
+		status_out(upper_status, status, false);
+	}
+	free(many->room);
 	return result;
+}
+
+/* The status of the one that is done goes to the first place. */
+static void any_load(struct many *many, int count, void **upper)
+{
+	many_load(many, count > 0 ? count : 1, count > 0 ? upper : (void *[1]){0});
 }
 
 /* count, array_of_requests, index, status */
 int64_t real_Waitany(const uint64_t *a)
 {
-	int index = MPI_UNDEFINED, rc;
+	int index = MPI_UNDEFINED, rc = MPI_SUCCESS, flag = 0;
+	struct many many;
 
-	many_load((int)a[0] > 0 ? (int)a[0] : 1, (int)a[0] > 0 ? (void **)a[1] : (void *[1]){0});
-	rc = PMPI_Waitany((int)a[0], many.real, a[2] ? &index : NULL, &many.status[0]);
-	return any_done(rc, index, (void **)a[1], (void *)a[2], (void *)a[3]);
+	any_load(&many, (int)a[0], (void **)a[1]);
+	if (host->shared())
+		rc = PMPI_Testany((int)a[0], many.real, a[2] ? &index : NULL, &flag, &many.status[0]);
+	if (!flag && rc == MPI_SUCCESS)
+		rc = BLOCKING(PMPI_Waitany((int)a[0], many.real, a[2] ? &index : NULL, &many.status[0]));
+	return any_done(&many, rc, index, (void **)a[1], (void *)a[2], (void *)a[3]);
 }
 
 /* count, array_of_requests, index, flag, status */
 int64_t real_Testany(const uint64_t *a)
 {
 	int index = MPI_UNDEFINED, flag = 0, rc;
+	struct many many;
 
-	many_load((int)a[0] > 0 ? (int)a[0] : 1, (int)a[0] > 0 ? (void **)a[1] : (void *[1]){0});
+	any_load(&many, (int)a[0], (void **)a[1]);
 	rc = PMPI_Testany((int)a[0], many.real, a[2] ? &index : NULL, a[3] ? &flag : NULL, &many.status[0]);
 	if (rc == MPI_SUCCESS || is_truncation(rc))
 		put((void *)a[3], &flag, sizeof(flag));
 	if (rc == MPI_SUCCESS && !flag) {
 		put((void *)a[2], &index, sizeof(index));
+		free(many.room);
 		return rc;
 	}
-	return any_done(rc, index, (void **)a[1], (void *)a[2], (void *)a[4]);
+	return any_done(&many, rc, index, (void **)a[1], (void *)a[2], (void *)a[4]);
 }
 
-typedef int some_call(int, MPI_Request *, int *, int *, MPI_Status *);
-
-/* incount, array_of_requests, outcount, array_of_indices, array_of_statuses */
-static int64_t some(const uint64_t *a, some_call *call)
+static void some_settle(struct many *many, int rc, int done, void **upper, struct upper_status *statuses)
 {
-	void **upper = (void **)a[1];
-	struct upper_status *statuses = (struct upper_status *)a[4];
-	int count = (int)a[0], done = 0, rc;
-	int64_t result;
-
-	many_load(count, upper);
-	rc = call(count, many.real, a[2] ? &done : NULL, many.index, many.status);
-	result = rc == MPI_SUCCESS ? 0 : many_failure(rc, count);
-	if (rc != MPI_SUCCESS && rc != MPI_ERR_IN_STATUS)
-		return result;
-	put((void *)a[2], &done, sizeof(done));
-	if (done <= 0) /* MPI_UNDEFINED: no active request */
-		return result;
-	put((void *)a[3], many.index, done * sizeof(int));
 	for (int i = 0; i < done; i++) {
-		int k = many.index[i];
+		int k = many->index[i];
 
-		settle(many.request[k], many.real[k], &many.status[i], upper + k, true);
+		settle(many->request[k], many->real[k], &many->status[i], upper + k, true);
 		if (statuses)
-			status_store(statuses + i, &many.status[i], rc == MPI_ERR_IN_STATUS);
+			status_store(statuses + i, &many->status[i], rc == MPI_ERR_IN_STATUS);
 	}
 	if (statuses)
 		host->out(statuses, done * sizeof(*statuses));
+}
+
+/* incount, array_of_requests, outcount, array_of_indices, array_of_statuses */
+static int64_t some(const uint64_t *a, bool wait)
+{
+	void **upper = (void **)a[1];
+	int count = (int)a[0], done = 0, rc = MPI_SUCCESS;
+	int *outcount = a[2] ? &done : NULL;
+	int64_t result;
+	struct many many;
+
+	many_load(&many, count, upper);
+	if (!wait || host->shared())
+		rc = PMPI_Testsome(count, many.real, outcount, many.index, many.status);
+	if (wait && done == 0 && rc == MPI_SUCCESS)
+		rc = BLOCKING(PMPI_Waitsome(count, many.real, outcount, many.index, many.status));
+	result = rc == MPI_SUCCESS ? 0 : many_failure(&many, rc, count);
+	if (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) {
+		put((void *)a[2], &done, sizeof(done));
+		if (done > 0) { /* not MPI_UNDEFINED: no active request */
+			put((void *)a[3], many.index, done * sizeof(int));
+			some_settle(&many, rc, done, upper, (struct upper_status *)a[4]);
+		}
+	}
+	free(many.room);
 	return result;
 }
 
 int64_t real_Waitsome(const uint64_t *a)
 {
-	return some(a, PMPI_Waitsome);
+	return some(a, true);
 }
 int64_t real_Testsome(const uint64_t *a)
 {
-	return some(a, PMPI_Testsome);
+	return some(a, false);
 }

@@ -7,7 +7,7 @@ static int64_t free_handle(void **upper, unsigned class, free_call call)
 {
 	struct vobject *object = object_of(class, upper ? rdb_id(class, *upper) : 0);
 	void *real = object->real;
-	int rc = call(&real);
+	int rc = class == RDB_COMM ? BLOCKING(call(&real)) : call(&real);
 
 	if (rc != MPI_SUCCESS)
 		return rc;

@@ -79,6 +79,10 @@ void tables_init(void)
 			table->object_size = sizeof(struct vreq);
 			table->release = release_request;
 			break;
+		case RDB_OP:
+			table->object_size = sizeof(struct vop);
+			table->release = op_release;
+			break;
 		case RDB_MESSAGE:
 			table->object_size = sizeof(struct vmessage);
 			table->release = release_message;

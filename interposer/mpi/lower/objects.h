@@ -38,6 +38,11 @@ struct vcomm {
 	int *world; /* rank in it (remote group's, if inter) -> rank in MPI_COMM_WORLD */
 };
 
+struct vop {
+	struct vobject o;
+	int slot; /* 1 + index in ops.c, if it is the program's */
+};
+
 struct vmessage {
 	struct vobject o;
 	struct vcomm *comm;
@@ -47,7 +52,7 @@ struct vmessage {
 
 struct vreq {
 	struct vobject o;
-	bool receive, persistent, active, delivered, packed;
+	bool receive, persistent, active, delivered, packed, blocking;
 	int count, peer, tag;
 	void *buf; /* upper */
 	struct vtype *type;
@@ -126,6 +131,7 @@ static inline void *object_hold(void *object)
 	return object;
 }
 void object_release(struct vobject *object);
+void op_release(struct vobject *op); /* ops.c */
 
 struct vcomm *comm_new(MPI_Comm real, const char *by);
 void comm_describe(struct vcomm *comm);

@@ -8,11 +8,9 @@
 
 #define OPS 256
 
-static struct {
-	void *upper_fn;
-	uint32_t id;
-} ops[OPS];
-static const struct vtype *reduced_type; /* of the reduction that is going on */
+static void *upper_functions[OPS];
+/* Of the reduction that is going on in this thread. */
+static __thread const struct vtype *reduced_type;
 
 /* What the program's function is given besides the two vectors. */
 struct op_arguments {
@@ -36,6 +34,7 @@ static const struct vtype *type_for(MPI_Datatype real)
 
 static void op_call(int op, void *in, void *inout, int *len, MPI_Datatype *datatype)
 {
+	bool held = host->hold(true);
 	const struct vtype *type = type_for(*datatype);
 	MPI_Aint rest = (*len - 1) * type->extent;
 	MPI_Aint first = type->true_lb + (rest < 0 ? rest : 0);
@@ -48,22 +47,21 @@ static void op_call(int op, void *in, void *inout, int *len, MPI_Datatype *datat
 		(uint64_t)&arguments->len,
 		(uint64_t)&arguments->datatype,
 	};
+	const struct op_arguments given = {*len, 0, upper_handle(RDB_TYPE, type->o.id)};
 	struct rdb_span spans[] = {
-		{a, bytes},
-		{b, bytes},
-		{arguments, sizeof(*arguments)},
+		{a, bytes, (char *)in + first},
+		{b, bytes, (char *)inout + first},
+		{arguments, sizeof(*arguments), &given},
 	};
 	const struct vtype *outer = reduced_type;
 
 	if (type->blocks)
 		host->fatal("a user operation on a datatype of absolute addresses is not "
 			    "supported yet");
-	memcpy(a, (char *)in + first, bytes);
-	memcpy(b, (char *)inout + first, bytes);
-	*arguments = (struct op_arguments){*len, 0, upper_handle(RDB_TYPE, type->o.id)};
-	host->upcall(ops[op].upper_fn, args, 4, spans, 3);
+	host->upcall(upper_functions[op], args, 4, spans, 3);
 	reduced_type = outer;
 	memcpy((char *)inout + first, b, bytes);
+	host->hold(held);
 }
 
 /* clang-format off */
@@ -91,7 +89,7 @@ int64_t real_Op_create(const uint64_t *a)
 	struct vobject *op;
 	int slot = 0, rc;
 
-	while (slot < OPS && ops[slot].upper_fn)
+	while (slot < OPS && upper_functions[slot])
 		slot++;
 	if (slot == OPS)
 		host->fatal("more than %d user-defined MPI operations at a time are not supported", OPS);
@@ -101,10 +99,16 @@ int64_t real_Op_create(const uint64_t *a)
 	if (rc != MPI_SUCCESS)
 		return rc;
 	op = object_new(RDB_OP, real);
-	ops[slot].upper_fn = (void *)a[0];
-	ops[slot].id = op->id;
+	((struct vop *)op)->slot = slot + 1;
+	upper_functions[slot] = (void *)a[0];
 	put_handle((void **)a[2], RDB_OP, op->id);
 	return rc;
+}
+
+/* When no reduction needs it any more. */
+void op_release(struct vobject *op)
+{
+	upper_functions[((struct vop *)op)->slot - 1] = NULL;
 }
 
 /* op */
@@ -117,17 +121,13 @@ int64_t real_Op_free(const uint64_t *a)
 
 	if (rc != MPI_SUCCESS)
 		return rc;
-	for (int slot = 0; slot < OPS; slot++) {
-		if (ops[slot].upper_fn && ops[slot].id == op->id)
-			ops[slot].upper_fn = NULL;
-	}
 	object_drop(op);
 	put_handle(upper, RDB_OP, RDB_NULL_ID);
 	return rc;
 }
 
-/* While a user operation runs, upper memory must be what replay will have: without the partial
- * results that a real MPI keeps in the result buffer.  So it works on a copy. */
+/* While a user operation or another thread runs, upper memory must be what replay will have: without the
+ * partial results that a real MPI keeps in the result buffer.  So it works on a copy. */
 void reduction_begin(struct reduction *red, struct vobject *op, const struct vtype *type, void *upper, int64_t count)
 {
 	MPI_Aint first = type->true_lb;
@@ -135,7 +135,7 @@ void reduction_begin(struct reduction *red, struct vobject *op, const struct vty
 
 	*red = (struct reduction){.buffer = upper, .upper = upper, .type = type, .outer_type = reduced_type};
 	reduced_type = type;
-	if (op->id < RDB_FIRST_DYNAMIC || !bytes || !upper || type->blocks || type->extent < 0)
+	if ((op->id < RDB_FIRST_DYNAMIC && !host->shared()) || !bytes || !upper || type->blocks || type->extent < 0)
 		return;
 	red->room = malloc(bytes);
 	if (!red->room)
@@ -149,7 +149,7 @@ void reduction_result(struct reduction *red, int64_t count)
 	const struct vtype *type = red->type;
 
 	if (red->room && count > 0)
-		memcpy((char *)red->upper + type->true_lb, red->room, (count - 1) * type->extent + type->true_extent);
+		copy_typed(red->upper, red->buffer, count, type);
 	out_typed(red->upper, count, type);
 }
 

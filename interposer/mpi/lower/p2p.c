@@ -1,4 +1,5 @@
-/* Blocking point-to-point: receives go straight to the program's buffer. */
+/* Blocking point-to-point: receives go straight to the program's buffer, unless other threads run
+ * meanwhile.  Then they are a nonblocking receive and waiting for it. */
 #include "real.h"
 
 void note_send(const struct vcomm *comm, int dest, int tag, int64_t count, const struct vtype *type, uint32_t request)
@@ -43,15 +44,48 @@ static int64_t received(int rc, void *buf, int count, const struct vtype *type, 
 	return rc;
 }
 
+static int64_t shared_recv(const uint64_t *a)
+{
+	struct vreq *request = receive_begin((void *)a[0], (int)a[1], type_of(a[2]), comm_of(a[5]));
+	MPI_Status status = status_empty;
+	MPI_Request real;
+	int rc = receive_start(request, (int)a[3], (int)a[4], &real);
+
+	if (rc == MPI_SUCCESS)
+		rc = waited(&real, &status);
+	rc = receive_end(request, rc, &status);
+	if (rc == MPI_SUCCESS || is_truncation(rc))
+		status_out((void *)a[6], &status, false);
+	return rc;
+}
+
 /* buf, count, datatype, source, tag, comm, status */
 int64_t real_Recv(const uint64_t *a)
 {
+	if (host->shared())
+		return shared_recv(a);
+
 	struct vtype *type = type_of(a[2]);
 	struct vcomm *comm = comm_of(a[5]);
 	MPI_Status status = status_empty;
-	int rc = PMPI_Recv((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], comm->o.real, &status);
+	int rc = BLOCKING(
+		PMPI_Recv((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], comm->o.real, &status));
 
 	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[6]);
+}
+
+static int shared_mrecv(const uint64_t *a, struct vcomm *comm, MPI_Message *message, MPI_Status *status)
+{
+	struct vreq *request = receive_begin((void *)a[0], (int)a[1], type_of(a[2]), comm);
+	MPI_Request real;
+	int rc = receive_matched(request, message, &real);
+
+	if (rc == MPI_SUCCESS)
+		rc = waited(&real, status);
+	rc = receive_end(request, rc, status);
+	if (rc == MPI_SUCCESS || is_truncation(rc))
+		status_out((void *)a[4], status, false);
+	return rc;
 }
 
 /* buf, count, datatype, message, status */
@@ -63,13 +97,45 @@ int64_t real_Mrecv(const uint64_t *a)
 	struct vcomm *comm = message->comm ? message->comm : comm_of(0);
 	MPI_Message real = message->o.real;
 	MPI_Status status = status_empty;
-	int rc = PMPI_Mrecv((void *)a[0], (int)a[1], type->o.real, &real, &status);
+	int rc;
 
-	received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[4]);
+	if (host->shared()) {
+		rc = shared_mrecv(a, comm, &real, &status);
+	} else {
+		rc = BLOCKING(PMPI_Mrecv((void *)a[0], (int)a[1], type->o.real, &real, &status));
+		received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[4]);
+	}
 	if (real == MPI_MESSAGE_NULL) {
 		put_handle(upper, RDB_MESSAGE, RDB_NULL_ID);
 		object_drop(&message->o);
 	}
+	return rc;
+}
+
+/* Both at once; then what has come is delivered, to where the data to send may have been. */
+static int64_t exchange(const void *out, int outcount, struct vtype *sent, int dest, int sendtag, void *in, int incount,
+			struct vtype *type, int source, int recvtag, struct vcomm *comm, void *upper_status)
+{
+	struct vreq *request = receive_begin(in, incount, type, comm);
+	MPI_Status status = status_empty, ignored;
+	MPI_Request receiving, sending;
+	int rc = receive_start(request, source, recvtag, &receiving), failed = MPI_SUCCESS;
+
+	object_hold(sent);
+	if (rc == MPI_SUCCESS) {
+		failed = PMPI_Isend(out, outcount, sent->o.real, dest, sendtag, comm->o.real, &sending);
+		if (failed != MPI_SUCCESS)
+			PMPI_Cancel(&receiving);
+		else
+			failed = waited(&sending, &ignored);
+		rc = waited(&receiving, &status);
+	}
+	if (rc == MPI_SUCCESS && failed == MPI_SUCCESS)
+		note_send(comm, dest, sendtag, outcount, sent, 0);
+	rc = receive_end(request, failed != MPI_SUCCESS ? failed : rc, &status);
+	if (rc == MPI_SUCCESS || is_truncation(rc))
+		status_out(upper_status, &status, false);
+	object_release(&sent->o);
 	return rc;
 }
 
@@ -80,9 +146,13 @@ int64_t real_Sendrecv(const uint64_t *a)
 	struct vtype *sent = type_of(a[2]), *type = type_of(a[7]);
 	struct vcomm *comm = comm_of(a[10]);
 	MPI_Status status = status_empty;
-	int rc = PMPI_Sendrecv((void *)a[0], (int)a[1], sent->o.real, (int)a[3], (int)a[4], (void *)a[5], (int)a[6],
-			       type->o.real, (int)a[8], (int)a[9], comm->o.real, &status);
+	int rc;
 
+	if (host->shared())
+		return exchange((void *)a[0], (int)a[1], sent, (int)a[3], (int)a[4], (void *)a[5], (int)a[6], type,
+				(int)a[8], (int)a[9], comm, (void *)a[11]);
+	rc = BLOCKING(PMPI_Sendrecv((void *)a[0], (int)a[1], sent->o.real, (int)a[3], (int)a[4], (void *)a[5],
+				    (int)a[6], type->o.real, (int)a[8], (int)a[9], comm->o.real, &status));
 	if (rc == MPI_SUCCESS)
 		note_send(comm, (int)a[3], (int)a[4], (int)a[1], sent, 0);
 	return received(rc, (void *)a[5], (int)a[6], type, comm, &status, (void *)a[11]);
@@ -94,9 +164,13 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 	struct vtype *type = type_of(a[2]);
 	struct vcomm *comm = comm_of(a[7]);
 	MPI_Status status = status_empty;
-	int rc = PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], (int)a[5],
-				       (int)a[6], comm->o.real, &status);
+	int rc;
 
+	if (host->shared())
+		return exchange((void *)a[0], (int)a[1], type, (int)a[3], (int)a[4], (void *)a[0], (int)a[1], type,
+				(int)a[5], (int)a[6], comm, (void *)a[8]);
+	rc = BLOCKING(PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], (int)a[5],
+					    (int)a[6], comm->o.real, &status));
 	if (rc == MPI_SUCCESS)
 		note_send(comm, (int)a[3], (int)a[4], (int)a[1], type, 0);
 	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[8]);
@@ -106,8 +180,13 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 int64_t real_Probe(const uint64_t *a)
 {
 	MPI_Status status = status_empty;
-	int rc = PMPI_Probe((int)a[0], (int)a[1], comm_of(a[2])->o.real, &status);
+	MPI_Comm comm = comm_of(a[2])->o.real;
+	int rc = MPI_SUCCESS, flag = 0;
 
+	if (host->shared())
+		rc = PMPI_Iprobe((int)a[0], (int)a[1], comm, &flag, &status);
+	if (!flag && rc == MPI_SUCCESS)
+		rc = BLOCKING(PMPI_Probe((int)a[0], (int)a[1], comm, &status));
 	if (rc == MPI_SUCCESS)
 		status_out((void *)a[3], &status, false);
 	return rc;
@@ -142,13 +221,19 @@ int64_t real_Mprobe(const uint64_t *a)
 {
 	struct vcomm *comm = comm_of(a[2]);
 	MPI_Status status = status_empty;
-	MPI_Message real;
-	int rc = PMPI_Mprobe((int)a[0], (int)a[1], comm->o.real, a[3] ? &real : NULL, &status);
+	MPI_Message real, *at = a[3] ? &real : NULL;
+	int rc = MPI_SUCCESS, flag = 0;
 
+	object_hold(comm);
+	if (host->shared())
+		rc = PMPI_Improbe((int)a[0], (int)a[1], comm->o.real, &flag, at, &status);
+	if (!flag && rc == MPI_SUCCESS)
+		rc = BLOCKING(PMPI_Mprobe((int)a[0], (int)a[1], comm->o.real, at, &status));
 	if (rc == MPI_SUCCESS) {
 		matched((void **)a[3], real, comm);
 		status_out((void *)a[4], &status, false);
 	}
+	object_release(&comm->o);
 	return rc;
 }
 
@@ -198,7 +283,7 @@ int64_t real_Buffer_detach(const uint64_t *a)
 {
 	void *room;
 	int size;
-	int rc = PMPI_Buffer_detach(a[0] ? &room : NULL, a[1] ? &size : NULL);
+	int rc = BLOCKING(PMPI_Buffer_detach(a[0] ? &room : NULL, a[1] ? &size : NULL));
 
 	if (rc != MPI_SUCCESS)
 		return rc;

@@ -17,6 +17,8 @@ MPI_Comm private_self(void)
 
 static int64_t started(int rc, const struct rdb_predef_table *upper)
 {
+	int level = MPI_THREAD_SINGLE;
+
 	if (rc != MPI_SUCCESS)
 		return rc;
 	/* The stub acts on errors: the program's handlers are upper code. */
@@ -24,26 +26,24 @@ static int64_t started(int rc, const struct rdb_predef_table *upper)
 	PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 	tables_predefine(upper);
 	state = ALIVE;
+	PMPI_Query_thread(&level);
+	if (level == MPI_THREAD_MULTIPLE)
+		private_self(); /* later it might have to wait for a communicator that another thread makes */
 	return rc;
 }
 
 /* argc, argv, predefined handles */
 int64_t real_Init(const uint64_t *a)
 {
-	return started(PMPI_Init(NULL, NULL), (void *)a[2]);
+	return started(BLOCKING(PMPI_Init(NULL, NULL)), (void *)a[2]);
 }
 
 /* argc, argv, required, provided, predefined handles */
 int64_t real_Init_thread(const uint64_t *a)
 {
 	int required = (int)a[2], provided = MPI_THREAD_SINGLE;
-	int64_t rc;
+	int64_t rc = started(BLOCKING(PMPI_Init_thread(NULL, NULL, required, &provided)), (void *)a[4]);
 
-	if (required > MPI_THREAD_FUNNELED) /* one thread is recorded so far */
-		required = MPI_THREAD_FUNNELED;
-	rc = started(PMPI_Init_thread(NULL, NULL, required, &provided), (void *)a[4]);
-	if (provided > MPI_THREAD_FUNNELED)
-		provided = MPI_THREAD_FUNNELED;
 	if (rc == MPI_SUCCESS)
 		put((void *)a[3], &provided, sizeof(provided));
 	return rc;
@@ -55,8 +55,6 @@ int64_t real_Query_thread(const uint64_t *a)
 	int provided;
 	int rc = PMPI_Query_thread(&provided);
 
-	if (provided > MPI_THREAD_FUNNELED)
-		provided = MPI_THREAD_FUNNELED;
 	if (rc == MPI_SUCCESS)
 		put((void *)a[0], &provided, sizeof(provided));
 	return rc;
@@ -68,7 +66,7 @@ int64_t real_Finalize(const uint64_t *a __attribute__((unused)))
 
 	if (self != MPI_COMM_NULL)
 		PMPI_Comm_free(&self);
-	rc = PMPI_Finalize();
+	rc = BLOCKING(PMPI_Finalize());
 	if (rc == MPI_SUCCESS)
 		state = FINALIZED;
 	return rc;

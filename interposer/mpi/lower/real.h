@@ -58,9 +58,44 @@ static inline int64_t failure(int rc, const struct vcomm *comm)
 	return rc == MPI_SUCCESS ? 0 : (int64_t)((uint64_t)comm->o.id << 32 | (uint32_t)rc);
 }
 
+/* Around a call of the real MPI that may wait for other processes: meanwhile other threads of the
+ * program run, and change the tables of virtual objects. */
+#define BLOCKING(call) \
+	({ \
+		bool held_ = host->hold(false); \
+		__auto_type rc_ = (call); \
+\
+		host->hold(held_); \
+		rc_; \
+	})
+
+/* blocking.c: the same by way of nonblocking calls if other threads would run, so that they need not
+ * if there is nothing to wait for. */
+typedef int send_call(const void *, int, MPI_Datatype, int, int, MPI_Comm);
+typedef int isend_call(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+int sent(send_call *call, isend_call *start, const void *buf, int count, MPI_Datatype type, int dest, int tag,
+	 MPI_Comm comm);
+int waited(MPI_Request *real, MPI_Status *status);
+
+/* landing.c: where a blocking call writes its results if other threads run meanwhile: to a copy, whose
+ * parts reach the program at the end of the event.  Each part is named twice, before the call and after. */
+struct landing {
+	char *upper, *buffer; /* what the program gave, and what the real MPI is given */
+	char *room;
+	uintptr_t from, to; /* of all parts; upper addresses */
+	bool before, scattered;
+};
+void landing_begin(struct landing *land, void *upper);
+void landing_part(struct landing *land, void *upper, int64_t count, const struct vtype *type);
+void landing_vector(struct landing *land, void *upper, const int *counts, const int *displs, const struct vtype *type,
+		    const struct vcomm *comm);
+void landing_ready(struct landing *land);
+void landing_end(struct landing *land);
+/* Elements of a datatype, without its gaps. */
+void copy_typed(void *to, const void *from, int64_t count, const struct vtype *type);
+
 /* types.c: these elements of upper memory were written. */
 void out_typed(void *buf, int64_t count, const struct vtype *type);
-void out_vector(void *buf, const int *counts, const int *displs, const struct vtype *type, const struct vcomm *comm);
 void out_received(void *buf, int64_t bytes, int64_t count, const struct vtype *type);
 
 /* p2p.c: notes for readers of the log. */
@@ -71,6 +106,13 @@ void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t by
 void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, int count, struct vtype *type,
 		  bool persistent);
 void requests_poll_orphans(void);
+/* Blocking receives while other threads run: begun, waited for, delivered. */
+struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcomm *comm);
+int receive_start(struct vreq *request, int source, int tag, MPI_Request *real);
+int receive_matched(struct vreq *request, MPI_Message *message, MPI_Request *real);
+int receive_end(struct vreq *request, int rc, const MPI_Status *status);
+/* plugin.c: a duplicate of MPI_COMM_SELF for our own use. */
+MPI_Comm private_self(void);
 
 /* ops.c */
 struct reduction {

@@ -157,7 +157,7 @@ static void deliver(struct vreq *request, const MPI_Status *status)
 				    MPI_COMM_SELF);
 		out_typed(request->buf, elements, type);
 	}
-	note_receive(request->comm, status, bytes, request->o.id);
+	note_receive(request->comm, status, bytes, request->blocking ? 0 : request->o.id);
 }
 
 void request_complete(struct vreq *request, const MPI_Status *status)
@@ -181,6 +181,34 @@ static void started(struct vreq *request, MPI_Request real)
 	request->delivered = false;
 	if (!request->receive && request->comm)
 		note_send(request->comm, request->peer, request->tag, request->count, request->type, request->o.id);
+}
+
+struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcomm *comm)
+{
+	struct vreq *request = shadow_new(buf, count, type, comm);
+
+	request->blocking = true;
+	request->active = true;
+	return request;
+}
+
+int receive_start(struct vreq *request, int source, int tag, MPI_Request *real)
+{
+	return PMPI_Irecv(request->shadow, shadow_count(request), shadow_type(request), source, tag,
+			  request->comm->o.real, real);
+}
+
+int receive_matched(struct vreq *request, MPI_Message *message, MPI_Request *real)
+{
+	return PMPI_Imrecv(request->shadow, shadow_count(request), shadow_type(request), message, real);
+}
+
+int receive_end(struct vreq *request, int rc, const MPI_Status *status)
+{
+	if (rc == MPI_SUCCESS || is_truncation(rc))
+		request_complete(request, status);
+	object_drop(&request->o);
+	return rc;
 }
 
 /* request */

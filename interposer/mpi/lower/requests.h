@@ -17,6 +17,5 @@ static inline struct vcomm *request_comm(const struct vreq *request)
 void request_complete(struct vreq *request, const MPI_Status *status);
 /* The same for MPI_Request_get_status: the request stays. */
 void request_peek(struct vreq *request, const MPI_Status *status);
-MPI_Comm private_self(void); /* plugin.c: a duplicate of MPI_COMM_SELF for our own use */
 
 #endif

@@ -158,12 +158,6 @@ void out_typed(void *buf, int64_t count, const struct vtype *type)
 	}
 }
 
-void out_vector(void *buf, const int *counts, const int *displs, const struct vtype *type, const struct vcomm *comm)
-{
-	for (int i = 0; i < comm_peers(comm); i++)
-		out_typed((char *)buf + displs[i] * type->extent, counts[i], type);
-}
-
 /* `bytes` were received into room for `count` elements. */
 void out_received(void *buf, int64_t bytes, int64_t count, const struct vtype *type)
 {

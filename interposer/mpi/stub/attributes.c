@@ -15,7 +15,8 @@ struct keyval {
 	void *extra;
 };
 
-static struct keyval *keyvals;
+static struct rdb_lock lock;   /* of lists of keyvals and attributes */
+static struct keyval *keyvals; /* only added to */
 static int next_keyval = PREDEFINED_KEYVALS;
 
 static struct keyval *keyval_find(unsigned class, int id)
@@ -33,6 +34,7 @@ static int keyval_create(unsigned class, void *copy, void *delete, int *id, void
 
 	if (!keyval)
 		return MPI_ERR_ARG;
+	rdb_lock(&lock);
 	*keyval = (struct keyval){
 		.next = keyvals,
 		.id = next_keyval++,
@@ -42,6 +44,7 @@ static int keyval_create(unsigned class, void *copy, void *delete, int *id, void
 		.extra = extra,
 	};
 	keyvals = keyval;
+	rdb_unlock(&lock);
 	*id = keyval->id;
 	return MPI_SUCCESS;
 }
@@ -58,13 +61,25 @@ static int keyval_free(unsigned class, int *id)
 	return MPI_SUCCESS;
 }
 
-static struct rdb_attr **attr_find(struct rdb_object *object, int keyval)
+static struct rdb_attr **attr_link(struct rdb_object *object, int keyval)
 {
 	struct rdb_attr **link = &object->attrs;
 
 	while (*link && (*link)->keyval != keyval)
 		link = &(*link)->next;
 	return link;
+}
+
+static struct rdb_attr *attr_find(struct rdb_object *object, int keyval)
+{
+	struct rdb_attr *attr;
+
+	if (!object)
+		return NULL;
+	rdb_lock(&lock);
+	attr = *attr_link(object, keyval);
+	rdb_unlock(&lock);
+	return attr;
 }
 
 static int attr_remove(unsigned class, void *handle, int id)
@@ -76,16 +91,18 @@ static int attr_remove(unsigned class, void *handle, int id)
 
 	if (!keyval)
 		return MPI_ERR_KEYVAL;
-	attr = object ? *attr_find(object, id) : NULL;
+	attr = attr_find(object, id);
 	if (!attr)
 		return MPI_SUCCESS;
 	if (keyval->delete &&(err = keyval->delete (handle, id, attr->value, keyval->extra)))
 		return err;
-	link = attr_find(object, id); /* the callback may have changed the list */
+	rdb_lock(&lock);
+	link = attr_link(object, id); /* the callback may have changed the list */
 	if (*link == attr) {
 		*link = attr->next;
 		rdb_free(attr, sizeof(*attr));
 	}
+	rdb_unlock(&lock);
 	return MPI_SUCCESS;
 }
 
@@ -99,7 +116,7 @@ static int attr_set(unsigned class, void *handle, int id, void *value)
 	if (!keyval || keyval->freed)
 		return MPI_ERR_KEYVAL;
 	object = rdb_object_get(class, rdb_id(class, handle));
-	attr = object ? *attr_find(object, id) : NULL;
+	attr = attr_find(object, id);
 	if (attr) {
 		if (keyval->delete &&(err = keyval->delete (handle, id, attr->value, keyval->extra)))
 			return err;
@@ -109,15 +126,17 @@ static int attr_set(unsigned class, void *handle, int id, void *value)
 	attr = object ? rdb_alloc(sizeof(*attr)) : NULL;
 	if (!attr)
 		return MPI_ERR_NO_MEM;
+	rdb_lock(&lock);
 	*attr = (struct rdb_attr){.next = object->attrs, .keyval = id, .value = value};
 	object->attrs = attr;
+	rdb_unlock(&lock);
 	return MPI_SUCCESS;
 }
 
 static int attr_get(unsigned class, void *handle, int id, void **value, int *flag)
 {
 	struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
-	struct rdb_attr *attr = object ? *attr_find(object, id) : NULL;
+	struct rdb_attr *attr = attr_find(object, id);
 
 	if (!keyval_find(class, id))
 		return MPI_ERR_KEYVAL;

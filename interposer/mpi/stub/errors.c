@@ -9,7 +9,8 @@ struct handler {
 	uint32_t id;
 };
 
-static struct handler *handlers;
+static struct rdb_lock lock;
+static struct handler *handlers; /* only added to */
 static uint32_t next_handler = RDB_FIRST_DYNAMIC;
 
 enum { ERRORS_ARE_FATAL = 2, ERRORS_RETURN = 3 }; /* ids, as the ABI table numbers them */
@@ -108,8 +109,10 @@ static int handler_create(MPI_Comm_errhandler_function *fn, MPI_Errhandler *errh
 
 	if (!handler)
 		return rdb_error(MPI_COMM_WORLD, MPI_ERR_ARG, name);
+	rdb_lock(&lock);
 	*handler = (struct handler){.fn = fn, .next = handlers, .id = next_handler++};
 	handlers = handler;
+	rdb_unlock(&lock);
 	*errhandler = rdb_handle(RDB_ERRHANDLER, handler->id);
 	return MPI_SUCCESS;
 }

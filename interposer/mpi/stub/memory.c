@@ -6,8 +6,20 @@
 #define PIECE 64
 #define CHUNK 65536
 
+static struct rdb_lock pieces;
 static void *free_pieces;
 static char *chunk, *chunk_end;
+
+void rdb_lock(struct rdb_lock *lock)
+{
+	while (__atomic_exchange_n(&lock->taken, 1, __ATOMIC_ACQUIRE))
+		rdb_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+void rdb_unlock(struct rdb_lock *lock)
+{
+	__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
+}
 
 static void *map(size_t bytes)
 {
@@ -16,27 +28,39 @@ static void *map(size_t bytes)
 	return at < 0 && at > -4096 ? NULL : (void *)at;
 }
 
-/* NULL: no memory. */
-void *rdb_alloc(size_t bytes)
+static void *take_piece(void)
 {
 	void *piece = free_pieces;
 
-	if (bytes > PIECE)
-		return NULL;
 	if (piece) {
 		free_pieces = *(void **)piece;
-	} else {
-		if (chunk == chunk_end) {
-			chunk = map(CHUNK);
-			if (!chunk) {
-				chunk_end = NULL;
-				return NULL;
-			}
-			chunk_end = chunk + CHUNK;
-		}
-		piece = chunk;
-		chunk += PIECE;
+		return piece;
 	}
+	if (chunk == chunk_end) {
+		chunk = map(CHUNK);
+		if (!chunk) {
+			chunk_end = NULL;
+			return NULL;
+		}
+		chunk_end = chunk + CHUNK;
+	}
+	piece = chunk;
+	chunk += PIECE;
+	return piece;
+}
+
+/* NULL: no memory. */
+void *rdb_alloc(size_t bytes)
+{
+	void *piece;
+
+	if (bytes > PIECE)
+		return NULL;
+	rdb_lock(&pieces);
+	piece = take_piece();
+	rdb_unlock(&pieces);
+	if (!piece)
+		return NULL;
 	for (size_t i = 0; i < PIECE / sizeof(uint64_t); i++)
 		((volatile uint64_t *)piece)[i] = 0;
 	return piece;
@@ -44,8 +68,10 @@ void *rdb_alloc(size_t bytes)
 
 void rdb_free(void *piece, size_t bytes __attribute__((unused)))
 {
+	rdb_lock(&pieces);
 	*(void **)piece = free_pieces;
 	free_pieces = piece;
+	rdb_unlock(&pieces);
 }
 
 /* The length stands in the 64 bytes before what the program gets. */

@@ -1,10 +1,10 @@
 /* What the stub itself knows of communicators and datatypes: error handlers, attributes. */
 #include "stub.h"
 
+static struct rdb_lock lock;
 static struct rdb_object *objects;
 
-/* NULL: nothing is known of it: default error handler, no attributes. */
-struct rdb_object *rdb_object_find(unsigned class, uint32_t id)
+static struct rdb_object *find(unsigned class, uint32_t id)
 {
 	struct rdb_object *object = objects;
 
@@ -13,20 +13,31 @@ struct rdb_object *rdb_object_find(unsigned class, uint32_t id)
 	return object;
 }
 
+/* NULL: nothing is known of it: default error handler, no attributes. */
+struct rdb_object *rdb_object_find(unsigned class, uint32_t id)
+{
+	struct rdb_object *object;
+
+	rdb_lock(&lock);
+	object = find(class, id);
+	rdb_unlock(&lock);
+	return object;
+}
+
 /* NULL: no memory. */
 struct rdb_object *rdb_object_get(unsigned class, uint32_t id)
 {
-	struct rdb_object *object = rdb_object_find(class, id);
+	struct rdb_object *object;
 
-	if (object)
-		return object;
-	object = rdb_alloc(sizeof(*object));
-	if (!object)
-		return NULL;
-	object->class = class;
-	object->id = id;
-	object->next = objects;
-	objects = object;
+	rdb_lock(&lock);
+	object = find(class, id);
+	if (!object && (object = rdb_alloc(sizeof(*object)))) {
+		object->class = class;
+		object->id = id;
+		object->next = objects;
+		objects = object;
+	}
+	rdb_unlock(&lock);
 	return object;
 }
 
@@ -34,14 +45,14 @@ void rdb_object_forget(unsigned class, uint32_t id)
 {
 	struct rdb_object **link = &objects, *object;
 
-	while ((object = *link)) {
-		if (object->class == class && object->id == id) {
-			*link = object->next;
-			rdb_free(object, sizeof(*object));
-			return;
-		}
+	rdb_lock(&lock);
+	while ((object = *link) && (object->class != class || object->id != id))
 		link = &object->next;
+	if (object) {
+		*link = object->next;
+		rdb_free(object, sizeof(*object));
 	}
+	rdb_unlock(&lock);
 }
 
 /* A new communicator inherits the error handler of the one it was made from. */

@@ -93,6 +93,13 @@ static inline long rdb_syscall(long nr, long a, long b, long c, long d, long e, 
 
 void rdb_internal(const char *name) __attribute__((noreturn));
 
+/* memory.c: around what the stub's threads share; never held where the program's functions are called. */
+struct rdb_lock {
+	int taken;
+};
+void rdb_lock(struct rdb_lock *lock);
+void rdb_unlock(struct rdb_lock *lock);
+
 /* memory.c: small pieces that are never given back to the system. */
 void *rdb_alloc(size_t bytes);
 void rdb_free(void *piece, size_t bytes);
