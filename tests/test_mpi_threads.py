@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from conftest import TIMEOUT_S, Build
+from conftest import Build, Rdb
 from test_mpi import Job, lines, mpirun, record
 
 from rdb.paths import mpi_dir, rdb_exec_path
@@ -85,18 +83,10 @@ def test_without_a_recording(program_name: str, build: Build, tmp_path: Path) ->
     assert lines(result) == native(program, 2)
 
 
-def test_replay_by_the_command(build: Build, rdb_home: Path, tmp_path: Path) -> None:
+def test_replay_by_the_command(build: Build, rdb: Rdb) -> None:
     program = build("mpi/threads_stencil.c", *THREADS, compiler="mpicc")
-    rdb = [sys.executable, "-m", "rdb"]
-    run = subprocess.run(
-        [*rdb, "run", "-n", "2", "--", program],
-        cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+    run = rdb("run", "-n", "2", "--", program)
     assert run.returncode == 0, run.stderr
-    (job,) = [path.name for path in (rdb_home / "jobs").iterdir()]
-    done = subprocess.run(
-        [*rdb, "replay", job, "--verify", "--json"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+    done = rdb("replay", "threads_stencil-1", "--verify", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert json.loads(done.stdout)
+    assert [process["ok"] for process in json.loads(done.stdout)] == [True, True]

@@ -10,8 +10,8 @@ the stub, after success and before the call.  `lengths` gives the length of an a
 standard leaves open.
 
 `blocks`: the call may wait for other processes; other threads of the program run meanwhile, so what
-it wrote is named by landing_part() and landing_vector() in `after` (lower/landing.c).  `call` is C for
-the call itself where that is not the function's name and its arguments.
+it wrote is named by landing_part() and landing_vector() in `after` (lower/landing.c).  `call` is C
+for the call itself where that is not the function's name and its arguments.
 """
 
 from __future__ import annotations
@@ -136,15 +136,9 @@ _rows(
 _SENT = "note_send(vc_comm, dest, tag, count, vt_datatype, 0);"
 _POSTED = "request_send(r_request, vc_comm, dest, tag, count, vt_datatype, false);"
 _PREPARED = "request_send(r_request, vc_comm, dest, tag, count, vt_datatype, true);"
-for _kind in ("", "s", "r", "b"):
-    _rows(
-        f"{_kind.upper()}{'s' if _kind else 'S'}end",
-        Row(
-            after=_SENT,
-            blocks=True,
-            call=f"sent(PMPI_{_kind.upper()}{'s' if _kind else 'S'}end, PMPI_I{_kind}send, {{args}})",
-        ),
-    )
+for _name in ("Send", "Ssend", "Rsend", "Bsend"):
+    _call = f"sent(PMPI_{_name}, PMPI_I{_name.lower()}, {{args}})"
+    _rows(_name, Row(after=_SENT, blocks=True, call=_call))
 _rows("Isend Issend Irsend Ibsend", Row(after=_POSTED))
 _rows("Send_init Ssend_init Rsend_init Bsend_init", Row(after=_PREPARED))
 
