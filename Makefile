@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo test test-corpus test-faults fuzz bench lint clean distclean debian
+.PHONY: help dev demo test test-corpus test-faults test-walk fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -21,6 +21,7 @@ help:
 	@echo "make test   set everything up, then run the tests"
 	@echo "make test-corpus  record and replay some thirty programs of Debian (installs them)"
 	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
+	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test"
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
 	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
 	@echo "make dev    set everything up: Debian packages, .venv, build"
@@ -85,6 +86,11 @@ test-corpus: dev
 # The tests of faults with everything: 200 kills, every byte of a log and an image cut and flipped.
 test-faults: dev
 	@RDB_TEST_FAULTS=all $(BIN)/python3 -m pytest -q tests/test_faults.py tests/test_faults_torn.py $(ARGS)
+
+# The walks of `make test` are the same each time; these are not.
+WALK ?= 10
+test-walk: dev
+	@RDB_TEST_WALK=$(WALK) $(BIN)/python3 -m pytest -q -rP tests/test_state_machine.py $(ARGS)
 
 # Readers and parsers under garbage; guided by coverage where clang is installed.
 FUZZ_SECONDS ?= 60

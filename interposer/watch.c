@@ -269,10 +269,12 @@ void watch_check(const struct emulated *did, uint64_t event, uint64_t run, struc
 			continue;
 		if (did)
 			kinds = overlap(w, did, &addr);
+		/* As the processor has it, however we look: a write of the value that was there already
+		 * is an access like a read, so that hits have the same numbers stepped and run. */
 		touched = did ? kinds : hardware && w->kind != AGENT_WATCH_WRITE && accessed(w);
 		differs = (kinds & 2) && changed(w, &addr);
 		if (w->kind == AGENT_WATCH_WRITE  ? differs
-		    : w->kind == AGENT_WATCH_READ ? touched && !differs && (kinds & 1)
+		    : w->kind == AGENT_WATCH_READ ? touched && !differs
 						  : touched || differs)
 			count(w, addr, event, run, false, hit);
 	}
