@@ -109,6 +109,16 @@ class Gdb:
     def finish(self) -> str:
         return self._collect()[0]
 
+    def run_until_log(self, text: str) -> None:
+        """Waits until a started command has written that to the log stream."""
+        until = time.monotonic() + self._deadline_s
+        while True:
+            record = parse_response(self._line(until))
+            if record["type"] == "log" and text in record["payload"]:
+                return
+            if record["type"] == "result" and record["token"] == self._token:
+                raise AssertionError(f"the command ended before it wrote {text!r}")
+
     def interrupt(self) -> None:
         """Ctrl-C, as a terminal would send it."""
         self._process.send_signal(2)

@@ -215,10 +215,10 @@ def test_21_files_stay_as_the_run_left_them(gdb: Gdb, recorded: Recorded) -> Non
 def test_22_output_is_shown_from_the_recording(gdb: Gdb, recorded: Recorded) -> None:
     assert "counter 499500 total 8" in recorded.done.stdout
     go(gdb, recorded, "flush")
-    assert gdb.run("output") == ""
+    assert gdb.run("output --raw") == ""
     said = gdb.run("next")
     assert "counter" not in said.replace("printf", "")
-    assert gdb.run("output") == "counter 499500 total 8\n"
+    assert gdb.run("output --raw") == "counter 499500 total 8\n"
 
 
 def test_23_what_came_from_outside_is_the_same_again(gdb: Gdb, recorded: Recorded) -> None:

@@ -47,7 +47,7 @@ def check_nothing_lost(program: Recorded, gdb: Gdb, printed: str) -> None:
     """All that the program did before its end is there."""
     assert len(printed.splitlines()) == LINES
     gdb.run("goto END")
-    assert gdb.run("output") == printed
+    assert gdb.run("output --raw") == printed
     assert gdb.integer("written") == LINES
 
 
@@ -109,7 +109,7 @@ def test_row_27_killed_from_outside(build: Build, tmp_path: Path) -> None:
     with Gdb("job", home=tmp_path / "rdb-home") as gdb:
         assert "killed" in gdb.run("continue")
         assert gdb.state()["at_end"]
-        shown = gdb.run("output")
+        shown = gdb.run("output --raw")
         # It may have been killed before its last write was answered, but not before that began.
         assert shown == "".join(printed[: gdb.integer("written")])
         assert gdb.integer("written") >= LINES - 1

@@ -186,17 +186,17 @@ def test_row_22_nothing_is_sent_again(gdb: Gdb, world: World) -> None:
 
 def test_row_22_the_recorded_output_is_shown(gdb: Gdb, world: World) -> None:
     go(gdb, world, "sent")
-    assert gdb.run("output") == ""
+    assert gdb.run("output --raw") == ""
     assert "hello, world" in gdb.run("output --all")
     gdb.run(f"tbreak {world.at('flushed')}")
     gdb.run("continue")
-    assert gdb.run("output") == "first line\n"
+    assert gdb.run("output --raw") == "first line\n"
     gdb.run("goto END")
-    assert gdb.run("output") == "first line\nsecond line\na complaint\n"
+    assert gdb.run("output --raw") == "first line\nsecond line\na complaint\n"
     gdb.run("undo")
-    assert gdb.run("output") == "first line\n"
+    assert gdb.run("output --raw") == "first line\n"
     gdb.run("goto START")
-    assert gdb.run("output") == ""
+    assert gdb.run("output --raw") == ""
 
 
 def test_row_23_the_world_is_the_same_after_every_undo(gdb: Gdb, world: World) -> None:

@@ -15,7 +15,10 @@ def load() -> None:
         aliases,
         bisect,
         bookmark,
+        changes,
+        find_event,
         finishing,
+        first,
         goto,
         history,
         last,
@@ -28,7 +31,9 @@ def load() -> None:
         when,
     )
 
-    for module in (opening, undo, redo, listing, when, goto, bookmark, last, bisect, output, state):
+    for module in (opening, undo, redo, listing, when, goto, bookmark, output, state):
+        module.define()
+    for module in (last, first, changes, bisect, find_event):
         module.define()
     finishing.define()
     aliases.define()

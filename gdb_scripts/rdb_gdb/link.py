@@ -39,17 +39,25 @@ def connected() -> bool:
 _ours: dict[Any, bool] = {}
 
 
-def ask(name: str, text: str = "") -> dict[str, Any]:
-    """The server's answer.  An interrupt by the user is passed on and ends the request."""
+def ask(name: str, text: str = "", waiting: Any = None) -> dict[str, Any]:
+    """The server's answer.  An interrupt by the user is passed on and ends the request.
+
+    `waiting` hears now and then how far it is.  An answer that can be a part of the whole says so
+    itself, as "interrupted".
+    """
     request = f"qRdb.{name}:{text}" if text else f"qRdb.{name}"
     answer = _exchange(request)
     interrupted = False
     while answer.get("pending"):
         try:
+            if waiting is not None:
+                waiting(answer)
             answer = _exchange("qRdb.poll")
         except KeyboardInterrupt:
             interrupted = True
             answer = _exchange("qRdb.cancel")
+    if "interrupted" in answer:
+        return answer
     if answer.get("reason") == "interrupt" or interrupted:
         raise gdb.GdbError("Interrupted; still where you were.")
     if "error" in answer:

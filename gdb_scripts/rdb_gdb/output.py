@@ -3,33 +3,75 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import gdb
 
-from . import link
+from . import link, searching
 from .command import Command
+
+_NAMES = {1: "", 2: " (stderr)"}
 
 
 class Output(Command):
-    """Print what the program had written to its standard output and error up to here: output
-    Replay writes nothing, this is from the recording.  `output --all` names every descriptor.
+    """Print what the program had written up to here, with the event of each line: output
+    Replay writes nothing, this is from the recording.  `goto EVENT` goes to where the line was
+    written.  --fd N shows that descriptor instead of standard output and error, --all every one,
+    --since POSITION only what was written after it, --raw the bytes alone.
     With an expression it is GDB's own command: print it without newline (output/FMT EXP)."""
 
     name = "output"
     kind = gdb.COMMAND_DATA
 
     def invoke(self, argument: str, from_tty: bool) -> None:
+        usage = "output [--fd N|--all] [--since POSITION] [--raw]"
         text = argument.strip()
-        if text and text != "--all":
+        if text and not text.startswith("--"):
             gdb.write(formatted(text))
             gdb.flush()  # there is no newline to do it
             return
-        for part in link.ask("output")["output"]:
-            data = bytes.fromhex(part["data"]).decode("utf-8", "replace")
-            if text:
-                gdb.write(f"[event {part['event']}, descriptor {part['fd']}] {data!r}\n")
-            elif part["fd"] in (1, 2):
-                gdb.write(data)
+        options = searching.Options(argument, usage, "--all --raw", "--fd --since")
+        if options.text:
+            raise gdb.GdbError(options.usage)
+        link.connection()
+        fds = (int(options.given["--fd"]),) if options.given.get("--fd", "").isdigit() else (1, 2)
+        if "--fd" in options and not options.given["--fd"].isdigit():
+            raise gdb.GdbError(options.usage)
+        answer = searching.ask("output", since=options.event("--since"))
+        parts = [one for one in answer["output"] if "--all" in options or one["fd"] in fds]
+        if "--raw" in options:
+            for part in parts:
+                gdb.write(bytes.fromhex(part["data"]).decode("utf-8", "replace"))
+            gdb.flush()  # the last line may have no end yet
+        else:
+            gdb.write(listing(lines(parts)))
+        if answer["interrupted"]:
+            gdb.write(f"{searching.INTERRUPTED}\n")
+
+
+def lines(parts: list[dict[str, Any]]) -> list[tuple[int, int, str]]:
+    """(event, descriptor, text) of each line, in the order in which they began."""
+    found: list[list[Any]] = []
+    unfinished: dict[int, list[Any]] = {}
+    for part in parts:
+        event, fd = part["event"], part["fd"]
+        for piece in bytes.fromhex(part["data"]).splitlines(keepends=True):
+            line = unfinished.pop(fd, None)
+            if line is None:
+                line = [event, fd, b""]
+                found.append(line)
+            line[2] += piece
+            if not piece.endswith((b"\n", b"\r")):
+                unfinished[fd] = line
+    return [(event, fd, data.decode("utf-8", "replace")) for event, fd, data in found]
+
+
+def listing(found: list[tuple[int, int, str]]) -> str:
+    width = max((len(str(event)) for event, _, _ in found), default=0)
+    return "".join(
+        f"{event:>{width}}{_NAMES.get(fd, f' (fd {fd})')}: {text.rstrip(chr(10))}\n"
+        for event, fd, text in found
+    )
 
 
 def formatted(text: str) -> str:

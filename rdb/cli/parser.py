@@ -146,6 +146,17 @@ def build_parser() -> argparse.ArgumentParser:
     bisect.add_argument("--rank", metavar="R", help="only in this rank or process (0.1, 0:1)")
     bisect.add_argument("--last", action="store_true", help="the last turn, not the first")
 
+    find = command(
+        "find-event",
+        "events of all ranks that a query is true of",
+        "rdb.cli.find:find_command",
+        json=True,
+    )
+    find.add_argument("job")
+    find.add_argument("query", metavar="QUERY", help="for example: 'mpi.recv source==3'")
+    find.add_argument("--rank", metavar="R", help="only in this rank or process (0.1, 0:1)")
+    find.add_argument("--limit", type=_count, default=1000, metavar="N", help="at most N per rank")
+
     # Parsed by rdb.server itself, which GDB also starts as `python -m rdb.server`.
     commands.add_parser("serve", help="serve a rank to GDB (target extended-remote)")
     command("doctor", "what works here, and how to mend it", "rdb.cli.doctor:doctor_command", True)

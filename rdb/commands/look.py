@@ -21,10 +21,17 @@ async def print_(session: Session, expression: str = "") -> Printed:
     return Printed(await session.run(text))
 
 
-@command("output", group=Group.LOOK, usage="output [FIRST-EVENT]", needs=Need.STOPPED)
-async def output(session: Session, first: str = "") -> Outcome:
-    """Show what the ranks in focus had written up to where they stand.
+@command(
+    "output",
+    group=Group.LOOK,
+    usage="output [--fd N|--all] [--since POS] [--raw]",
+    needs=Need.STOPPED,
+)
+async def output(session: Session, options: str = "") -> Outcome:
+    """Show what the ranks in focus had written up to where they stand, each line with its event.
 
-    Replay writes nothing again: this is what was recorded.
+    Replay writes nothing again: this is what was recorded. `goto EVENT` goes to where a line was
+    written. It is standard output and error, or the descriptor N, or every one; with `--since` what
+    was written after POS, with `--raw` the bytes alone.
     """
-    return await session.run(f"output {first}".strip())
+    return await session.run(f"output {options}".strip())

@@ -29,6 +29,7 @@ class Group(Enum):
 
     RANKS = "ranks"
     TIME = "time"
+    SEARCH = "search"
     LOOK = "look"
     SESSION = "session"
 

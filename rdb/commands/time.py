@@ -52,23 +52,3 @@ async def goto(session: Session, to: str) -> Outcome:
 async def bookmark(session: Session, name: str = "") -> Outcome:
     """Give the position of each rank in focus a name, for `goto`; without NAME list them."""
     return await session.run(f"bookmark {name}".strip())
-
-
-@command("last", group=Group.TIME, usage="last [EXPR]", needs=Need.STOPPED)
-async def last(session: Session, expression: str = "") -> Outcome:
-    """Go to the last write of EXPR before here, in each rank in focus.
-
-    Without EXPR it repeats: the write before that one. If a receive or another event wrote it, the
-    event is named.
-    """
-    return await session.run(f"last {expression}".strip())
-
-
-@command("bisect", group=Group.TIME, usage="bisect [--last] EXPR", needs=Need.STOPPED)
-async def bisect(session: Session, expression: str) -> Outcome:
-    """Find the statement that first made EXPR false, in each rank in focus, and go there.
-
-    EXPR is a condition that is true at the start and false at the end of the recording. The answer
-    was verified: true just before, false just after. `--last` looks for the last change.
-    """
-    return await session.run(f"bisect {expression}")

@@ -8,12 +8,14 @@ from collections.abc import Awaitable
 from typing import TypeVar
 
 from rich.console import Console
+from rich.text import Text
 
 from rdb.commands import REGISTRY
 from rdb.commands.values import Leave, Printed
 from rdb.console.render import error_line, render
 from rdb.errors import RdbError
 from rdb.session import Outcome, Session
+from rdb.session.ranks import Rank
 from rdb.session.session import Travelled
 
 T = TypeVar("T")
@@ -62,6 +64,14 @@ class Shell:
     async def guarded(self, work: Awaitable[T]) -> T:
         """Runs WORK with Ctrl-C bound: first it stops what GDB runs, then the command itself."""
         task = asyncio.ensure_future(work)
+        status = self.out.status("")
+
+        def on_progress(rank: Rank, text: str) -> None:
+            status.update(Text(f"rank {rank}: {text}"))
+            status.start()
+
+        if self.out.is_terminal:
+            self.session.on_progress = on_progress
         loop = asyncio.get_running_loop()
         pressed = 0
 
@@ -83,6 +93,8 @@ class Shell:
                 raise Interrupted from None
             raise
         finally:
+            self.session.on_progress = None
+            status.stop()
             loop.remove_signal_handler(signal.SIGINT)
             signal.signal(signal.SIGINT, previous)
 

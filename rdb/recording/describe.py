@@ -114,6 +114,25 @@ def _mpi_function(nr: int) -> dict[str, Any] | None:
     return function
 
 
+def mpi_functions() -> list[dict[str, Any]]:
+    """Every MPI function: `name`, `params`, and `nr`, its hypercall number."""
+    return [
+        {**function, "nr": _NAMESPACE_MPI << 16 | int(number)}
+        for number, function in _mpi_table()["functions"].items()
+    ]
+
+
+def mpi_parameters(record: Record) -> dict[str, int]:
+    """Arguments of an MPI call by name; handles are the stub's ids."""
+    function = _mpi_function(record.nr)
+    if function is None:
+        return {}
+    return {
+        name: value - (1 << 64) if value >> 63 else value
+        for name, value in zip(function["params"], record.args, strict=False)
+    }
+
+
 def mpi_name(nr: int) -> str | None:
     """Name of the MPI function of a hypercall number."""
     function = _mpi_function(nr)

@@ -18,6 +18,11 @@ _STOP_WORDS = {2: "watch", 3: "rwatch", 4: "awatch"}
 _REG_RSP, _CONST64, _EQUAL, _END = b"\x26\x00\x07", b"\x25", b"\x13", b"\x27"
 
 
+def sp_is(expected: int) -> bytes:
+    """A condition: the stack pointer has this value."""
+    return _REG_RSP + _CONST64 + expected.to_bytes(8, "big") + _EQUAL + _END
+
+
 @dataclass(frozen=True)
 class Point:
     """One `Z` packet, or one of its conditions: several conditions mean any of them."""
@@ -78,8 +83,7 @@ class Breakpoints:
     def _of_entry(self, point: Point) -> Point:
         if self._entry is None or point.type > 1 or point.cond or point.addr != self._entry[0]:
             return point
-        expected = self._entry[1].to_bytes(8, "big")
-        return replace(point, cond=_REG_RSP + _CONST64 + expected + _EQUAL + _END)
+        return replace(point, cond=sp_is(self._entry[1]))
 
     def remove(self, point: Point) -> None:
         same = (point.type, point.addr, point.kind)

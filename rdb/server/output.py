@@ -1,25 +1,37 @@
 """What the program had written by an event.
 
 The log does not hold it (it is in the program's memory when it is written), so a replica of its own
-runs from the start to that event and keeps it.
+runs from the start, or from an event, to that event and keeps it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from rdb.replay.replica import Replica, Source
+from rdb.timeline.position import Position
+from rdb.timeline.travel import Travel
+
+_LEGS = 64
 
 
-def recorded_output(recording: Source, until_event: int) -> Iterator[tuple[int, int, bytes]]:
-    """(event, descriptor, bytes) of each write up to and including `until_event`."""
-    replica = Replica.start(recording)
+def recorded_output(
+    travel: Travel, since: int | None, until: int, look: Callable[[float], None]
+) -> Iterator[tuple[int, int, bytes]]:
+    """(event, descriptor, bytes) of each write after event `since` up to and including `until`.
+
+    `look` is told the part that is done; what it raises ends it.
+    """
+    start = max(travel.origin.event, -1 if since is None else since)
+    if start >= until:
+        return
+    walker = travel.to(Position(start))
     try:
-        agent = replica.agent
-        agent.output_on(True)
-        if until_event > agent.hello().event:
-            agent.run(until_event=until_event)
-        for part in agent.output_fetch():
-            yield part.event, part.fd, bytes(part.data)
+        walker.agent.output_on(True)
+        leg = max((until - start) // _LEGS, 1)
+        while walker.event < until:
+            look((walker.event - start) / (until - start))
+            walker.to_event(min(walker.event + leg, until))
+            for part in walker.agent.output_fetch():
+                yield part.event, part.fd, bytes(part.data)
     finally:
-        replica.close()
+        walker.close()

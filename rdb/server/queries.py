@@ -15,7 +15,7 @@ from rdb.errors import RdbError
 from rdb.server.bisecting import Bisecting
 from rdb.server.jobs import Job, Worker
 from rdb.server.motion import Motion
-from rdb.server.output import recorded_output
+from rdb.server.searches import Searches
 from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
 
 _PATIENCE_S = 0.5
@@ -30,13 +30,14 @@ class Queries:
         self._worker = worker
         self._job: Job | None = None
         self._bisecting: Bisecting | None = None
+        self._searches = Searches(motion, recording)
         self._operations: dict[str, Callable[[str], Answer]] = {
+            **self._searches.operations,
             "state": self._state,
             "name": lambda text: {"name": str(self._timeline.name()), **self._state("")},
             "seek": lambda text: self._moved(self._motion.seek(text)),
             "last-change": self._last_change,
             "entry": self._entry,
-            "output": self._output,
             "info": self._info,
             "describe": lambda text: {"text": recording.describe(int(text))},
             "last-receive": self._last_receive,
@@ -75,7 +76,7 @@ class Queries:
         if job is None:
             return _failure(RdbError("nothing is under way"))
         if not job.wait(timeout_s):
-            return {"pending": True}
+            return {"pending": True, **self._searches.progress}
         self._job = None
         try:
             answer: Answer = job.result()
@@ -131,17 +132,6 @@ class Queries:
         else:
             self._motion.points.only_entry(None)
         return {}
-
-    def _output(self, text: str) -> Answer:
-        first = int(text) if text else 0
-        parts = recorded_output(self._recording, self._timeline.event)
-        return {
-            "output": [
-                {"event": event, "fd": fd, "data": data.hex()}
-                for event, fd, data in parts
-                if event >= first
-            ]
-        }
 
     def _info(self, text: str) -> Answer:
         recording = self._recording

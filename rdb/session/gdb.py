@@ -26,6 +26,7 @@ from rdb.session.processes import Process, descendants
 _LINE_LIMIT = 64 << 20  # one line may hold the answer to a large `print`
 _CLOSE_S = 5.0
 _FENCE = "-gdb-show confirm"
+_PROGRESS = "rdb-progress: "  # gdb_scripts/rdb_gdb/searching.py
 _SETTINGS = (
     "confirm off",
     "breakpoint pending off",  # else GDB asks, answers itself, and it looks like a success
@@ -82,6 +83,7 @@ class GdbProcess:
         self._lock = asyncio.Lock()
         self._token = 0
         self._pending: _Pending | None = None
+        self.on_progress: Callable[[str], None] | None = None
         self._last_words: deque[str] = deque(maxlen=20)
         self._reader = asyncio.create_task(self._read())
         self._errors = asyncio.create_task(self._read_errors())
@@ -225,6 +227,10 @@ class GdbProcess:
     def _take(self, line: MiLine) -> None:
         pending = self._pending
         if pending is None:
+            return
+        if line.kind == "log" and str(line.payload).startswith(_PROGRESS):
+            if self.on_progress is not None:
+                self.on_progress(str(line.payload).removeprefix(_PROGRESS).strip())
             return
         if line.kind in ("console", "log", "target", "output"):
             pending.streams.append((line.kind, str(line.payload or "")))

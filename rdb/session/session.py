@@ -88,6 +88,8 @@ class Session:
         self.log = CommandLog()
         self.failed: dict[Rank, str] = {}
         """Ranks that could not be opened, and why."""
+        self.on_progress: Callable[[Rank, str], None] | None = None
+        """Hears how far a long search of a rank is."""
         self._script = script
         self._at_end = at_end
         self._known = tuple(job.ranks)
@@ -153,8 +155,13 @@ class Session:
                 script=self._script,
                 address=self.job.address(rank),
             )
+        debugger.gdb.on_progress = lambda text: self._heard(rank, text)
         self._debuggers[rank] = debugger
         return debugger
+
+    def _heard(self, rank: Rank, text: str) -> None:
+        if self.on_progress is not None:
+            self.on_progress(rank, text)
 
     async def set_focus(self, ranks: Sequence[Rank], text: str | None = None) -> tuple[Rank, ...]:
         """Focuses RANKS as far as they can be opened; with TEXT it is a command of the log."""

@@ -282,7 +282,7 @@ class Timeline:
         points = Points()
         points.set_watchpoint(_LAST_CHANGE_ID, addr, length, 0)
         self.control.begin()
-        found = scan.last_hit(self.travel, points, self._here, self._recorded_gpr())
+        found = scan.last_hit(self.travel, points, self._here, self.recorded_gpr)
         return None if found is None else found.position
 
     def _motion(self, motion: Callable[[], Stopped]) -> Stopped:
@@ -549,7 +549,9 @@ class Timeline:
     def _branch_pc(self) -> int:
         return self._branch_gpr.rip
 
-    def _recorded_gpr(self) -> Gpr:
+    @property
+    def recorded_gpr(self) -> Gpr:
+        """The registers at `position`, whatever a branch made of them."""
         return self._branch_gpr if self.branch else self._gpr
 
     def _leave_branch(self) -> None:

@@ -1,0 +1,74 @@
+"""`rdb find-event`: events of all ranks that a query is true of, from the logs alone."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import Any
+
+from rdb.cli.output import print_json, print_table
+from rdb.errors import Usage
+from rdb.recording import Job, open_job
+from rdb.recording.find import find_events
+from rdb.recording.query import Query
+
+
+def find_command(args: argparse.Namespace) -> int:
+    """0: some, 1: none."""
+    if Query(args.query).uses_paths:
+        raise Usage(
+            "the logs do not hold the paths that calls are given",
+            f"rdb attach {args.job}, and there: find-event {args.query}",
+        )
+    job = _opened(args.job, args.rank)
+    search = partial(_search, args.job, args.rank, args.query, args.limit)
+    workers = min(len(job.ranks), os.cpu_count() or 1)
+    if workers > 1:
+        with ProcessPoolExecutor(workers) as pool:
+            parts = list(pool.map(search, job.ranks))
+    else:
+        parts = [search(rank) for rank in job.ranks]
+    rows = sorted(itertools.chain(*parts), key=lambda row: (row["at_ns"], row["rank"]))
+    if args.json:
+        print_json(rows)
+    elif rows:
+        start_ns = min(_start_ns(job, rank) for rank in job.ranks)
+        print_table(
+            ("RANK", "EVENT", "SECONDS", "WHAT"),
+            [
+                (
+                    str(row["rank"]),
+                    str(row["event"]),
+                    f"{(row['at_ns'] - start_ns) / 1e9:.6f}",
+                    row["text"],
+                )
+                for row in rows
+            ],
+            right=(0, 1, 2),
+        )
+    return 0 if rows else 1
+
+
+def _opened(name: str, rank: str | None) -> Job:
+    return open_job(name) if rank is None else open_job(name).only(rank)
+
+
+def _search(name: str, only: str | None, text: str, limit: int, rank: int) -> list[dict[str, Any]]:
+    recording = _opened(name, only).rank(rank)
+    found = itertools.islice(find_events(recording, Query(text)), limit)
+    return [
+        {
+            "rank": rank,
+            "event": record.event,
+            "at_ns": record.at_ns,
+            "text": recording.describe(record.event),
+        }
+        for record in found
+    ]
+
+
+def _start_ns(job: Job, rank: int) -> int:
+    return next(job.rank(rank).records()).at_ns

@@ -1,0 +1,71 @@
+"""Commands that search the recording.  The GDB extension does the work in each rank."""
+
+from __future__ import annotations
+
+from rdb.commands.registry import Group, Need, command
+from rdb.session import Outcome, Session
+
+
+@command(
+    "find-event",
+    group=Group.SEARCH,
+    usage="find-event QUERY [--prev|--all|--count] [--limit N]",
+    needs=Need.STOPPED,
+)
+async def find_event(session: Session, query: str) -> Outcome:
+    """Go to the next event that a query is true of, in each rank in focus.
+
+    A query is a name, a condition, or both: `mpi.recv source==3`, `read fd==3 and result<0`,
+    `receive source==3 and bytes>1000`, `openat 'passwd' in path`. Names are system calls (`read`),
+    MPI functions (`mpi.recv`), `mpi`, `syscall`, `signal`, `SIGUSR1`, `tsc`; `receive` and `send`
+    are true of any event that received or posted a message. Fields are `kind`, `name`, `rank`,
+    `thread`, `event`, `result`, `errno`, `time` (seconds from the start), `fd`, `path`, `bytes`,
+    `source`, `dest`, `tag`, `arg0` to `arg5` and the parameters of MPI functions. A comparison with
+    a field that an event does not have is false. `--prev` looks backwards, `--all` lists, `--count`
+    counts; these two do not move. `rdb find-event JOB QUERY` lists those of all ranks.
+    """
+    return await session.run(f"find-event {query}")
+
+
+@command("first", group=Group.SEARCH, usage="first EXPR", needs=Need.STOPPED)
+async def first(session: Session, expression: str) -> Outcome:
+    """Go to the first write of EXPR in the recording, in each rank in focus.
+
+    For a local variable, in the life of its frame. `last` goes to the last write before here.
+    """
+    return await session.run(f"first {expression}")
+
+
+@command(
+    "changes",
+    group=Group.SEARCH,
+    usage="changes EXPR [--from POS] [--to POS] [--limit N]",
+    needs=Need.STOPPED,
+)
+async def changes(session: Session, expression: str) -> Outcome:
+    """List every change of EXPR: position, values before and after, line or event that wrote it.
+
+    The whole recording is searched, for a local variable the life of its frame. `goto` takes the
+    positions. At most N changes (200) are listed. Ctrl-C lists what was found by then.
+    """
+    return await session.run(f"changes {expression}")
+
+
+@command("last", group=Group.SEARCH, usage="last [EXPR]", needs=Need.STOPPED)
+async def last(session: Session, expression: str = "") -> Outcome:
+    """Go to the last write of EXPR before here, in each rank in focus.
+
+    Without EXPR it repeats: the write before that one. If a receive or another event wrote it, the
+    event is named.
+    """
+    return await session.run(f"last {expression}".strip())
+
+
+@command("bisect", group=Group.SEARCH, usage="bisect [--last] EXPR", needs=Need.STOPPED)
+async def bisect(session: Session, expression: str) -> Outcome:
+    """Find the statement that first made EXPR false, in each rank in focus, and go there.
+
+    EXPR is a condition that is true at the start and false at the end of the recording. The answer
+    was verified: true just before, false just after. `--last` looks for the last change.
+    """
+    return await session.run(f"bisect {expression}")

@@ -1,0 +1,215 @@
+"""`qRdb.*` for searches: events of the log, output, changes of bytes.
+
+Each runs on the worker's thread; an interrupt ends it with what it has found by then, which the
+answer says ("interrupted").  `progress` is what a request under way answers to `qRdb.poll`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from rdb.errors import RdbError
+from rdb.recording import RankRecording
+from rdb.recording.fields import PATH_ARGUMENT
+from rdb.recording.find import find_events
+from rdb.recording.query import Query
+from rdb.recording.record import Record
+from rdb.recording.syscalls import SYSCALLS
+from rdb.server.breakpoints import sp_is
+from rdb.server.motion import Motion
+from rdb.server.output import recorded_output
+from rdb.timeline import scan
+from rdb.timeline.changes import Change, ChangeSearch, Leave
+from rdb.timeline.points import Points
+from rdb.timeline.position import Position
+from rdb.timeline.stopped import Interrupted
+from rdb.timeline.timeline import Timeline
+
+Answer = dict[str, Any]
+_PATH_MAX = 4096
+_NAMING_S = 1.0
+
+
+class Searches:
+    def __init__(self, motion: Motion, recording: Any) -> None:
+        self._motion = motion
+        self._recording = cast(RankRecording, recording)
+        self._part = 0.0
+        self._found = 0
+        self._searching = False
+        self.operations: dict[str, Callable[[str], Answer]] = {
+            "find-event": self._find_event,
+            "output": self._output,
+            "changes": self._changes,
+            "first-change": self._first_change,
+        }
+
+    @property
+    def progress(self) -> Answer:
+        return {"progress": self._part, "found": self._found} if self._searching else {}
+
+    @property
+    def _timeline(self) -> Timeline:
+        return cast(Timeline, self._motion.timeline)
+
+    @contextmanager
+    def _search(self, answer: Answer) -> Iterator[None]:
+        """An interrupt inside ends the search; the answer says so."""
+        self._part, self._found, self._searching = 0.0, 0, True
+        self._timeline.control.begin()
+        answer["interrupted"] = False
+        try:
+            yield
+        except Interrupted:
+            answer["interrupted"] = True
+        finally:
+            self._searching = False
+
+    def _look(self, part: float) -> None:
+        self._part = part
+        self._timeline.control.check()
+
+    def _find_event(self, text: str) -> Answer:
+        """{"query", "way": next|prev|all, "limit"}: rows; `count` says how many there are."""
+        asked = _options(text)
+        query = Query(asked["query"])
+        here, timeline = self._timeline.position, self._timeline
+        first, last = timeline.travel.origin.event, timeline.last_event
+        if asked["way"] == "next":
+            first = here.event + 1
+        elif asked["way"] == "prev":
+            last = here.event if here.moves else here.event - 1
+        rows: list[Answer] = []
+        answer: Answer = {"rows": rows, "count": 0}
+        with self._search(answer):
+            paths = self._path if query.uses_paths else None
+            backwards = asked["way"] == "prev"
+            for record in find_events(
+                self._recording, query, first, last, backwards, self._look, paths
+            ):
+                answer["count"] += 1
+                self._found += 1
+                if len(rows) < asked["limit"]:
+                    text = self._recording.describe(record.event)
+                    rows.append({"event": record.event, "at_ns": record.at_ns, "text": text})
+                if asked["way"] != "all":
+                    break
+        return answer
+
+    def _path(self, record: Record) -> str | None:
+        """The path a call was given: the log has it not, the program's memory has."""
+        place = PATH_ARGUMENT[SYSCALLS[record.nr][0]]
+        walker = self._timeline.travel.to(Position(record.event))
+        try:
+            data = walker.agent.read(record.args[place], _PATH_MAX)
+        finally:
+            walker.close()
+        return data.partition(b"\0")[0].decode(errors="replace")
+
+    def _output(self, text: str) -> Answer:
+        """{"since": event or null}: pieces written up to here."""
+        since = _options(text).get("since")
+        pieces: list[Answer] = []
+        answer: Answer = {"output": pieces}
+        timeline = self._timeline
+        with self._search(answer):
+            for event, fd, data in recorded_output(
+                timeline.travel, since, timeline.event, self._look
+            ):
+                pieces.append({"event": event, "fd": fd, "data": data.hex()})
+                self._found += 1
+        return answer
+
+    def _changes(self, text: str) -> Answer:
+        """{"addr", "length", "from", "to", "limit", "frame"}: writes that changed the bytes.
+
+        "frame" is [first instruction, stack pointer there, return address] of the function that the
+        bytes are a local of: what others write there is not meant.
+        """
+        asked = _options(text)
+        rows: list[Answer] = []
+        answer: Answer = {"rows": rows, "more": False}
+        with self._search(answer):
+            for change in self._change_search(asked).run(self._look):
+                if len(rows) == asked["limit"]:
+                    answer["more"] = True
+                    break
+                rows.append(self._change_row(change))
+                self._found += 1
+            self._name_some(rows)
+        return answer
+
+    def _first_change(self, text: str) -> Answer:
+        """As `changes`; to just before the first one, and what event made it, if one did."""
+        asked = _options(text)
+        answer: Answer = {"found": False}
+        with self._search(answer):
+            change = next(self._change_search(asked).run(self._look), None)
+            if change is None:
+                return answer
+        if answer["interrupted"]:
+            return answer
+        self._motion.seek(str(change.position))
+        self._timeline.step(False)
+        answer.update(found=True, was=change.was.hex(), now=change.now.hex())
+        if change.by_event:
+            event = change.position.event
+            answer["by"] = event
+            answer["describe"] = self._recording.describe(event)
+        return answer
+
+    def _change_search(self, asked: Answer) -> ChangeSearch:
+        travel = self._timeline.travel
+        start = _position(asked["from"]) or travel.origin.position
+        end, leave = _position(asked["to"]), None
+        if end is None and self._recording.end is None:
+            end = Position(travel.last_event)  # killed, nobody knows how far behind it
+        if asked["frame"] is not None:
+            entry, sp, back = asked["frame"]
+            entered = self._entered(entry, sp)
+            if entered is None:
+                raise RdbError("the start of this frame is not in the recording")
+            start, leave = entered, Leave(back, sp_is(sp + 8))
+        return ChangeSearch(travel, (asked["addr"], asked["length"]), start, end, leave)
+
+    def _entered(self, entry: int, sp: int) -> Position | None:
+        """Where the function at `entry` was last entered with this stack pointer."""
+        points, timeline = Points(), self._timeline
+        points.set_breakpoint(1, entry, sp_is(sp))
+        found = scan.last_hit(timeline.travel, points, timeline.position, timeline.recorded_gpr)
+        if found is not None and found.walker is not None:
+            found.walker.close()
+        return None if found is None else found.position
+
+    def _change_row(self, change: Change) -> Answer:
+        event = change.position.event
+        return {
+            "position": str(change.position),
+            "pc": change.pc,
+            "was": change.was.hex(),
+            "now": change.now.hex(),
+            "by": self._recording.describe(event) if change.by_event else None,
+        }
+
+    def _name_some(self, rows: list[Answer]) -> None:
+        """Canonical names, EVENT:PC:N, as long as that takes no time worth mentioning."""
+        until_s = time.monotonic() + _NAMING_S
+        for row in rows:
+            if time.monotonic() > until_s:
+                return
+            position = Position.parse(row["position"])
+            row["position"] = str(self._timeline.travel.name(position, row["pc"]))
+
+
+def _options(text: str) -> Answer:
+    """A JSON object in hex."""
+    options: Answer = json.loads(bytes.fromhex(text)) if text else {}
+    return options
+
+
+def _position(text: str | None) -> Position | None:
+    return None if text is None else Position.parse(text)

@@ -1,0 +1,213 @@
+"""Searches in a real GDB: events, output, changes, calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from conftest import PROGRAMS, Build
+from gdbdriver import Gdb, Recorded
+from scenario import go
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    folder = tmp_path_factory.mktemp("searches")
+    made = Recorded(folder, build("searches.c", "-O0"), PROGRAMS / "searches.c")
+    assert made.done.returncode == 0, made.done.stderr
+    return made
+
+
+@pytest.fixture(scope="module")
+def busy(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    """With a million changes of one variable."""
+    folder = tmp_path_factory.mktemp("busy")
+    made = Recorded(folder, build("searches.c", "-O0"), PROGRAMS / "searches.c", "much")
+    assert made.done.returncode == 0, made.done.stderr
+    return made
+
+
+@pytest.fixture
+def gdb(recorded: Recorded) -> Iterator[Gdb]:
+    with recorded.gdb() as session:
+        yield session
+
+
+def rows(text: str) -> list[list[str]]:
+    """A table without its header and what is said below it."""
+    return [line.split() for line in text.splitlines() if line[:1].isdigit() and "  " in line]
+
+
+def line(recorded: Recorded, place: str, beyond: int = 0) -> str:
+    file, _, number = recorded.at(place).rpartition(":")
+    return f"{file}:{int(number) + beyond}"
+
+
+# Events.
+
+
+def test_find_event_goes_there_and_back(gdb: Gdb, recorded: Recorded) -> None:
+    assert gdb.run("find-event write").startswith("Event ")
+    first = gdb.state()
+    assert gdb.function() in ("write", "__GI___libc_write", "__libc_write")
+    gdb.run("find-event write")
+    assert gdb.state()["event"] > first["event"]
+    gdb.run("find-event write --prev")
+    assert gdb.state()["position"] == first["position"]
+    gdb.run("undo 3")
+    assert gdb.state()["at_start"]
+    gdb.run("goto END")
+    said = gdb.run("find-event --prev close result<0")
+    assert "close(-1) = -EBADF" in said
+
+
+def test_find_event_before_an_event_that_one_is_behind(gdb: Gdb) -> None:
+    gdb.run("find-event close fd==-1")
+    event = gdb.state()["event"]
+    gdb.run("stepi")
+    assert gdb.state()["position"] != str(event)
+    gdb.run("find-event close --prev")
+    assert gdb.state()["position"] == str(event)
+
+
+def test_find_event_lists_and_counts_without_moving(gdb: Gdb) -> None:
+    before = gdb.state()
+    listed = gdb.run("find-event write --all")
+    assert len(rows(listed)) == 4 and listed.endswith("\n4 events\n")
+    assert "4 events, 1 shown" in gdb.run("find-event --all --limit 1 write")
+    assert gdb.run("find-event write fd==2 --count") == "1 event\n"
+    assert gdb.run("find-event write fd==9 --all") == "0 events\n"
+    assert gdb.state() == before
+
+
+def test_find_event_knows_the_paths(gdb: Gdb) -> None:
+    said = gdb.run("find-event open 'zero' in path") if _uses_open(gdb) else ""
+    said = said or gdb.run("find-event openat path == '/dev/zero'")
+    assert "= 3" in said
+    assert "No event" in gdb.fails("find-event 'nowhere' in path")
+
+
+def _uses_open(gdb: Gdb) -> bool:
+    return gdb.run("find-event open --count") != "0 events\n"
+
+
+def test_find_event_says_what_is_wrong(gdb: Gdb) -> None:
+    before = gdb.state()
+    assert "did you mean write?" in gdb.fails("find-event wrte")
+    assert "not a query" in gdb.fails("find-event fd ==")
+    assert "Usage" in gdb.fails("find-event")
+    assert "No option --nosuch" in gdb.fails("find-event --nosuch write")
+    assert "No event after this one" in gdb.fails("find-event write fd==9")
+    assert gdb.state() == before
+
+
+# Output.
+
+
+def test_output_says_where_each_line_was_written(gdb: Gdb, recorded: Recorded) -> None:
+    assert gdb.run("output") == ""
+    gdb.run("goto END")
+    lines = [one.strip().split(": ", 1) for one in gdb.run("output").splitlines()]
+    assert [text for _, text in lines] == ["first", "second", "oops"]
+    # A line is where its first part is: it began before what was complained in between.
+    events = [int(place.split()[0]) for place, _ in lines]
+    assert events == sorted(events)
+    assert "(stderr)" in lines[2][0]
+    gdb.run(f"goto {events[1]}")
+    assert [one.split(": ")[1] for one in gdb.run("output").splitlines()] == ["first", "sec"]
+    assert gdb.run(f"output --since {events[0]} --raw") == "sec"
+    gdb.run("goto END")
+    assert gdb.run("output --raw") == "first\nsecoops\nond\n"
+    assert gdb.run("output --fd 2 --raw") == "oops\n"
+    assert "oops" not in gdb.run("output --fd 1")
+    assert "Usage" in gdb.fails("output --fd x")
+
+
+# Changes.
+
+
+def test_changes_lists_all_with_values_and_lines(gdb: Gdb, recorded: Recorded) -> None:
+    before = gdb.state()
+    listed = gdb.run("changes level")
+    table = rows(listed)
+    assert [row[2:4] for row in table] == [["0", "1"], ["1", "2"], ["2", "3"], ["3", "4"]]
+    assert [row[4] for row in table] == [
+        line(recorded, "one"),
+        line(recorded, "one", 2),
+        line(recorded, "one", 4),
+        line(recorded, "four"),
+    ]
+    assert listed.endswith("4 changes\n")
+    assert gdb.state() == before
+    for row in table:
+        gdb.run(f"goto {row[1]}")
+        assert gdb.value("level") == row[3]
+        gdb.run("reverse-stepi")
+        assert gdb.value("level") == row[2]
+
+
+def test_changes_names_the_event_that_wrote(gdb: Gdb) -> None:
+    last = gdb.run("changes word").splitlines()[-2]
+    assert '"aaaa' in last and "read(3, " in last
+
+
+def test_changes_of_a_part(gdb: Gdb) -> None:
+    whole = rows(gdb.run("changes edges"))
+    assert [row[3] for row in whole] == ["0", "1", "0", "1", "0"]
+    few = gdb.run("changes edges --limit 2")
+    assert rows(few) == whole[:2]
+    assert f"--from {whole[1][1]}" in few
+    rest = rows(gdb.run(f"changes edges --from {whole[1][1]}"))
+    assert [row[1:] for row in rest] == [row[1:] for row in whole[2:]]
+    middle = rows(gdb.run(f"changes edges --from {whole[0][1]} --to {whole[3][1]}"))
+    assert [row[1:] for row in middle] == [row[1:] for row in whole[1:4]]
+    none = gdb.run(f"changes edges --from {whole[3][1]} --to {whole[1][1]}")
+    assert none == "edges does not change there.\n"
+    assert gdb.run("changes quiet") == "quiet does not change there.\n"
+    event = int(whole[0][1].split(":")[0])
+    assert "does not change" in gdb.run(f"changes edges --to {event}")
+
+
+def test_changes_of_a_local_are_those_of_its_frame(gdb: Gdb, recorded: Recorded) -> None:
+    go(gdb, recorded, "climbed", "by == 5")
+    table = rows(gdb.run("changes height"))
+    assert [row[3] for row in table][-3:] == ["5", "15", "30"]
+    assert {row[4].split(":")[0] for row in table} == {"searches.c"}
+    assert len(table) <= 4  # what was on the stack is overwritten by 0, or was 0
+    gdb.expect_at(recorded.at("climbed"))
+
+
+def test_changes_refuses_what_is_not_in_memory(gdb: Gdb) -> None:
+    assert "not in memory" in gdb.fails("changes level + 1")
+    assert 'No symbol "nosuch"' in gdb.fails("changes nosuch")
+    assert "Usage" in gdb.fails("changes")
+    assert "needs a count" in gdb.fails("changes level --limit x")
+
+
+def test_first_goes_to_the_first_write(gdb: Gdb, recorded: Recorded) -> None:
+    gdb.run("goto END")
+    said = gdb.run("first level")
+    assert "Was = 0\nNow = 1\n" in said
+    gdb.expect_at(recorded.at("one"))
+    gdb.run("undo")
+    assert gdb.state()["at_end"]
+    before = gdb.state()
+    assert "does not change" in gdb.run("first quiet")
+    assert gdb.state() == before
+
+
+def test_a_million_changes_are_bounded_and_end_by_ctrl_c(busy: Recorded) -> None:
+    with busy.gdb() as gdb:
+        before = gdb.state()
+        assert len(rows(gdb.run("changes many"))) == 200
+        gdb.start("changes many --limit 1000000")
+        gdb.run_until_log("rdb-progress: changes")
+        gdb.interrupt()
+        said = gdb.finish()
+        assert "Interrupted: this is what was known" in said
+        table = rows(said)
+        assert len(table) > 200
+        assert [int(row[3]) for row in table] == list(range(1, len(table) + 1))
+        assert gdb.state() == before
+        gdb.run(f"goto {table[150][1]}")
+        assert gdb.value("many") == "151"
