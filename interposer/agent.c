@@ -368,6 +368,11 @@ bool agent_sigtrap(siginfo_t *info, ucontext_t *uc)
 	return v != NOT_OURS;
 }
 
+void agent_asked(void)
+{
+	stepping_asked();
+}
+
 void agent_switched(void)
 {
 	stepping_switched();

@@ -181,7 +181,7 @@ int breakpoints_mark(uint64_t addr)
 	return move(&mark_addr, addr);
 }
 
-uint64_t breakpoints_arrived(struct place *p, uint64_t event, uint64_t run)
+uint64_t breakpoints_arrived(struct place *p, uint64_t event, uint64_t run, uint64_t count)
 {
 	if (p->hits_event != event || p->hits_run != run) {
 		p->hits = 0;
@@ -195,10 +195,18 @@ uint64_t breakpoints_arrived(struct place *p, uint64_t event, uint64_t run)
 			e->event = event;
 			e->since_event = 0;
 		}
-		e->since_event++;
-		e->total++;
+		e->since_event += count;
+		e->total += count;
 	}
-	return ++p->hits;
+	return p->hits += count;
+}
+
+bool breakpoints_only_count(const struct place *p, bool scan)
+{
+	for (unsigned n = p->first; n; n = entries[n].next)
+		if ((entries[n].flags & AGENT_BP_STOP) && (!scan || entries[n].condition_len))
+			return false;
+	return true;
 }
 
 uint64_t breakpoints_stopping(const struct place *p, const ucontext_t *uc)

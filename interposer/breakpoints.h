@@ -35,8 +35,11 @@ int breakpoints_mark(uint64_t addr);
 
 /* The place at addr, or NULL. */
 struct place *breakpoints_at(uint64_t addr);
-/* Counts an arrival there.  Returns its number as in agent_stop.hits. */
-uint64_t breakpoints_arrived(struct place *p, uint64_t event, uint64_t run);
+/* Counts n arrivals there.  Returns the last one's number as in agent_stop.hits. */
+uint64_t breakpoints_arrived(struct place *p, uint64_t event, uint64_t run, uint64_t n);
+/* Nobody needs to look at the program when it arrives there: breakpoints that are to stop it are
+ * unconditional and, in a scan, do not. */
+bool breakpoints_only_count(const struct place *p, bool scan);
 /* The first id there that stops now (its condition holds), or 0. */
 uint64_t breakpoints_stopping(const struct place *p, const ucontext_t *uc);
 

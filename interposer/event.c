@@ -38,6 +38,8 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	if (self->yield && kind != LOG_SIGNAL)
 		baton_yield();
 	struct event *ev = &self->events[self->depth++];
+	if (lower.mode == MODE_REPLICA)
+		agent_asked();
 	ev->kind = (uint16_t)kind;
 	ev->nr = nr;
 	ev->nargs = (uint16_t)nargs;

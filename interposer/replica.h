@@ -42,6 +42,8 @@ void agent_diverged(ucontext_t *uc, const char *text);
 bool agent_displaced(ucontext_t *uc);
 /* SIGSEGV, SIGBUS, SIGILL, SIGFPE in upper code with no recorded handler. */
 void agent_fault(int signal, siginfo_t *info, ucontext_t *uc);
+/* An event begins: before anything is done about it. */
+void agent_asked(void);
 /* Another thread goes on; what was asked for the one before is void. */
 void agent_switched(void);
 /* SIGUSR1. uc may be in lower code. */

@@ -21,6 +21,7 @@
 #define FAULTS_MAX 1000 /* of jumps into it, before it is given up */
 #define AHEAD_FAILURES 8
 #define AHEAD_PAUSE 500
+#define HOT 64 /* arrivals since an event before they are worth a trampoline */
 
 #ifndef TRAP_PERF
 #define TRAP_PERF 6
@@ -45,6 +46,11 @@ static struct {
 	uint8_t temporary_original;
 	struct place *over; /* its breakpoint is out of memory meanwhile */
 	bool returning;     /* SIGTRAP comes when the lower half is left */
+
+	/* arrivals at hot_pc are counted by a trampoline */
+	bool hot;
+	uint64_t hot_pc, hot_event, hot_seen;
+	uint64_t cold_pc; /* there it cannot be done */
 
 	unsigned failed; /* looks ahead that met no breakpoint, running */
 	bool hidden, remapped;
@@ -128,8 +134,92 @@ static void execute(ucontext_t *uc, enum emulation how, const struct emulated *d
 	set_tf(uc, true);
 }
 
+static void remember(uint64_t pc, uint64_t event, uint64_t id, uint64_t hits, bool by_event, uint64_t n)
+{
+	uint64_t total = s.stop.scan.total + n;
+
+	memset(&s.stop.scan, 0, sizeof(s.stop.scan));
+	s.stop.scan.id = id;
+	s.stop.scan.event = event;
+	s.stop.scan.pc = pc;
+	s.stop.scan.hits = hits;
+	s.stop.scan.steps = s.stop.steps;
+	s.stop.scan.total = total;
+	s.stop.scan.by_event = by_event;
+}
+
+static bool until_counts(uint64_t pc, uint64_t event)
+{
+	return s.until_n && pc == s.until_pc && event >= s.until_event;
+}
+
+/* What the trampoline has counted until now, all but the last `but` arrivals, as if each had been met. */
+static void flush_hot(uint64_t but)
+{
+	struct place *p = s.hot ? breakpoints_at(s.hot_pc) : NULL;
+	uint64_t n = s.hot ? trampoline_count() - but - s.hot_seen : 0, hits, id;
+
+	if (!n || !p)
+		return;
+	s.hot_seen += n;
+	hits = breakpoints_arrived(p, s.hot_event, s.run, n);
+	if (until_counts(s.hot_pc, s.hot_event))
+		s.until_hits += n;
+	id = breakpoints_stopping(p, NULL);
+	if (id)
+		remember(s.hot_pc, s.hot_event, id, hits, false, n);
+}
+
+/* Arrivals cost an int3 again. */
+static void cool(void)
+{
+	struct place *p;
+
+	if (!s.hot)
+		return;
+	flush_hot(0);
+	s.hot = false;
+	trampoline_disarm();
+	p = breakpoints_at(s.hot_pc);
+	if (p)
+		breakpoint_insert(p);
+}
+
+/* uc stands at a place whose arrival has been dealt with.  There have been many, or many are asked for:
+ * then a trampoline counts them, and goes on from here. */
+static bool heat(ucontext_t *uc)
+{
+	struct place *p = breakpoints_at(uc_pc(uc));
+	uint64_t n = INT64_MAX;
+	bool many;
+
+	if (!p || s.stepping || p->addr == s.cold_pc || p->hits_run != s.run || trampoline_armed())
+		return false;
+	many = p->hits >= HOT;
+	if (until_counts(p->addr, replica_event())) {
+		n = s.until_n - s.until_hits;
+		many |= n >= HOT;
+	}
+	if (!many || replay_mark() || watch_any() || s.interrupt || !breakpoints_only_count(p, s.scan))
+		return false;
+	breakpoint_remove(p);
+	if (emulate_at_rep_string(uc) || trampoline_arm_count(p->addr, n)) {
+		s.cold_pc = p->addr;
+		breakpoint_insert(p);
+		return false;
+	}
+	s.hot = true;
+	s.hot_pc = p->addr;
+	s.hot_event = replica_event();
+	s.hot_seen = 0;
+	trampoline_resume(uc);
+	return true;
+}
+
 static void disarm_mark(void)
 {
+	flush_hot(0);
+	s.hot = false;
 	trampoline_disarm();
 	breakpoints_mark(0);
 }
@@ -145,7 +235,7 @@ static enum verdict stop(ucontext_t *uc, enum agent_stop_reason reason, bool arr
 	p = breakpoints_at(uc_pc(uc));
 	/* Its int3 will not be met when we go on: this is the arrival. */
 	if (p && !arrived)
-		breakpoints_arrived(p, replica_event(), s.run);
+		breakpoints_arrived(p, replica_event(), s.run, 1);
 	if (p && p->hits_run == s.run && p->hits_event == replica_event() &&
 	    (reason == AGENT_STOP_BREAK || reason == AGENT_STOP_TARGET || reason == AGENT_STOP_PC))
 		s.stop.hits = p->hits;
@@ -159,20 +249,6 @@ static enum verdict stop(ucontext_t *uc, enum agent_stop_reason reason, bool arr
 		s.stop.traced = (uint32_t)(s.stop.steps < TRACE ? s.stop.steps : TRACE);
 	registers_get(uc, &s.stop.gpr);
 	return STOPPED;
-}
-
-static void remember(const ucontext_t *uc, uint64_t id, uint64_t hits, bool by_event)
-{
-	uint64_t total = s.stop.scan.total + 1;
-
-	memset(&s.stop.scan, 0, sizeof(s.stop.scan));
-	s.stop.scan.id = id;
-	s.stop.scan.event = replica_event();
-	s.stop.scan.pc = uc_pc(uc);
-	s.stop.scan.hits = hits;
-	s.stop.scan.steps = s.stop.steps;
-	s.stop.scan.total = total;
-	s.stop.scan.by_event = by_event;
 }
 
 static bool at_target(uint64_t pc, bool arrived)
@@ -244,11 +320,16 @@ static bool into_trampoline(ucontext_t *uc)
 {
 	if (!trampoline_fault(uc))
 		return false;
-	if (trampoline_faults() > FAULTS_MAX) {
+	if (trampoline_faults() > FAULTS_MAX && (!s.hot || trampoline_faults() > trampoline_count() / 2)) {
 		if (trampoline_inside(uc))
 			trampoline_leave(uc);
-		trampoline_disarm();
-		insert_mark(replay_mark());
+		if (s.hot) {
+			s.cold_pc = s.hot_pc;
+			cool();
+		} else {
+			trampoline_disarm();
+			insert_mark(replay_mark());
+		}
 	}
 	return true;
 }
@@ -260,8 +341,10 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 	uint64_t pc = uc_pc(uc), hits = 0, id;
 	struct place *p = arrived ? breakpoints_at(pc) : NULL;
 
+	if (p || (hit && hit->id))
+		flush_hot(0); /* they came before */
 	if (p)
-		hits = breakpoints_arrived(p, replica_event(), s.run);
+		hits = breakpoints_arrived(p, replica_event(), s.run, 1);
 	if (hit && hit->id && !s.blind) {
 		if (!s.scan) {
 			s.stop.id = hit->id;
@@ -270,7 +353,7 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 			s.stop.by_event = by_event;
 			return stop(uc, AGENT_STOP_WATCH, arrived);
 		}
-		remember(uc, hit->id, hit->hits, by_event);
+		remember(pc, replica_event(), hit->id, hit->hits, by_event, 1);
 	}
 	if (s.has_stop_pc && arrived && pc == s.stop_pc && ++s.stop_hits == s.stop_n) {
 		s.stop.hits = s.stop_hits;
@@ -282,7 +365,7 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 		return preempted(uc);
 	id = p && !s.blind ? breakpoints_stopping(p, uc) : 0;
 	if (id && s.scan) {
-		remember(uc, id, hits, false);
+		remember(pc, replica_event(), id, hits, false, 1);
 	} else if (id) {
 		s.stop.id = id;
 		return stop(uc, AGENT_STOP_BREAK, arrived);
@@ -353,6 +436,10 @@ static enum verdict look_ahead(ucontext_t *uc, bool here, unsigned limit)
 		v = settle(uc, here, look(&did, &hit), false);
 		if (here || hit.id)
 			n = s.failed = 0;
+		if (v == GO_ON && here && heat(uc))
+			return GO_ON;
+		if (s.hot && uc_pc(uc) == s.hot_pc)
+			break; /* that one counts by itself */
 	}
 	if (v == GO_ON) {
 		s.failed += n == ahead;
@@ -365,6 +452,8 @@ static enum verdict look_ahead(ucontext_t *uc, bool here, unsigned limit)
 
 static enum verdict step_over(ucontext_t *uc)
 {
+	if (heat(uc))
+		return GO_ON;
 	return look_ahead(uc, true, AHEAD);
 }
 
@@ -396,6 +485,18 @@ static enum verdict watched(ucontext_t *uc)
 	if (v != GO_ON || (p && p->inserted))
 		return v;
 	return look_ahead(uc, false, AHEAD_WATCH);
+}
+
+/* The trampoline's trap: the last arrival that is asked for. */
+static enum verdict counted(ucontext_t *uc)
+{
+	enum verdict v;
+
+	flush_hot(1);
+	s.hot_seen++;
+	cool();
+	v = settle(uc, true, NULL, false);
+	return v == GO_ON ? step_over(uc) : v;
 }
 
 static enum verdict event_settled(ucontext_t *uc, const struct watch_hit *hit)
@@ -474,7 +575,7 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 		return info->si_code == TRAP_PERF ? GO_ON : NOT_OURS;
 	if (trampoline_armed()) {
 		if (info->si_code != TRAP_PERF && trampoline_trap(uc))
-			return at_trampoline(uc);
+			return s.hot ? counted(uc) : at_trampoline(uc);
 		if (info->si_code != TRAP_PERF && into_trampoline(uc))
 			return GO_ON;
 		if (trampoline_inside(uc)) {
@@ -553,6 +654,11 @@ void stepping_remapped(uint64_t start, uint64_t end)
 	s.remapped = true;
 }
 
+void stepping_asked(void)
+{
+	cool();
+}
+
 void stepping_switched(void)
 {
 	s.returning = false;
@@ -585,6 +691,7 @@ static void begin(bool is_step)
 	s.interrupt = 0;
 	s.event_hit.id = 0;
 	s.until_event = AGENT_FOREVER;
+	s.cold_pc = 0;
 	s.until_n = s.until_hits = s.stop_hits = s.until_thread = 0;
 	upper_changed(); /* the server may have written to memory */
 }

@@ -36,6 +36,8 @@ enum verdict stepping_end(ucontext_t *uc, enum agent_stop_reason reason, uint32_
 void stepping_remapped(uint64_t start, uint64_t end);
 void stepping_hide(void);
 void stepping_switched(void);
+/* The program asks for an event: nothing of ours that it does not know may be mapped. */
+void stepping_asked(void);
 /* Goes on for ever, stopping at nothing. */
 void stepping_free_run(void);
 

@@ -96,7 +96,7 @@ static int arm(uint64_t pc, const struct mark *m, uint64_t n)
 	for (uint64_t at = pc; !rc && at < t.plan.next; at++) {
 		const struct place *p = breakpoints_at(at);
 
-		if (p && p->used)
+		if (p && p->used && (m || at != pc || p->inserted))
 			rc = -ENOTSUP; /* its int3 would be in our jump, or never be met */
 	}
 	for (unsigned i = 0; !rc && m && i < m->nwords; i++)
