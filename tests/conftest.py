@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from gdbdriver import Gdb, Recorded
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 120
@@ -68,6 +69,21 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         return made[key]
 
     return compile_once
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    """The recording that scenarios move about in, unless a module has one of its own."""
+    source = "scenario_motion.c"
+    made = Recorded(tmp_path_factory.mktemp("motion"), build(source, "-O0"), PROGRAMS / source)
+    assert made.done.returncode == 0, made.done.stderr
+    return made
+
+
+@pytest.fixture
+def gdb(recorded: Recorded) -> Iterator[Gdb]:
+    with recorded.gdb() as session:
+        yield session
 
 
 @pytest.fixture

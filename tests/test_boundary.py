@@ -190,14 +190,6 @@ def test_threads(source: str, tmp_path: Path) -> None:
     made.expect_equal()
 
 
-def test_threads_in_a_storm_of_signals(tmp_path: Path) -> None:
-    program = build("threads_signals.c", tmp_path, "-pthread", "-O1")
-    made = record(tmp_path, program, hash_every=5000)
-    assert (made.result.returncode, made.result.stdout) == (0, "fine\n"), made.result.stderr
-    code, answer = made.verify()
-    assert (code, answer["ok"]) == (0, True), answer
-
-
 @pytest.mark.parametrize("source", ["threads_mutex.c", "threads_turns.c"])
 def test_threads_without_a_recording(source: str, tmp_path: Path) -> None:
     program = build(source, tmp_path, "-pthread")

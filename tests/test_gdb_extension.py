@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pexpect
 import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import SCRIPT, Gdb, Recorded
+from scenario import go
 
 
 @pytest.fixture(scope="module")
@@ -20,19 +20,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
     made = Recorded(folder, build("reverse.c", "-O0"), PROGRAMS / "reverse.c")
     assert made.done.returncode == 0, made.done.stderr
     return made
-
-
-@pytest.fixture
-def gdb(recorded: Recorded) -> Iterator[Gdb]:
-    with recorded.gdb() as session:
-        yield session
-
-
-def go(gdb: Gdb, recorded: Recorded, name: str) -> None:
-    gdb.run("goto START")
-    gdb.run(f"tbreak {recorded.at(name)}")
-    gdb.run("continue")
-    gdb.expect_at(recorded.at(name))
 
 
 def test_opening(gdb: Gdb, recorded: Recorded) -> None:

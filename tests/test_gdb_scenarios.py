@@ -5,12 +5,12 @@ Numbers in names are those of the list of things a reversible debugger must get 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import Gdb, Recorded
+from scenario import go
 
 
 @pytest.fixture(scope="module")
@@ -20,20 +20,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
     made = Recorded(folder, program, PROGRAMS / "reverse.c", str(folder / "text"))
     assert made.done.returncode == 0, made.done.stderr
     return made
-
-
-@pytest.fixture
-def gdb(recorded: Recorded) -> Iterator[Gdb]:
-    with recorded.gdb() as session:
-        yield session
-
-
-def go(gdb: Gdb, recorded: Recorded, name: str) -> None:
-    """To the first arrival at a place, from the start."""
-    gdb.run("goto START")
-    gdb.run(f"tbreak {recorded.at(name)}")
-    gdb.run("continue")
-    gdb.expect_at(recorded.at(name))
 
 
 def test_01_reverse_finish_from_recursion(gdb: Gdb, recorded: Recorded) -> None:

@@ -2,26 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from conftest import PROGRAMS, Build
 from gdbdriver import Gdb, Recorded
 from scenario import go, line_of, moved
-
-
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
-    source = "scenario_motion.c"
-    made = Recorded(tmp_path_factory.mktemp("motion"), build(source, "-O0"), PROGRAMS / source)
-    assert made.done.returncode == 0, made.done.stderr
-    return made
-
-
-@pytest.fixture
-def gdb(recorded: Recorded) -> Iterator[Gdb]:
-    with recorded.gdb() as session:
-        yield session
 
 
 def test_row_1_reverse_finish_in_a_recursion(gdb: Gdb, recorded: Recorded) -> None:
