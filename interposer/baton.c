@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include "boundary.h"
+#include "instructions.h"
 #include "signals.h"
 #include "thread.h"
 
@@ -59,7 +60,7 @@ static struct timespec end_of(long slice_ms)
 /* Who has waited for the world is let in sooner than who has computed. */
 enum { SOONER = 4 };
 
-static void take(long slice_ms)
+static void queue(long slice_ms)
 {
 	struct thread *self = thread_self();
 	if (!needed())
@@ -86,6 +87,12 @@ static void take(long slice_ms)
 			remind(self);
 			until = end_of(slice_ms);
 		}
+}
+
+static void take(long slice_ms)
+{
+	queue(slice_ms);
+	instructions_thread();
 }
 
 void baton_take(void)

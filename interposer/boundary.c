@@ -23,7 +23,9 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	self->upper.fs_base = frame->fs_base;
 	if (nargs > RDB_MAX_ARGS)
 		rdb_fatal("hypercall %#x with %u arguments", fn, nargs);
-	if (lower.upper.tsc_mode)
+	/* in replay another thread may go on before this call is answered, in the same kernel thread */
+	const bool tsc_open = lower.upper.tsc_mode && !replaying();
+	if (tsc_open)
 		prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	struct gate_frame *outer = self->frame;
 	self->frame = frame;
@@ -40,7 +42,7 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	self->frame = outer;
 	event_answered(NULL);
 	signals_want_delivery(NULL);
-	if (lower.upper.tsc_mode)
+	if (tsc_open)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 	return result;
 }

@@ -8,6 +8,7 @@
 #include "decode.h"
 #include "instructions.h"
 #include "replay.h"
+#include "thread.h"
 
 enum { CHAINS = 48 }; /* so many bytes before a candidate decoding is started */
 
@@ -109,6 +110,15 @@ void instructions_look(uint64_t at, size_t len, const char *key)
 	lower.upper.tsc_mode = 1;
 	if (lower.started)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+}
+
+void instructions_thread(void)
+{
+	struct thread *self = thread_self();
+	if (!lower.upper.tsc_mode || !lower.started || self->tsc_traps)
+		return;
+	prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	self->tsc_traps = true;
 }
 
 /* ---- answering ---- */

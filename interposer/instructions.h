@@ -10,6 +10,9 @@
 
 /* New executable bytes of the file `key` at `at`: patches and notes what they hold. */
 void instructions_look(uint64_t at, size_t len, const char *key);
+/* In a thread that takes its turn: whether rdtsc traps is each kernel thread's own, and a library that holds
+ * one may have come while others ran. */
+void instructions_thread(void);
 /* A fault at an instruction of ours: answers the event and goes on after it.  False: not ours. */
 bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc);
 

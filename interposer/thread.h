@@ -72,6 +72,7 @@ struct thread {
 	siginfo_t info[65];
 	void *patience; /* timer_t: runs while a signal waits for the next event */
 	bool patience_made;
+	bool tsc_traps;    /* instructions_thread() */
 	bool patient;      /* it runs */
 	uint64_t leave_sp; /* where its carrier goes on at its end */
 	bool away;         /* host.c: in a plug-in, without the right to run; */
