@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from corpus.programs import PROGRAMS, THREADED
+from corpus.programs import PROGRAMS
 
-print(*sorted({name for e in (*PROGRAMS, *THREADED) for name in e.packages.split()}))
+print(*sorted({name for e in PROGRAMS for name in e.packages.split()}))

@@ -32,7 +32,7 @@ class Entry:
 
     def missing(self) -> str | None:
         """What is not installed here, if anything."""
-        if self.name == "python3-testsuite" and not _python_has("test.test_json"):
+        if self.name.startswith("python3-test-") and not _python_has("test.test_json"):
             return "python3's own tests"
         if self.name.startswith("numpy") and not _python_has("numpy"):
             return "python3-numpy"

@@ -10,15 +10,30 @@ from corpus.entry import Entry
 PYTHON = "/usr/bin/python3"
 PYTHON_TESTS = f"python3 libpython3.{sys.version_info.minor}-testsuite"
 
+
+def words(line: str) -> tuple[str, ...]:
+    return tuple(line.split())
+
+
 INTERPRETERS = (
-    Entry(
-        "python3-testsuite",
-        PYTHON_TESTS,
-        (PYTHON, "-m", "test.test_json"),
-        events=1000,
-        processes=2,
-        hash_every=500,
-        repeatable=False,  # says how long it took
+    # How long they took is printed.
+    *(
+        Entry(
+            f"python3-test-{name}",
+            PYTHON_TESTS,
+            (PYTHON, "-m", "test", *left_out, f"test_{name}"),
+            prints="Tests result: SUCCESS",
+            events=1000,
+            processes=processes,
+            hash_every=2000,
+            repeatable=False,
+        )
+        for name, processes, left_out in (
+            ("json", 10, ()),
+            ("threading", 50, ()),
+            # Those left out make a thousand processes each.
+            ("subprocess", 100, ("-i", "test_no_leaking", "-i", "test_leaking_fds_on_error")),
+        )
     ),
     Entry(
         "python3-modules",
@@ -56,6 +71,22 @@ INTERPRETERS = (
         prints="b\n",
         processes=4,
         sample=True,
+    ),
+    Entry(
+        "lua",
+        "lua5.4",
+        ("lua5.4", "program.lua"),
+        files={"program.lua": texts.LUA},
+        prints="from lua",
+        processes=3,
+    ),
+    Entry(
+        "tcl",
+        "tcl",
+        ("tclsh", "program.tcl"),
+        files={"program.tcl": texts.TCL},
+        prints="2584",
+        processes=3,
     ),
     Entry("gawk", "gawk", ("gawk", texts.AWK, "/etc/services"), prints="tcp"),
     Entry(
@@ -180,6 +211,40 @@ FILES = (
         hash_every=1000,
     ),
     Entry(
+        "sqlite3-100-MB",
+        "sqlite3",
+        ("sqlite3", "some.db", ".read make.sql"),
+        files={"make.sql": texts.LARGE_SQL},
+        after="test $(stat -c %s some.db) -gt 100000000; rm some.db",
+        prints="25000|100000000",
+        events=100000,
+        hash_every=20000,
+    ),
+    # Ended by alarms inside of the computation.
+    Entry(
+        "openssl-speed",
+        "openssl",
+        words("openssl speed -seconds 1 -bytes 16384 -evp sha256"),
+        prints="sha256",
+        repeatable=False,
+    ),
+    Entry("ssh-keygen", "openssh-client", (*words("ssh-keygen -q -t rsa -f key -N"), "")),
+    Entry("curl", "curl", ("curl", "-s", "file:///etc/passwd"), prints="root:"),
+    Entry(
+        "rsync",
+        "rsync",
+        ("rsync", "-a", "/usr/share/doc/bash", "copy/"),
+        after="diff -r /usr/share/doc/bash copy/bash",
+        processes=3,
+    ),
+    Entry(
+        "vim",
+        "vim-tiny",
+        words("vi -u NONE -es -c %s/1/2/g -c w!out -c q in"),
+        before="seq 999 > in",
+        after="sha256sum out",
+    ),
+    Entry(
         "imagemagick",
         "imagemagick",
         (
@@ -233,6 +298,28 @@ DEVELOPMENT = (
         processes=5,
         events=300,
     ),
+    Entry(
+        "g++-O2",
+        "g++",
+        ("g++", "-O2", "-o", "program", "program.cc"),
+        files={"program.cc": texts.CXX},
+        after="./program | tail -1",
+        prints="caught",
+        processes=5,
+        events=1000,
+        hash_every=1000,
+    ),
+    Entry(
+        "gdb",
+        "gdb gcc",
+        ("gdb", "-nx", "-q", "-batch", "-ex", "info line main", "./program"),
+        files={"program.c": texts.C_PROGRAM},
+        before="gcc -g -o program program.c -lm",
+        tools=("gcc",),
+        prints="program.c",
+        events=1000,
+        hash_every=500,
+    ),
     # Its own rdtsc, found in libc's start-up code, makes rdtsc fault in the child too.
     Entry(
         "fork-static-pie",
@@ -250,10 +337,11 @@ DEVELOPMENT = (
     Entry(
         "make",
         "make",
-        ("make", "--no-print-directory", "all"),
+        ("make", "-j2", "--no-print-directory", "all"),
         files={"Makefile": texts.MAKEFILE},
         after="cat all.txt",
         prints="made a",
+        repeatable=False,
         processes=5,
     ),
     Entry(
@@ -278,26 +366,51 @@ DEVELOPMENT = (
     ),
 )
 
-PROGRAMS = (*INTERPRETERS, *FILES, *DEVELOPMENT)
-
-# Not yet: programs with threads.
-THREADED = (
-    Entry(
-        "xz-T2",
-        "xz-utils",
-        ("xz", "-T2", "-0", "--block-size=1MiB", "-k", "in"),
-        before="seq 300000 > in",
+THREADS = (
+    *(
+        Entry(
+            f"{name}-threads",
+            package,
+            (*command.split(), "in"),
+            before="seq 300000 > in",
+            after=f"{test} < in.{suffix} | sha256sum",
+            sample=name == "xz",
+        )
+        for name, package, command, test, suffix in (
+            ("xz", "xz-utils", "xz -T2 -0 --block-size=256KiB -k", "xz -dc", "xz"),
+            ("zstd", "zstd", "zstd -q -T2 -k", "zstd -dc", "zst"),
+            ("pigz", "pigz", "pigz -p2 -k", "pigz -dc", "gz"),
+        )
     ),
-    Entry("zstd-T2", "zstd", ("zstd", "-q", "-T2", "-k", "in"), before="seq 300000 > in"),
-    Entry("node", "nodejs", ("node", "-e", "console.log(6 * 7)"), prints="42"),
     Entry(
-        "python3-threading", "python3", (PYTHON, "-c", texts.PYTHON_THREADS), prints="[0, 1, 4, 9]"
+        "sort-parallel",
+        "coreutils",
+        ("sort", "--parallel=2", "-S", "8M", "-k2n", "-o", "out", "in"),
+        before="seq 200000 | awk '{print $1, ($1 * 7919) % 200003}' > in",
+        after="sha256sum out",
+    ),
+    Entry(
+        "node",
+        "nodejs",
+        ("node", "-e", texts.NODE),
+        prints="worker 42",
+        processes=3,
+        events=1000,
+        hash_every=1000,
+    ),
+    Entry(
+        "python3-threading",
+        "python3",
+        (PYTHON, "-c", texts.PYTHON_THREADS),
+        prints="[0, 1, 4, 9]",
+        sample=True,
     ),
     Entry(
         "numpy-openblas",
         "python3-numpy libopenblas0-pthread",
-        (PYTHON, "-c", texts.NUMPY),
+        ("env", "OPENBLAS_NUM_THREADS=2", PYTHON, "-c", texts.NUMPY),
         prints="shape (300, 300)",
+        hash_every=500,
     ),
     Entry(
         "openmp-stencil",
@@ -307,5 +420,76 @@ THREADED = (
         before="gcc -g -O2 -fopenmp -o program program.c",
         tools=("gcc",),
         prints="threads 2",
+        sample=True,
+    ),
+    Entry(
+        "openmp-fortran",
+        "gfortran",
+        ("./program",),
+        files={"program.f90": texts.FORTRAN_OPENMP},
+        before="gfortran -g -O1 -fopenmp -o program program.f90",
+        after="cat part*.txt | sort",
+        tools=("gfortran",),
+        prints="21082008.97",
+    ),
+    # Its libraries make threads before its entry point.
+    Entry(
+        "ffmpeg",
+        "ffmpeg",
+        words("ffmpeg -v error -f lavfi -i testsrc=size=160x120:rate=10 -t 1 -threads 2 x.mp4"),
+        after="stat -c %s x.mp4",
+        events=1000,
+        hash_every=2000,
+        repeatable=False,
+    ),
+    Entry(
+        "imagemagick-threads",
+        "imagemagick",
+        words("convert -limit thread 2 -size 200x100 gradient:red-blue -blur 0x3 x.png"),
+        tools=("file",),
+        after="file x.png",
+        prints="PNG image data, 200 x 100",
+    ),
+    Entry(
+        "ruby",
+        "ruby",
+        ("ruby", "program.rb"),
+        files={"program.rb": texts.RUBY},
+        prints="from ruby",
+        processes=4,
+        hash_every=200,
+    ),
+    *(
+        Entry(
+            f"go{kind}",
+            "gccgo",
+            ("./program",),
+            files={"program.go": texts.GO},
+            before=f"gccgo -g -O1 {kind} -o program program.go",
+            tools=("gccgo",),
+            prints="from go",
+            processes=3,
+        )
+        for kind in ("", "-static")
+    ),
+    Entry(
+        "redis",
+        "redis-tools",
+        ("bash", "redis.sh"),
+        files={"redis.sh": texts.REDIS},
+        tools=("redis-check-rdb",),
+        prints="tests 3",
+        events=5000,
+        processes=5,
+        hash_every=2000,
+    ),
+    Entry(
+        "stress-ng",
+        "stress-ng",
+        words("stress-ng -q --cpu 1 --timeout 1"),
+        processes=2,
+        repeatable=False,
     ),
 )
+
+PROGRAMS = (*INTERPRETERS, *FILES, *DEVELOPMENT, *THREADS)

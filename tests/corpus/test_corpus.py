@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from corpus.entry import Entry
-from corpus.programs import PROGRAMS, THREADED
+from corpus.programs import PROGRAMS
 from corpus.runner import native, record, verify_all
 
 
@@ -24,7 +24,7 @@ def need(entry: Entry, must_be_there: bool) -> None:
         pytest.skip(f"{missing} is not installed (Debian: {entry.packages})")
 
 
-@pytest.mark.parametrize("entry", of((*PROGRAMS, *THREADED)))
+@pytest.mark.parametrize("entry", of(PROGRAMS))
 def test_every_process_replays_alone(entry: Entry, must_be_there: bool, tmp_path: Path) -> None:
     need(entry, must_be_there)
     # The same path for both runs: programs print where they are.

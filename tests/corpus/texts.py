@@ -179,3 +179,123 @@ int main(void) {
   printf("threads %d\n", seen);
 }
 """
+
+LARGE_SQL = """
+pragma journal_mode=wal;
+create table t (k integer primary key, v blob);
+with recursive c(i) as (select 1 union all select i + 1 from c where i < 25000)
+insert into t select i, zeroblob(4000) from c;
+update t set v = cast(printf('%0.4000d', k) as blob) where k % 50 = 0;
+select count(*), sum(length(v)) from t;
+pragma wal_checkpoint(truncate);
+"""
+
+NODE = """
+const { Worker } = require("worker_threads");
+const code = "require('worker_threads').parentPort.postMessage(6 * 7)";
+console.log(require("child_process").execSync("echo from a shell").toString());
+require("zlib").gzip("x".repeat(100000), (e, packed) => {
+  console.log(packed.length < 1000);
+  new Worker(code, { eval: true }).on("message", (m) => console.log("worker", m));
+});
+"""
+
+FORTRAN_OPENMP = """
+program parts
+  use omp_lib
+  implicit none
+  integer :: i, u
+  real(8) :: a(100000), s
+  character(20) :: name
+  s = 0
+  !$omp parallel num_threads(3) private(u, name)
+  write(name, '(a,i0,a)') 'part', omp_get_thread_num(), '.txt'
+  open(newunit=u, file=name)
+  !$omp do reduction(+:s)
+  do i = 1, 100000
+    a(i) = sqrt(real(i, 8))
+    s = s + a(i)
+    if (mod(i, 1000) == 0) write(u, *) i, a(i)
+  end do
+  close(u)
+  !$omp end parallel
+  print '(f11.2)', s
+end program
+"""
+
+LUA = """
+local t = {}
+for i = 1, 100000 do t[#t + 1] = (i * 7919) % 100003 end
+table.sort(t)
+print(t[1], t[#t])
+local co = coroutine.wrap(function() for i = 1, 5 do coroutine.yield(i) end end)
+print(co(), co())
+print(io.popen("echo from lua"):read("a"))
+"""
+
+TCL = """
+proc fib n {expr {$n < 2 ? $n : [fib [expr $n - 1]] + [fib [expr $n - 2]]}}
+puts [fib 18]
+puts [exec echo tcl]
+after 50 {set x 1}
+vwait x
+puts [lsort -integer {5 3 1}]
+"""
+
+RUBY = """
+q = Queue.new
+3.times.map { |i| Thread.new { 100.times { |j| q << i * j } } }.each(&:join)
+puts q.size
+puts `echo from ruby`
+pid = fork { exit 3 }
+Process.wait pid
+puts $?.exitstatus
+GC.start
+Signal.trap("USR1") { puts "usr1" }
+Process.kill("USR1", $$)
+sleep 0.01
+"""
+
+GO = """
+package main
+
+import ("fmt"; "os/exec"; "runtime"; "sync"; "time")
+
+func main() {
+	runtime.GOMAXPROCS(2)
+	var group sync.WaitGroup
+	var lock sync.Mutex
+	sum := 0
+	for i := 0; i < 8; i++ {
+		group.Add(1)
+		go func(i int) {
+			defer group.Done()
+			s := 0
+			for j := 0; j < 300000; j++ { s += j * i % 7 }
+			lock.Lock()
+			sum += s
+			lock.Unlock()
+		}(i)
+	}
+	group.Wait()
+	c := make(chan int)
+	go func() { for i := 0; i < 1000; i++ { c <- i }; close(c) }()
+	n := 0
+	for v := range c { n += v }
+	time.Sleep(10 * time.Millisecond)
+	out, err := exec.Command("echo", "from go").Output()
+	runtime.GC()
+	fmt.Println(sum, n, string(out), err)
+}
+"""
+
+# redis-check-rdb is redis-server under another name; the package redis-server would start one.
+REDIS = """
+ln -s "$(command -v redis-check-rdb)" redis-server
+./redis-server --port 0 --unixsocket r.sock --save '' --appendonly yes --io-threads 2 > log &
+until test -S r.sock; do sleep 0.05; done
+redis-benchmark -s r.sock -q -n 300 -c 5 -t set,get,lpush | tr '\\r' '\\n' > said
+echo tests $(grep -c requests said)
+redis-cli -s r.sock shutdown nosave
+wait
+"""
