@@ -19,7 +19,7 @@ unexport PYTHONPATH
 help:
 	@echo "make demo   set everything up, then record and rewind the heat demo"
 	@echo "make test   set everything up, then run the tests"
-	@echo "make test-corpus  record and replay some thirty programs of Debian (installs them)"
+	@echo "make test-corpus  record and replay some sixty programs of Debian (installs them)"
 	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
 	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test"
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
