@@ -31,11 +31,20 @@ INTERPRETERS = (
         for name, processes, left_out in (
             ("json", 10, ()),
             ("threading", 50, ()),
-            # The others change the user, kill what has hardly started, or make a thousand processes.
+            # Others change the user, kill what has hardly started, make a thousand processes.
             (
                 "subprocess",
                 20,
-                ("-m", "*test_communicate*", "-m", "*RunFunc*", "-m", "*getoutput*"),
+                (
+                    "-m",
+                    "*test_communicate*",
+                    "-m",
+                    "*RunFunc*",
+                    "-m",
+                    "*getoutput*",
+                    "-i",
+                    "*timeout*",
+                ),
             ),
         )
     ),
