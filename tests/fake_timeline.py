@@ -114,6 +114,18 @@ def _trace(pid: int, memory: int, result: Trace, limit: int) -> None:
     os.waitpid(pid, 0)
 
 
+@dataclass
+class FakePoint:
+    """What `keep_branch` gives."""
+
+    index: int
+    changed: dict[int, int]
+    new_regs: Any
+
+    def close(self) -> None:
+        """No process is behind it."""
+
+
 class FakeTimeline:
     def __init__(self, run: Trace) -> None:
         self.run = run
@@ -164,6 +176,21 @@ class FakeTimeline:
     @property
     def branch(self) -> bool:
         return bool(self.changed) or self.new_regs is not None
+
+    @property
+    def branch_number(self) -> int:
+        return int(self.branch)
+
+    @property
+    def live_event(self) -> int:
+        return self.event
+
+    def keep_branch(self) -> Any:
+        return FakePoint(self.index, dict(self.changed), self.new_regs)
+
+    def enter_branch(self, point: Any) -> Stopped:
+        self.index, self.changed, self.new_regs = point.index, dict(point.changed), point.new_regs
+        return Stopped("seek")
 
     @property
     def at_start(self) -> bool:

@@ -359,7 +359,7 @@ def test_a_branch_leaves_the_recording_whole(long_loop: Walk) -> None:
     timeline.step(count=5)
     assert timeline.read_memory(DATA + 1, 1) != oracle.states[1239].memory[1:2]
     assert timeline.name() == oracle.name(1234)
-    assert timeline.step(forward=False).reason == "seek"
+    assert timeline.step(forward=False).reason == "root"
     assert not timeline.branch
     deep(timeline, oracle)
     timeline.write_memory(DATA + 1, b"\x09")

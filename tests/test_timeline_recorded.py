@@ -250,6 +250,16 @@ def test_what_if_and_back(rounds: tuple[Timeline, Oracle], build: Callable[..., 
     timeline.clear_breakpoint(1)
     # 6! = 720 is written where the recording wrote 2.
     assert timeline.cont().reason == "diverged"
+    assert timeline.branch and timeline.read_memory(timeline.gpr.rip, 1)
+    kept = timeline.keep_branch()
+    assert timeline.step(forward=False).reason == "root"
+    assert not timeline.branch
+    same(timeline, oracle, index)
+    timeline.enter_branch(kept)
+    assert timeline.branch and timeline.gpr == kept.walker.gpr
+    assert timeline.cont().reason == "diverged"
+    kept.close()
+    timeline.step(forward=False)
     assert not timeline.branch
     same(timeline, oracle, index)
     timeline.step()

@@ -15,6 +15,7 @@ def load() -> None:
         aliases,
         bisect,
         bookmark,
+        branch,
         changes,
         find_event,
         finishing,
@@ -31,7 +32,7 @@ def load() -> None:
         when,
     )
 
-    for module in (opening, undo, redo, listing, when, goto, bookmark, output, state):
+    for module in (opening, undo, redo, listing, when, goto, bookmark, branch, output, state):
         module.define()
     for module in (last, first, changes, bisect, find_event):
         module.define()

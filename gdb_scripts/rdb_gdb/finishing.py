@@ -13,7 +13,7 @@ from typing import Any
 
 import gdb
 
-from . import link
+from . import link, settings
 
 _HOOK = """define hook-reverse-finish
 python import rdb_gdb.finishing; rdb_gdb.finishing.begin()
@@ -32,9 +32,11 @@ def begin() -> None:
         gdb.events.stop.disconnect(stopped)
         if not step_mode:
             gdb.execute("set step-mode off", to_string=True)
+        settings.again("step-mode")
         if link.connected():
             link.ask("entry")
 
+    settings.for_the_moment("step-mode", step_mode)
     gdb.execute("set step-mode on", to_string=True)
     gdb.events.stop.connect(stopped)
     if link.connected() and not _user_stops_at(entry[0]):

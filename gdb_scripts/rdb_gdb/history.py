@@ -15,7 +15,7 @@ from typing import Any
 
 import gdb
 
-from . import link, place, scopes, snapshot
+from . import branches, link, place, scopes, settings, snapshot
 from .snapshot import Snapshot
 
 
@@ -24,7 +24,8 @@ class Entry:
     text: str
     before: Snapshot
     after: Snapshot
-    place: str  # where the rank stood afterwards
+    origin: str  # where the rank stood before
+    place: str  # where it stood afterwards
 
 
 class History:
@@ -32,6 +33,7 @@ class History:
         self.entries: list[Entry] = []
         self.done = 0  # entries[done:] are undone and can be redone
         self.current: Snapshot | None = None
+        self.place = "?"  # of `current`, in a word
         self._group = 0  # entries from here on belong to the command at the prompt
         self._busy = False
         self.pending: str | None = None  # what an unnoted change is known to be
@@ -39,7 +41,9 @@ class History:
     def begin(self) -> None:
         """A rank has just been opened."""
         self.__init__()  # type: ignore[misc]
+        branches.known.clear()
         self.current = snapshot.take()
+        self.place = place.short()
 
     @property
     def active(self) -> bool:
@@ -60,13 +64,21 @@ class History:
             shown = replace(self.current, displays=now.displays)
             if not now.same(shown):
                 self._add("display", shown)
+        if now.settings != self.current.settings:
+            of = settings.changed(self.current.settings, now.settings)
+            alone = replace(self.current, settings=now.settings)
+            if not now.same(alone):
+                self._add(f"set {of}", alone)
         self._add(text, now)
 
     def _add(self, text: str, now: Snapshot) -> None:
         assert self.current is not None
         del self.entries[self.done :]
         self._group = min(self._group, self.done)
-        self.entries.append(Entry(text, self.current, now, place.short()))
+        origin, self.place = self.place, place.short()
+        self.entries.append(Entry(text, self.current, now, origin, self.place))
+        if now.branch:
+            branches.note(text, self.current, f"event {self.current.event}, {origin}", now)
         self.done = len(self.entries)
         self.current = now
 
@@ -82,7 +94,10 @@ class History:
         self.note(text or "(changed)")
         group = self.entries[self._group : self.done]
         if text and group:
-            whole = replace(group[-1], text=text, before=group[0].before)
+            first = group[0]
+            whole = replace(group[-1], text=text, before=first.before, origin=first.origin)
+            if whole.after.branch and not whole.before.branch:
+                branches.renamed(whole.after.branch, text)
             self.entries[self._group : self.done] = [whole]
             self.done = self._group + 1
         self._group = self.done
@@ -120,12 +135,13 @@ class History:
     def undo(self, count: int) -> int:
         """Back over `count` entries; gives how many it were."""
         first = max(self.done - count, 0)
-        # A branch cannot be entered again once left: an undo that would end in one leaves it.
-        while first > 0 and self.entries[first].before.branch:
+        # Of a branch only so many states are kept, of one that was dropped none.
+        while first > 0 and not branches.kept(self.entries[first].before):
             first -= 1
         undone = self.done - first
         if undone:
             self.current, told = snapshot.restore(self.entries[first].before)
+            self.place = self.entries[first].origin
             if not told:
                 gdb.write(f"Undid: {self.entries[first].text}\n")
             self.done = first
@@ -134,11 +150,13 @@ class History:
     def redo(self, count: int) -> int:
         last = min(self.done + count, len(self.entries))
         redone = 0
-        while self.done < last and not self.entries[self.done].after.branch:
-            self.done += 1
-            redone += 1
+        while last > self.done and not branches.kept(self.entries[last - 1].after):
+            last -= 1
+        redone = last - self.done
+        self.done = last
         if redone:
             self.current, told = snapshot.restore(self.entries[self.done - 1].after)
+            self.place = self.entries[self.done - 1].place
             if not told:
                 gdb.write(f"Redid: {self.entries[self.done - 1].text}\n")
         return redone
@@ -158,6 +176,8 @@ def watch() -> None:
     events.register_changed.connect(lambda event: _changed("(register written)"))
     events.inferior_call.connect(_called)
     events.before_prompt.connect(_prompt)
+    others = gdb.prompt_hook
+    gdb.prompt_hook = lambda shown: _mark_prompt(others(shown) or shown if others else shown)
 
 
 def _running() -> bool:
@@ -227,6 +247,10 @@ def _called(event: Any) -> None:
 def _changed(text: str) -> None:
     if _usable():
         log.note(text)
+
+
+def _mark_prompt(shown: str) -> str | None:
+    return branches.prompt(shown, log.current.branch if log.current is not None else 0)
 
 
 _last_typed = ("", "")

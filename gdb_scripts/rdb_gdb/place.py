@@ -68,6 +68,28 @@ def show() -> None:
     gdb.execute("display")
 
 
+def function() -> str | None:
+    """The innermost frame's function, as GDB shows it: at an inlined call it is the caller's."""
+    try:
+        name: str | None = gdb.newest_frame().name()
+    except gdb.error:
+        return None
+    return name
+
+
+def select_within(wanted: str | None) -> None:
+    """Selects the frame that GDB showed here: after a seek it starts in the innermost inlined one,
+    also at a call that has not been entered yet."""
+    try:
+        frame = gdb.newest_frame()
+        while frame is not None and frame.name() != wanted:
+            frame = frame.older() if frame.type() == gdb.INLINE_FRAME else None
+        if frame is not None:
+            frame.select()
+    except gdb.error:
+        return  # no frame here: nothing to select
+
+
 def where() -> dict[str, Any]:
     """Function, file and line of the innermost frame, None where not known."""
     try:

@@ -20,7 +20,7 @@ class Redo(Command):
             redone = history.log.redo(count)
         if redone == 0 and history.log.done < len(history.log.entries):
             text = history.log.entries[history.log.done].text
-            raise gdb.GdbError(f"Cannot redo {text!r}: it changed the program; type it again.")
+            raise gdb.GdbError(f"Cannot redo {text!r}: its branch is not kept; type it again.")
         if redone == 0:
             raise gdb.GdbError("Nothing to redo.")
         if redone < count:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import gdb
 
-from . import displays, link, place, points, threads
+from . import displays, link, place, points, settings, threads
 
 
 @dataclass(frozen=True)
@@ -15,10 +15,12 @@ class Snapshot:
     serial: int
     position: str
     event: int
-    branch: bool
+    branch: int  # its number; 0: in the recording
     thread: int | None  # the selected one, if there are more
     points: tuple[points.PointState, ...]
     displays: tuple[displays.Display, ...]
+    settings: settings.Settings
+    function: str | None  # of the frame that GDB showed; inlined ones may be within
 
     def same_place(self, other: Snapshot) -> bool:
         if self.branch or other.branch:
@@ -30,6 +32,7 @@ class Snapshot:
             self.same_place(other)
             and self.points == other.points
             and self.displays == other.displays
+            and self.settings == other.settings
         )
 
 
@@ -40,10 +43,12 @@ def take(without: int | None = None) -> Snapshot:
         serial=answer["serial"],
         position=answer["position"],
         event=answer["event"],
-        branch=answer["branch"],
+        branch=answer["branch_number"],
         thread=threads.number() if answer["threaded"] else None,
         points=points.current(without),
         displays=displays.current(),
+        settings=settings.current(),
+        function=place.function(),
     )
 
 
@@ -54,7 +59,8 @@ def restore(wanted: Snapshot) -> tuple[Snapshot, bool]:
     """
     now = take()
     moved = not now.same_place(wanted)
-    said = points.remove_others(wanted.points)
+    said = settings.restore(wanted.settings)
+    said += points.remove_others(wanted.points)
     if moved:
         place.seek(f"@{wanted.mark}")
         if wanted.thread is not None:
@@ -64,5 +70,6 @@ def restore(wanted: Snapshot) -> tuple[Snapshot, bool]:
     for line in said:
         gdb.write(f"{line}\n")
     if moved:
+        place.select_within(wanted.function)
         place.show()
     return take(), moved or bool(said)

@@ -6,7 +6,7 @@ import json
 
 import gdb
 
-from . import history, link, place, threads
+from . import branches, history, link, place, threads
 from .command import Command
 
 
@@ -32,6 +32,7 @@ class State(Command):
             "event": answer["event"],
             "position": answer.get("name", answer["position"]),
             "branch": answer["branch"],
+            "branch_title": branches.title(answer["branch_number"]) if answer["branch"] else None,
             "at_start": answer["at_start"],
             "at_end": answer["at_end"],
             "pc": answer["pc"],

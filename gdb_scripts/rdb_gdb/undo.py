@@ -25,7 +25,7 @@ class Undo(Command):
         if undone < count:
             gdb.write(f"Undid {undone}; there was no more.\n")
         elif undone > count:
-            gdb.write(f"Undid {undone}: a branch is left as a whole.\n")
+            gdb.write(f"Undid {undone}: not every state of a branch is kept.\n")
 
 
 def define() -> None:

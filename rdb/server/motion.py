@@ -1,14 +1,13 @@
-"""Moving the rank: what resume packets and seeks ask of the timeline, and marks to come back to."""
+"""Moving the rank: what resume packets and seeks ask of the timeline."""
 
 from __future__ import annotations
 
 import re
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from rdb.errors import Usage
 from rdb.server.breakpoints import Breakpoints
+from rdb.server.marks import Mark, Marks
 from rdb.server.target import Debuggee, StoppedLike
 from rdb.server.threads import Threads, parse_thread
 from rdb.timeline.position import Position
@@ -16,36 +15,20 @@ from rdb.timeline.position import Position
 Move = Callable[[], StoppedLike]
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A place to come back to, cheap to make: the timeline's own position, not its name."""
-
-    number: int
-    position: Position
-    branch: bool
-    serial: int
-
-
 class Motion:
     def __init__(self, timeline: Debuggee, points: Breakpoints, threads: Threads) -> None:
         self.timeline = timeline
         self._threads = threads
         self.points = points
-        self._marks: list[Mark] = []
-        self._serial = 0
+        self.marks = Marks(timeline)
         self._interrupted = threading.Event()
 
     def changed(self) -> None:
         """The rank is not where (or what) it was: marks made before are of another state."""
-        self._serial += 1
+        self.marks.changed()
 
     def mark(self) -> Mark:
-        if self._marks and self._marks[-1].serial == self._serial:
-            return self._marks[-1]
-        timeline = self.timeline
-        mark = Mark(len(self._marks), timeline.position, timeline.branch, self._serial)
-        self._marks.append(mark)
-        return mark
+        return self.marks.here()
 
     def interrupt(self) -> None:
         self._interrupted.set()
@@ -93,9 +76,13 @@ class Motion:
     def _moving(self, move: Move) -> Move:
         def run() -> StoppedLike:
             self._interrupted.clear()
+            before = self.marks.serial, self.timeline.gpr
             self.changed()
             self.points.arm()
-            return move()
+            stopped = move()
+            if stopped.reason == "diverged" and self.timeline.gpr == before[1]:
+                self.marks.serial = before[0]  # a branch that had no way on has still none
+            return stopped
 
         return run
 
@@ -111,23 +98,17 @@ class Motion:
         """START, END, a position's name, or `@N` for mark N.  Interrupted: back to where it was."""
         word = text.strip()
         self._interrupted.clear()
+        if word.startswith("@"):
+            return self.marks.seek(word)
         self.changed()
         stopped: StoppedLike
         if word.upper() == "START":
             stopped = self.timeline.goto_start()
         elif word.upper() == "END":
             stopped = self.timeline.goto_end()
-        elif word.startswith("@"):
-            stopped = self.timeline.seek(self._marked(word).position)
         else:
             stopped = self.timeline.seek(Position.parse(word))
         return stopped
-
-    def _marked(self, word: str) -> Mark:
-        try:
-            return self._marks[int(word[1:])]
-        except (ValueError, IndexError):
-            raise Usage(f"{word!r} is not a mark") from None
 
     def last_change(self, addr: int, length: int) -> StoppedLike | None:
         """Back to just before the last change of these bytes; None: there is none, it stays."""

@@ -38,6 +38,8 @@ class Queries:
             "seek": lambda text: self._moved(self._motion.seek(text)),
             "last-change": self._last_change,
             "entry": self._entry,
+            "kept": lambda text: {"kept": motion.marks.kept()},
+            "branch-drop": self._branch_drop,
             "info": self._info,
             "describe": lambda text: {"text": recording.describe(int(text))},
             "last-receive": self._last_receive,
@@ -92,8 +94,9 @@ class Queries:
         return {
             "mark": mark.number,
             "serial": mark.serial,
-            "event": timeline.event,
+            "event": timeline.live_event if timeline.branch else timeline.event,
             "branch": timeline.branch,
+            "branch_number": timeline.branch_number,
             "at_start": timeline.at_start,
             "at_end": timeline.at_end,
             "pc": timeline.gpr.rip,
@@ -101,6 +104,10 @@ class Queries:
             "threaded": self._recording.schedule.threaded,
             "position": str(mark.position),
         }
+
+    def _branch_drop(self, text: str) -> Answer:
+        self._motion.marks.drop_branch(int(text))
+        return {}
 
     def _moved(self, stopped: StoppedLike) -> Answer:
         return {

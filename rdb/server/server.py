@@ -68,6 +68,7 @@ class Server:
         finally:
             self._queries.stop()
             self._worker.close()
+            self._motion.marks.close()
             self._files.close()
 
     def _answer(self, data: bytes) -> None:

@@ -54,7 +54,7 @@ def stop_reply(
     if stopped is not None:
         if stopped.reason in ("breakpoint", "watchpoint"):
             words.append(points.stop_word(stopped.id, stopped.addr))
-        elif stopped.reason == "start":
+        elif stopped.reason in ("start", "root"):
             words.append("replaylog:begin;")
         elif stopped.reason in ("end", "diverged"):
             words.append("replaylog:end;")

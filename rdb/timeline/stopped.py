@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rdb.errors import RdbError
+from rdb.errors import Diverged, RdbError
 from rdb.replay.agent import Stop
 
 Reason = Literal[
@@ -13,6 +13,7 @@ Reason = Literal[
     "breakpoint",
     "watchpoint",
     "start",
+    "root",
     "end",
     "signal",
     "interrupt",
@@ -24,7 +25,8 @@ Reason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Why and where a motion ended.  `gone`: the thread that was to move does not run again."""
+    """Why and where a motion ended.  `gone`: the thread that was to move does not run again;
+    `root`: back out of a branch."""
 
     reason: Reason
     id: int = 0  # of the breakpoint or watchpoint
@@ -40,6 +42,14 @@ class NoSuchPosition(RdbError):
 
     exit_code = 4
     hint = "`goto START` and `goto END` always work"
+
+
+class Strayed(Diverged):
+    """The replica asked for something that the log does not answer; it stands there."""
+
+    def __init__(self, message: str, stop: Stop) -> None:
+        super().__init__(message)
+        self.stop = stop
 
 
 class Interrupted(Exception):

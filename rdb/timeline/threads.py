@@ -64,7 +64,7 @@ def _until_it_runs(timeline: Timeline, thread: int) -> Stopped:
 def step_back(timeline: Timeline, thread: int) -> Stopped:
     """To before the last instruction of the thread."""
     if timeline._left_branch():
-        return Stopped("seek", text="back where the branch left the recording")
+        return Stopped("root", text="back where the branch left the recording")
     travel, past = timeline.travel, timeline._past
     here = normal(travel, timeline.position, timeline.gpr)
     if timeline.thread == thread:

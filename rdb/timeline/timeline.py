@@ -17,10 +17,11 @@ from rdb.replay.agent import FOREVER, AgentClient, Gpr, Map, Regs, Stop, StopRea
 from rdb.replay.replica import Replica, Source
 from rdb.timeline import scan, threads
 from rdb.timeline.before import Trace, trace_before
+from rdb.timeline.branches import BranchPoint, Root, unanswered
 from rdb.timeline.images import Images
 from rdb.timeline.points import Points
 from rdb.timeline.position import Arrive, Hit, Position, Steps, ToEnd, WatchHit
-from rdb.timeline.stopped import Interrupted, Stopped
+from rdb.timeline.stopped import Interrupted, Stopped, Strayed
 from rdb.timeline.travel import Travel
 from rdb.timeline.walker import ENDED, Control, ReplicaLike, Walker
 
@@ -83,6 +84,8 @@ class Timeline:
         self._armed = -1  # the version of `points` that the live replica has
         self._past: deque[tuple[Position, int, Gpr]] = deque(maxlen=_PAST_MAX)
         self._branch_moved: bool | None = None  # None: not in a branch
+        self._root = Root(0, gpr)  # of the newest branch
+        self._branches = 0  # so many were opened
         self._text_maps: list[Map] = []
 
     def close(self) -> None:
@@ -300,11 +303,13 @@ class Timeline:
             else:
                 self._back_to(*start)
             return Stopped("interrupt")
-        except Diverged as error:
-            branch = self.branch
+        except Strayed as error:
+            if self.branch and self._live is not None:
+                self._gpr = self._live.gpr = error.stop.gpr
+                self._live.live_event = error.stop.event
+                self._branch_moved = True
+                return Stopped("diverged", text=unanswered(error, error.stop))
             self._back_to(*start)
-            if branch:
-                return Stopped("diverged", text=error.message)
             raise
         except RdbError:
             self._back_to(*start)
@@ -427,7 +432,7 @@ class Timeline:
 
     def _step_back(self) -> Stopped:
         if self._left_branch():
-            return Stopped("seek", text="back where the branch left the recording")
+            return Stopped("root", text="back where the branch left the recording")
         if not self._past:
             self._remember(trace_before(self.travel, self._here, self._gpr))
         if not self._past:
@@ -462,7 +467,7 @@ class Timeline:
 
     def _cont_back(self) -> Stopped:
         if self._left_branch():
-            return Stopped("seek", text="back where the branch left the recording")
+            return Stopped("root", text="back where the branch left the recording")
         self._keep_here()
         found = scan.last_hit(self.travel, self.points, self._here, self._gpr)
         if found is None:
@@ -543,20 +548,40 @@ class Timeline:
     def _open_branch(self) -> None:
         if not self.branch:
             self._branch_moved = False
-            self._branch_gpr = self._gpr
+            self._branches += 1
+            self._root = Root(self._branches, self._gpr)
+
+    @property
+    def branch_number(self) -> int:
+        """Branches are counted from 1; 0: one stands in the recording."""
+        return self._root.number if self.branch else 0
+
+    def keep_branch(self) -> BranchPoint:
+        """The present state of the branch, for `enter_branch`; the caller's to close."""
+        walker = self._need_live().fork()
+        root = self._root
+        return BranchPoint(root.number, self._here, root.gpr, bool(self._branch_moved), walker)
+
+    def enter_branch(self, point: BranchPoint) -> Stopped:
+        """Into a branch again, at a state that was kept."""
+        walker = point.walker.fork()
+        self._arrive(walker, point.root)
+        self._branch_moved = point.moved
+        self._root = Root(point.number, point.root_gpr)
+        return Stopped("seek")
 
     @property
     def _branch_pc(self) -> int:
-        return self._branch_gpr.rip
+        return self._root.gpr.rip
 
     @property
     def recorded_gpr(self) -> Gpr:
         """The registers at `position`, whatever a branch made of them."""
-        return self._branch_gpr if self.branch else self._gpr
+        return self._root.gpr if self.branch else self._gpr
 
     def _leave_branch(self) -> None:
         self._drop_live()
-        self._gpr = self._branch_gpr
+        self._gpr = self._root.gpr
         self._branch_moved = None
 
     def _left_branch(self) -> bool:

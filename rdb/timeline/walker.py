@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from rdb.errors import Diverged
 from rdb.replay.agent import FOREVER, AgentClient, Gpr, Stop, StopReason
 from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd, WatchHit
-from rdb.timeline.stopped import Interrupted, NoSuchPosition
+from rdb.timeline.stopped import Interrupted, NoSuchPosition, Strayed
 
 ENDED = (StopReason.END, StopReason.FAULT)
 _INSIST_S = 0.02
@@ -98,7 +97,7 @@ class Control:
         if stop.reason is StopReason.INTERRUPT:
             raise Interrupted(stop)
         if stop.reason is StopReason.DIVERGED:
-            raise Diverged(f"the replay diverged from the recording: {stop.text}")
+            raise Strayed(f"the replay diverged from the recording: {stop.text}", stop)
         return stop
 
 

@@ -1,0 +1,82 @@
+"""GDB's settings (`set print pretty on`) as values that can be compared and put back."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import gdb
+
+# What GDB or the terminal changes by itself, what only programs set, and what is no matter of
+# debugging.
+_LEFT_OUT = re.compile(
+    r"(annotate|debug|editing|extended-prompt|height|history|interactive-mode|logging|prompt"
+    r"|remote|remotetimeout|style|sysroot|trace-.*|tui|width)( |$)"
+)
+Settings = tuple[Any, ...]
+
+_names: list[str] = []
+_meant: dict[str, Any] = {}  # what a command of ours has set for the moment only
+
+
+def names() -> list[str]:
+    if not _names:
+        shown = gdb.execute("show", to_string=True)
+        for name in re.findall(r"(?m)^([a-z][\w +-]*):  ", shown):
+            if not _LEFT_OUT.match(name) and _is_parameter(name):
+                _names.append(name)
+    return _names
+
+
+def _is_parameter(name: str) -> bool:
+    try:
+        gdb.parameter(name)
+    except RuntimeError:  # a list such as `show user`
+        return False
+    return True
+
+
+def for_the_moment(name: str, user_has: Any) -> None:
+    """A setting that is about to be changed and put back, unseen by the user."""
+    _meant[name] = user_has
+
+
+def again(name: str) -> None:
+    _meant.pop(name, None)
+
+
+def current() -> Settings:
+    return tuple(_meant[name] if name in _meant else gdb.parameter(name) for name in names())
+
+
+def changed(before: Settings, after: Settings) -> str:
+    """Names of the settings that differ."""
+    differ = zip(names(), before, after, strict=True)
+    return ", ".join(name for name, one, other in differ if one != other)
+
+
+def restore(wanted: Settings) -> list[str]:
+    """Puts them back; gives a line for each."""
+    said = []
+    for name, value, now in zip(names(), wanted, current(), strict=True):
+        if value != now:
+            _set(name, value)
+            said.append(f"{name} is {_word(value)} again.")
+    return said
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "unlimited" if value is None else str(value)
+
+
+def _set(name: str, value: Any) -> None:
+    if value is None:
+        # GDB's Python says None for both.
+        try:
+            gdb.execute(f"set {name} unlimited", to_string=True)
+        except gdb.error:
+            gdb.execute(f"set {name} auto", to_string=True)
+        return
+    gdb.execute(f"set {name} {_word(value)}", to_string=True)
