@@ -34,7 +34,7 @@ def test_when_prints_a_position_that_goto_takes(gdb: Gdb, recorded: Recorded) ->
     gdb.run("continue")
     pc = gdb.integer("$pc")
     said = gdb.run("when")
-    assert said == f"Current event: 0 (0:{pc:#x}:31)\n"
+    assert said == f"Completed event: 0 (0:{pc:#x}:31)\n"
     before = gdb.registers()
     gdb.run("goto END")
     assert gdb.state()["at_end"]

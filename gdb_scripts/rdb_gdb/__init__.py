@@ -24,17 +24,19 @@ def load() -> None:
         history,
         last,
         listing,
+        names,
         opening,
         output,
         redo,
         state,
         undo,
+        warnings,
         when,
     )
 
-    for module in (opening, undo, redo, listing, when, goto, bookmark, branch, output, state):
+    for module in (opening, undo, redo, listing, when, goto, bookmark, branch, names, warnings):
         module.define()
-    for module in (last, first, changes, bisect, find_event):
+    for module in (last, first, changes, bisect, find_event, output, state):
         module.define()
     finishing.define()
     aliases.define()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gdb
 
-from . import history, place
-from .bookmark import bookmarks
+from . import bookmark, history, place
 from .command import Command, typed
 
 
@@ -19,17 +18,22 @@ class Goto(Command):
         target = argument.strip()
         if not target:
             raise gdb.GdbError("Usage: goto EVENT|START|END|POSITION|BOOKMARK")
-        if target in bookmarks:
-            target = bookmarks[target]
+        if target in bookmark.bookmarks:
+            target = bookmark.find(target).position
         elif target.upper() in ("START", "END"):
             target = target.upper()
         elif not target[0].isdigit():
-            raise gdb.GdbError(f'No bookmark named "{target}".')
-        with history.log.command(typed("goto", argument)):
-            answer = place.seek(target)
-            if answer["reason"] in ("start", "end") and answer["text"]:
-                gdb.write(f"End of the recording: {answer['text']}\n")
-            place.show()
+            bookmark.find(target)
+        go(target, typed(self.name, argument))
+
+
+def go(target: str, text: str) -> None:
+    """To START, END or a position; TEXT is the command that the history names."""
+    with history.log.command(text):
+        answer = place.seek(target)
+        if answer["reason"] in ("start", "end") and answer["text"]:
+            gdb.write(f"End of the recording: {answer['text']}\n")
+        place.show()
 
 
 def define() -> None:

@@ -39,6 +39,11 @@ def connected() -> bool:
 _ours: dict[Any, bool] = {}
 
 
+def opened() -> bool:
+    """Is there a rank of a recording?  After `detach` the connection is, but no rank."""
+    return gdb.selected_inferior().pid != 0 and connected()
+
+
 def ask(name: str, text: str = "", waiting: Any = None) -> dict[str, Any]:
     """The server's answer.  An interrupt by the user is passed on and ends the request.
 

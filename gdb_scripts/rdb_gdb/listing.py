@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 import gdb
 
-from . import history
+from . import branches, history
 from .command import Command
 
 
 class Listing(Command):
-    """List the commands that changed something; the arrow shows where you are: history"""
+    """List the commands that changed something, with the places before and after: history
+    The arrow shows where you are.  history --save FILE writes the commands into a file, which
+    `source FILE` carries out, on this recording or another one."""
 
     name = "history"
     kind = gdb.COMMAND_STATUS
@@ -17,20 +21,49 @@ class Listing(Command):
     def invoke(self, argument: str, from_tty: bool) -> None:
         log = history.log
         log.settle()
-        if not log.entries:
-            gdb.write("No commands yet.\n")
-            return
-        if log.done == 0:
-            gdb.write("=> (the start)\n")
-        for number, entry in enumerate(log.entries, start=1):
-            arrow = "=>" if number == log.done else "  "
-            undone = "  (undone)" if number > log.done else ""
-            branch = "  (branch)" if entry.after.branch else ""
-            thread = "" if entry.after.thread is None else f"thread {entry.after.thread}, "
-            gdb.write(
-                f"{arrow} {number:<4} {entry.text:<32} event {entry.after.event}, "
-                f"{thread}{entry.place}{branch}{undone}\n"
-            )
+        words = gdb.string_to_argv(argument)
+        match words:
+            case []:
+                listing(log)
+            case ["--save", path]:
+                save(log, path)
+            case _:
+                raise gdb.GdbError("Usage: history [--save FILE]")
+
+
+def listing(log: history.History) -> None:
+    if not log.entries:
+        gdb.write("No commands yet.\n")
+        return
+    if log.done == 0:
+        gdb.write("=> (the start)\n")
+    for number, entry in enumerate(log.entries, start=1):
+        arrow = "=>" if number == log.done else "  "
+        undone = "  (undone)" if number > log.done else ""
+        before = f"{_thread(entry.before.thread)}event {entry.before.event}, {entry.origin}"
+        after = f"{_thread(entry.after.thread)}event {entry.after.event}, {entry.place}"
+        way = after if after == before else f"{before} -> {after}"
+        branch = f"  (branch {branches.title(entry.after.branch)})" if entry.after.branch else ""
+        gdb.write(f"{arrow} {number:<4} {entry.text:<32} {way}{branch}{undone}\n")
+
+
+def _thread(number: int | None) -> str:
+    return "" if number is None else f"thread {number}, "
+
+
+def save(log: history.History, path: str) -> None:
+    """One command a line.  What a script did between two events is not known by its words."""
+    lines = [entry.text for entry in log.entries[: log.done]]
+    unknown = sum(line.startswith("(") for line in lines)
+    lines = [f"# {line}" if line.startswith("(") else line for line in lines]
+    try:
+        with open(os.path.expanduser(path), "w", encoding="utf-8") as file:
+            file.write("".join(f"{line}\n" for line in lines))
+    except OSError as error:
+        raise gdb.GdbError(f"cannot write {path}: {error.strerror}") from None
+    gdb.write(f"{len(lines) - unknown} commands written to {path}\n")
+    if unknown:
+        gdb.write(f"{unknown} came from a script and are comments there.\n")
 
 
 def define() -> None:

@@ -10,7 +10,7 @@ import subprocess
 
 import gdb
 
-from . import history, link
+from . import bookmark, history, link, names
 from .command import Command
 
 NAME = re.compile(r"\d+(\.\d+)*(:\d+)?\Z")
@@ -43,6 +43,9 @@ class Open(Command):
             gdb.execute(f"target extended-remote | {shlex.join(serve)}", to_string=True)
         except gdb.error as error:
             raise gdb.GdbError(why_not(serve) or f"cannot open {job}: {error}") from None
+        names.take_over()
+        names.forget()
+        bookmark.bookmarks.clear()
         history.log.begin()
         info = link.ask("info")
         gdb.write(

@@ -9,8 +9,7 @@ from typing import Any
 
 import gdb
 
-from . import link
-from .bookmark import bookmarks
+from . import bookmark, link
 
 _QUIET_S = 1.0
 INTERRUPTED = "Interrupted: this is what was known by then."
@@ -69,7 +68,7 @@ class Options:
         text = self.given.get(name)
         if text is None or text.upper() == ("START" if name == "--from" else "END"):
             return None
-        text = bookmarks.get(text, text)
+        text = bookmark.find(text).position if text in bookmark.bookmarks else text
         if not text[0].isdigit():
             raise gdb.GdbError(f"{name}: {text} is no position.  {self.usage}")
         return text

@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import gdb
 
-from . import history
+from . import bookmark, history
 from .command import Command, count_argument
 
 
 class Undo(Command):
     """Take back the last command that changed something, or the last COUNT: undo [COUNT]
-    The program stands where it stood, with the breakpoints, watchpoints and displays of then.
-    `redo` goes forward again, `history` lists what there is."""
+    undo --to BOOKMARK takes back all that was done since the bookmark was set.  The program stands
+    where it stood, with the breakpoints, watchpoints, displays and settings of then.  `redo` goes
+    forward again, `history` lists what there is."""
 
     name = "undo"
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         self.dont_repeat()
-        count = count_argument(argument)
+        words = argument.split()
+        if words[:1] == ["--to"]:
+            if len(words) != 2:
+                raise gdb.GdbError("Usage: undo --to BOOKMARK")
+            history.log.settle()
+            count = bookmark.since(words[1])
+            if not count:
+                raise gdb.GdbError(f"Nothing was done since {words[1]}.")
+        else:
+            count = count_argument(argument)
         with history.log.travelling():
             undone = history.log.undo(count)
         if not undone:

@@ -9,7 +9,7 @@ from .command import Command
 
 
 class When(Command):
-    """Print the current event and the position, which `goto` takes: when"""
+    """Print the last completed event and the position, which `goto` takes: when"""
 
     name = "when"
     kind = gdb.COMMAND_STATUS
@@ -27,7 +27,7 @@ class When(Command):
         ]
         if answer["threaded"]:
             notes.insert(0, f"thread {answer['thread']} runs")
-        gdb.write(f"Current event: {answer['event']} ({answer['name']})")
+        gdb.write(f"Completed event: {answer['event']} ({answer['name']})")
         gdb.write(f", {', '.join(notes)}\n" if notes else "\n")
 
 

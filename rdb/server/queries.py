@@ -146,6 +146,7 @@ class Queries:
             "job": recording.files_dir.parent.name,
             "rank": recording.rank,
             "process": recording.name,
+            "first_event": self._timeline.hello.event,
             "last_event": recording.last_event,
             "state": str(recording.state),
             "meta": {k: v for k, v in recording.meta.items() if isinstance(v, (str, int, list))},
