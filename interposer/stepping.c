@@ -40,6 +40,7 @@ static struct {
 	volatile sig_atomic_t interrupt;
 
 	/* an instruction being executed for real */
+	bool finishing; /* a repeated instruction that a watchpoint stopped in the middle */
 	bool single;    /* by the trap flag */
 	bool temporary; /* by an int3 at temporary_addr, in memory now */
 	uint64_t temporary_addr;
@@ -94,7 +95,7 @@ static void land(ucontext_t *uc)
 	if (s.over)
 		breakpoint_insert(s.over);
 	s.over = NULL;
-	s.single = false;
+	s.single = s.finishing = false;
 	if (uc)
 		set_tf(uc, false);
 }
@@ -544,6 +545,7 @@ static bool finish_repeated(ucontext_t *uc)
 	if ((p && p->inserted) || !emulate_at_rep_string(uc))
 		return false;
 	execute(uc, emulate(uc, true, &did), &did);
+	s.finishing = true; /* a breakpoint right behind it is met before we have looked */
 	return true;
 }
 
@@ -599,7 +601,7 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(pc - 1);
 		if (s.temporary && s.temporary_addr == pc - 1)
 			return executed(uc, false);
-		if (s.over || s.single || s.stepping)
+		if (s.over || s.single || s.stepping || s.finishing)
 			return executed(uc, true);
 		v = settle(uc, true, NULL, false);
 		return v == GO_ON ? step_over(uc) : v;
