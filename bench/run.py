@@ -30,6 +30,7 @@ SECTIONS = (
     "checkpoints",
     "timeline",
     "gdb",
+    "hot",
 )
 FORMAT = 1  # of --json
 _WIDTH = 100  # of tables that go to a file

@@ -34,6 +34,7 @@ class Scale:
     small_mb: int
     big_mb: int
     rank_rounds: int
+    hot_turns: int
     checkpoint_sizes_mb: tuple[int, ...]
     checkpoint_rounds: int
     responses: int  # of each command, at most
@@ -58,6 +59,7 @@ FULL = Scale(
     small_mb=10,
     big_mb=1024,
     rank_rounds=20_000,
+    hot_turns=10_000_000,
     checkpoint_sizes_mb=(100, 1024),
     checkpoint_rounds=5,
     responses=200,
@@ -77,6 +79,7 @@ QUICK = Scale(
     small_mb=10,
     big_mb=64,
     rank_rounds=500,
+    hot_turns=100_000,
     checkpoint_sizes_mb=(10,),
     checkpoint_rounds=6,
     responses=4,

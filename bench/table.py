@@ -76,7 +76,7 @@ def _response_cells(row: Response) -> tuple[str, ...]:
     goals = [seconds(goal) for goal in (row.goal_median_s, row.goal_p99_s) if goal is not None]
     return (
         row.what,
-        f"{row.rank_mb} MB",
+        f"{row.rank_mb} MB" if row.rank_mb else "",
         _marked(
             seconds(row.median_s), row.goal_median_s is None or row.median_s <= row.goal_median_s
         ),

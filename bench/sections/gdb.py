@@ -19,7 +19,12 @@ from rdb.session.gdb import GdbProcess
 
 TITLE = "Going back and forth, through GDB"
 _TIMEOUT_S = 120.0
-_GOALS_S = {"reverse-step": (0.020, 0.100), "undo": (None, 0.200)}
+_GOALS_S = {
+    "open": (1.5, None),
+    "reverse-step": (0.020, 0.100),
+    "reverse-next": (0.020, 0.100),
+    "undo": (0.200, None),
+}
 _GOALS_MB = 1024  # what the goals are about
 # What is undone, in turn; and a goto.
 _COMMANDS = ("next", "step", "stepi 7", "continue", "reverse-next", f"break {SOURCE}:1")
