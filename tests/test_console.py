@@ -14,6 +14,8 @@ from pathlib import Path
 import pexpect  # type: ignore[import-untyped]
 import pytest
 
+from rdb.commands import REGISTRY
+from rdb.commands.gdb_table import extension_commands
 from rdb.console.lines import LineReader
 from rdb.session.processes import Process, descendants
 
@@ -356,7 +358,12 @@ def test_a_missing_script_is_one_line(home: Path) -> None:
 def test_every_command_of_the_help_explains_itself(home: Path) -> None:
     done = attach(home, "long", given="help\nhelp undo\nhelp next\nranks\ninfo job\n")
     assert done.returncode == 0, done.stdout
-    assert "usage: undo [COUNT]" in done.stdout
+    assert "usage: undo [COUNT | --to BOOKMARK]" in done.stdout
+    listed = done.stdout.partition("> help undo")[0]
+    for command in REGISTRY.commands:
+        assert f"  {command.usage} " in listed, command.name
+    for name in extension_commands():
+        assert re.search(rf"^  {name} ", listed, re.MULTILINE), name
     assert "Step program, proceeding through subroutine calls." in done.stdout
     assert re.search(r"^\* +0 +exited 0 ", done.stdout, re.MULTILINE)
     assert re.search(r"^launcher +none$", done.stdout, re.MULTILINE)

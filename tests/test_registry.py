@@ -12,7 +12,7 @@ import pytest
 from rdb.commands import REGISTRY, docs
 from rdb.commands.gdb_table import extension_commands
 from rdb.commands.registry import Group, Registry
-from rdb.commands.values import Leave
+from rdb.commands.values import Leave, Script
 from rdb.console.render import render
 from rdb.errors import RdbError, Usage
 
@@ -49,7 +49,7 @@ def test_every_answer_can_be_shown(command: Any) -> None:
     answer = get_type_hints(command.handler)["return"]
     for kind in get_args(answer) if isinstance(answer, UnionType) else (answer,):
         shown = get_origin(kind) or kind
-        if shown is not Leave:  # nothing is shown when one leaves
+        if shown not in (Leave, Script):  # one leaves; each line of a script shows its own
             assert render.dispatch(shown) is not render.dispatch(object), f"no renderer: {kind}"
 
 
@@ -85,13 +85,28 @@ def test_the_rest_is_gdbs(line: str) -> None:
     assert REGISTRY.find(line) is None
 
 
-@pytest.mark.parametrize("line", ["undo x", "undo 0", "undo 1 2", "quit now", "goto"])
+@pytest.mark.parametrize("line", ["redo x", "redo 0", "redo 1 2", "quit now", "goto"])
 def test_bad_arguments_say_the_usage(line: str) -> None:
     found = REGISTRY.find(line)
     assert found is not None
     command, arguments = found
     with pytest.raises(Usage) as caught:
         command._bind(arguments)
+    assert caught.value.hint == f"usage: {command.usage}"
+
+
+@pytest.mark.parametrize(
+    "line", ["undo x", "undo 0", "undo 1 2", "undo --to", "history now", "history --save"]
+)
+def test_bad_options_say_the_usage(line: str) -> None:
+    class OneRank:
+        focus = (0,)
+
+    found = REGISTRY.find(line)
+    assert found is not None
+    command, arguments = found
+    with pytest.raises(Usage) as caught:
+        asyncio.run(command.call(OneRank(), arguments))  # type: ignore[arg-type]
     assert caught.value.hint == f"usage: {command.usage}"
 
 

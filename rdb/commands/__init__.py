@@ -1,6 +1,18 @@
 """The registry of commands, filled."""
 
-from rdb.commands import look, meta, ranks, search, time
+from rdb.commands import known_names, look, meta, ranks, script, search, time
 from rdb.commands.registry import REGISTRY, Command, Group, Need
 
-__all__ = ["REGISTRY", "Command", "Group", "Need", "look", "meta", "ranks", "search", "time"]
+__all__ = [
+    "REGISTRY",
+    "Command",
+    "Group",
+    "Need",
+    "known_names",
+    "look",
+    "meta",
+    "ranks",
+    "script",
+    "search",
+    "time",
+]

@@ -44,6 +44,22 @@ class History:
 
 
 @dataclass(frozen=True)
+class Saved:
+    """The command log as a file."""
+
+    path: str
+    commands: int
+
+
+@dataclass(frozen=True)
+class Script:
+    """Lines of a file, to be run as if they were typed."""
+
+    path: str
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
 class JobInfo:
     """A job at a glance."""
 

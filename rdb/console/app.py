@@ -11,15 +11,13 @@ from typing import TextIO
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory
 from rich.console import Console
-from rich.text import Text
 
 from rdb.commands import REGISTRY
 from rdb.console.completion import ConsoleCompleter
-from rdb.console.input import read_lines
 from rdb.console.lifetime import supervised
 from rdb.console.lines import LineReader
 from rdb.console.prompt import prompt_text
-from rdb.console.render import error_line, render
+from rdb.console.render import render
 from rdb.console.shell import Interrupted, Shell
 from rdb.errors import Usage
 from rdb.private import make_directories, opener
@@ -68,21 +66,10 @@ async def _attach(job: JobLike, lines: Iterable[str] | TextIO | None) -> int:
 
 
 async def _follow(shell: Shell, lines: Iterable[str] | TextIO) -> int:
-    """Runs the commands of a script or a pipe."""
-    reader = LineReader()
-    async for line in read_lines(lines):
-        text = reader.feed(line)
-        if not text:
-            continue
-        shell.out.print(Text(prompt_text(shell.session) + text))
-        await shell.run(text)
-        if shell.interrupts:
-            return 130
-        if shell.left:
-            break
-    if reader.depth:
-        shell.failures += 1
-        error_line(f"`{reader.drop()}` has no `end`", shell.out)
+    """Runs the commands of a script or a pipe; the exit code."""
+    await shell.follow(lines)
+    if shell.interrupts:
+        return 130
     return 1 if shell.failures else 0
 
 

@@ -7,7 +7,7 @@ from rdb.session.ranks import format_ranks
 
 
 def prompt_text(session: Session) -> str:
-    """`heat-1 [0-3] end> `"""
+    """`heat-1 [0-3] end> `, in a branch `heat-1 [2] 118 branch 1> `"""
     states = session.states
     focused = [states[rank] for rank in session.focus if rank in states]
     points = {state.point for state in focused}
@@ -17,6 +17,7 @@ def prompt_text(session: Session) -> str:
     threads = {state.thread for state in focused}
     if len(threads) == 1 and threads != {None}:
         parts.append(f"thread {threads.pop()}")
-    if any(state.branch for state in focused):
-        parts.append("branch")
+    branches = {state.branch_title or "?" for state in focused if state.branch}
+    if branches:
+        parts.append(f"branch {branches.pop()}" if len(branches) == 1 else "branches")
     return " ".join(parts) + "> "

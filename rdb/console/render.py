@@ -140,6 +140,11 @@ def _(value: values.History, out: Console) -> None:
 
 
 @render.register
+def _(value: values.Saved, out: Console) -> None:
+    out.print(Text(f"{value.commands} commands written to {value.path}"))
+
+
+@render.register
 def _(value: values.JobInfo, out: Console) -> None:
     table = plain_table("job", value.name)
     for name, text in {**value.facts, "path": value.path}.items():

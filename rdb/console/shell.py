@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable
-from typing import TypeVar
+from collections.abc import Awaitable, Iterable
+from typing import TextIO, TypeVar
 
 from rich.console import Console
 from rich.text import Text
 
 from rdb.commands import REGISTRY
-from rdb.commands.values import Leave, Printed
+from rdb.commands.values import Leave, Printed, Script
+from rdb.console.input import read_lines
+from rdb.console.lines import LineReader
+from rdb.console.prompt import prompt_text
 from rdb.console.render import error_line, render
 from rdb.errors import RdbError
 from rdb.session import Outcome, Session
@@ -19,6 +22,7 @@ from rdb.session.ranks import Rank
 from rdb.session.session import Travelled
 
 T = TypeVar("T")
+_DEEPEST = 16  # scripts that run scripts
 
 
 class Interrupted(Exception):
@@ -34,6 +38,7 @@ class Shell:
         self.left = False
         self.failures = 0
         self.interrupts = 0
+        self._depth = 0
 
     async def run(self, text: str) -> None:
         """Runs one command and shows its answer."""
@@ -50,9 +55,39 @@ class Shell:
         if isinstance(value, Leave):
             self.left = True
             return
+        if isinstance(value, Script):
+            await self._source(value)
+            return
         if not succeeded(value):
             self.failures += 1
         render(value, self.out)
+
+    async def follow(self, lines: Iterable[str] | TextIO) -> None:
+        """Runs the commands of a script or a pipe, each echoed behind its prompt."""
+        reader = LineReader()
+        interrupts = self.interrupts
+        async for line in read_lines(lines):
+            text = reader.feed(line)
+            if not text:
+                continue
+            self.out.print(Text(prompt_text(self.session) + text))
+            await self.run(text)
+            if self.interrupts > interrupts or self.left:
+                return
+        if reader.depth:
+            self.failures += 1
+            error_line(f"`{reader.drop()}` has no `end`", self.out)
+
+    async def _source(self, script: Script) -> None:
+        if self._depth >= _DEEPEST:
+            self.failures += 1
+            error_line(f"{script.path}: scripts that run each other", self.out)
+            return
+        self._depth += 1
+        try:
+            await self.follow(script.lines)
+        finally:
+            self._depth -= 1
 
     async def _call(self, text: str) -> object:
         found = REGISTRY.find(text)

@@ -11,6 +11,7 @@ from rich.text import Text
 from rdb.session.history import Entry
 from rdb.session.overview import RankRow, is_failure
 from rdb.session.ranks import format_ranks
+from rdb.session.state import RankState
 
 
 def plain_table(*columns: str) -> Table:
@@ -73,13 +74,23 @@ def history_table(done: Sequence[Entry], undone: Sequence[Entry]) -> Table:
 
 
 def _span(entry: Entry) -> tuple[str, str]:
-    """Where the ranks stood before and after, if it is the same for all; `..` if not."""
-    before = {visit.before.point for visit in entry.visits.values() if visit.before}
-    after = {visit.after.point for visit in entry.visits.values() if visit.after}
-    return _one(before), _one(after)
+    """Where the ranks stood before and after."""
+    before = [visit.before for visit in entry.visits.values() if visit.before]
+    after = [visit.after for visit in entry.visits.values() if visit.after]
+    return _stood(before), _stood(after)
 
 
-def _one(points: set[str]) -> str:
-    if not points:
+def _stood(states: Sequence[RankState]) -> str:
+    """`start`, `118 heat.c:31`, or, of ranks at different places, `118..120`."""
+    if not states:
         return "-"
-    return next(iter(points)) if len(points) == 1 else ".."
+    points = {state.point for state in states}
+    if len(points) > 1:
+        events = sorted(state.event for state in states)
+        point = f"{events[0]:,}..{events[-1]:,}" if events[0] != events[-1] else f"{events[0]:,}"
+    else:
+        point = points.pop()
+    lines = {state.place.line_of_file for state in states}
+    place = lines.pop() if len(lines) == 1 and point not in ("start", "end") else None
+    branch = " branch" if any(state.branch for state in states) else ""
+    return f"{point} {place}{branch}" if place else f"{point}{branch}"

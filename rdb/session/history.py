@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from rdb.errors import RdbError
 from rdb.session.debugger import RankAnswer
 from rdb.session.ranks import Rank
 from rdb.session.state import RankState
@@ -82,6 +83,16 @@ class CommandLog:
         self._entries.insert(self._done, entry)
         self._done += 1
         return entry
+
+    def since_bookmark(self, name: str) -> int:
+        """How many commands that changed something were given since the bookmark was set."""
+        for index in range(self._done - 1, -1, -1):
+            if self._entries[index].text.split() in (["bookmark", name], ["ubookmark", name]):
+                count = sum(entry.changes for entry in self._entries[index : self._done])
+                if not count:
+                    raise RdbError(f"nothing was done since {name}")
+                return count
+        raise RdbError(f"no bookmark {name!r} that was not undone itself", "`bookmark` lists them")
 
     def back(self) -> Entry | None:
         """Takes the last entry that changed something off; None: there is none."""

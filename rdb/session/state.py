@@ -22,6 +22,11 @@ class Place:
         """The source file is on this machine."""
         return self.file is not None and self.line is not None and Path(self.file).exists()
 
+    @property
+    def line_of_file(self) -> str | None:
+        """`heat.c:31`"""
+        return f"{PurePath(self.file).name}:{self.line}" if self.file and self.line else None
+
     def __str__(self) -> str:
         name = f"{self.function} ()" if self.function else "?"
         if self.file and self.line:
@@ -44,6 +49,8 @@ class RankState:
     undone: int
     thread: int | None = None
     """The selected thread, if the program has more than one."""
+    branch_title: str | None = None
+    """Name or number of the branch, in one."""
     own: Place | None = None
     """The user's own line that called what is at `place`, where that is a library."""
 
@@ -83,4 +90,5 @@ def parse_state(text: str) -> RankState:
         history=int(raw.get("history", 0)),
         undone=int(raw.get("undone", 0)),
         thread=raw.get("thread"),
+        branch_title=raw.get("branch_title"),
     )

@@ -1,0 +1,35 @@
+"""Commands that write and read scripts, and the one that leaves the recording's world."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rdb.commands.registry import Group, Need, command
+from rdb.commands.values import Script
+from rdb.errors import Usage
+from rdb.session import Outcome, Session
+
+_GDBS_OWN = (".py", ".gdb", ".scm")
+
+
+@command("source", group=Group.SESSION, usage="source FILE")
+async def source(session: Session, path: str) -> Script | Outcome:
+    """Carry out the commands in FILE, such as `history --save FILE` writes it.
+
+    Each is a command of its own: it goes to the ranks in focus and can be undone. FILE.py and
+    FILE.gdb go to GDB.
+    """
+    file = Path(path).expanduser()
+    if file.suffix in _GDBS_OWN:
+        return await session.run(f"source {file.absolute()}", text=f"source {path}")
+    try:
+        return Script(path, file.read_text(encoding="utf-8").splitlines())
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not text"
+        raise Usage(f"cannot read {path}: {reason}") from error
+
+
+@command("shell", group=Group.SESSION, usage="shell COMMAND", needs=Need.STOPPED)
+async def shell(session: Session, line: str) -> Outcome:
+    """Run a command of the shell, once; what it does cannot be undone."""
+    return await session.ask(f"shell {line}")
