@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -19,9 +21,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
 
 
 @pytest.fixture(scope="module")
-def busy(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+def much(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
     """With a million changes of one variable."""
-    folder = tmp_path_factory.mktemp("busy")
+    folder = tmp_path_factory.mktemp("much")
     made = Recorded(folder, build("searches.c", "-O0"), PROGRAMS / "searches.c", "much")
     assert made.done.returncode == 0, made.done.stderr
     return made
@@ -196,8 +198,8 @@ def test_first_goes_to_the_first_write(gdb: Gdb, recorded: Recorded) -> None:
     assert gdb.state() == before
 
 
-def test_a_million_changes_are_bounded_and_end_by_ctrl_c(busy: Recorded) -> None:
-    with busy.gdb() as gdb:
+def test_a_million_changes_are_bounded_and_end_by_ctrl_c(much: Recorded) -> None:
+    with much.gdb() as gdb:
         before = gdb.state()
         assert len(rows(gdb.run("changes many"))) == 200
         gdb.start("changes many --limit 1000000")
@@ -211,3 +213,131 @@ def test_a_million_changes_are_bounded_and_end_by_ctrl_c(busy: Recorded) -> None
         assert gdb.state() == before
         gdb.run(f"goto {table[150][1]}")
         assert gdb.value("many") == "151"
+
+
+# Calls.
+
+
+def calls(text: str) -> list[tuple[str, str, str, str]]:
+    """Position, call, result, caller."""
+    found = [re.split(r"  +", line) for line in text.splitlines() if re.match(r"\d+ +\d+:", line)]
+    return [(row[1], row[2], row[3] if len(row) > 4 else "", row[-1]) for row in found]
+
+
+def test_calls_with_arguments_and_results(gdb: Gdb, recorded: Recorded) -> None:
+    gdb.run("goto END")
+    gdb.run("break both")
+    gdb.run("watch level")
+    before, points = gdb.state(), gdb.breakpoints()
+    listed = gdb.run("calls fib")
+    table = calls(listed)
+    assert listed.endswith("\n15 calls\n")
+    fib = [0, 1, 1, 2, 3, 5]
+    for _, call, result, _ in table:
+        found = re.fullmatch(r"fib \(n=(\d)\)", call)
+        assert found and int(result) == fib[int(found[1])]
+    assert {row[3] for row in table[1:]} == {line(recorded, "fib")}
+    assert (gdb.state(), gdb.breakpoints()) == (before, points)
+    gdb.run(f"goto {table[3][0]}")
+    assert (gdb.function(), gdb.value("n")) == ("fib", "2")
+    gdb.run("undo")
+    # What is watched and broken at still is.
+    assert "level" in gdb.run("reverse-continue")
+    gdb.expect_at(recorded.at("four"))
+
+
+@pytest.mark.parametrize(
+    ("function", "call", "result"),
+    [
+        ("half", "half (x=5)", "2.5"),
+        ("both", "both (a=7, text=", "{first = 7, second = 4}"),
+        ("nothing", "nothing (where=", ""),
+    ],
+)
+def test_calls_shows_results_of_all_kinds(gdb: Gdb, function: str, call: str, result: str) -> None:
+    (row,) = calls(gdb.run(f"calls {function}"))
+    assert row[1].startswith(call) and row[2] == result
+
+
+def test_calls_of_a_part(gdb: Gdb) -> None:
+    whole = calls(gdb.run("calls climb"))
+    assert [row[2] for row in whole] == ["12", "30"]
+    few = gdb.run("calls climb --limit 1")
+    assert calls(few) == whole[:1] and f"--from {whole[0][0]}" in few
+    assert calls(gdb.run(f"calls climb --from {whole[0][0]}")) == whole[1:]
+    event = int(whole[0][0].split(":")[0])
+    assert gdb.run(f"calls climb --to {event - 1}") == "climb is not called there.\n"
+    assert len(calls(gdb.run(f"calls climb --to {event}"))) == 2
+    assert 'Function "nosuch" not defined' in gdb.fails("calls nosuch")
+    assert "Usage" in gdb.fails("calls")
+    assert gdb.state()["at_start"]
+
+
+def test_calls_end_by_ctrl_c(much: Recorded) -> None:
+    with much.gdb() as gdb:
+        gdb.run("goto END")
+        before = gdb.state()
+        gdb.start("calls step --limit 1000000")
+        gdb.run_until_log("rdb-progress: calls")
+        gdb.interrupt()
+        said = gdb.finish()
+        assert "Interrupted: this is what was known" in said
+        table = calls(said)
+        assert table and [row[1] for row in table] == [f"step (i={n})" for n in range(len(table))]
+        assert gdb.state() == before
+        gdb.run(f"goto {table[-1][0]}")
+        assert gdb.integer("i") == len(table) - 1
+
+
+# Bisect.
+
+
+def test_bisect_finds_the_first_and_the_last_of_one_interval(gdb: Gdb, recorded: Recorded) -> None:
+    first = json.loads(gdb.run("bisect edges --json"))
+    assert (first["before"], first["after"]) == ("1", "0")
+    assert f"searches.c:{first['line']}" == recorded.at("edge-1")
+    last = json.loads(gdb.run("bisect edges --last --json"))
+    assert (last["before"], last["after"]) == ("1", "0")
+    assert f"searches.c:{last['line']}" == recorded.at("edge-3")
+    assert first["event"] == last["event"]
+    gdb.run(f"goto {last['position']}")
+    gdb.expect_at(recorded.at("edge-3"))
+    assert gdb.value("edges") == "1"
+    gdb.run("stepi")
+    assert gdb.value("edges") == "0"
+
+
+def test_bisect_in_a_part(gdb: Gdb, recorded: Recorded) -> None:
+    row = rows(gdb.run("changes level"))[2]
+    event = int(row[1].split(":")[0])
+    found = json.loads(gdb.run(f"bisect level < 3 --from 0 --to {event + 1} --json"))
+    assert f"searches.c:{found['line']}" == row[4]
+    assert "still good" in gdb.fails(f"bisect level < 3 --to {event}")
+    assert "bad at the start" in gdb.fails(f"bisect level < 3 --from {event + 1}")
+    assert "no event lies between" in gdb.fails("bisect level < 3 --from 3 --to 2")
+
+
+def test_bisect_depths(gdb: Gdb, recorded: Recorded) -> None:
+    events = json.loads(gdb.run("bisect level < 4 --depth event --json"))
+    assert events["position"] == str(events["event"])
+    assert gdb.state()["position"] == events["position"]
+    statement = json.loads(gdb.run("bisect busy < 1 --depth statement --json"))
+    assert f"searches.c:{statement['line']}" == recorded.at("nothing")
+    start = int(re.findall(r"0x[0-9a-f]+", gdb.run("info line *$pc"))[0], 16)
+    assert gdb.integer("$pc") == start
+    exact = json.loads(gdb.run("bisect busy < 1 --json"))
+    assert exact["line"] == statement["line"]
+    assert gdb.integer("$pc") > start
+    assert "--depth is" in gdb.fails("bisect level < 4 --depth line")
+
+
+def test_bisect_of_locals_and_convenience_functions(gdb: Gdb, recorded: Recorded) -> None:
+    found = json.loads(gdb.run("bisect main::fd != 3 --from 1 --to 4 --json"))
+    assert f"searches.c:{found['line']}" == recorded.at("open")
+    found = json.loads(gdb.run("bisect $_strlen(word) + level < 2 --json"))
+    assert f"searches.c:{found['line']}" == line(recorded, "one", 2)
+
+
+def test_bisect_says_what_is_misspelt(gdb: Gdb) -> None:
+    assert gdb.fails("bisect nosuch > 3").startswith('No symbol "nosuch" in current context: ')
+    assert gdb.state()["at_start"]

@@ -16,6 +16,7 @@ def load() -> None:
         bisect,
         bookmark,
         branch,
+        calls,
         changes,
         find_event,
         finishing,
@@ -36,7 +37,7 @@ def load() -> None:
 
     for module in (opening, undo, redo, listing, when, goto, bookmark, branch, names, warnings):
         module.define()
-    for module in (last, first, changes, bisect, find_event, output, state):
+    for module in (last, first, changes, calls, bisect, find_event, output, state):
         module.define()
     finishing.define()
     aliases.define()

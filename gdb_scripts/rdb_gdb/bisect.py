@@ -1,4 +1,4 @@
-"""bisect: when and where an expression first turned false."""
+"""bisect: when and where an expression turned false."""
 
 from __future__ import annotations
 
@@ -7,34 +7,49 @@ from typing import Any
 
 import gdb
 
-from . import history, link, place
+from . import edges, history, link, place, searching
 from .command import Command, typed
 from .evaluate import Judge
+from .operands import operands
+
+_USAGE = (
+    "bisect EXPRESSION [--first|--last] [--from POSITION] [--to POSITION] "
+    "[--depth event|statement|instruction] [--json] [--progress]"
+)
+_DEPTHS = ("event", "statement", "instruction")
 
 
 class Bisect(Command):
-    """Find where an expression turned false: bisect EXPRESSION [--last] [--json] [--progress]
+    """Find where an expression turned false: bisect EXPRESSION [--last] [--from POS] [--to POS]
     A value other than 0 is good, 0 is bad; where the expression has no value it is neither.
-    It must be good at first and bad at the end.  Of several edges from good to bad finds an early
-    one, with --last a late one, that a search by halving meets.
-    Ends just before the instruction that made it bad; `undo` goes back."""
+    It must be good at first and bad at the end, of the recording or of the events in POS..POS.  Of
+    several edges from good to bad finds an early one that a search by halving events meets, and
+    the first one between its two events; with --last a late one, and the last one there.
+    --depth says how near it comes: just before the instruction that made it bad (the default), to
+    the beginning of that statement, or to the event before it.
+    FUNCTION::VARIABLE names a local, $_streq and the like are there as everywhere.  `undo` goes
+    back.  Ctrl-C ends the search with what it knows by then.  Also: --json, --progress."""
 
     name = "bisect"
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         self.dont_repeat()
-        expression, options = _options(argument)
-        if not expression:
-            raise gdb.GdbError("Usage: bisect EXPRESSION [--last] [--json] [--progress]")
+        flags = "--first --last --json --progress --all-ranks"
+        options = searching.Options(argument, _USAGE, flags, "--from --to --depth")
+        options.need_text()
+        depth = options.given.get("--depth", "instruction")
+        if depth not in _DEPTHS:
+            raise gdb.GdbError(f"--depth is {', '.join(_DEPTHS)}, not {depth}.")
+        if "--all-ranks" in options:
+            raise gdb.GdbError("Only one rank is here: rdb bisect JOB EXPR searches all of them.")
         log = history.log
         log.settle()
         start = log.current
         assert start is not None
-        judge = Judge(expression)
+        judge = Judge(options.text)
         with log.command(typed("bisect", argument)):
             try:
-                found = search(judge, "--last" in options, "--progress" in options)
-                found = report(judge, found)
+                found = report(judge, search(judge, options, depth), depth)
             except (gdb.GdbError, gdb.error, KeyboardInterrupt):
                 place.seek(f"@{start.mark}")
                 raise
@@ -45,54 +60,100 @@ class Bisect(Command):
                 place.show()
 
 
-def _options(argument: str) -> tuple[str, set[str]]:
-    """Options stand before or after the expression; within it `--` is C."""
-    words = argument.split()
-    options = set()
-    known = ("--last", "--first", "--json", "--progress")
-    while words and words[0] in known:
-        options.add(words.pop(0))
-    while words and words[-1] in known:
-        options.add(words.pop())
-    return " ".join(words), options
+def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, Any]:
+    request = {
+        "last": "--last" in options,
+        "low": _rounded(options, "--from", up=True),
+        "high": _rounded(options, "--to", up=False),
+        "events_only": depth == "event",
+    }
+    progress = searching.Progress("bisect")
+    started = False
+    try:
+        answer = link.ask("bisect-start", json.dumps(request).encode("utf-8").hex())
+        started = True
+        while "ask" in answer:
+            place.forget(answer)
+            if "--progress" in options:
+                gdb.write(f"bisect: {100 * answer['progress']:.0f}% event {answer['event']}\n")
+                gdb.flush()
+            else:
+                progress.say(answer["progress"], f", event {answer['event']}")
+            answer = link.ask("bisect-answer", judge.verdict())
+        if depth != "event":
+            edges.refine(judge, answer, "--last" in options, progress)
+        return answer
+    except KeyboardInterrupt:
+        raise gdb.GdbError(f"Interrupted; {_known(started)}.") from None
+    except gdb.GdbError as error:
+        if str(error).startswith("Interrupted"):
+            raise gdb.GdbError(f"Interrupted; {_known(started)}.") from None
+        if "undefined at all" in str(error) and judge.problem:
+            raise gdb.GdbError(f"{judge.problem.rstrip('.')}: {error}") from None
+        raise
+    finally:
+        progress.end()
 
 
-def search(judge: Judge, last: bool, progress: bool) -> dict[str, Any]:
-    options = json.dumps({"last": last}).encode("utf-8").hex()
-    answer = link.ask("bisect-start", options)
-    while "ask" in answer:
-        place.forget(answer)
-        if progress:
-            gdb.write(f"bisect: {100 * answer['progress']:.0f}% event {answer['event']}\n")
-            gdb.flush()
-        answer = link.ask("bisect-answer", judge.verdict())
-    return answer
+def _known(started: bool) -> str:
+    return str(link.ask("bisect-known")["known"]) if started else "nothing is known yet"
 
 
-def report(judge: Judge, answer: dict[str, Any]) -> dict[str, Any]:
+def _rounded(options: searching.Options, name: str, up: bool) -> int | None:
+    """The event at a position or, if it is between two, the one that is within."""
+    text, event = options.position(name), options.event(name)
+    return event + 1 if up and event is not None and text != str(event) else event
+
+
+def report(judge: Judge, answer: dict[str, Any], depth: str) -> dict[str, Any]:
     """All there is to say; the rank stands before the change, and does so again afterwards."""
     place.seek(answer["after_at"])
     after, now = judge.value(), link.ask("state")
+    after_text = None if after is None else after.format_string()
     place.seek(answer["before"])
     before = judge.value()
     event = answer["event"]
     by = link.ask("describe", str(now["event"]))["text"] if now["event"] > event else None
+    before_text = None if before is None else before.format_string()
+    receive, wrote = _message(judge.expression, now["event"], by is not None)
+    position = answer["before"]
+    if depth == "statement" and by is None:
+        edges.to_statement()
+        position = link.ask("name")["name"]
     return {
         "expression": judge.expression,
         "rank": link.ask("info")["rank"],
-        "position": answer["before"],
+        "position": position,
         "event": event,
         **place.where(),
         "stack": stack(),
-        "before": None if before is None else before.format_string(),
-        "after": None if after is None else after.format_string(),
+        "before": before_text,
+        "after": after_text,
         "written_by": by or place.short(),
         "by_event": now["event"] if by else None,
-        "receive": link.ask("last-receive", str(now["event"]))["receive"],
+        "receive": receive,
+        "receive_wrote": wrote,
         "probes": answer["probes"],
         "undefined": answer["undefined"],
         "gap": answer["gap"],
+        "events_only": depth == "event",
     }
+
+
+def _message(expression: str, event: int, by_event: bool) -> tuple[Any, bool]:
+    """The message that wrote an operand (one event may complete several), else the last one."""
+    if by_event:
+        frame = gdb.newest_frame()
+        while frame is not None:
+            frame.select()
+            for address, length in operands(expression):
+                receive = link.ask("receive-into", f"{event},{address:#x},{length}")["receive"]
+                if receive is not None:
+                    gdb.newest_frame().select()
+                    return receive, True
+            frame = frame.older()
+        gdb.newest_frame().select()
+    return link.ask("last-receive", str(event))["receive"], False
 
 
 def stack() -> list[str]:
@@ -101,22 +162,26 @@ def stack() -> list[str]:
 
 
 def as_text(found: dict[str, Any]) -> str:
+    between = "after" if found["events_only"] else "at"
     lines = [
-        f"{found['expression']} turned false in rank {found['rank']} at {found['position']}",
+        f"{found['expression']} turned false in rank {found['rank']} {between} {found['position']}",
         f"Was = {found['before']}",
         f"Now = {found['after']}",
     ]
-    if found["by_event"] is not None:
+    if found["events_only"]:
+        lines.append(f"By event {found['by_event']}: {found['written_by']}")
+    elif found["by_event"] is not None:
         lines.append(f"Changed by event {found['by_event']}: {found['written_by']}")
     else:
         lines.append(f"Changed by {found['written_by']}")
     receive = found["receive"]
     if receive is not None:
+        which = "The message that wrote it" if found["receive_wrote"] else "Last message before"
         lines.append(
-            f"Last message before: from rank {receive['source']}, tag {receive['tag']}, "
+            f"{which}: from rank {receive['source']}, tag {receive['tag']}, "
             f"{receive['size_bytes']} bytes (event {receive['event']})"
         )
-    if found["gap"]:
+    if found["gap"] and not found["events_only"]:
         lines.append("Between the two the expression has no value.")
     lines.append(f"{found['probes']} probes, {found['undefined']} without a value")
     return "\n".join([*lines, *found["stack"]]) + "\n"

@@ -18,6 +18,7 @@ class Judge:
 
     def __init__(self, expression: str) -> None:
         self.expression = expression
+        self.problem = ""  # why it had no value, where it had none the last time
         self._function: str | None = None
         frame = _selected()
         if frame is not None and self._value_in(frame) is not None and not self._global():
@@ -36,16 +37,23 @@ class Judge:
 
     def value(self) -> Any:
         """The value here, or None."""
+        return self._innermost()[1]
+
+    def frame(self) -> Any:
+        """The frame in which it has its value here, or None."""
+        return self._innermost()[0]
+
+    def _innermost(self) -> tuple[Any, Any]:
         frame = gdb.newest_frame()
         for _ in range(_FRAMES_MAX):
             if self._function is None or frame.name() == self._function:
                 value = self._value_in(frame)
                 if value is not None:
-                    return value
+                    return frame, value
             frame = frame.older()
             if frame is None:
                 break
-        return None
+        return None, None
 
     def verdict(self) -> str:
         value = self.value()
@@ -68,6 +76,7 @@ class Judge:
         except gdb.error as error:
             if "syntax error" in str(error):
                 raise gdb.GdbError(str(error)) from None
+            self.problem = str(error)
             return None
         finally:
             before.select()

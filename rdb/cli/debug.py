@@ -41,4 +41,9 @@ def bisect_command(args: argparse.Namespace) -> int:
     _need_gdb()
     from rdb.console.bisect import main
 
-    return main(job, args.expression, last=args.last, as_json=args.json)
+    options = [
+        f"--{name} {value}"
+        for name, value in (("from", args.start), ("to", args.to), ("depth", args.depth))
+        if value is not None
+    ]
+    return main(job, args.expression, last=args.last, as_json=args.json, options=" ".join(options))

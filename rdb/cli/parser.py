@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from rdb import __version__
 from rdb.errors import Usage
 from rdb.launch.command import CPU_CHOICES
+from rdb.timeline.position import Position
 
 _EPILOG = """exit codes: run and exec pass the program's own on (128+n for signal n; 127 not found,
 126 cannot be executed, 125 rdb itself could not).  Others: 0 ok, 1 a negative answer, 2 usage,
@@ -144,7 +145,13 @@ def build_parser() -> argparse.ArgumentParser:
     bisect.add_argument("job")
     bisect.add_argument("expression", metavar="EXPR")
     bisect.add_argument("--rank", metavar="R", help="only in this rank or process (0.1, 0:1)")
-    bisect.add_argument("--last", action="store_true", help="the last turn, not the first")
+    which = bisect.add_mutually_exclusive_group()
+    which.add_argument("--first", action="store_true", help="the first turn (the default)")
+    which.add_argument("--last", action="store_true", help="the last turn, not the first")
+    bisect.add_argument("--from", dest="start", type=_position, metavar="POS", help="search from")
+    bisect.add_argument("--to", type=_position, metavar="POS", help="search up to there")
+    bisect.add_argument("--depth", choices=("event", "statement", "instruction"))
+    bisect.add_argument("--all-ranks", action="store_true", help="all of them (the default)")
 
     find = command(
         "find-event",
@@ -195,5 +202,11 @@ def _count(text: str) -> int:
     return value
 
 
+def _position(text: str) -> str:
+    """EVENT or EVENT:PC:N, as `when` prints it."""
+    return str(Position.parse(text))
+
+
+_position.__name__ = "position"
 _natural.__name__ = "number"  # argparse names the type in its message
 _count.__name__ = "count"

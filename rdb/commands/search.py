@@ -51,6 +51,21 @@ async def changes(session: Session, expression: str) -> Outcome:
     return await session.run(f"changes {expression}")
 
 
+@command(
+    "calls",
+    group=Group.SEARCH,
+    usage="calls FUNCTION [--from POS] [--to POS] [--limit N]",
+    needs=Need.STOPPED,
+)
+async def calls(session: Session, function: str) -> Outcome:
+    """List the calls of FUNCTION: position, arguments, result, where it was called from.
+
+    The whole recording is searched; `goto` takes the positions. At most N calls (200) are listed.
+    Ctrl-C lists what was found by then.
+    """
+    return await session.run(f"calls {function}")
+
+
 @command("last", group=Group.SEARCH, usage="last [EXPR]", needs=Need.STOPPED)
 async def last(session: Session, expression: str = "") -> Outcome:
     """Go to the last write of EXPR before here, in each rank in focus.
@@ -61,11 +76,24 @@ async def last(session: Session, expression: str = "") -> Outcome:
     return await session.run(f"last {expression}".strip())
 
 
-@command("bisect", group=Group.SEARCH, usage="bisect [--last] EXPR", needs=Need.STOPPED)
+@command(
+    "bisect",
+    group=Group.SEARCH,
+    usage="bisect EXPR [--last] [--from POS] [--to POS] [--depth DEPTH] [--all-ranks]",
+    needs=Need.STOPPED,
+)
 async def bisect(session: Session, expression: str) -> Outcome:
     """Find the statement that first made EXPR false, in each rank in focus, and go there.
 
-    EXPR is a condition that is true at the start and false at the end of the recording. The answer
-    was verified: true just before, false just after. `--last` looks for the last change.
+    EXPR is a condition that is true at the start and false at the end of the recording, or of the
+    events in POS..POS. The answer was verified: true just before, false just after. Of several
+    changes an early one is found that halving the events meets, and the first one between its two
+    events; with `--last` a late one, and the last one there. DEPTH is `instruction` (just before
+    the one that made it false), `statement` (where that begins) or `event` (the event before).
+    `FUNCTION::VARIABLE` names a local. `--all-ranks` puts all ranks into focus first. Ctrl-C ends
+    it with what is known by then.
     """
-    return await session.run(f"bisect {expression}")
+    words = [word for word in expression.split(" ") if word != "--all-ranks"]
+    if len(words) < len(expression.split(" ")):
+        await session.set_focus(session.ranks, text="focus all")
+    return await session.run(f"bisect {' '.join(words)}")

@@ -23,7 +23,13 @@ from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
 
 
-def main(job: str | JobLike, expression: str, last: bool = False, as_json: bool = False) -> int:
+def main(
+    job: str | JobLike,
+    expression: str,
+    last: bool = False,
+    as_json: bool = False,
+    options: str = "",
+) -> int:
     """`rdb bisect JOB EXPR [--last] [--json]` in all ranks of JOB.  0: found, 1: nowhere."""
     if not expression.strip():
         raise Usage("bisect needs an expression", "for example: rdb bisect JOB 'x > 0'")
@@ -32,7 +38,7 @@ def main(job: str | JobLike, expression: str, last: bool = False, as_json: bool 
 
     async def work() -> int:
         with _bars(ranks) as progress:
-            report = await bisect(opened, expression, ranks, last, progress)
+            report = await bisect(opened, expression, ranks, last, progress, options=options)
         if as_json:
             print(json_text.dumps(asdict(report), indent=2))
         else:

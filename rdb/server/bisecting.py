@@ -18,10 +18,21 @@ Answer = dict[str, Any]
 
 
 class Bisecting:
-    def __init__(self, motion: Motion, last: bool, low: int | None, high: int | None) -> None:
+    def __init__(
+        self,
+        motion: Motion,
+        last: bool,
+        low: int | None,
+        high: int | None,
+        events_only: bool = False,
+    ) -> None:
         self._motion = motion
         timeline = cast(Timeline, motion.timeline)
-        self._search = Bisect(timeline, last=last, low=low, high=high)
+        self._search = Bisect(timeline, last=last, low=low, high=high, events_only=events_only)
+
+    @property
+    def known(self) -> str:
+        return self._search.known
 
     def begin(self) -> Answer:
         return self._go(self._search.start())

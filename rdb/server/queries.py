@@ -45,6 +45,10 @@ class Queries:
             "last-receive": self._last_receive,
             "bisect-start": self._bisect_start,
             "bisect-answer": self._bisect_answer,
+            "bisect-known": lambda text: {
+                "known": self._bisecting.known if self._bisecting else ""
+            },
+            "receive-into": self._receive_into,
         }
 
     def handle(self, body: bytes) -> bytes:
@@ -156,11 +160,20 @@ class Queries:
         before = int(text) if text else self._timeline.event + 1
         return {"receive": receive_answer(self._recording.last_receive(before))}
 
+    def _receive_into(self, text: str) -> Answer:
+        """EVENT,ADDRESS,LENGTH: the message with which the event wrote there."""
+        event, addr, length = (int(word, 0) for word in text.split(","))
+        return {"receive": receive_answer(self._recording.receive_into(event, addr, length))}
+
     def _bisect_start(self, text: str) -> Answer:
         """{"last": bool, "low": event or null, "high": ...} in hex."""
         options = json.loads(bytes.fromhex(text))
         self._bisecting = Bisecting(
-            self._motion, bool(options.get("last")), options.get("low"), options.get("high")
+            self._motion,
+            bool(options.get("last")),
+            options.get("low"),
+            options.get("high"),
+            bool(options.get("events_only")),
         )
         return {**self._bisecting.begin(), **self._state("")}
 

@@ -41,11 +41,18 @@ class Searches:
         self._part = 0.0
         self._found = 0
         self._searching = False
+        self._users_points: Points | None = None
         self.operations: dict[str, Callable[[str], Answer]] = {
             "find-event": self._find_event,
             "output": self._output,
             "changes": self._changes,
             "first-change": self._first_change,
+            "names": self._names,
+            "step-back": self._step_back,
+            "last-at": self._last_at,
+            "calls-begin": self._calls_begin,
+            "calls-next": self._calls_next,
+            "calls-end": self._calls_end,
         }
 
     @property
@@ -194,6 +201,68 @@ class Searches:
             "now": change.now.hex(),
             "by": self._recording.describe(event) if change.by_event else None,
         }
+
+    def _step_back(self, text: str) -> Answer:
+        """One instruction, or event."""
+        self._motion.changed()
+        timeline = self._timeline
+        stopped = timeline.step(False)
+        return {
+            "interrupted": stopped.reason == "interrupt",
+            "event": timeline.event,
+            "position": str(timeline.position),
+            "thread": timeline.thread,
+            "threaded": timeline.schedule.threaded,
+        }
+
+    def _last_at(self, text: str) -> Answer:
+        """{"addr", "sp"}: where that instruction was last come to with this stack pointer."""
+        asked = _options(text)
+        answer: Answer = {"position": None}
+        with self._search(answer):
+            found = self._entered(asked["addr"], asked["sp"])
+            answer["position"] = None if found is None else str(found)
+        return answer
+
+    def _calls_begin(self, text: str) -> Answer:
+        """From now on the breakpoints are those of `calls-next`, until `calls-end`."""
+        if self._users_points is None:
+            self._users_points = self._timeline.exchange_points(Points())
+        return {}
+
+    def _calls_end(self, text: str) -> Answer:
+        if self._users_points is not None:
+            self._timeline.exchange_points(self._users_points)
+            self._users_points = None
+        return {}
+
+    def _calls_next(self, text: str) -> Answer:
+        """{"add": [[number, address, stack pointer or null], ...], "remove": [number, ...]}: on to
+        the next hit, whose number is `hit`; 0: there is none."""
+        asked, timeline = _options(text), self._timeline
+        for number in asked["remove"]:
+            timeline.clear_breakpoint(number)
+        for number, addr, sp in asked["add"]:
+            timeline.set_breakpoint(number, addr, b"" if sp is None else sp_is(sp))
+        self._motion.changed()
+        stopped = timeline.cont(True)
+        return {
+            "interrupted": stopped.reason == "interrupt",
+            "hit": stopped.id if stopped.reason == "breakpoint" else 0,
+            "event": timeline.event,
+            "position": str(timeline.position),
+            "thread": timeline.thread,
+            "threaded": timeline.schedule.threaded,
+        }
+
+    def _names(self, text: str) -> Answer:
+        """{"positions": [[position, pc], ...]}: as `when` prints them, the first ones at least."""
+        rows = [{"position": name, "pc": pc} for name, pc in _options(text)["positions"]]
+        answer: Answer = {"names": []}
+        with self._search(answer):
+            self._name_some(rows)
+        answer["names"] = [row["position"] for row in rows]
+        return answer
 
     def _name_some(self, rows: list[Answer]) -> None:
         """Canonical names, EVENT:PC:N, as long as that takes no time worth mentioning."""

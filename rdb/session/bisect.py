@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -86,15 +87,20 @@ async def bisect(
     last: bool = False,
     progress: Progress | None = None,
     script: Path | None = None,
+    options: str = "",
 ) -> Report:
-    """Searches RANKS, two at a time; PROGRESS hears of each how far it is (0 to 1)."""
-    slots = asyncio.Semaphore(_AT_ONCE)
+    """Searches RANKS, on all cores; PROGRESS hears of each how far it is (0 to 1).
+
+    OPTIONS are more of those that the extension's command takes.
+    """
+    slots = asyncio.Semaphore(max(os.cpu_count() or 1, _AT_ONCE))
+    options = f"--json --progress {'--last' if last else ''} {options}"
 
     async def one(rank: Rank) -> Found | NotFound:
         async with slots:
             try:
                 answer: Found | NotFound = await _search(
-                    job, expression, rank, last, progress, script
+                    job, expression, rank, options, progress, script
                 )
             except RdbError as error:
                 answer = NotFound(rank, error.message)
@@ -119,7 +125,7 @@ async def _search(
     job: JobLike,
     expression: str,
     rank: Rank,
-    last: bool,
+    options: str,
     progress: Progress | None,
     script: Path | None,
 ) -> Found:
@@ -132,7 +138,6 @@ async def _search(
         str(job.path), rank, script=script, address=job.address(rank)
     )
     try:
-        options = "--json --progress" + (" --last" if last else "")
         answer = await debugger.run(f"bisect {options} {expression}", on_output=heard)
         if answer.error is not None:
             raise RdbError(answer.error)
@@ -193,7 +198,13 @@ def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
         by_event=raw.get("by_event"),
         receive=None
         if message is None
-        else Message(message["source"], message["tag"], message["size_bytes"], message["event"]),
+        else Message(
+            message["source"],
+            message["tag"],
+            message["size_bytes"],
+            message["event"],
+            wrote=bool(raw.get("receive_wrote")),
+        ),
         verified_before=before is not None and not is_false(before),
         verified_after=after is not None and is_false(after),
         undefined_between=bool(raw.get("gap")),

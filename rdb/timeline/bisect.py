@@ -81,6 +81,7 @@ class Bisect:
         last: bool = False,
         low: int | None = None,
         high: int | None = None,
+        events_only: bool = False,
     ) -> None:
         travel = timeline.travel
         self._travel = travel
@@ -88,6 +89,9 @@ class Bisect:
         self._low = travel.origin.event if low is None else low
         self._high = travel.last_event if high is None else high
         self._to_end = high is None  # also what follows the last event
+        self._events_only = events_only
+        if self._low > self._high:
+            raise Refused(f"no event lies between {self._low} and {self._high}")
         self._known: dict[Position, Verdict] = {}
         self._probes = self._undefined = 0
         self._done = 0.0
@@ -143,6 +147,24 @@ class Bisect:
             gap=self._known_gap(before, after),
         )
 
+    @property
+    def known(self) -> str:
+        """What the verdicts so far say, for a search that is ended early."""
+        events = sorted(
+            (place.event, verdict) for place, verdict in self._known.items() if not place.moves
+        )
+        bad = [event for event, verdict in events if verdict == "bad"]
+        good = [event for event, verdict in events if verdict == "good"]
+        if self._last and good:
+            later = [event for event in bad if event > good[-1]]
+            return f"last seen good at event {good[-1]}" + (
+                f", bad again at event {later[0]}" if later else ""
+            )
+        if not bad:
+            return f"good at {len(good)} events, bad at none" if good else "nothing yet"
+        before = [event for event in good if event < bad[0]]
+        return f"bad at event {bad[0]}" + (f", good before at event {before[-1]}" if before else "")
+
     def _known_gap(self, before: Position, after: Position) -> bool:
         return (before, after) not in self._adjacent
 
@@ -189,6 +211,8 @@ class Bisect:
         """From two events, good and bad, to two instructions."""
         good, bad = low, high
         first, second = yield from self._halve_events(good, bad, lambda v: v == "bad")
+        if self._events_only:
+            return (yield from self._last_good(good, first)), Position(second)
         before, after = yield from self._inside(first, second, lambda v: v == "bad")
         if self._known[before] == "good":
             return before, after
@@ -201,6 +225,12 @@ class Bisect:
             end = Position(second)
         earlier, later = yield from self._between(Position(good), end, lambda v: v != "good")
         return (earlier, later if self._known[later] == "bad" else after)
+
+    def _last_good(self, good: int, first: int) -> Generator[Probe, Verdict, Position]:
+        """`first`, unless it is undefined there: then the last good event before it."""
+        if self._known[Position(first)] != "good" and good < first:
+            first, _ = yield from self._halve_events(good, first, lambda v: v != "good")
+        return Position(first)
 
     def _halve_events(
         self, low: int, high: int, like_high: Callable[[Verdict], bool]

@@ -244,6 +244,12 @@ class Timeline:
     def clear_watchpoint(self, id_: int) -> None:
         self.points.clear_watchpoint(id_)
 
+    def exchange_points(self, points: Points) -> Points:
+        """Others take the place of all breakpoints and watchpoints; gives those that were."""
+        before, self.points = self.points, points
+        self._armed = -1
+        return before
+
     # Motion.
 
     def interrupt(self) -> None:

@@ -47,6 +47,11 @@ static int climb(int by)
 	return height;        /* @climbed */
 }
 
+static void step(int i)
+{
+	busy = i;
+}
+
 static void churn(long turns)
 {
 	for (long i = 0; i < turns; i++)
@@ -83,8 +88,11 @@ int main(int argc, char **argv)
 	edges = 1;
 	edges = 0; /* @edge-3 */
 	level = 4; /* @four */
-	if (argc > 1)
+	if (argc > 1) {
 		churn(1000000);
+		for (int i = 0; i < 100000; i++)
+			step(i);
+	}
 	close(-1);
 	return 0; /* @end */
 }

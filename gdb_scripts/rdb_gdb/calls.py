@@ -1,0 +1,197 @@
+"""calls: every call of a function, with arguments and result.
+
+The server runs from call to call and from return to return with breakpoints of its own; GDB looks
+at each place.  Nothing is resumed in GDB's sense, so front ends see no stops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import gdb
+
+from . import history, link, place, searching
+from .command import Command, typed
+from .returned import returned, shown
+
+_LIMIT = 200
+
+
+@dataclass
+class Call:
+    """`stack` is the stack pointer once the function has returned."""
+
+    position: str
+    pc: int
+    text: str
+    caller: str
+    stack: int
+    function: Any
+    result: str = "(did not return)"
+
+
+class Calls(Command):
+    """List the calls of a function: calls FUNCTION [--from POS] [--to POS] [--limit N]
+    Each with its arguments, its result, the position where it begins (behind the function's
+    prologue), which `goto` takes, and where it was called from.  The whole recording is searched;
+    at most N calls (200) are shown.  POS is as for `goto`.  Ctrl-C shows what was found by then."""
+
+    name = "calls"
+    kind = gdb.COMMAND_DATA
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        self.dont_repeat()
+        usage = "calls FUNCTION [--from POSITION] [--to POSITION] [--limit N]"
+        options = searching.Options(argument, usage, values="--from --to --limit")
+        function = options.need_text()
+        link.connection()
+        log = history.log
+        log.settle()
+        start = log.current
+        assert start is not None
+        if start.branch:
+            raise gdb.GdbError("Something was changed here: `undo` first, a search would lose it.")
+        first, last = options.position("--from"), options.event("--to")
+        search = _Search(options.count("--limit", _LIMIT), last)
+        with log.command(typed("calls", argument)):
+            addresses = entries(function)
+            try:
+                place.seek(first or "START")
+                search.run(addresses)
+            finally:
+                link.ask("calls-end")
+                place.seek(f"@{start.mark}")
+        search.name()
+        gdb.write(search.as_text(function))
+
+
+def entries(function: str) -> list[int]:
+    """Where GDB would break at the function: behind its prologue, where arguments can be seen."""
+    point = gdb.Breakpoint(function, internal=True)
+    try:
+        if point.pending:
+            raise gdb.GdbError(f'Function "{function}" not defined.')
+        return sorted({int(location.address) for location in point.locations})
+    finally:
+        point.delete()
+
+
+class _Search:
+    def __init__(self, limit: int, last_event: int | None) -> None:
+        self.calls: list[Call] = []
+        self.more = self.interrupted = False
+        self._limit = limit
+        self._last_event = last_event
+        self._pending: dict[int, Call] = {}  # by the number of the breakpoint at its return
+        self._progress = searching.Progress("calls")
+        self._end = max(link.ask("info")["last_event"], 1)
+
+    def run(self, addresses: list[int]) -> None:
+        """From call to call until there are no more, or enough and all have returned."""
+        add = [[number, addr, None] for number, addr in enumerate(addresses, start=1)]
+        remove: list[int] = []
+        next_number = len(addresses) + 1
+        link.ask("calls-begin")
+        try:
+            while not self.more or self._pending:
+                answer = searching.ask("calls-next", add=add, remove=remove)
+                self.interrupted = answer["interrupted"]
+                if not answer["hit"]:
+                    return
+                add, remove = [], []
+                place.forget(answer)
+                part = answer["event"] / self._end
+                self._progress.say(part, f", {len(self.calls)} found")
+                call = self._pending.pop(answer["hit"], None)
+                if call is not None:
+                    call.result = returned(call.function)
+                    remove = [answer["hit"]]
+                elif self._enough(answer["event"]):
+                    remove = [number for number, _ in enumerate(addresses, start=1)]
+                else:
+                    back = self._entered(answer["position"])
+                    if back is not None:
+                        add = [[next_number, back, self.calls[-1].stack]]
+                        # A frame that was left by longjmp does not return when its place is used
+                        # again.
+                        remove = self._gone(self.calls[-1])
+                        self._pending[next_number] = self.calls[-1]
+                        next_number += 1
+        except KeyboardInterrupt:
+            self.interrupted = True
+        finally:
+            self._progress.end()
+
+    def _enough(self, event: int) -> bool:
+        if self._last_event is not None and event > self._last_event:
+            self._pending.clear()
+            self.more = True
+            self._limit = -1
+        elif len(self.calls) == self._limit:
+            self.more = True
+        return self.more
+
+    def _entered(self, position: str) -> int | None:
+        """A call has begun; where it returns to."""
+        frame = gdb.newest_frame()
+        text, older = _call_text(frame), frame.older()
+        call = Call(position, frame.pc(), text, "", 0, frame.function())
+        self.calls.append(call)
+        if older is None:
+            call.result = "(not known)"  # GDB shows nobody that the outermost frame returns to
+            return None
+        call.caller = searching.line_at(older.pc() - 1)
+        call.stack = int(older.read_register("rsp"))
+        return int(older.pc())
+
+    def _gone(self, newest: Call) -> list[int]:
+        numbers = [n for n, call in self._pending.items() if call.stack == newest.stack]
+        for number in numbers:
+            del self._pending[number]
+        return numbers
+
+    def name(self) -> None:
+        """The positions by the names that `when` prints, as far as that takes no time."""
+        pairs = [[call.position, call.pc] for call in self.calls]
+        answer = searching.ask("names", positions=pairs)
+        for call, name in zip(self.calls, answer["names"]):  # noqa: B905 - GDB may have Python 3.9
+            call.position = name
+
+    def as_text(self, function: str) -> str:
+        rows = [
+            [str(number), call.position, call.text, call.result, call.caller]
+            for number, call in enumerate(self.calls, start=1)
+        ]
+        text = searching.table(["#", "position", "call", "result", "from"], rows) if rows else ""
+        count = f"{len(rows)} call{'' if len(rows) == 1 else 's'}"
+        if self.interrupted:
+            return f"{text}{searching.INTERRUPTED}  {count}\n"
+        if self.more and self._limit > 0:
+            return f"{text}There are more: --from {rows[-1][1]}, or --limit N\n"
+        return f"{text}{count}\n" if rows else f"{function} is not called there.\n"
+
+
+def _call_text(frame: Any) -> str:
+    name = frame.name() or hex(frame.pc())
+    try:
+        block = frame.block()
+    except RuntimeError:
+        return f"{name} (...)"  # no debugging information
+    while block.function is None:
+        block = block.superblock
+    arguments = [
+        f"{symbol.name}={_argument(frame, symbol, block)}" for symbol in block if symbol.is_argument
+    ]
+    return f"{name} ({', '.join(arguments)})"
+
+
+def _argument(frame: Any, symbol: Any, block: Any) -> str:
+    try:
+        return shown(frame.read_var(symbol, block))
+    except gdb.error as error:
+        return f"<{error}>"
+
+
+def define() -> None:
+    Calls()
