@@ -153,10 +153,6 @@ int cpu_check_recording(const char *dir)
 			 dir, then.shown, here.level, here.level);
 		return -ENOEXEC;
 	}
-	if (then.cpu.level > here.level)
-		rdb_warn("%s: recorded on a CPU with x86-64-v%u, this one has x86-64-v%u: a program that asks CPUID "
-			 "itself may stop here",
-			 dir, then.cpu.level, here.level);
 	if (strcmp(then.cpu.vendor, here.vendor) || then.cpu.xsave_bytes != here.xsave_bytes)
 		rdb_warn("%s: recorded on another kind of CPU (%s, %u bytes of state; here %s, %u): approximate "
 			 "reciprocals and signal frames may differ",

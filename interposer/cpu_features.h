@@ -2,7 +2,8 @@
  *
  * Features above x86-64-v3 are hidden by default, so that a recording or an image from a big machine runs
  * on a laptop.  GLIBC_TUNABLES hides them from the C library and its search for libraries
- * (glibc-hwcaps/x86-64-v4).  Code that executes CPUID itself is not stopped by that.
+ * (glibc-hwcaps/x86-64-v4).  Code that executes CPUID itself gets an answer
+ * without them (cpuid_events.h).
  */
 #ifndef RDB_CPU_FEATURES_H
 #define RDB_CPU_FEATURES_H

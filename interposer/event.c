@@ -234,8 +234,6 @@ void event_answered(ucontext_t *uc)
 		replay_look_ahead();
 		agent_event(lower.event, uc);
 	}
-	if (lower.event == 1)
-		loader_unpin();
 }
 
 void boundary_final_hash(void)

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 #include <x86intrin.h>
 #include "boundary.h"
+#include "cpuid_events.h"
 #include "decode.h"
 #include "instructions.h"
 #include "replay.h"
@@ -16,7 +17,7 @@ enum answer { RDTSC = 0, RDTSCP = 1, RDRAND = 2, RDSEED = 3 };
 
 /* Decoding from wherever one starts falls into step with the real instructions after a few of them, so
  * nearly all starts before a real instruction boundary arrive at it, and few at any other place. */
-static bool starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end)
+bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end)
 {
 	unsigned tried = 0, arrived = 0;
 	for (unsigned back = 4; back <= CHAINS && candidate - back >= begin; back++) {
@@ -49,13 +50,13 @@ static bool carry_is_read(const uint8_t *p, const uint8_t *end)
 	return false;
 }
 
-static void patch(uint8_t *op)
+void instructions_patch(uint8_t *op, uint8_t to)
 {
 	uint8_t *page = (uint8_t *)((uint64_t)op & ~(RDB_PAGE - 1));
 	/* executable file mappings are read-execute when they get here */
 	if (mprotect(page, RDB_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
 		rdb_fatal("cannot patch an instruction at %p: %s", (void *)op, strerror(errno));
-	*op = 0xb9;
+	*op = to;
 	if (mprotect(page, RDB_PAGE, PROT_READ | PROT_EXEC))
 		rdb_fatal("cannot patch an instruction at %p: %s", (void *)op, strerror(errno));
 }
@@ -70,10 +71,10 @@ static void look_for_random(uint8_t *begin, uint8_t *end)
 	for (uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
 		if (p[1] != 0xc7 || p[2] < 0xf0)
 			continue;
-		bool here = starts_here(begin, p, end) ||
-			    (p > begin && (is_rex(p[-1]) || p[-1] == 0x66) && starts_here(begin, p - 1, end));
+		bool here = instructions_starts_here(begin, p, end) || (p > begin && (is_rex(p[-1]) || p[-1] == 0x66) &&
+									instructions_starts_here(begin, p - 1, end));
 		if (here && carry_is_read(p + 3, end))
-			patch(p + 1);
+			instructions_patch(p + 1, 0xb9);
 	}
 }
 
@@ -94,7 +95,7 @@ static bool known_harmless(const char *key, uint64_t at)
 static bool has_rdtsc(const uint8_t *begin, const uint8_t *end)
 {
 	for (const uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++)
-		if ((p[1] == 0x31 || (p[1] == 0x01 && p[2] == 0xf9)) && starts_here(begin, p, end))
+		if ((p[1] == 0x31 || (p[1] == 0x01 && p[2] == 0xf9)) && instructions_starts_here(begin, p, end))
 			return true;
 	return false;
 }
@@ -105,6 +106,7 @@ void instructions_look(uint64_t at, size_t len, const char *key)
 	if (lower.mode == MODE_PASS)
 		return;
 	look_for_random(begin, end);
+	cpuid_look(begin, end);
 	if (lower.upper.tsc_mode || known_harmless(key, at) || !has_rdtsc(begin, end))
 		return;
 	lower.upper.tsc_mode = 1;
@@ -214,5 +216,5 @@ bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc)
 {
 	if (sig == SIGSEGV)
 		return info->si_code == SI_KERNEL && lower.upper.tsc_mode && tsc_fault(uc);
-	return sig == SIGILL && RDB_IS_UPPER(UC_REG(uc, RIP)) && random_fault(uc);
+	return sig == SIGILL && RDB_IS_UPPER(UC_REG(uc, RIP)) && (random_fault(uc) || cpuid_fault(uc));
 }

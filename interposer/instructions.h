@@ -1,4 +1,4 @@
-/* Instructions whose answer differs from run to run: rdtsc, rdrand, rdseed.
+/* Instructions whose answer differs from run to run: rdtsc, rdrand, rdseed (and CPUID: cpuid_events.h).
  *
  * rdtsc can be made to fault (PR_SET_TSC, prctl(2)).  rdrand and rdseed cannot, where CPUID cannot be made
  * to hide them; confirmed ones are patched when code is mapped: 0F C7 /6 and /7 (register form) become
@@ -15,5 +15,10 @@ void instructions_look(uint64_t at, size_t len, const char *key);
 void instructions_thread(void);
 /* A fault at an instruction of ours: answers the event and goes on after it.  False: not ours. */
 bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc);
+
+/* Is there an instruction at `candidate`, as far as decoding from many places before it tells? */
+bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end);
+/* Changes one byte of read-execute text. */
+void instructions_patch(uint8_t *op, uint8_t to);
 
 #endif

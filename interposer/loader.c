@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +28,6 @@ struct object {
 	uint64_t bias, end;
 	char interp[PATH_MAX];
 };
-
-static cpu_set_t usual_cpus;
 
 int loader_find(const char *prog, char *path)
 {
@@ -275,27 +272,5 @@ int loader_load(const char *path, char **argv, char **envp, struct loaded *out, 
 	if (rc)
 		return rc;
 	out->pc = prog.interp[0] ? interp.bias + interp.eh.e_entry : RDB_GATE_CODE + GATE_CODE_START;
-	if (!prog.interp[0])
-		loader_pin((uint32_t)sched_getcpu() + 1);
 	return 0;
-}
-
-void loader_pin(uint32_t cpu_plus_one)
-{
-	cpu_set_t one;
-	lower.upper.pinned_cpu = cpu_plus_one;
-	if (!cpu_plus_one)
-		return;
-	CPU_ZERO(&one);
-	CPU_SET(cpu_plus_one - 1, &one);
-	/* not allowed there (another machine, a cpuset): a difference would show as a divergence */
-	if (sched_getaffinity(0, sizeof(usual_cpus), &usual_cpus) || sched_setaffinity(0, sizeof(one), &one))
-		lower.upper.pinned_cpu = 0;
-}
-
-void loader_unpin(void)
-{
-	if (lower.upper.pinned_cpu && sched_setaffinity(0, sizeof(usual_cpus), &usual_cpus))
-		rdb_warn("cannot leave cpu %u: %s", lower.upper.pinned_cpu - 1, strerror(errno));
-	lower.upper.pinned_cpu = 0;
 }

@@ -12,8 +12,5 @@ struct loaded {
 int loader_find(const char *prog, char *path);
 /* Maps program, interpreter and stack; fills lower.upper.  0, or -errno with *why (static text). */
 int loader_load(const char *path, char **argv, char **envp, struct loaded *out, const char **why);
-/* Static programs execute CPUID, whose answer names the core: they start on one core. */
-void loader_pin(uint32_t cpu_plus_one);
-void loader_unpin(void);
 
 #endif

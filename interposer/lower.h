@@ -51,7 +51,7 @@ struct upper_state {
 	uint64_t interp_base;
 	uint64_t auxv_addr, auxv_len;
 	uint32_t threads_made; /* the newest thread's number */
-	uint32_t pinned_cpu;   /* 1 + cpu the start-up of a static program ran on; 0: none */
+	uint32_t reserved;
 	uint64_t tsc_mode;     /* rdtsc in the upper half traps */
 	struct upper_sigaction {
 		uint64_t handler, flags, restorer, mask;

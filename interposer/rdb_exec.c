@@ -375,7 +375,6 @@ static int replay(void)
 			rdb_warn("%s: cannot be replayed: %s", lower.opt.dir, strerror(-rc));
 		return rc == -EPROTO ? 3 : 5;
 	}
-	loader_pin(lower.upper.pinned_cpu);
 	boundary_resume(replay_fill);
 }
 

@@ -174,6 +174,14 @@ def test_a_signal_in_a_long_computation_is_delivered_at_its_place(tmp_path: Path
     made.expect_equal()
 
 
+@pytest.mark.parametrize("how", ["pie", "static"])
+def test_cpuid_is_answered_from_the_log(how: str, tmp_path: Path) -> None:
+    """It names the core, and a replay may run on another one."""
+    made = record(tmp_path, build("cpuid_cores.c", tmp_path, *BUILDS[how]))
+    assert made.result.stdout == "1, AVX512F 0\n", made.result.stderr
+    made.expect_equal()
+
+
 @pytest.mark.parametrize("source", ["signals_waits.c", "signals_queued.c"])
 def test_signals_as_natively(source: str, tmp_path: Path) -> None:
     program = build(source, tmp_path, "-pthread", "-O1")
@@ -183,7 +191,7 @@ def test_signals_as_natively(source: str, tmp_path: Path) -> None:
     made.expect_equal()
 
 
-@pytest.mark.parametrize("source", ["threads.c", "threads_mutex.c", "threads_turns.c"])
+@pytest.mark.parametrize("source", ["threads.c", "threads_mutex.c", "threads_turns.c", "threads_many.c"])
 def test_threads(source: str, tmp_path: Path) -> None:
     made = record(tmp_path, build(source, tmp_path, "-pthread"))
     assert made.result.returncode == 0, made.result.stderr

@@ -84,9 +84,9 @@ def cpu(machine: Machine) -> Iterator[Finding]:
 
 
 def cpuid_faulting(machine: Machine) -> Iterator[Finding]:
-    """Not used: a log with its answers in it would replay only where it is."""
+    """Not used: CPUID is patched instead, which works everywhere."""
     detail = "yes, not used" if machine.ability("cpuid_faulting") else "no, not needed"
-    meaning = "code that executes CPUID itself sees all of this CPU, whatever `--cpu` says"
+    meaning = "CPUID instructions are patched, and their answers recorded"
     yield Finding(_GROUP, "CPUID faulting", State.OK, detail, meaning)
 
 

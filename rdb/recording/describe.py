@@ -20,6 +20,11 @@ _AT_FDCWD = -100
 _NOTE_RECV = struct.Struct("<iiIIQ")
 
 
+# LOG_TSC, log_format.h
+_INSTRUCTIONS = {0: "rdtsc", 1: "rdtscp", 2: "rdrand", 3: "rdseed"}
+_CPUID = 4
+
+
 def describe(record: Record, name_thread: bool = False) -> str:
     """One line; repetitions are said, and with `name_thread` whose event it is."""
     text = _describe(record)
@@ -48,7 +53,11 @@ def _describe(record: Record) -> str:
         case Kind.SIGNAL:
             return f"{signal_name(record.nr)} delivered"
         case Kind.TSC:
-            return f"{'rdtscp' if record.nr else 'rdtsc'} = {record.result & 0xFFFFFFFFFFFFFFFF}"
+            if record.nr == _CPUID:
+                leaf, subleaf = record.args
+                return f"cpuid(leaf={leaf:#x}, subleaf={subleaf:#x})"
+            name = _INSTRUCTIONS.get(record.nr, "instruction")
+            return f"{name} = {record.result & 0xFFFFFFFFFFFFFFFF}"
         case Kind.RESUME:
             return f"thread {record.thread} goes on"
         case Kind.PREEMPT:
