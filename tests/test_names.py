@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -240,3 +240,48 @@ def test_every_command_has_help(gdb: Gdb) -> None:
     assert "warnings.before" not in listed
     for name in ("branch", "checkpoint", "restart", "run", "ugo", "uinfo", "ubookmark", "undo"):
         assert gdb.run(f"help {name}").count("\n") >= 1
+
+
+INLINED = """volatile int x;
+static inline __attribute__((always_inline)) void inner(int n)
+{
+	x += n;
+	x *= 2;
+}
+__attribute__((noinline)) void outer(int n)
+{
+	x = n;
+	inner(n);
+	x++;
+}
+int main(void)
+{
+	outer(3);
+	return 0;
+}
+"""
+
+
+def test_a_step_into_an_inlined_call_is_undone(
+    tmp_path: Path, build_text: Callable[..., Path]
+) -> None:
+    made = Recorded(tmp_path, build_text("inlined", INLINED, "-O1"), tmp_path / "inlined.c")
+    with made.gdb() as gdb:
+        gdb.run("break outer")
+        gdb.run("continue")
+        gdb.run("next")
+        at_call = gdb.run("frame").partition(" ")[2].strip()
+        assert at_call.startswith("outer (n=")
+        length, registers = gdb.state()["history"], gdb.registers()
+        gdb.run("step")  # goes from frame to frame and not to another place
+        assert gdb.registers() == registers
+        assert gdb.function() == "inner"
+        assert gdb.state()["history"] == length + 1
+        shown = gdb.run("undo")
+        assert at_call in shown  # the caller's frame is shown and selected
+        assert at_call in gdb.run("frame")
+        assert gdb.registers() == registers
+        gdb.run("redo")
+        assert " inner (" in gdb.run("frame")
+        gdb.run("undo 2")
+        assert gdb.where() == "inlined.c:9" and gdb.state()["history"] == length - 1

@@ -77,6 +77,15 @@ def function() -> str | None:
     return name
 
 
+def other_inlined(wanted: str | None) -> bool:
+    """Has `select_within` selected another one of the frames that are at the same place?"""
+    try:
+        inlined = gdb.newest_frame().type() == gdb.INLINE_FRAME
+        return inlined and gdb.selected_frame().name() != wanted
+    except gdb.error:
+        return False
+
+
 def select_within(wanted: str | None) -> None:
     """Selects the frame that GDB showed here: after a seek it starts in the innermost inlined one,
     also at a call that has not been entered yet."""

@@ -27,12 +27,17 @@ class Snapshot:
             return self.serial == other.serial
         return self.position == other.position
 
+    def same_frame(self, other: Snapshot) -> bool:
+        """A step into an inlined call goes from frame to frame where it stands."""
+        return self.thread != other.thread or self.function == other.function
+
     def same(self, other: Snapshot) -> bool:
         return (
             self.same_place(other)
             and self.points == other.points
             and self.displays == other.displays
             and self.settings == other.settings
+            and self.same_frame(other)
         )
 
 
@@ -58,7 +63,8 @@ def restore(wanted: Snapshot) -> tuple[Snapshot, bool]:
     The flag says whether anything was printed.
     """
     now = take()
-    moved = not now.same_place(wanted)
+    moved = not (now.same_place(wanted) and now.same_frame(wanted))
+    moved = moved or place.other_inlined(wanted.function)
     said = settings.restore(wanted.settings)
     said += points.remove_others(wanted.points)
     if moved:
