@@ -176,3 +176,23 @@ def test_the_prompt_is_marked_in_a_branch(recorded: Recorded) -> None:
         gdb.expect_exact("\nbranch five mine> ")
     finally:
         gdb.close(force=True)
+
+
+def test_of_a_long_branch_the_newest_states_are_kept(gdb: Gdb, recorded: Recorded) -> None:
+    go(gdb, recorded, "after-fact")
+    here = everything(gdb)
+    length = gdb.state()["history"]
+    gdb.run("set var stages = 40")
+    for _ in range(70):
+        gdb.run("stepi")
+    states = [seen(gdb)]
+    for _ in range(5):
+        gdb.run("undo")
+        states.append(seen(gdb))
+    assert len({str(state) for state in states}) == 6
+    # The state right after the change is not kept any more: undo goes to before it.
+    assert "not every state of a branch is kept" in gdb.run("undo 65")
+    assert everything(gdb) == here
+    assert gdb.state()["history"] == length
+    gdb.run("redo 66")
+    assert seen(gdb) == states[-1]
