@@ -9,6 +9,8 @@
 #include "boundary.h"
 #include "checkpoints.h"
 #include "fsgsbase.h"
+#include "gate.h"
+#include "hot_sites.h"
 #include "image.h"
 #include "loader.h"
 #include "replay.h"
@@ -181,6 +183,7 @@ void boundary_started(ucontext_t *uc)
 {
 	lower.started = true;
 	lower.event = 0;
+	hot_sites_learn(uc);
 	if (lower.mode == MODE_RECORD)
 		boundary_begin(uc);
 }
@@ -243,6 +246,7 @@ static int map_gate(void)
 	gate->version = RDB_GATE_VERSION;
 	gate->call = gate_entry;
 	gate->upcall_return = gate_upcall_return;
+	gate->syscall = hot_sites_entry();
 	memcpy((void *)RDB_GATE_CODE, gate_code_start, (size_t)(gate_code_end - gate_code_start));
 	if (mprotect(p, RDB_PAGE, PROT_READ) || mprotect((char *)p + RDB_PAGE, RDB_PAGE, PROT_READ | PROT_EXEC))
 		return -errno;
@@ -293,7 +297,7 @@ void boundary_resume(void (*fill)(ucontext_t *uc))
 
 bool replica_in_gate(uint64_t pc)
 {
-	return pc == (uint64_t)gate_entry || pc == (uint64_t)gate_upcall_return;
+	return pc == (uint64_t)gate_entry || pc == (uint64_t)gate_upcall_return || pc == (uint64_t)hot_gate;
 }
 
 void replica_trap_on_return(void)

@@ -358,6 +358,9 @@ gate_code_start:
 	/* an upcalled function returns here; gate->upcall_return is at offset 24 of the gate page */
 	movabsq	$RDB_GATE, %rcx
 	jmp	*24(%rcx)
+	.balign 16
+	/* gate->syscall where system calls come by SIGSYS: to the instruction itself (hot_sites.h) */
+	jmp	*%rcx
 gate_code_end:
 
 	.section .note.GNU-stack,"",@progbits

@@ -18,6 +18,7 @@ struct gate_state {
 	uint64_t trap;      /* 16: nonzero: SIGTRAP at the first upper instruction after leaving */
 	uint64_t avx512;    /* 24: nonzero: there is AVX-512 state to clear on return */
 	uint64_t upcall_sp; /* 32: lower stack of the innermost upcall */
+	uint64_t go_on;     /* 40: hot_gate.S: where it leaves to */
 };
 
 /* The function behind GATE->call. */
@@ -40,8 +41,8 @@ void coroutine_switch(uint64_t *save_sp, uint64_t load_sp);
 
 /* First bytes of the code page (RDB_GATE_CODE), copied there. */
 extern const uint8_t gate_code_start[], gate_code_end[];
-/* Offset in the code page where a program, or a thread of it, starts. */
-enum { GATE_CODE_START = 0 };
+/* Offsets in the code page: where a program, or a thread of it, starts; jmp *%rcx. */
+enum { GATE_CODE_START = 0, GATE_CODE_SYSCALL = 32 };
 #define GATE_START_CALL 0x52444230 /* number of the "system call" made there */
 
 #endif

@@ -11,16 +11,16 @@
 #include "replay.h"
 #include "thread.h"
 
-enum { CHAINS = 48 }; /* so many bytes before a candidate decoding is started */
+enum { CHAINS = 48 };
 
 enum answer { RDTSC = 0, RDTSCP = 1, RDRAND = 2, RDSEED = 3 };
 
 /* Decoding from wherever one starts falls into step with the real instructions after a few of them, so
  * nearly all starts before a real instruction boundary arrive at it, and few at any other place. */
-bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end)
+bool instructions_starts_within(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end, unsigned chains)
 {
 	unsigned tried = 0, arrived = 0;
-	for (unsigned back = 4; back <= CHAINS && candidate - back >= begin; back++) {
+	for (unsigned back = 4; back <= chains && candidate - back >= begin; back++) {
 		const uint8_t *p = candidate - back;
 		struct insn in;
 		tried++;
@@ -29,6 +29,11 @@ bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, co
 		arrived += p == candidate;
 	}
 	return tried == 0 || arrived * 4 >= tried * 3;
+}
+
+bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end)
+{
+	return instructions_starts_within(begin, candidate, end, CHAINS);
 }
 
 /* Whoever asks for a random number looks at the carry flag soon. */

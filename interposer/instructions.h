@@ -13,6 +13,9 @@ void instructions_look(uint64_t at, size_t len, const char *key);
 /* In a thread that takes its turn: whether rdtsc traps is each kernel thread's own, and a library that holds
  * one may have come while others ran. */
 void instructions_thread(void);
+/* Is this, as far as one can tell, the first byte of an instruction?  Looks at decodings that start up to `chains`
+ * bytes before it. */
+bool instructions_starts_within(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end, unsigned chains);
 /* A fault at an instruction of ours: answers the event and goes on after it.  False: not ours. */
 bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc);
 

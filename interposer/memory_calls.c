@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "boundary.h"
+#include "hot_sites.h"
 #include "instructions.h"
 #include "memory_calls.h"
 #include "meta.h"
@@ -127,6 +128,8 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	long rc = inside ? map_at(at, inside, prot, MAP_PRIVATE, fd, offset) : 0;
 	if (rc >= 0 && len > inside)
 		rc = memory_map_zero(at + inside, len - inside, prot);
+	if (rc >= 0 && (prot & PROT_EXEC))
+		hot_sites_look(at, inside, path);
 	if (rc < 0 || lower.mode != MODE_RECORD)
 		return rc < 0 ? rc : 0;
 	int err = store_add(fd, path, false, key);

@@ -445,7 +445,7 @@ void syscall_event(ucontext_t *uc)
 	event_end(ev);
 	if (ends_thread)
 		thread_self()->state = THREAD_ENDS;
-	event_answered(uc);
+	event_answered(thread_self()->hot ? NULL : uc);
 	if (ends_thread)
 		thread_exit(uc);
 }

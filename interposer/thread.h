@@ -49,6 +49,7 @@ struct thread {
 	uint64_t asks_at;         /* the instruction that asks, then */
 	struct gate_frame *frame; /* of the hypercall under way; NULL while a system call is answered */
 	bool trap_in_flight;
+	bool hot;     /* in a call by hot_gate: what needs the program's own registers waits for a trap on return */
 	bool deliver; /* a signal is due when the trap after a hypercall comes */
 	void *signal_stack;
 	struct context start; /* of a thread that has not run yet */

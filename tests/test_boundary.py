@@ -31,9 +31,17 @@ class Made:
     files: Path
     result: subprocess.CompletedProcess[str]
 
-    def verify(self) -> tuple[int, dict[str, object]]:
+    def verify(self, *options: str) -> tuple[int, dict[str, object]]:
         done = subprocess.run(
-            [rdb_exec_path(), "--replay", self.rank_dir, "--files", self.files, "--verify"],
+            [
+                rdb_exec_path(),
+                "--replay",
+                self.rank_dir,
+                "--files",
+                self.files,
+                "--verify",
+                *options,
+            ],
             capture_output=True,
             text=True,
             timeout=120,
