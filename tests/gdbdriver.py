@@ -110,11 +110,11 @@ class Gdb:
         return self._collect()[0]
 
     def run_until_log(self, text: str) -> None:
-        """Waits until a started command has written that to the log stream."""
+        """Waits until a started command has written that, to the log stream or as its text."""
         until = time.monotonic() + self._deadline_s
         while True:
             record = parse_response(self._line(until))
-            if record["type"] == "log" and text in record["payload"]:
+            if record["type"] in ("log", "console") and text in record["payload"]:
                 return
             if record["type"] == "result" and record["token"] == self._token:
                 raise AssertionError(f"the command ended before it wrote {text!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -387,3 +388,40 @@ def test_bisect_prints_the_answer(home: Path) -> None:
     assert "in turn: spoiled++;" in done.stdout
     assert "(verified true)" in done.stdout and "(verified false)" in done.stdout
     assert "last message before: from rank 1, tag 7, 4 bytes" in done.stdout
+
+
+# ---- searches over ranks ----
+
+
+def test_searches_in_all_ranks(home: Path, tmp_path: Path) -> None:
+    script = tmp_path / "searches.rdb"
+    script.write_text(
+        "find-event mpi.recv source==1 and tag==7 --count\n"
+        "focus 2\nchanges number\nbisect got >= 0\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "rdb", "attach", "relay", "-x", str(script)],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0-1: 0 events" in done.stdout and "2: 8 events" in done.stdout
+    assert "8 changes" in done.stdout
+    # The GDB extension names the message too, not just `rdb bisect`.
+    assert "The message that wrote it: from rank 1, tag 7, 4 bytes" in done.stdout
+
+
+def test_find_event_over_all_ranks(home: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rdb", "find-event", "relay", "receive source==1", "--json"],
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [row["rank"] for row in json.loads(done.stdout)] == [2] * 8

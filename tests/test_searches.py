@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from conftest import PROGRAMS, Build
-from gdbdriver import Gdb, Recorded
+from gdbdriver import Gdb, GdbError, Recorded
 from scenario import go
 
 
@@ -341,3 +341,17 @@ def test_bisect_of_locals_and_convenience_functions(gdb: Gdb, recorded: Recorded
 def test_bisect_says_what_is_misspelt(gdb: Gdb) -> None:
     assert gdb.fails("bisect nosuch > 3").startswith('No symbol "nosuch" in current context: ')
     assert gdb.state()["at_start"]
+
+
+def test_bisect_ends_by_ctrl_c_with_what_is_known(much: Recorded) -> None:
+    with much.gdb() as gdb:
+        before = gdb.state()
+        for _ in range(3):
+            gdb.start("bisect many < 500000 --progress")
+            gdb.run_until_log("bisect: 7")
+            gdb.interrupt()
+            with pytest.raises(GdbError, match=r"Interrupted; (good at|bad at event) \d+"):
+                gdb.finish()
+            assert gdb.state() == before
+        found = json.loads(gdb.run("bisect level < 2 --json"))
+        assert f"searches.c:{found['line']}" == line(much, "one", 2)

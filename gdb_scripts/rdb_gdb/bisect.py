@@ -47,7 +47,7 @@ class Bisect(Command):
         start = log.current
         assert start is not None
         judge = Judge(options.text)
-        with log.command(typed("bisect", argument)):
+        with log.command(typed("bisect", argument)), link.calm():
             try:
                 found = report(judge, search(judge, options, depth), depth)
             except (gdb.GdbError, gdb.error, KeyboardInterrupt):
@@ -73,6 +73,8 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
         answer = link.ask("bisect-start", json.dumps(request).encode("utf-8").hex())
         started = True
         while "ask" in answer:
+            if link.pressed():
+                raise KeyboardInterrupt
             place.forget(answer)
             if "--progress" in options:
                 gdb.write(f"bisect: {100 * answer['progress']:.0f}% event {answer['event']}\n")

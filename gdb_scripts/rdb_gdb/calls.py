@@ -54,7 +54,7 @@ class Calls(Command):
             raise gdb.GdbError("Something was changed here: `undo` first, a search would lose it.")
         first, last = options.position("--from"), options.event("--to")
         search = _Search(options.count("--limit", _LIMIT), last)
-        with log.command(typed("calls", argument)):
+        with log.command(typed("calls", argument)), link.calm():
             addresses = entries(function)
             try:
                 place.seek(first or "START")
@@ -96,8 +96,8 @@ class _Search:
         try:
             while not self.more or self._pending:
                 answer = searching.ask("calls-next", add=add, remove=remove)
-                self.interrupted = answer["interrupted"]
-                if not answer["hit"]:
+                self.interrupted = answer["interrupted"] or link.pressed()
+                if self.interrupted or not answer["hit"]:
                     return
                 add, remove = [], []
                 place.forget(answer)
@@ -118,8 +118,6 @@ class _Search:
                         remove = self._gone(self.calls[-1])
                         self._pending[next_number] = self.calls[-1]
                         next_number += 1
-        except KeyboardInterrupt:
-            self.interrupted = True
         finally:
             self._progress.end()
 

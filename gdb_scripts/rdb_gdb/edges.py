@@ -75,6 +75,8 @@ def _edge(
     """The first of these changes that is an edge from good to bad, one instruction apart."""
     for number, row in enumerate(rows):
         progress.say(number / len(rows), ", edges nearby")
+        if link.pressed():
+            raise KeyboardInterrupt
         place.seek(row["position"])
         answer["probes"] += 1
         if judge.verdict() != "bad":

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import gdb
@@ -51,16 +54,21 @@ def ask(name: str, text: str = "", waiting: Any = None) -> dict[str, Any]:
     itself, as "interrupted".
     """
     request = f"qRdb.{name}:{text}" if text else f"qRdb.{name}"
-    answer = _exchange(request)
     interrupted = False
-    while answer.get("pending"):
-        try:
+    # An exchange that is broken off leaves its reply to the next one: Ctrl-C waits between them.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        answer = _exchange(request)
+        while answer.get("pending"):
             if waiting is not None:
                 waiting(answer)
-            answer = _exchange("qRdb.poll")
-        except KeyboardInterrupt:
-            interrupted = True
-            answer = _exchange("qRdb.cancel")
+            if pressed():
+                interrupted = True
+                answer = _exchange("qRdb.cancel")
+            else:
+                answer = _exchange("qRdb.poll")
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if "interrupted" in answer:
         return answer
     if answer.get("reason") == "interrupt" or interrupted:
@@ -69,6 +77,26 @@ def ask(name: str, text: str = "", waiting: Any = None) -> dict[str, Any]:
         hint = f"; {answer['hint']}" if answer.get("hint") else ""
         raise gdb.GdbError(f"{answer['error']}{hint}")
     return answer
+
+
+@contextmanager
+def calm() -> Iterator[None]:
+    """Ctrl-C waits until it is asked for (`pressed`): GDB's own packets are not to be broken off
+    either.  What comes too late is dropped."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        pressed()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def pressed() -> bool:
+    """Has Ctrl-C been pressed since the last time?"""
+    if signal.SIGINT not in signal.sigpending():
+        return False
+    signal.sigwait({signal.SIGINT})
+    return True
 
 
 def _exchange(request: str) -> dict[str, Any]:

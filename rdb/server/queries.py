@@ -17,6 +17,7 @@ from rdb.server.jobs import Job, Worker
 from rdb.server.motion import Motion
 from rdb.server.searches import Searches
 from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
+from rdb.timeline.stopped import Interrupted
 
 _PATIENCE_S = 0.5
 Answer = dict[str, Any]
@@ -86,6 +87,8 @@ class Queries:
         self._job = None
         try:
             answer: Answer = job.result()
+        except Interrupted:
+            return _failure(RdbError("interrupted", exit_code=130))
         except RdbError as error:
             return _failure(error)
         except (ValueError, KeyError, IndexError) as error:
