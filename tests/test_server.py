@@ -346,11 +346,79 @@ WORDS = st.sampled_from(
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.one_of(WORDS, st.binary(max_size=6)), max_size=6).map(b"".join))
 def test_nonsense_never_ends_a_session(client: Client, data: bytes) -> None:
-    if data[:1] in (b"k", b"\x03") or data.startswith(b"vKill"):
+    if data[:1] in (b"k", b"R", b"\x03") or data.startswith(b"vKill"):
         return
     packet = data.translate(None, b"#$")
     client.ask(packet)
     assert client.ask(b"qC") == b"QC1"
+
+
+def _packets() -> st.SearchStrategy[bytes]:
+    """Whole packets, with the right checksum, a wrong one or none that is a number."""
+    body = st.lists(st.one_of(WORDS, st.binary(max_size=6)), max_size=6).map(b"".join)
+    checks = st.sampled_from((b"00", b"zz", b"#", b"", b"\xff\xff"))
+    return st.one_of(body.map(frame), st.tuples(body, checks).map(lambda p: b"$%s#%s" % p))
+
+
+def _bare(stream: bytes) -> bytes:
+    """Without what ends a session, and without moves: those may take their time."""
+    return stream.translate(None, b"k\x03")
+
+
+STREAMS = st.lists(
+    st.one_of(
+        _packets(),
+        _packets().map(lambda packet: packet[: len(packet) // 2]),
+        st.binary(max_size=40),
+        st.sampled_from((b"$", b"#", b"$#00", b"$$##", b"+-+-", b"-" * 50, b"$m" + b"f" * 4000)),
+    ),
+    max_size=6,
+).map(b"".join)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(STREAMS, st.booleans())
+def test_garbage_on_the_line_never_ends_a_session(
+    run: Trace, stream: bytes, acknowledged: bool
+) -> None:
+    ours, theirs = socket.socketpair()
+    ours.settimeout(30)
+    timeline = FakeTimeline(run)
+    thread = threading.Thread(
+        target=serve, args=(timeline, FakeRecording(run.program), theirs.fileno())
+    )
+    thread.start()
+    try:
+        if not acknowledged:
+            Client(ours).ask(b"QStartNoAckMode")
+        stream = _bare(stream).replace(b"vKill", b"")
+        # What may look like the beginning of a packet is ended by the next one's `$`.
+        ours.sendall(stream + frame(b"qRdb.nonsense") + frame(b"?") + frame(b"qAttached"))
+        got = b""
+        while not got.endswith(frame(b"1")):
+            chunk = ours.recv(65536)
+            assert chunk, (stream, got)
+            got += chunk
+        assert b"$T05" in got
+    finally:
+        ours.close()
+        thread.join(30)
+        theirs.close()
+    assert not thread.is_alive()
+
+
+def test_a_packet_cut_short_does_not_take_the_next_one_along(client: Client) -> None:
+    client.ask(b"QStartNoAckMode")
+    client.socket.sendall(b"$m1000,4" + frame(b"qC"))
+    assert client.reply() == b"QC1"
+
+
+@pytest.mark.parametrize(
+    "packet", [b"Z0,-5,1", b"Z2,1000,-1", b"Z0,10,ffffffffffff", b"z9,1,1", b"m-1,4", b"p-1"]
+)
+def test_numbers_out_of_range(client: Client, packet: bytes) -> None:
+    assert client.ask(packet) == b"E01"
+    assert client.ask(b"s").startswith(b"T05")
 
 
 def test_detach_and_kill(client: Client) -> None:

@@ -1,4 +1,7 @@
-"""Serves a rank to one GDB: `python -m rdb.server JOB --rank R --stdio|--socket PATH|--port N`."""
+"""Serves a rank to GDB, one client after another.
+
+`python -m rdb.server JOB --rank R --stdio|--socket PATH|--port N`
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,7 @@ def parser(
     how.add_argument("--stdio", action="store_true", help="speak over standard input and output")
     how.add_argument("--socket", type=Path, metavar="PATH", help="listen on a Unix socket")
     how.add_argument("--port", type=int, metavar="N", help="listen on 127.0.0.1 (0: any port)")
+    parse.add_argument("--once", action="store_true", help="end when the first client has gone")
     return parse
 
 
@@ -48,9 +52,9 @@ def main(
             )
         recording = open_job(options.job).rank(options.rank)
         if options.socket is not None:
-            _serve_socket(recording, _listen_unix(options.socket), options.socket)
+            _serve_socket(recording, _listen_unix(options.socket), options.socket, options.once)
         elif options.port is not None:
-            _serve_socket(recording, _listen_loopback(options.port), None)
+            _serve_socket(recording, _listen_loopback(options.port), None, options.once)
         else:
             _serve_stdio(recording)
     except RdbError as error:
@@ -80,7 +84,10 @@ def _listen_unix(path: Path) -> socket.socket:
     try:
         listener.bind(str(path))
     except OSError as error:
-        raise Usage(f"cannot listen on {path}: {error.strerror}") from error
+        listener.close()
+        raise Usage(
+            f"cannot listen on {path}: {error.strerror}", "remove it if no server uses it any more"
+        ) from error
     finally:
         os.umask(old)
     return listener
@@ -92,24 +99,33 @@ def _listen_loopback(port: int) -> socket.socket:
     try:
         listener.bind(("127.0.0.1", port))
     except (OSError, OverflowError) as error:
-        raise Usage(f"cannot listen on port {port}: {error}") from error
+        listener.close()
+        why = error.strerror if isinstance(error, OSError) else "ports are 0 to 65535"
+        raise Usage(f"cannot listen on port {port}: {why}", "--port 0 takes a free one") from error
     return listener
 
 
-def _serve_socket(recording: RankRecording, listener: socket.socket, path: Path | None) -> None:
+def _serve_socket(
+    recording: RankRecording, listener: socket.socket, path: Path | None, once: bool
+) -> None:
+    """One client at a time; each finds the rank where the one before left it."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        listener.listen(1)
-        where = path if path is not None else f"127.0.0.1:{listener.getsockname()[1]}"
-        print(f"rdb: rank {recording.name} waits for GDB at {where}", flush=True)
-        peer, _ = listener.accept()
+        with Timeline(recording) as timeline:
+            listener.listen(1)
+            where = path if path is not None else f"127.0.0.1:{listener.getsockname()[1]}"
+            print(f"rdb: rank {recording.name} waits for GDB at {where}", flush=True)
+            over = False
+            while not over:
+                peer, _ = listener.accept()
+                with peer:
+                    if peer.family == socket.AF_INET:
+                        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    over = serve(timeline, recording, peer.fileno()).for_good or once
     finally:
         listener.close()
         if path is not None:
             path.unlink(missing_ok=True)
-    with peer, Timeline(recording) as timeline:
-        if peer.family == socket.AF_INET:
-            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        serve(timeline, recording, peer.fileno())
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def parse_points(body: bytes) -> list[Point]:
     head, _, rest = body.partition(b";")
     type_text, addr_text, kind_text = head.split(b",")
     type_, addr, kind = int(type_text, 16), int(addr_text, 16), int(kind_text, 16)
-    if not 0 <= type_ <= 4 or addr >= 1 << 64:
+    if not (0 <= type_ <= 4 and 0 <= addr < 1 << 64 and 0 <= kind < 1 << 32):
         raise ValueError("no such breakpoint type")
     conditions = _parse_conditions(rest)
     if type_ > 1 or not conditions:

@@ -46,6 +46,8 @@ class Motion:
             return self._moving(lambda: self.timeline.step(False, thread=thread))
         if packet == b"bc":
             return self._moving(lambda: self.timeline.cont(False))
+        if packet.startswith((b"vRun;", b"R")):  # `run`: the recording's start is the program's
+            return self._moving(self.timeline.goto_start)
         if re.fullmatch(rb"[cs]|[CS][0-9a-fA-F]{2}", packet):
             return self._action(packet, self._threads.stepped, alone=False)
         return None

@@ -90,7 +90,8 @@ class Connection:
                 if len(self._buffer) > 4 * PACKET_SIZE:
                     self._buffer.clear()  # no packet is that long: it never was one
                 return None
-            data = bytes(self._buffer[1:end])
+            # A `$` is never data: what comes before a second one is a packet that was cut short.
+            data = bytes(self._buffer[self._buffer.rfind(b"$", 0, end) + 1 : end])
             check = bytes(self._buffer[end + 1 : end + 3])
             del self._buffer[: end + 3]
             if self.acks and not _agrees(data, check):

@@ -37,6 +37,13 @@ class Failed:
     thread: int = 0
 
 
+@dataclass(frozen=True)
+class Left:
+    """How a client left."""
+
+    for_good: bool
+
+
 class Server:
     def __init__(
         self, timeline: Debuggee, recording: RankRecordingLike, connection: Connection
@@ -54,22 +61,34 @@ class Server:
         objects = make_objects(timeline, recording, threads)
         self._stub = Stub(timeline, self._motion, self._points, objects, self._files, threads)
 
-    def run(self) -> None:
+    def run(self) -> Left:
         """Serves until the other side detaches, kills or goes away."""
         try:
             while not self._stub.finished:
                 packet = self._connection.receive()
                 if packet is None:
-                    return
+                    break
                 if packet.interrupt:
                     self._pressed_at = time.monotonic()
                 else:
                     self._answer(packet.data)
         finally:
+            self._motion.interrupt()
             self._queries.stop()
             self._worker.close()
             self._motion.marks.close()
             self._files.close()
+        self._leave()
+        return Left(self._stub.leaving)
+
+    def _leave(self) -> None:
+        """What this client set and changed is not the next one's."""
+        self._points.clear()
+        self._points.arm()
+        if self._stub.killed:
+            self._timeline.goto_start()
+        else:  # also where nothing was changed: an interrupt may be left that nobody heard
+            self._timeline.seek(self._timeline.position)
 
     def _answer(self, data: bytes) -> None:
         if data.startswith(b"qRdb."):
@@ -78,7 +97,7 @@ class Server:
         self._queries.settle()
         move = self._stub.resume(data)
         if move is not None:
-            self._move(move)
+            self._move(move, answered=not data.startswith(b"R"))
             return
         reply = self._stub.handle(data)
         if not data.startswith(b"k"):  # the one request without a reply
@@ -86,7 +105,7 @@ class Server:
         if not self._stub.acks:
             self._connection.acks = False
 
-    def _move(self, move: Move) -> None:
+    def _move(self, move: Move, answered: bool = True) -> None:
         if time.monotonic() - self._pressed_at < _EARLY_S:
             self._pressed_at = -math.inf
             self._connection.send(self._stub.stopped(Failed("interrupt")))
@@ -109,7 +128,9 @@ class Server:
             self._say("rdb: start of the recording\n")
         elif stopped.text:
             self._say(f"rdb: {stopped.text}\n")
-        self._connection.send(self._stub.stopped(stopped))
+        reply = self._stub.stopped(stopped)
+        if answered:
+            self._connection.send(reply)
 
     def _heard(self) -> bool:
         """Input while the rank moves: an interrupt, or the end of the session."""
@@ -142,7 +163,7 @@ def make_objects(timeline: Debuggee, recording: RankRecordingLike, threads: Thre
 
 def serve(
     timeline: Debuggee, recording: RankRecordingLike, read_fd: int, write_fd: int | None = None
-) -> None:
+) -> Left:
     """Serves one GDB over descriptors (a socket: one for both ways)."""
     connection = Connection(read_fd, read_fd if write_fd is None else write_fd)
-    Server(timeline, recording, connection).run()
+    return Server(timeline, recording, connection).run()

@@ -49,6 +49,9 @@ class Stub:
         self.files = files
         self.threads = threads
         self.finished = False
+        self.killed = False  # the next client begins at the start
+        self.leaving = False  # `monitor exit`: no further clients
+        self._extended = False
         self.acks = True
         self._last: StoppedLike | None = None
 
@@ -69,7 +72,7 @@ class Stub:
         letter = packet[:1].decode("latin-1")
         simple: dict[str, Callable[[bytes], bytes]] = {
             "?": self._why,
-            "!": lambda body: OK,
+            "!": self._extend,
             "g": lambda body: self._registers().all().hex().encode("ascii"),
             "G": self._write_registers,
             "p": self._read_register,
@@ -88,10 +91,20 @@ class Stub:
             "v": self._v,
         }
         if letter == "k":
-            self.finished = True
+            self._kill()
             return b""
         method = simple.get(letter)
         return method(packet[1:]) if method else b""
+
+    def _extend(self, body: bytes) -> bytes:
+        self._extended = True
+        return OK
+
+    def _kill(self) -> bytes:
+        """A recording cannot be killed, but left.  Extended: the connection stays, for `run`."""
+        self.killed = True
+        self.finished = not self._extended
+        return OK
 
     def _why(self, body: bytes) -> bytes:
         return stop_reply(self._last, self.timeline, self.points, self.threads)
@@ -183,10 +196,23 @@ class Stub:
             return b"1"
         if name == b"Symbol":
             return OK
+        if body.startswith(b"Rcmd,"):
+            return self._monitor(bytes.fromhex(body[5:].decode("ascii")).decode("utf-8").strip())
         if body.startswith(b"ThreadExtraInfo,"):
             about = self.threads.about(parse_thread(body.partition(b",")[2]))
             return about.encode("utf-8").hex().encode("ascii")
         return b""
+
+    def _monitor(self, command: str) -> bytes:
+        """GDB's `monitor COMMAND`, for clients without our extension."""
+        if command == "exit":
+            self.leaving = True
+            return OK
+        if command == "when":
+            text = str(self.timeline.name())
+        else:
+            text = "monitor when: the position; monitor exit: serve no further client"
+        return f"{text}\n".encode().hex().encode("ascii")
 
     def _set(self, body: bytes) -> bytes:
         name, _, _ = body.partition(b":")
@@ -203,8 +229,9 @@ class Stub:
         if body.startswith(b"File:"):
             return self.files.handle(body[5:])
         if re.match(rb"Kill(;|$)", body):
-            self.finished = True
-            return OK
+            return self._kill()
+        if body.startswith(b"Attach;"):
+            return self._why(b"")  # after `detach`: it stands where it stood
         return b""
 
 
