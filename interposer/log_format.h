@@ -35,9 +35,8 @@ enum log_kind {
 	LOG_HYPERCALL = 4,  /* event.  nr = fn (gate.h), args = the stub's arguments */
 	LOG_UPCALL = 5,     /* event.  The lower half calls upper function args[0] with args[1..] */
 	LOG_SIGNAL = 6,     /* event.  nr = signal number */
-	LOG_TSC = 7,        /* event.  nr = 0 rdtsc / 1 rdtscp / 2 rdrand / 3 rdseed, result = value; 4 cpuid (args: leaf, subleaf; a
-	                     note holds the four registers); rdtscp: a
-	                     note holds the 32-bit aux */
+	LOG_TSC = 7,        /* event.  nr = 0 rdtsc / 1 rdtscp / 2 rdrand / 3 rdseed, result = value; rdtscp: a note
+	              * holds the 32-bit aux.  4 cpuid: args = leaf, subleaf; a note holds the registers */
 	LOG_HASH = 8,       /* not an event.  result = hash of the upper half, nr = enum log_hash_when; with
 	                     * --hash-every a note RDB_NOTE_PAGES */
 	LOG_CHECKPOINT = 9, /* not an event.  nr = checkpoint number; image ckpt-%06u.img holds `event`;

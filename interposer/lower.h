@@ -52,7 +52,7 @@ struct upper_state {
 	uint64_t auxv_addr, auxv_len;
 	uint32_t threads_made; /* the newest thread's number */
 	uint32_t reserved;
-	uint64_t tsc_mode;     /* rdtsc in the upper half traps */
+	uint64_t tsc_mode; /* rdtsc in the upper half traps */
 	struct upper_sigaction {
 		uint64_t handler, flags, restorer, mask;
 	} sigactions[65];

@@ -199,7 +199,9 @@ def test_signals_as_natively(source: str, tmp_path: Path) -> None:
     made.expect_equal()
 
 
-@pytest.mark.parametrize("source", ["threads.c", "threads_mutex.c", "threads_turns.c", "threads_many.c"])
+@pytest.mark.parametrize(
+    "source", ["threads.c", "threads_mutex.c", "threads_turns.c", "threads_many.c"]
+)
 def test_threads(source: str, tmp_path: Path) -> None:
     made = record(tmp_path, build(source, tmp_path, "-pthread"))
     assert made.result.returncode == 0, made.result.stderr

@@ -1,7 +1,7 @@
 """Going back inside long computations, through GDB; and the same moves under GDB's `record full`.
 
-`record full` keeps each instruction in memory and cannot come to where rdb is asked to go, so it gets a
-hundredth of the turns.
+`record full` keeps each instruction in memory and cannot come to where rdb is asked to go, so it
+gets a hundredth of the turns.
 """
 
 from __future__ import annotations
