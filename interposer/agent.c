@@ -15,6 +15,7 @@
 #include "registers.h"
 #include "replica.h"
 #include "stepping.h"
+#include "undo_log.h"
 #include "upper_memory.h"
 #include "watch.h"
 
@@ -249,6 +250,18 @@ static void fork_replica(void)
 	output_keep(false);
 }
 
+static void undo(void)
+{
+	const struct agent_undo *part[2];
+	unsigned count[2];
+	uint64_t first = undo_log(part, count);
+	struct iovec iov[3] = {{&first, sizeof(first)},
+			       {(void *)part[0], count[0] * sizeof(*part[0])},
+			       {(void *)part[1], count[1] * sizeof(*part[1])}};
+
+	reply_parts(0, iov, 3);
+}
+
 static void fetch_output(void)
 {
 	struct agent_output piece;
@@ -311,6 +324,7 @@ static enum verdict handle(ucontext_t *uc)
 		break;
 	case AGENT_OUTPUT: fetch_output(); break;
 	case AGENT_THREADS: threads(uc); break;
+	case AGENT_UNDO: undo(); break;
 	case AGENT_EXIT: reply(0, NULL, 0); _exit(0);
 	default: reply(-ENOSYS, NULL, 0);
 	}

@@ -73,6 +73,9 @@ enum agent_op {
 	                      b=1: fetch -> payload struct agent_output + bytes (one per request, status 1;
 	                      status 0: no more) */
 	AGENT_EXIT = 17,    /* replies, then exits */
+	AGENT_UNDO = 19,    /* What the last STEP with AGENT_STEP_TRACE wrote over -> payload uint64_t first,
+	                       then struct agent_undo[], oldest first.  Of the steps from `first` on (0: the
+	                       first one made) that is all that they wrote. */
 	AGENT_THREADS = 18, /* -> payload struct agent_thread[], oldest first */
 };
 
@@ -176,6 +179,13 @@ struct agent_thread {
 	uint32_t reserved;
 	uint64_t pc;
 	char name[16];
+};
+
+struct agent_undo {
+	uint64_t step; /* made by it */
+	uint64_t addr;
+	uint64_t len;
+	uint8_t bytes[32]; /* that were there before */
 };
 
 struct agent_map {

@@ -121,10 +121,16 @@ static bool load(struct work *w, uint64_t addr, unsigned size, uint64_t *v)
 	return true;
 }
 
+void (*emulate_before_store)(uint64_t addr, uint64_t len);
+
 static bool can_store(struct work *w, uint64_t addr, unsigned size)
 {
 	touches(w, addr, size, true);
-	return !w->only_look && upper_writable(addr, size);
+	if (w->only_look || !upper_writable(addr, size))
+		return false;
+	if (emulate_before_store)
+		emulate_before_store(addr, size);
+	return true;
 }
 
 static void store(uint64_t addr, unsigned size, uint64_t v)

@@ -34,6 +34,9 @@ struct emulated {
 /* Nothing is changed unless EMU_DONE is returned.  With `only_look` EMU_DONE is never returned. */
 enum emulation emulate(ucontext_t *uc, bool only_look, struct emulated *out);
 
+/* If set: called with what an instruction is about to write to, before it is carried out. */
+extern void (*emulate_before_store)(uint64_t addr, uint64_t len);
+
 /* The instruction at pc as the program knows it, or NULL; good until the next call. */
 struct insn;
 const struct insn *emulate_insn(uint64_t pc);

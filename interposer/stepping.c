@@ -10,6 +10,7 @@
 #include "replica.h"
 #include "thread.h"
 #include "trampoline.h"
+#include "undo_log.h"
 #include "upper_memory.h"
 #include "watch.h"
 
@@ -240,6 +241,7 @@ static enum verdict stop(ucontext_t *uc, enum agent_stop_reason reason, bool arr
 	if (p && p->hits_run == s.run && p->hits_event == replica_event() &&
 	    (reason == AGENT_STOP_BREAK || reason == AGENT_STOP_TARGET || reason == AGENT_STOP_PC))
 		s.stop.hits = p->hits;
+	undo_log_end();
 	breakpoints_remove();
 	breakpoints_target(0);
 	watch_stop();
@@ -292,6 +294,7 @@ static void arm_mark(void)
 static enum verdict preempted(ucontext_t *uc)
 {
 	disarm_mark();
+	undo_log_unknown(s.stop.steps);
 	if (s.trace)
 		registers_get(uc, &s.ring[s.stop.steps % TRACE]);
 	if (!s.stepping)
@@ -395,10 +398,14 @@ static enum verdict advance(ucontext_t *uc)
 	for (;;) {
 		if (s.trace)
 			registers_get(uc, &s.ring[s.stop.steps % TRACE]);
-		if (turns_pending())
+		undo_log_step(s.stop.steps);
+		if (turns_pending()) {
+			undo_log_unknown(s.stop.steps);
 			return GO_ON;
+		}
 		how = emulate(uc, s.real, &did);
 		if (how != EMU_DONE) {
+			undo_log_unknown(s.stop.steps);
 			execute(uc, how, &did);
 			return GO_ON;
 		}
@@ -518,6 +525,7 @@ enum verdict stepping_event(uint64_t event, ucontext_t *uc)
 	if (!s.running)
 		return GO_ON;
 	land(uc);
+	undo_log_unknown(s.stop.steps);
 	if (!s.stepping && (s.hidden || s.remapped))
 		breakpoints_insert();
 	s.hidden = s.remapped = false;
@@ -720,6 +728,7 @@ static enum verdict go(ucontext_t *uc)
 enum verdict stepping_run(ucontext_t *uc, const struct agent_request *rq)
 {
 	begin(false);
+	undo_log_begin(false);
 	s.until_event = rq->a;
 	s.until_pc = rq->b;
 	s.until_n = rq->c;
@@ -745,6 +754,7 @@ enum verdict stepping_step(ucontext_t *uc, const struct agent_request *rq)
 	s.real = rq->b & AGENT_STEP_REAL;
 	s.stop_pc = rq->c;
 	s.stop_n = rq->d;
+	undo_log_begin(s.trace);
 	s.stepping = true;
 	if (!s.ended && s.count == 0)
 		return stop(uc, AGENT_STOP_TARGET, true);

@@ -419,6 +419,8 @@ static bool operand_there(const struct insn *in, uint8_t c, uint64_t addr, struc
 		return false;
 	if (!(c & STORE ? upper_writable(addr, size) : upper_readable(addr, size)))
 		return false;
+	if ((c & STORE) && emulate_before_store)
+		emulate_before_store(addr, size);
 	if ((c & STORE) && (c & LOAD))
 		out->access[out->naccess++] = (struct access){addr, size, false};
 	out->access[out->naccess++] = (struct access){addr, width(in, size), c & STORE};

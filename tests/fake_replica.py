@@ -235,6 +235,9 @@ class FakeAgent:
         self.state.regs = [getattr(regs.gpr, name) for name in REGS]
         self.state.pc = regs.gpr.rip
 
+    def undo_log(self) -> tuple[int, list[tuple[int, int, bytes]]]:
+        return FOREVER, []  # nothing is known: memory is looked at in a replica
+
     def hash(self) -> int:
         return hash(self.state.key())
 

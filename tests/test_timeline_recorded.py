@@ -122,6 +122,28 @@ def test_every_instruction_backwards(rounds: tuple[Timeline, Oracle]) -> None:
     assert timeline.step(forward=False).reason == "start"
 
 
+def test_memory_going_back_is_that_of_a_replica_there(
+    rounds: tuple[Timeline, Oracle], build: Callable[..., Path]
+) -> None:
+    """Memory told from what instructions wrote over, against a replica that stands there."""
+    timeline, oracle = rounds
+    timeline.goto_end()
+    by_backlog = 0
+    random_ = random.Random(7)
+    for _ in range(len(oracle.gprs) - 1):
+        assert timeline.step(forward=False).reason == "step"
+        if random_.random() > 0.05:
+            continue
+        at = timeline.gpr.rsp - 256
+        known = timeline._backlog is not None and timeline._backlog.index(timeline.position)
+        by_backlog += known not in (None, False)
+        told = timeline.read_memory(at, 1024)
+        walker = timeline.travel.to(timeline.position)
+        assert walker.agent.read(at, 1024) == told, timeline.position
+        walker.close()
+    assert by_backlog > 50
+
+
 def test_seeks_names_and_steps_around(rounds: tuple[Timeline, Oracle]) -> None:
     timeline, oracle = rounds
     random_ = random.Random(4711)

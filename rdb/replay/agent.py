@@ -219,6 +219,14 @@ class AgentClient:
                 flags |= flag
         return self._move(Op.STEP, count, flags, pc or 0, n)
 
+    def undo_log(self) -> tuple[int, list[tuple[int, int, bytes]]]:
+        """What the last traced `step` wrote over: (step, address, bytes before), oldest first; and
+        the number of the step from which on that is all that was written."""
+        payload = self._ask(Op.UNDO)[1]
+        (first,) = wire.UNDO_FIRST.unpack_from(payload)
+        log = wire.UNDO.iter_unpack(payload[wire.UNDO_FIRST.size :])
+        return first, [(step, addr, old[:length]) for step, addr, length, old in log]
+
     def interrupt(self) -> None:
         """Stops a `run` or `step` under way; without one, nothing happens."""
         if self._moving:

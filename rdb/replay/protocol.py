@@ -25,6 +25,8 @@ MAP = struct.Struct("=2Q2I")
 OUTPUT = struct.Struct("=QiI")
 THREAD = struct.Struct("=Ii2IQ16s")
 COUNTS = struct.Struct("=2Q")
+UNDO = struct.Struct("=3Q32s")
+UNDO_FIRST = struct.Struct("=Q")
 HASH = struct.Struct("=Q")
 
 
@@ -47,6 +49,7 @@ class Op(IntEnum):
     OUTPUT = 16
     EXIT = 17
     THREADS = 18
+    UNDO = 19
 
 
 class BreakFlag(IntFlag):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from rdb.errors import Diverged
 from rdb.replay.agent import Gpr, StopReason
+from rdb.timeline.backlog import Backlog
 from rdb.timeline.position import Arrive, Hit, Position, Steps
 from rdb.timeline.stopped import NoSuchPosition
 from rdb.timeline.travel import Goal, Travel, _legs, count_arrivals
@@ -34,13 +35,17 @@ class Trace:
 
     base: Position
     gprs: list[Gpr]
+    backlog: Backlog | None = None  # for the caller to close; if asked for
 
     def position(self, index: int) -> Position:
         return self.base.then(Steps(index)) if index else self.base
 
 
-def trace_before(travel: Travel, target: Position, gpr: Gpr) -> Trace | None:
-    """The last instructions before `target`, at least one; None at the start of the recording."""
+def trace_before(travel: Travel, target: Position, gpr: Gpr, backlog: bool = False) -> Trace | None:
+    """The last instructions before `target`, at least one; None at the start of the recording.
+
+    `backlog`: and what memory was there, where it can be had.
+    """
     target = normal(travel, target, gpr)
     if _answered(travel, target) and travel.schedule.idle(target.event - 1):
         return _before_place(travel, Position(target.event - 1))  # nobody ran in between
@@ -51,7 +56,7 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr) -> Trace | None:
         return _before_answer(travel, target, gpr)
     last = target.moves[-1]
     if isinstance(last, Steps):
-        return _before_steps(travel, target, last)
+        return _before_steps(travel, target, last, backlog)
     walker = travel.nearest(target, strictly=True)
     rest = target.after(walker.position)
     if rest is not None and len(rest) == 1:
@@ -62,13 +67,22 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr) -> Trace | None:
         arrivals = _arrivals(walker, target, gpr.rip)
         if arrivals == 0:
             # The last move led nowhere: the recording ends where it started.
-            return trace_before(travel, walker.position, gpr)
+            return trace_before(travel, walker.position, gpr, backlog)
         if arrivals > 1:
             # The arrival before this one is nearer than anything else that is known.
             _hop(travel, walker, gpr.rip, arrivals - 1)
-        return _search(travel, walker, gpr, (walker.event, gpr.rip, 1))
-    finally:
+        trace = _search(travel, walker, gpr, (walker.event, gpr.rip, 1), backlog)
+    except BaseException:
         walker.close()
+        raise
+    return _done_with(walker, trace)
+
+
+def _done_with(walker: Walker, trace: Trace) -> Trace:
+    """Closes the walker, unless the trace has got it."""
+    if trace.backlog is None:
+        walker.close()
+    return trace
 
 
 def _answered(travel: Travel, target: Position) -> bool:
@@ -97,7 +111,7 @@ def _arrivals(start: Walker, target: Position, pc: int) -> int:
         probe.close()
 
 
-def _before_steps(travel: Travel, target: Position, last: Steps) -> Trace:
+def _before_steps(travel: Travel, target: Position, last: Steps, backlog: bool) -> Trace:
     count = min(last.n, TRACE)
     base = target.before_last_move()
     if last.n > count:
@@ -108,9 +122,13 @@ def _before_steps(travel: Travel, target: Position, last: Steps) -> Trace:
         stop = walker.step(count, trace=True)
         if stop.reason is not StopReason.TARGET:
             raise NoSuchPosition(f"position {target} is not in the recording")
-        return Trace(base, stop.trace)
-    finally:
+        trace = Trace(base, stop.trace)
+        if backlog:
+            trace.backlog = Backlog(walker, base, stop.steps, stop.steps)
+    except BaseException:
         walker.close()
+        raise
+    return _done_with(walker, trace)
 
 
 def _before_answer(travel: Travel, target: Position, gpr: Gpr) -> Trace | None:
@@ -130,7 +148,7 @@ def _before_place(travel: Travel, target: Position) -> Trace | None:
     return trace_before(travel, target, travel.gpr_at(target))
 
 
-def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal) -> Trace:
+def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal, backlog: bool = False) -> Trace:
     """From `walker`, which is moved, to `goal`, where the run `way` ends."""
     window = WINDOW
     candidates: list[int] | None = None  # None: the stack has not been looked at
@@ -138,12 +156,14 @@ def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal) -> Trace:
     while True:
         start = walker.position
         travel.keep_if_worth(walker)
-        steps, gprs, arrived = _step_window(walker, goal.rip, window, way)
+        steps, gprs, made, arrived = _step_window(walker, goal.rip, window, way)
         if arrived:
             if walker.gpr != goal:
                 raise Diverged(f"the way to {goal.rip:#x} from {start} was not found again")
             skipped = steps - len(gprs)
-            return Trace(start.then(Steps(skipped)) if skipped else start, gprs)
+            base = start.then(Steps(skipped)) if skipped else start
+            kept = Backlog(walker, base, len(gprs), made) if backlog else None
+            return Trace(base, gprs, kept)
         walker.position = start.then(Steps(steps))
         if candidates is None:
             candidates = _calls_on_stack(walker, way)
@@ -156,8 +176,11 @@ def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal) -> Trace:
         walker.control.report("reverse", 1 - 1 / (1 + walker.at_s - began_s))
 
 
-def _step_window(walker: Walker, pc: int, window: int, way: Goal) -> tuple[int, list[Gpr], bool]:
-    """Steps until arrived, or as far as the window goes: how many, the newest registers."""
+def _step_window(
+    walker: Walker, pc: int, window: int, way: Goal
+) -> tuple[int, list[Gpr], int, bool]:
+    """Steps until arrived, or as far as the window goes: how many, the newest registers, how many
+    the last request made."""
     event, until_pc, _ = way
     steps = 0
     gprs: list[Gpr] = []
@@ -167,10 +190,10 @@ def _step_window(walker: Walker, pc: int, window: int, way: Goal) -> tuple[int, 
         gprs = (gprs + stop.trace)[-TRACE:]
         arrived = stop.event == event and stop.gpr.rip == pc
         if arrived and (until_pc or stop.steps):
-            return steps, gprs, True
+            return steps, gprs, stop.steps, True
         if stop.event > walker.event or stop.reason not in (StopReason.PC, StopReason.TARGET):
             raise NoSuchPosition(f"{pc:#x} is not arrived at again")
-    return steps, gprs, False
+    return steps, gprs, 0, False
 
 
 def _jump(travel: Travel, walker: Walker, way: Goal, candidates: list[int]) -> bool:

@@ -16,6 +16,7 @@ from rdb.recording.threads import Schedule
 from rdb.replay.agent import FOREVER, AgentClient, Gpr, Map, Regs, Stop, StopReason, Thread
 from rdb.replay.replica import Replica, Source
 from rdb.timeline import scan, threads
+from rdb.timeline.backlog import Backlog
 from rdb.timeline.before import Trace, trace_before
 from rdb.timeline.branches import BranchPoint, Root, unanswered
 from rdb.timeline.images import Images
@@ -83,6 +84,7 @@ class Timeline:
         self._live: Walker | None = None
         self._armed = -1  # the version of `points` that the live replica has
         self._past: deque[tuple[Position, int, Gpr]] = deque(maxlen=_PAST_MAX)
+        self._backlog: Backlog | None = None
         self._branch_moved: bool | None = None  # None: not in a branch
         self._root = Root(0, gpr)  # of the newest branch
         self._branches = 0  # so many were opened
@@ -91,6 +93,7 @@ class Timeline:
     def close(self) -> None:
         """Ends all processes behind this timeline."""
         self._drop_live()
+        self._drop_backlog()
         self.travel.close()
 
     def __enter__(self) -> Timeline:
@@ -187,6 +190,10 @@ class Timeline:
 
     def read_memory(self, addr: int, length: int) -> bytes:
         """As many bytes as are readable from `addr` on."""
+        if self._live is None and self._backlog is not None and not self.branch:
+            index = self._backlog.index(self._here)
+            if index is not None:
+                return self._backlog.read(index, addr, length)
         agent = self._agent_for(addr, length)
         parts: list[bytes] = []
         while length > 0:
@@ -440,7 +447,10 @@ class Timeline:
         if self._left_branch():
             return Stopped("root", text="back where the branch left the recording")
         if not self._past:
-            self._remember(trace_before(self.travel, self._here, self._gpr))
+            self._drop_backlog()
+            trace = trace_before(self.travel, self._here, self._gpr, backlog=True)
+            self._remember(trace)
+            self._backlog = trace.backlog if trace else None
         if not self._past:
             return Stopped("start")
         return self._step_back_over()
@@ -535,6 +545,11 @@ class Timeline:
             self._live.close()
         self._live = None
         self._armed = -1
+
+    def _drop_backlog(self) -> None:
+        if self._backlog is not None:
+            self._backlog.close()
+        self._backlog = None
 
     def _arm(self, live: Walker) -> None:
         if self._armed != self.points.version:
