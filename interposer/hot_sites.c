@@ -112,7 +112,7 @@ static bool is_libc(const char *path)
 static bool wanted(void)
 {
 	const char *knob = getenv("RDB_HOT_SITES");
-	return !knob || strcmp(knob, "0") != 0;
+	return knob && strcmp(knob, "0") != 0;
 }
 
 void hot_sites_look(uint64_t at, size_t len, const char *path)

@@ -14,6 +14,11 @@ _JMP, _MOV = "e9", "b8"
 _TO_THE_END = 7  # jmp; mov, lea, movabs, jmp; jmp; syscall
 
 
+@pytest.fixture(autouse=True)
+def patched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RDB_HOT_SITES", "1")
+
+
 def _kept(tmp_path: Path, options: tuple[str, ...] = ()) -> tuple[str, str]:
     """What the program says of its registers, and the first byte of libc's getppid."""
     tmp_path.mkdir(exist_ok=True)
