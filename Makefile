@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo test test-corpus test-faults test-walk fuzz bench lint clean distclean debian
+.PHONY: help dev demo test test-corpus test-rdma rdma-packages test-faults test-walk fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -20,6 +20,7 @@ help:
 	@echo "make demo   set everything up, then record and rewind the heat demo"
 	@echo "make test   set everything up, then run the tests"
 	@echo "make test-corpus  record and replay some sixty programs of Debian (installs them)"
+	@echo "make test-rdma  verbs on soft-RoCE, in virtual machines with Debian's kernel (installs qemu)"
 	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
 	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test"
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
@@ -34,7 +35,8 @@ dev: $(STAMPS)/debian $(STAMPS)/venv build/build.ninja rdb/_lib
 debian: $(STAMPS)/debian
 
 $(STAMPS)/debian-corpus: tests/corpus/programs.py
-$(STAMPS)/debian $(STAMPS)/debian-corpus: Makefile
+$(STAMPS)/debian-rdma: tests/vm/__init__.py
+$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma: Makefile
 	@mkdir -p $(STAMPS)
 	@missing=(); for p in $(DEBIAN); do \
 	  dpkg-query -W -f='$${Status}' "$$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$$p"); \
@@ -82,6 +84,14 @@ test-corpus: dev
 	@packages="$$(cd tests && ../$(BIN)/python3 -m corpus)"; \
 	$(MAKE) -s $(STAMPS)/debian-corpus DEBIAN="$$packages"
 	@$(BIN)/python3 -m pytest -q -m corpus tests/corpus $(ARGS)
+
+# Real kernel verbs, in machines that qemu emulates: Debian's kernel is fetched once, never installed.
+rdma-packages: dev
+	@packages="$$(cd tests && ../$(BIN)/python3 -m vm packages)"; \
+	$(MAKE) -s $(STAMPS)/debian-rdma DEBIAN="$$packages"
+
+test-rdma: rdma-packages
+	@RDB_TEST_RDMA=must $(BIN)/python3 -m pytest -q -m rdma tests/vm $(ARGS)
 
 # The tests of faults with everything: 200 kills, every byte of a log and an image cut and flipped.
 test-faults: dev

@@ -1,0 +1,45 @@
+"""Which tests run: none unless `-m rdma` asks for them; the guests that they share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from vm.ethernet import guests
+from vm.guest import Guest
+from vm.kernel import NoMachine
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if "rdma" in config.option.markexpr:
+        return
+    left_out = [i for i in items if i.get_closest_marker("rdma")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [i for i in items if i not in left_out]
+
+
+def booted(count: int) -> Iterator[list[Guest]]:
+    try:
+        with guests(count) as machines:
+            yield machines
+    except NoMachine as why:
+        # `make test-rdma` has installed what is needed: there it is a failure.
+        if os.environ.get("RDB_TEST_RDMA") == "must":
+            pytest.fail(str(why))
+        pytest.skip(str(why))
+
+
+@pytest.fixture(scope="session")
+def alone() -> Iterator[Guest]:
+    """One machine, for all tests that need no more."""
+    for machines in booted(1):
+        yield machines[0]
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[list[Guest]]:
+    """Two machines on one Ethernet."""
+    yield from booted(2)
