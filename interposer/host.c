@@ -70,7 +70,7 @@ static void *scratch(unsigned slot, size_t len)
 	return (void *)at;
 }
 
-/* ---- one at a time ---- */
+/* ---- one at a time: who has the lock has the baton, too ---- */
 
 static bool hold(bool want)
 {
@@ -137,13 +137,14 @@ static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, con
 		rdb_fatal("an upcall with %u arguments", nargs);
 	memcpy(logged + 1, args, 8ul * nargs);
 	memcpy(six, args, 8ul * nargs);
+	/* before the event: it may hand on the baton, and who has that may want the lock */
+	pthread_mutex_unlock(&host.lock);
 	struct event *ev = event_begin(LOG_UPCALL, 0, logged, nargs + 1);
 	for (unsigned i = 0; i < nspans; i++) {
 		memcpy(spans[i].addr, spans[i].from, spans[i].len);
 		event_out(ev, spans[i].addr, spans[i].len);
 	}
 	event_end(ev);
-	pthread_mutex_unlock(&host.lock);
 	uint64_t result = host_upcall(thread_self()->frame, (uint64_t)upper_fn, six);
 	pthread_mutex_lock(&host.lock);
 	return result;
