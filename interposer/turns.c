@@ -24,10 +24,15 @@ static void arrived(const struct thread *t)
 	hold_interrupts(SIG_UNBLOCK);
 }
 
+/* Who goes on.  Until arrived() has changed the signal stack thread_self() must not be asked: where the
+ * instruction is emulated (fsgsbase.h) that is a signal, on the stack of the thread that was left. */
+static struct thread *going;
+
 static void go(uint64_t *save_sp, struct thread *t)
 {
 	hold_interrupts(SIG_BLOCK);
 	__builtin_ia32_wrgsbase64((uint64_t)t);
+	going = t;
 	agent_switched();
 	coroutine_switch(save_sp, t->parked_sp);
 }
@@ -35,7 +40,7 @@ static void go(uint64_t *save_sp, struct thread *t)
 /* Its first instructions: from here into upper code by the start call (gate_asm.h). */
 static void begin(void)
 {
-	const struct thread *self = thread_self();
+	const struct thread *self = going;
 	arrived(self);
 	gate_enter(RDB_GATE_CODE + GATE_CODE_START, self->start.gregs[REG_RSP]);
 }

@@ -21,9 +21,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [i for i in items if i not in left_out]
 
 
-def booted(count: int) -> Iterator[list[Guest]]:
+def booted(count: int, kernel_options: str = "") -> Iterator[list[Guest]]:
     try:
-        with guests(count) as machines:
+        with guests(count, kernel_options) as machines:
             yield machines
     except NoMachine as why:
         # `make test-rdma` has installed what is needed: there it is a failure.

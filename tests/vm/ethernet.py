@@ -14,7 +14,7 @@ from vm.kernel import kernel
 
 
 @contextmanager
-def guests(count: int = 1) -> Iterator[list[Guest]]:
+def guests(count: int = 1, kernel_options: str = "") -> Iterator[list[Guest]]:
     """Booted, side by side; gone when the block ends."""
     made = kernel()
     with tempfile.TemporaryDirectory(prefix="rdb-vm-") as folder, ExitStack() as ending:
@@ -22,7 +22,7 @@ def guests(count: int = 1) -> Iterator[list[Guest]]:
         nets = _hub(count, where, ending) if count > 1 else ["hubport,id=net,hubid=0"]
         machines = []
         for number, net in enumerate(nets):
-            machines.append(Guest(number, count, made, where / f"g{number}", net))
+            machines.append(Guest(number, count, made, where / f"g{number}", net, kernel_options))
             ending.callback(machines[-1].stop)
         for machine in machines:
             machine.wait_up()

@@ -59,7 +59,9 @@ class Running:
 class Guest:
     """A machine, from its start to stop()."""
 
-    def __init__(self, number: int, of: int, kernel: Kernel, folder: Path, net: str) -> None:
+    def __init__(
+        self, number: int, of: int, kernel: Kernel, folder: Path, net: str, options: str
+    ) -> None:
         self.name = f"g{number}"
         self._console = folder / "console"
         self._waiting: list[dict[str, Any]] = []
@@ -70,7 +72,7 @@ class Guest:
         (folder / "guest/settings").write_text(settings)
         ours, theirs = socket.socketpair()
         with theirs, (folder / "qemu").open("w") as said:
-            command = [*_qemu(kernel, folder, net, theirs.fileno(), number)]
+            command = [*_qemu(kernel, folder, net, theirs.fileno(), number, options)]
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -158,7 +160,9 @@ def _accelerator() -> tuple[str, str]:
     return "tcg", "max"
 
 
-def _qemu(kernel: Kernel, folder: Path, net: str, line: int, number: int) -> Iterator[str]:
+def _qemu(
+    kernel: Kernel, folder: Path, net: str, line: int, number: int, options: str
+) -> Iterator[str]:
     accelerator, cpu = _accelerator()
     yield "qemu-system-x86_64"
     yield from ["-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-M", "q35"]
@@ -167,7 +171,7 @@ def _qemu(kernel: Kernel, folder: Path, net: str, line: int, number: int) -> Ite
     yield "-append"
     yield (
         "console=ttyS0 quiet panic=-1 mitigations=off cryptomgr.notests random.trust_cpu=on "
-        "no_timer_check tsc=reliable"
+        "no_timer_check tsc=reliable " + options
     )
     yield from ("-serial", f"file:{folder / 'console'}")
     yield from ("-device", "virtio-rng-pci", "-netdev", net)
