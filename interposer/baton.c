@@ -117,6 +117,27 @@ void baton_give(void)
 		wake(next);
 }
 
+struct thread *baton_visit(struct thread *visitor, uint32_t before, uint32_t after)
+{
+	struct thread *visited = NULL;
+	lock();
+	if (!baton.holder)
+		baton.holder = visited = visitor;
+	else if (__atomic_compare_exchange_n(&baton.holder->still, &before, after, false, __ATOMIC_SEQ_CST,
+					     __ATOMIC_SEQ_CST))
+		visited = baton.holder;
+	unlock();
+	return visited;
+}
+
+void baton_remind_holder(void)
+{
+	lock();
+	if (baton.holder)
+		signals_remind(baton.holder);
+	unlock();
+}
+
 bool baton_wanted(void)
 {
 	return baton.head != NULL;

@@ -6,6 +6,7 @@
 #ifndef RDB_BATON_H
 #define RDB_BATON_H
 #include <stdbool.h>
+#include <stdint.h>
 
 struct thread;
 
@@ -22,6 +23,11 @@ void baton_block_end(bool given);
 void baton_open(void);
 /* At the start, and in a child after fork: the caller holds it. */
 void baton_reset(void);
+/* While nobody runs upper code: gives the baton to `visitor`, where nobody has it, to be given back; or makes the
+ * holder's `still` `after`, if it is `before`.  Who was visited, or NULL. */
+struct thread *baton_visit(struct thread *visitor, uint32_t before, uint32_t after);
+/* Makes the holder look at what is pending. */
+void baton_remind_holder(void);
 /* Somebody waits for it. */
 bool baton_wanted(void);
 

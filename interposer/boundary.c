@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "arrivals.h"
 #include "boundary.h"
 #include "checkpoints.h"
 #include "fsgsbase.h"
@@ -207,6 +208,7 @@ void boundary_forget(void)
 {
 	threads_forked();
 	signals_forget();
+	host_in_child();
 }
 
 void boundary_begin(ucontext_t *uc)

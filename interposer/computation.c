@@ -1,4 +1,5 @@
 #include "computation.h"
+#include "arrivals.h"
 #include "baton.h"
 #include "boundary.h"
 #include "mark.h"
@@ -20,7 +21,7 @@ void computation_stopped(ucontext_t *uc, bool signal)
 	if ((UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE)
 		return;
 	self->yield = false;
-	if (!signal && !baton_wanted())
+	if (!signal && !baton_wanted() && !arrivals_waiting)
 		return;
 	if (mark_take(uc, &mark, MARK_INSTRUCTIONS) < 0) {
 		self->yield = true;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include "arena.h"
+#include "arrivals.h"
 #include "boundary.h"
 #include "checkpoints.h"
 #include "loader.h"
@@ -46,6 +47,7 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	if (nargs)
 		memcpy(ev->args, args, 8ul * nargs);
 	ev->result = 0;
+	ev->emulated = false;
 	ev->nchunks = 0;
 	ev->notes_used = 0;
 	ev->more_used = 0;
@@ -134,6 +136,42 @@ void event_note(struct event *ev, enum rdb_note what, const void *data, size_t l
 	*new_chunk(ev) = (struct event_chunk){.data = copy, .len = (uint32_t)len, .note = what};
 }
 
+void event_adopt(struct event *to, struct event *from)
+{
+	for (unsigned i = 0; i < from->nchunks; i++) {
+		const struct event_chunk *c = &from->chunks[i];
+		if (c->addr)
+			*new_chunk(to) = *c;
+		else
+			event_note(to, c->note, c->data, c->len);
+	}
+	from->nchunks = from->notes_used = from->more_used = 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct event_chunk *x = a, *y = b;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+void event_compact(struct event *ev)
+{
+	unsigned n = 0;
+	qsort(ev->chunks, ev->nchunks, sizeof(*ev->chunks), by_address);
+	for (unsigned i = 0; i < ev->nchunks; i++) {
+		const struct event_chunk c = ev->chunks[i];
+		struct event_chunk *last = n ? &ev->chunks[n - 1] : NULL;
+		if (c.addr && last && last->addr && last->addr + last->len >= c.addr &&
+		    c.addr + c.len - last->addr < 1u << 30) {
+			if (c.addr + c.len > last->addr + last->len)
+				last->len = (uint32_t)(c.addr + c.len - last->addr);
+		} else {
+			ev->chunks[n++] = c;
+		}
+	}
+	ev->nchunks = n;
+}
+
 struct thread *volatile event_appending;
 
 static void append(const struct event *ev, uint64_t number)
@@ -175,6 +213,8 @@ void event_checkpoint(uint32_t number, uint64_t stop_ns)
 void event_end(struct event *ev)
 {
 	if (lower.mode == MODE_RECORD && lower.started) {
+		if (arrivals_possible)
+			arrivals_at_event(ev);
 		if (shared_regions)
 			shared_sync(ev);
 		append(ev, lower.event + 1);

@@ -16,6 +16,7 @@ struct event {
 	uint32_t nr;
 	uint64_t args[RDB_MAX_ARGS];
 	int64_t result;
+	bool emulated; /* a system call that a replay carries out again, after its chunks */
 	unsigned nchunks, chunk_cap;
 	struct event_chunk *chunks;
 	unsigned notes_used, more_used, more_room;
@@ -29,6 +30,10 @@ struct event *event_current(void);
 void event_out(struct event *ev, void *upper, size_t len);
 /* Bytes that lie elsewhere and stay until the event ends: a chunk for `addr`, or (0) a note. */
 void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const void *data, size_t len);
+/* What `from` has written is part of `to`; `from` is empty afterwards. */
+void event_adopt(struct event *to, struct event *from);
+/* The same bytes in fewer chunks, where they are still in their place. */
+void event_compact(struct event *ev);
 void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
 /* Record: numbers and logs it.  In every mode: takes it off the stack. */
 void event_end(struct event *ev);

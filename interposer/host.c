@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "arrivals.h"
 #include "baton.h"
 #include "boundary.h"
 #include "clock.h"
@@ -80,12 +81,15 @@ static bool hold(bool want)
 		return had;
 	if (want) {
 		baton_block_end(self->handed);
+		arrivals_still_end();
 		pthread_mutex_lock(&host.lock);
 		self->away = false;
 	} else {
 		self->away = true;
 		pthread_mutex_unlock(&host.lock);
 		self->handed = baton_block_begin();
+		if (!self->handed)
+			arrivals_still_begin();
 	}
 	return had;
 }
@@ -160,11 +164,14 @@ static struct rdb_host offered = {
 	.ending = ending,
 	.hold = hold,
 	.shared = shared,
+	.arrived = arrivals_came,
+	.keep_descriptor = lower_fd,
+	.warn = rdb_warn,
 };
 
 static const struct rdb_plugin *load(unsigned ns)
 {
-	const char *path = ns == RDB_NS_MPI ? lower.opt.mpi_lower : NULL;
+	const char *path = ns == RDB_NS_MPI ? lower.opt.mpi_lower : ns == RDB_NS_VERBS ? lower.opt.verbs_lower : NULL;
 	if (!path)
 		rdb_fatal("the program calls library %u, for which this rdb has no plug-in", ns);
 	void *so = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
@@ -174,6 +181,8 @@ static const struct rdb_plugin *load(unsigned ns)
 	if (!p || p->version != RDB_HOST_VERSION)
 		rdb_fatal("%s: %s", path, p ? "made for another version of rdb-exec" : "not a plug-in of rdb");
 	offered.rank = lower.opt.rank;
+	offered.hca = lower.opt.hca;
+	offered.hca_key = lower.opt.hca_key;
 	int rc = p->init(&offered);
 	if (rc)
 		rdb_fatal("%s: %s", p->name, strerror(-rc));
@@ -190,9 +199,29 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 	pthread_mutex_lock(&host.lock);
 	if (!host.plugins[ns])
 		host.plugins[ns] = load(ns);
+	if (!arrivals_possible && host.plugins[ns]->progress)
+		arrivals_begin();
 	int64_t result = host.plugins[ns]->call(ev->nr, ev->nargs, ev->args);
 	if (host.npieces)
 		scratch_free(ev, SLOTS);
 	pthread_mutex_unlock(&host.lock);
 	return result;
+}
+
+void host_progress(void)
+{
+	pthread_mutex_lock(&host.lock);
+	for (unsigned ns = 0; ns < NAMESPACES; ns++)
+		if (host.plugins[ns] && host.plugins[ns]->progress)
+			host.plugins[ns]->progress();
+	pthread_mutex_unlock(&host.lock);
+}
+
+void host_in_child(void)
+{
+	pthread_mutex_init(&host.lock, NULL); /* a thread of the parent may have had it */
+	arrivals_in_child();
+	for (unsigned ns = 0; ns < NAMESPACES; ns++)
+		if (host.plugins[ns] && host.plugins[ns]->in_child)
+			host.plugins[ns]->in_child();
 }

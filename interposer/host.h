@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "gate.h"
 
-#define RDB_HOST_VERSION 2
+#define RDB_HOST_VERSION 3
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -27,6 +27,7 @@ enum rdb_note {
 	RDB_NOTE_SHARED = 8,
 	RDB_NOTE_AT = 9,     /* uint64_t: where the next note's bytes go, once it is mapped */
 	RDB_NOTE_BYTES = 10, /* bytes, see RDB_NOTE_AT */
+	RDB_NOTE_VERBS = 11, /* struct verbs_note_post (verbs/protocol.h): a work request that this event took */
 };
 
 struct rdb_note_recv {
@@ -75,6 +76,13 @@ struct rdb_host {
 	/* hold(false) lets other threads of a recorded program run: upper memory must not change
 	 * before it is held again, because the replay writes it when the event ends. */
 	bool (*shared)(void);
+	/* From any thread: something has come that `progress` has to carry out.  It is called soon. */
+	void (*arrived)(void);
+	/* Moves a descriptor out of the program's range; returns the new one or -errno. */
+	int (*keep_descriptor)(int fd);
+	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+	const char *hca;     /* verbs: which provider: soft, real, auto; NULL: not said */
+	const char *hca_key; /* file with the secret of the software HCAs of one job, or NULL */
 };
 
 struct rdb_plugin {
@@ -85,6 +93,11 @@ struct rdb_plugin {
 	/* One hypercall; nargs values, upper pointers among them.  Runs on the lower stack with the
 	 * lower thread pointer: any library may be used. */
 	int64_t (*call)(uint32_t fn, uint32_t nargs, const uint64_t *args);
+	/* May be NULL.  After host->arrived(), without blocking: writes to upper memory what has come, and says so
+	 * with host->out().  Called at an event, or while no upper thread runs (arrivals.h). */
+	int (*progress)(void);
+	/* May be NULL.  In a forked child, with the parent's memory and none of its threads. */
+	void (*in_child)(void);
 };
 
 /* The one symbol a plug-in exports: const struct rdb_plugin rdb_plugin; */

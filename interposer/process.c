@@ -29,7 +29,7 @@
 
 #define A(i) (ev->args[i])
 
-enum { ARGS_MAX = 65536, OPTIONS = 40 };
+enum { ARGS_MAX = 65536, OPTIONS = 48 };
 
 static unsigned children;
 static char own_dir[4096]; /* of a child: opt.dir points here */
@@ -275,6 +275,10 @@ long process_exec(struct event *ev)
 	n = add_option(v, n, "--slice", slice);
 	n = add_option(v, n, "--mpi-lower", lower.opt.mpi_lower);
 	n = add_option(v, n, "--mpi-stub", lower.opt.mpi_stub);
+	n = add_option(v, n, "--verbs-lower", lower.opt.verbs_lower);
+	n = add_option(v, n, "--verbs-stub", lower.opt.verbs_stub);
+	n = add_option(v, n, "--hca", lower.opt.hca);
+	n = add_option(v, n, "--hca-key", lower.opt.hca_key);
 	n = add_option(v, n, "--sigmask", mask);
 	n = add_option(v, n, "--exe", path);
 	n = add_option(v, n, "--cpu", cpu_chosen());

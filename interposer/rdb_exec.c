@@ -131,7 +131,11 @@ static void parse(int argc, char **argv)
 		DISPATCH,
 		CHECKED,
 		CKPT_EVERY,
-		KEEP
+		KEEP,
+		VERBS_LOWER,
+		VERBS_STUB,
+		HCA,
+		HCA_KEY
 	};
 	static const struct option names[] = {
 		// clang-format off
@@ -141,6 +145,10 @@ static void parse(int argc, char **argv)
 		{"hash-every", 1, 0, HASH},
 		{"mpi-lower", 1, 0, LOWER},
 		{"mpi-stub", 1, 0, STUB},
+		{"verbs-lower", 1, 0, VERBS_LOWER},
+		{"verbs-stub", 1, 0, VERBS_STUB},
+		{"hca", 1, 0, HCA},
+		{"hca-key", 1, 0, HCA_KEY},
 		{"record", 1, 0, RECORD},
 		{"lax", 0, 0, LAX},
 		{"replay", 1, 0, REPLAY},
@@ -172,6 +180,14 @@ static void parse(int argc, char **argv)
 		case HASH: o->hash_every = (uint64_t)number("hash-every", optarg, 1L << 60); break;
 		case LOWER: o->mpi_lower = optarg; break;
 		case STUB: o->mpi_stub = optarg; break;
+		case VERBS_LOWER: o->verbs_lower = optarg; break;
+		case VERBS_STUB: o->verbs_stub = optarg; break;
+		case HCA:
+			if (strcmp(optarg, "soft") && strcmp(optarg, "real") && strcmp(optarg, "auto"))
+				usage();
+			o->hca = optarg;
+			break;
+		case HCA_KEY: o->hca_key = optarg; break;
 		case RECORD:
 			if (strcmp(optarg, "off") && strcmp(optarg, "full"))
 				usage();
@@ -307,7 +323,9 @@ static int record(char **envp)
 	static char path[4096];
 	struct loaded prog;
 	const char *why = NULL;
-	const char **paths[] = {&lower.opt.dir, &lower.opt.files_dir, &lower.opt.mpi_lower, &lower.opt.mpi_stub};
+	const char **paths[] = {&lower.opt.dir,      &lower.opt.files_dir,   &lower.opt.mpi_lower,
+				&lower.opt.mpi_stub, &lower.opt.verbs_lower, &lower.opt.verbs_stub,
+				&lower.opt.hca_key};
 	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		make_absolute(paths[i]);
 	int rc = loader_find(lower.opt.exe ? lower.opt.exe : lower.opt.argv[0], path);

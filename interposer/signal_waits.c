@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include "arrivals.h"
 #include "baton.h"
 #include "signal_frame.h"
 #include "signal_queue.h"
@@ -43,7 +44,9 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 	struct thread *self = thread_self();
 	for (;;) {
 		signal_claim(self);
+		arrivals_still_begin();
 		long r = interruptible_syscall(nr, args, &self->pending, self->upper.sigmask);
+		arrivals_still_end();
 		if (r != -EINTR || nr == SYS_close /* it is closed all the same */)
 			return r;
 		uint64_t due = signal_due(self);
@@ -107,7 +110,9 @@ long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timesp
 		const uint64_t wait[6] = {0, 0, timeout ? (uint64_t)&rest : 0};
 		self->awaited = wanted;
 		signal_claim(self);
+		arrivals_still_begin();
 		interruptible_syscall(SYS_ppoll, wait, &self->pending, self->upper.sigmask & ~wanted);
+		arrivals_still_end();
 		self->awaited = 0;
 		if (signal_due(self) & ~wanted)
 			r = -EINTR;

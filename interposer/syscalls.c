@@ -244,14 +244,19 @@ static long call_readlink(struct event *ev, const char *path, char *buf, size_t 
 	return (long)len;
 }
 
-/* libmpi is opened: the program gets our stub instead (GDB finds it by the recorded path). */
+/* A library in front of the gate is opened: the program gets our stub instead (GDB finds it by the recorded
+ * path). */
 static const char *redirected(const char *path)
 {
+	const struct {
+		const char *name, *stub;
+	} ours[] = {{"/libmpi.so.40", lower.opt.mpi_stub}, {"/libibverbs.so.1", lower.opt.verbs_stub}};
 	const char *base = path ? strrchr(path, '/') : NULL;
-	if (!base || strncmp(base, "/libmpi.so.40", 13) || !lower.opt.mpi_stub || lower.mode == MODE_VERIFY ||
-	    access(path, R_OK))
-		return path;
-	return lower.opt.mpi_stub;
+	for (unsigned i = 0; base && i < sizeof(ours) / sizeof(*ours); i++)
+		if (ours[i].stub && !strncmp(base, ours[i].name, strlen(ours[i].name)) && lower.mode != MODE_VERIFY &&
+		    !access(path, R_OK))
+			return ours[i].stub;
+	return path;
 }
 
 static long pending_signals(struct event *ev)
@@ -327,8 +332,8 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (proc_files_open(asked, (unsigned)a[2], &made))
 			return made;
 		const char *path = self_exe(asked) ? lower.upper.exe : redirected(asked);
-		if (path != asked && path == lower.opt.mpi_stub)
-			memory_alias(lower.opt.mpi_stub, asked);
+		if (path != asked && (path == lower.opt.mpi_stub || path == lower.opt.verbs_stub))
+			memory_alias(path, asked);
 		a[1] = (uint64_t)path;
 		break;
 	}
@@ -410,6 +415,7 @@ void syscall_event(ucontext_t *uc)
 		event_replay(ev, uc);
 	if (class == EMU) {
 		int64_t recorded = ev->result;
+		ev->emulated = true;
 		const bool parallel = lower.mode == MODE_PASS && !ends_thread && row->emu != call_exit;
 		if (parallel)
 			threads_lock();

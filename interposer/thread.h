@@ -76,6 +76,7 @@ struct thread {
 	bool tsc_traps;    /* instructions_thread() */
 	bool patient;      /* it runs */
 	uint64_t leave_sp; /* where its carrier goes on at its end */
+	uint32_t still;    /* arrivals.c; a futex */
 	bool away;         /* host.c: in a plug-in, without the right to run; */
 	bool handed;       /* for which it has handed on the baton */
 

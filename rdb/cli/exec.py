@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import CPU_CHOICES, rdb_exec_line
+from rdb.launch.hca import hca_options
 from rdb.launch.limits import check_limit
-from rdb.launch.newjob import join_job, rank_directory
+from rdb.launch.newjob import home, join_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.where import where
 from rdb.private import check_job
@@ -19,7 +20,7 @@ _NUMBERS = ("--hash-every", "--slice")
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
                 [--checkpoint-every N] [--keep N] [--slice MS] [--record full|off]
-                [--cpu LEVEL] -- PROG [ARGS...]
+                [--cpu LEVEL] [--hca soft|real|auto] -- PROG [ARGS...]
 
 Records this one process as a rank of a job; the launcher's environment says which rank and which
 job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
@@ -36,6 +37,8 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
   --lax             pass on system calls that rdb does not know, instead of stopping
   --no-children     child processes run native, unrecorded
   --cpu LEVEL       highest CPU level shown to the program: x86-64-v2, x86-64-v3 (default), native
+  --hca WHICH       what is below the program's verbs: soft (a software HCA over TCP), real (the
+                    machine's devices), auto (real, if there are any; default, or $RDB_HCA)
 """
 
 
@@ -43,6 +46,7 @@ def exec_command(arguments: Sequence[str]) -> int:
     """Does not return when it works.  Parsed by hand: argparse costs every rank 10 ms."""
     name: str | None = None
     job = os.environ.get("RDB_JOB_DIR")
+    hca: str | None = None
     options: list[str] = []
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
@@ -55,7 +59,7 @@ def exec_command(arguments: Sequence[str]) -> int:
         if option in ("--lax", "--no-children"):
             options.append(option)
             continue
-        if option not in ("--name", "--job", "--cpu", *_NUMBERS, "--record", *_LIMITS):
+        if option not in ("--name", "--job", "--cpu", "--hca", *_NUMBERS, "--record", *_LIMITS):
             raise Usage(f"exec: unknown option {option}", "`rdb exec --help` lists them")
         if not equals:
             if not rest:
@@ -65,6 +69,8 @@ def exec_command(arguments: Sequence[str]) -> int:
             name = value
         elif option == "--job":
             job = value
+        elif option == "--hca":
+            hca = value
         elif option == "--cpu":
             if value not in CPU_CHOICES:
                 raise Usage(f"exec: --cpu {value}: no such choice", ", ".join(CPU_CHOICES))
@@ -86,19 +92,21 @@ def exec_command(arguments: Sequence[str]) -> int:
     place = where(os.environ)
     if "--record=off" in options:
         rank, files = "/", "/"  # nothing is written
+        shared = os.path.abspath(job) if job else home()
     else:
         path = os.path.abspath(job) if job else join_job(program, rest, place, name)
         check_job(path)
         if not os.path.exists(os.path.join(path, "job.json")):
             raise Unsupported(f"{path} is not a job's directory")
         rank, files = rank_directory(path, place.rank), os.path.join(path, "files")
+        shared = path if job or place.key is not None else os.path.dirname(path)
     line = rdb_exec_line(
         rank,
         files,
         place.rank,
         program,
         rest[1:],
-        options,
+        [*options, *hca_options(hca, shared)],
     )
     # Python ignores these, and what is ignored stays so over exec.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

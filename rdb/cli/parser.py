@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from rdb import __version__
 from rdb.errors import Usage
 from rdb.launch.command import CPU_CHOICES
+from rdb.launch.hca import HCA_CHOICES
 from rdb.timeline.position import Position
 
 _EPILOG = """exit codes: run and exec pass the program's own on (128+n for signal n; 127 not found,
@@ -94,6 +95,12 @@ def build_parser() -> argparse.ArgumentParser:
         choices=CPU_CHOICES,
         metavar="LEVEL",
         help="highest x86-64 level shown to the program: x86-64-v2, x86-64-v3 (default), native",
+    )
+    run.add_argument(
+        "--hca",
+        choices=HCA_CHOICES,
+        help="what is below the program's verbs: soft (a software HCA over TCP), real (the "
+        "machine's devices), auto (real, if there are any; default, or $RDB_HCA)",
     )
     run.add_argument(
         "--launcher-arg", action="append", default=[], metavar="ARG", help="one more for mpirun"

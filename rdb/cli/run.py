@@ -13,6 +13,7 @@ from types import FrameType, SimpleNamespace
 
 from rdb.errors import CannotExecute, Usage
 from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
+from rdb.launch.hca import hca_options
 from rdb.launch.limits import check_limit
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program
@@ -21,14 +22,16 @@ from rdb.launch.where import Where
 
 
 def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
-    """What argparse makes of `[-n N] -- PROG ARGS`, the usual case; else None.
+    """What argparse makes of `[-n N] [--hca=WHICH] -- PROG ARGS`, the usual case; else None.
 
     Without argparse, which costs 20 ms.
     """
-    rest, ranks = list(arguments), None
+    rest, ranks, hca = list(arguments), None, None
     if rest[:1] == ["-n"] and len(rest) > 1 and rest[1].isdigit() and int(rest[1]) > 0:
         ranks = int(rest[1])
         rest = rest[2:]
+    if rest and rest[0].startswith("--hca="):
+        hca = rest.pop(0)[len("--hca=") :]
     if rest[:1] != ["--"]:
         return None
     return SimpleNamespace(
@@ -42,6 +45,7 @@ def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
         lax=False,
         no_children=False,
         cpu=None,
+        hca=hca,
         launcher_arg=[],
         program=rest,
     )
@@ -89,8 +93,11 @@ def _line(args: SimpleNamespace, job: str, program: str, arguments: Sequence[str
     if args.n is None:
         files = os.path.join(job, "files")
         directory = rank_directory(job, 0)
-        return rdb_exec_line(directory, files, 0, program, arguments, _options(args))
+        # another job's processes may be the peers: they share the store's secret
+        options = [*_options(args), *hca_options(args.hca, os.path.dirname(job))]
+        return rdb_exec_line(directory, files, 0, program, arguments, options)
     rest = _options(args)
+    rest += ["--hca", args.hca] if args.hca else []
     return mpirun_line(args.n, args.launcher_arg, job, [*rest, "--", program, *arguments])
 
 

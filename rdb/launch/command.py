@@ -34,6 +34,10 @@ def rdb_exec_line(
     stub = os.path.join(_LIB, "mpi", "openmpi", "libmpi.so.40")
     if os.path.exists(lower):
         line += ["--mpi-lower", lower, "--mpi-stub", stub]
+    lower = os.path.join(_LIB, "verbs", "verbs.so")
+    stub = os.path.join(_LIB, "verbs", "libibverbs.so.1")
+    if os.path.exists(lower):
+        line += ["--verbs-lower", lower, "--verbs-stub", stub]
     return [*line, "--", program, *arguments]
 
 

@@ -1,0 +1,89 @@
+/* Completion channels and queues. */
+#include "plugin.h"
+
+enum { BATCH = 256 };
+
+int64_t verbs_create_channel(const uint64_t *a)
+{
+	FIND(context, a[0], CONTEXT);
+	struct object made = {.kind = CHANNEL, .parents = {context}};
+	int32_t fd = -1;
+	int rc = provider->create_channel(context->handle, &made.handle, &fd);
+	if (!rc)
+		put(a[1], &fd, sizeof(fd));
+	return object_made(rc, &made);
+}
+
+int64_t verbs_destroy_channel(const uint64_t *a)
+{
+	return object_destroy(a[0], CHANNEL, provider->destroy_channel);
+}
+
+int64_t verbs_create_cq(const uint64_t *a)
+{
+	FIND(context, a[0], CONTEXT);
+	struct object *channel = object_find(a[2], CHANNEL);
+	if (a[2] && !channel)
+		return -EINVAL;
+	struct object made = {.kind = CQ, .parents = {context, channel}, .cookie = a[4]};
+	int entries = made.made.cq.entries = *(const int32_t *)a[1];
+	made.made.cq.vector = (int)a[3];
+	int rc = provider->create_cq(context->handle, &entries, channel ? channel->handle : NULL, (int)a[3],
+				     &made.handle);
+	if (!rc)
+		put(a[1], &entries, sizeof(entries));
+	return object_made(rc, &made);
+}
+
+int64_t verbs_resize_cq(const uint64_t *a)
+{
+	FIND(cq, a[0], CQ);
+	int asked = *(const int32_t *)a[1], entries = asked;
+	int rc = provider->resize_cq(cq->handle, &entries);
+	if (rc)
+		return rc;
+	cq->made.cq.entries = asked;
+	put(a[1], &entries, sizeof(entries));
+	return 0;
+}
+
+int64_t verbs_destroy_cq(const uint64_t *a)
+{
+	return object_destroy(a[0], CQ, provider->destroy_cq);
+}
+
+int64_t verbs_poll_cq(const uint64_t *a)
+{
+	FIND(cq, a[0], CQ);
+	struct ibv_wc wc[BATCH];
+	int64_t want = (int)a[1], got = 0;
+	while (got < want) {
+		int room = want - got < BATCH ? (int)(want - got) : BATCH;
+		memset(wc, 0, (unsigned)room * sizeof(*wc));
+		int n = provider->poll_cq(cq->handle, room, wc);
+		if (n < 0)
+			return got ? got : n;
+		put(a[2] + (uint64_t)got * sizeof(*wc), wc, (unsigned)n * sizeof(*wc));
+		got += n;
+		if (n < room)
+			break;
+	}
+	return got;
+}
+
+int64_t verbs_notify_cq(const uint64_t *a)
+{
+	FIND(cq, a[0], CQ);
+	return provider->req_notify_cq(cq->handle, (int)a[1]);
+}
+
+int64_t verbs_cq_event(const uint64_t *a)
+{
+	FIND(channel, a[0], CHANNEL);
+	void *handle = NULL;
+	int rc = provider->cq_event(channel->handle, &handle);
+	if (rc)
+		return rc;
+	const struct object *cq = object_of(handle, CQ);
+	return cq ? (int64_t)cq->cookie : -EAGAIN;
+}

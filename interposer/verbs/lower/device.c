@@ -1,0 +1,118 @@
+/* Devices, contexts, and what can be asked of them. */
+#include "plugin.h"
+
+enum { DEVICES = 64 };
+
+int64_t verbs_devices(const uint64_t *a)
+{
+	struct verbs_device list[DEVICES];
+	if (!provider)
+		return 0;
+	unsigned room = a[1] < DEVICES ? (unsigned)a[1] : DEVICES;
+	memset(list, 0, sizeof(list));
+	int n = provider->devices(list, room);
+	if (n > 0)
+		put(a[0], list, (unsigned)n * sizeof(*list));
+	return n;
+}
+
+int64_t verbs_open(const uint64_t *a)
+{
+	struct object made = {.kind = CONTEXT, .cookie = a[1], .made.device = (unsigned)a[0]};
+	int async_fd = -1, vectors = 0;
+	int rc = provider ? provider->open(made.made.device, &made.handle, &async_fd, &vectors) : -ENODEV;
+	struct verbs_opened opened = {async_fd, vectors};
+	if (!rc)
+		put(a[2], &opened, sizeof(opened));
+	return object_made(rc, &made);
+}
+
+/* close(2) of a real device takes all with it that was made of it. */
+int64_t verbs_close(const uint64_t *a)
+{
+	FIND(context, a[0], CONTEXT);
+	objects_destroy_of(context);
+	return object_destroy(a[0], CONTEXT, provider->close);
+}
+
+int64_t verbs_query_device(const uint64_t *a)
+{
+	struct ibv_device_attr_ex attr;
+	FIND(context, a[0], CONTEXT);
+	size_t size = a[2] < sizeof(attr) ? a[2] : sizeof(attr);
+	memset(&attr, 0, sizeof(attr));
+	int rc = provider->query_device(context->handle, &attr, sizeof(attr));
+	if (!rc)
+		put(a[1], &attr, size);
+	return rc;
+}
+
+int64_t verbs_query_port(const uint64_t *a)
+{
+	struct ibv_port_attr attr;
+	FIND(context, a[0], CONTEXT);
+	memset(&attr, 0, sizeof(attr));
+	int rc = provider->query_port(context->handle, (uint8_t)a[1], &attr);
+	if (!rc)
+		put(a[2], &attr, sizeof(attr));
+	return rc;
+}
+
+int64_t verbs_query_gid(const uint64_t *a)
+{
+	struct ibv_gid_entry entry;
+	FIND(context, a[0], CONTEXT);
+	memset(&entry, 0, sizeof(entry));
+	int rc = provider->query_gid(context->handle, (uint8_t)a[1], (int)a[2], &entry);
+	if (!rc)
+		put(a[3], &entry, sizeof(entry));
+	return rc;
+}
+
+int64_t verbs_query_pkey(const uint64_t *a)
+{
+	__be16 pkey = 0;
+	FIND(context, a[0], CONTEXT);
+	int rc = provider->query_pkey(context->handle, (uint8_t)a[1], (int)a[2], &pkey);
+	if (!rc)
+		put(a[3], &pkey, sizeof(pkey));
+	return rc;
+}
+
+/* Whose event it is, by its type (ibv_get_async_event(3)). */
+static enum kind subject(int type)
+{
+	switch (type) {
+	case IBV_EVENT_CQ_ERR: return CQ;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED: return QP;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED: return SRQ;
+	default: return 0; /* a port, or the device */
+	}
+}
+
+int64_t verbs_async_event(const uint64_t *a)
+{
+	FIND(context, a[0], CONTEXT);
+	for (;;) {
+		int type = 0, port = 0;
+		void *handle = NULL;
+		int rc = provider->async_event(context->handle, &type, &handle, &port);
+		if (rc)
+			return rc;
+		enum kind kind = subject(type);
+		struct object *o = kind ? object_of(handle, kind) : NULL;
+		if (kind && !o)
+			continue; /* it was destroyed meanwhile */
+		struct verbs_event event = {.object = kind ? o->cookie : (uint64_t)port, .type = (uint32_t)type};
+		put(a[1], &event, sizeof(event));
+		return 0;
+	}
+}

@@ -1,0 +1,114 @@
+/* Protection domains, and what is made of nothing else: regions, windows, address handles. */
+#include "plugin.h"
+
+int64_t verbs_alloc_pd(const uint64_t *a)
+{
+	FIND(context, a[0], CONTEXT);
+	struct object made = {.kind = PD, .parents = {context}};
+	return object_made(provider->alloc_pd(context->handle, &made.handle), &made);
+}
+
+int64_t verbs_dealloc_pd(const uint64_t *a)
+{
+	return object_destroy(a[0], PD, provider->dealloc_pd);
+}
+
+int64_t verbs_reg_mr(const uint64_t *a)
+{
+	FIND(pd, a[0], PD);
+	struct object made = {.kind = MR, .parents = {pd}};
+	struct verbs_keys keys = {0};
+	int rc = provider->reg_mr(pd->handle, (void *)a[1], a[2], a[3], (unsigned)a[4], &made.handle, &keys.lkey,
+				  &keys.rkey);
+	if (rc)
+		return rc;
+	made.made.mr.addr = a[1];
+	made.made.mr.length = a[2];
+	made.made.mr.iova = a[3];
+	made.made.mr.access = (unsigned)a[4];
+	made.made.mr.lkey = keys.lkey;
+	made.made.mr.rkey = keys.rkey;
+	put(a[5], &keys, sizeof(keys));
+	return object_made(0, &made);
+}
+
+int64_t verbs_rereg_mr(const uint64_t *a)
+{
+	FIND(mr, a[0], MR);
+	int flags = (int)a[1];
+	struct object *pd = object_find(a[2], PD);
+	if ((flags & IBV_REREG_MR_CHANGE_PD) && !pd)
+		return -EINVAL;
+	struct verbs_keys keys = {mr->made.mr.lkey, mr->made.mr.rkey};
+	int rc = provider->rereg_mr(mr->handle, flags, pd ? pd->handle : NULL, (void *)a[3], a[4], (int)a[5],
+				    &keys.lkey, &keys.rkey);
+	if (rc)
+		return rc;
+	if (flags & IBV_REREG_MR_CHANGE_PD) {
+		mr->parents[0]->users--;
+		mr->parents[0] = pd;
+		pd->users++;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		mr->made.mr.addr = mr->made.mr.iova = a[3];
+		mr->made.mr.length = a[4];
+	}
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		mr->made.mr.access = (unsigned)a[5];
+	mr->made.mr.lkey = keys.lkey;
+	mr->made.mr.rkey = keys.rkey;
+	put(a[6], &keys, sizeof(keys));
+	return 0;
+}
+
+int64_t verbs_dereg_mr(const uint64_t *a)
+{
+	return object_destroy(a[0], MR, provider->dereg_mr);
+}
+
+int64_t verbs_alloc_mw(const uint64_t *a)
+{
+	FIND(pd, a[0], PD);
+	struct object made = {.kind = MW, .parents = {pd}, .made.mw.type = (int)a[1]};
+	int rc = provider->alloc_mw(pd->handle, (int)a[1], &made.handle, &made.made.mw.rkey);
+	if (!rc)
+		put(a[2], &made.made.mw.rkey, sizeof(uint32_t));
+	return object_made(rc, &made);
+}
+
+int64_t verbs_dealloc_mw(const uint64_t *a)
+{
+	return object_destroy(a[0], MW, provider->dealloc_mw);
+}
+
+int64_t verbs_bind_mw(const uint64_t *a)
+{
+	FIND(qp, a[0], QP);
+	FIND(mw, a[1], MW);
+	struct object *mr = object_find(a[2], MR);
+	if (a[2] && !mr)
+		return -EINVAL;
+	struct ibv_mw_bind bind = *(const struct ibv_mw_bind *)a[3];
+	uint32_t rkey = mw->made.mw.rkey;
+	bind.bind_info.mr = NULL;
+	int rc = provider->bind_mw(qp->handle, mw->handle, mr ? mr->handle : NULL, &bind, &rkey);
+	if (rc)
+		return rc;
+	mw->made.mw.rkey = rkey;
+	put(a[4], &rkey, sizeof(rkey));
+	return 0;
+}
+
+int64_t verbs_create_ah(const uint64_t *a)
+{
+	FIND(pd, a[0], PD);
+	struct object made = {.kind = AH, .parents = {pd}};
+	made.made.ah = *(const struct ibv_ah_attr *)a[1];
+	struct ibv_ah_attr attr = made.made.ah;
+	return object_made(provider->create_ah(pd->handle, &attr, &made.handle), &made);
+}
+
+int64_t verbs_destroy_ah(const uint64_t *a)
+{
+	return object_destroy(a[0], AH, provider->destroy_ah);
+}

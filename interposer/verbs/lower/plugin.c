@@ -1,0 +1,130 @@
+/* The plug-in's face to the boundary: which provider, which call. */
+#include "plugin.h"
+
+#pragma weak verbs_soft
+#pragma weak verbs_real
+
+const struct rdb_host *host;
+const struct verbs_provider *provider; /* NULL: there are no devices */
+
+static verbs_fn *const calls[VERBS_CALLS] = {
+	[VERBS_DEVICES] = verbs_devices,
+	[VERBS_OPEN] = verbs_open,
+	[VERBS_CLOSE] = verbs_close,
+	[VERBS_QUERY_DEVICE] = verbs_query_device,
+	[VERBS_QUERY_PORT] = verbs_query_port,
+	[VERBS_QUERY_GID] = verbs_query_gid,
+	[VERBS_QUERY_PKEY] = verbs_query_pkey,
+	[VERBS_ASYNC_EVENT] = verbs_async_event,
+	[VERBS_ALLOC_PD] = verbs_alloc_pd,
+	[VERBS_DEALLOC_PD] = verbs_dealloc_pd,
+	[VERBS_REG_MR] = verbs_reg_mr,
+	[VERBS_REREG_MR] = verbs_rereg_mr,
+	[VERBS_DEREG_MR] = verbs_dereg_mr,
+	[VERBS_ALLOC_MW] = verbs_alloc_mw,
+	[VERBS_DEALLOC_MW] = verbs_dealloc_mw,
+	[VERBS_BIND_MW] = verbs_bind_mw,
+	[VERBS_CREATE_CHANNEL] = verbs_create_channel,
+	[VERBS_DESTROY_CHANNEL] = verbs_destroy_channel,
+	[VERBS_CREATE_CQ] = verbs_create_cq,
+	[VERBS_RESIZE_CQ] = verbs_resize_cq,
+	[VERBS_DESTROY_CQ] = verbs_destroy_cq,
+	[VERBS_POLL_CQ] = verbs_poll_cq,
+	[VERBS_NOTIFY_CQ] = verbs_notify_cq,
+	[VERBS_CQ_EVENT] = verbs_cq_event,
+	[VERBS_CREATE_SRQ] = verbs_create_srq,
+	[VERBS_MODIFY_SRQ] = verbs_modify_srq,
+	[VERBS_QUERY_SRQ] = verbs_query_srq,
+	[VERBS_DESTROY_SRQ] = verbs_destroy_srq,
+	[VERBS_POST_SRQ_RECV] = verbs_post_srq_recv,
+	[VERBS_CREATE_QP] = verbs_create_qp,
+	[VERBS_MODIFY_QP] = verbs_modify_qp,
+	[VERBS_QUERY_QP] = verbs_query_qp,
+	[VERBS_DESTROY_QP] = verbs_destroy_qp,
+	[VERBS_POST_SEND] = verbs_post_send,
+	[VERBS_POST_RECV] = verbs_post_recv,
+	[VERBS_CREATE_AH] = verbs_create_ah,
+	[VERBS_DESTROY_AH] = verbs_destroy_ah,
+	[VERBS_ATTACH_MCAST] = verbs_attach_mcast,
+	[VERBS_DETACH_MCAST] = verbs_detach_mcast,
+};
+
+static struct verbs_above above;
+
+static const struct verbs_provider *started(const struct verbs_provider *p)
+{
+	int rc = p->start(&above);
+	if (rc)
+		host->warn("the %s HCA cannot be used: %s", p->name, strerror(-rc));
+	return rc ? NULL : p;
+}
+
+static const struct verbs_provider *real_with_devices(void)
+{
+	struct verbs_device one;
+	const struct verbs_provider *p = verbs_real ? verbs_real() : NULL;
+	if (!p || p->start(&above))
+		return NULL;
+	if (p->devices(&one, 1) > 0)
+		return p;
+	p->stop();
+	return NULL;
+}
+
+static const struct verbs_provider *choose(const char *hca)
+{
+	if (!strcmp(hca, "soft") && verbs_soft)
+		return started(verbs_soft());
+	if (!strcmp(hca, "real") && verbs_real)
+		return started(verbs_real());
+	if (strcmp(hca, "auto"))
+		host->warn("this rdb was built without the %s HCA: the program finds no devices", hca);
+	return !strcmp(hca, "auto") ? real_with_devices() : NULL;
+}
+
+static int plugin_init(const struct rdb_host *given)
+{
+	if (given->version != RDB_HOST_VERSION)
+		return -EPROTO;
+	host = given;
+	above = (struct verbs_above){
+		.wrote = host->out,
+		.arrived = host->arrived,
+		.keep_descriptor = host->keep_descriptor,
+		.warn = host->warn,
+		.key_file = host->hca_key,
+	};
+	provider = choose(host->hca ? host->hca : "auto");
+	return 0;
+}
+
+static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
+{
+	unsigned index = fn & 0xffff;
+	if (index >= VERBS_CALLS || !calls[index])
+		host->fatal("verbs call number %u: the stub and the verbs plug-in differ", index);
+	if (!provider && index != VERBS_DEVICES && index != VERBS_OPEN)
+		return -EIO;
+	return calls[index](args);
+}
+
+static int plugin_progress(void)
+{
+	return provider ? provider->progress() : 0;
+}
+
+static void plugin_in_child(void)
+{
+	objects_forget();
+	if (provider)
+		provider->in_child();
+}
+
+__attribute__((visibility("default"))) const struct rdb_plugin rdb_plugin = {
+	.version = RDB_HOST_VERSION,
+	.name = "verbs",
+	.init = plugin_init,
+	.call = plugin_call,
+	.progress = plugin_progress,
+	.in_child = plugin_in_child,
+};

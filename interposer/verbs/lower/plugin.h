@@ -1,0 +1,89 @@
+/* The side of verbs that calls a provider: ids to objects, and what the calls did.  Runs in the lower half,
+ * never in a replay. */
+#ifndef RDB_VERBS_LOWER_H
+#define RDB_VERBS_LOWER_H
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "host.h"
+#include "protocol.h"
+#include "provider.h"
+
+extern const struct rdb_host *host;
+extern const struct verbs_provider *provider;
+
+enum kind { CONTEXT = 1, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH };
+enum { PARENTS = 4 };
+
+/* What a program has made, with all that is needed to make it again. */
+struct object {
+	enum kind kind;
+	uint32_t id;
+	void *handle;    /* the provider's */
+	uint64_t cookie; /* the program's */
+	struct object *parents[PARENTS];
+	unsigned users; /* objects made of it */
+	union {
+		unsigned device;
+		struct {
+			uint64_t addr, length, iova;
+			unsigned access;
+			uint32_t lkey, rkey;
+		} mr;
+		struct {
+			int type;
+			uint32_t rkey;
+		} mw;
+		struct {
+			int entries, vector;
+		} cq;
+		struct ibv_srq_init_attr srq;
+		struct {
+			struct ibv_qp_init_attr init;
+			uint32_t number;
+		} qp;
+		struct ibv_ah_attr ah;
+	} made;
+};
+
+/* NULL: there is none of that kind. */
+struct object *object_find(uint64_t id, enum kind kind);
+/* By the provider's handle. */
+struct object *object_of(const void *handle, enum kind kind);
+/* A failure is given back as it is: `rc` is what the provider said.  -> id or -errno */
+int64_t object_made(int rc, struct object *made);
+/* Around the provider's destroy call. */
+int64_t object_destroy(uint64_t id, enum kind kind, int (*destroy)(void *handle));
+/* All that was made of it, the newest first. */
+void objects_destroy_of(const struct object *context);
+/* In a forked child: none of them can be used any more. */
+void objects_forget(void);
+/* Oldest first; those that are gone are left out.  `next` begins at 0. */
+struct object *object_next(uint32_t *next);
+
+/* Writes to upper memory and says so. */
+static inline void put(uint64_t upper, const void *value, size_t len)
+{
+	if (!upper || !len)
+		return;
+	memcpy((void *)upper, value, len);
+	host->out((void *)upper, len);
+}
+
+#define FIND(var, id, kind) \
+	struct object *var = object_find(id, kind); \
+	if (!var) \
+	return -EINVAL
+
+typedef int64_t verbs_fn(const uint64_t *a);
+verbs_fn verbs_devices, verbs_open, verbs_close, verbs_query_device, verbs_query_port, verbs_query_gid,
+	verbs_query_pkey, verbs_async_event;
+verbs_fn verbs_alloc_pd, verbs_dealloc_pd, verbs_reg_mr, verbs_rereg_mr, verbs_dereg_mr, verbs_alloc_mw,
+	verbs_dealloc_mw, verbs_bind_mw, verbs_create_ah, verbs_destroy_ah;
+verbs_fn verbs_create_channel, verbs_destroy_channel, verbs_create_cq, verbs_resize_cq, verbs_destroy_cq, verbs_poll_cq,
+	verbs_notify_cq, verbs_cq_event;
+verbs_fn verbs_create_srq, verbs_modify_srq, verbs_query_srq, verbs_destroy_srq, verbs_post_srq_recv;
+verbs_fn verbs_create_qp, verbs_modify_qp, verbs_query_qp, verbs_destroy_qp, verbs_post_send, verbs_post_recv,
+	verbs_attach_mcast, verbs_detach_mcast;
+
+#endif

@@ -1,0 +1,160 @@
+/* Work requests: the program's lists, copied with the provider's handles in place of its pointers. */
+#include "numbers.h"
+#include "plugin.h"
+
+static struct {
+	union {
+		struct ibv_send_wr *send;
+		struct ibv_recv_wr *recv;
+		void *any;
+	} wr;
+	struct ibv_sge *sge;
+	size_t wr_room, sge_room;
+} copies;
+
+static void *more(void *room, size_t *have, size_t want)
+{
+	if (want <= *have)
+		return room;
+	*have = 2 * want;
+	void *p = realloc(room, *have);
+	if (!p)
+		host->fatal("out of memory for work requests");
+	return p;
+}
+
+static struct ibv_sge *take_sges(size_t *used, const struct ibv_sge *list, int n)
+{
+	struct ibv_sge *to = copies.sge + *used;
+	for (int i = 0; i < n; i++) {
+		to[i] = list[i];
+		to[i].lkey = lower_lkey(list[i].lkey);
+	}
+	*used += n > 0 ? (size_t)n : 0;
+	return to;
+}
+
+static uint64_t bytes_of(const struct ibv_sge *list, int n)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += list[i].length;
+	return sum;
+}
+
+/* -> 0 or the error of a pointer to something that is not there */
+static int links(struct ibv_send_wr *wr, const struct ibv_send_wr *from, bool datagram)
+{
+	if (datagram) {
+		const struct ibv_ah *ah = from->wr.ud.ah;
+		struct object *o = ah ? object_find(ah->handle, AH) : NULL;
+		if (!o)
+			return EINVAL;
+		wr->wr.ud.ah = o->handle;
+		wr->wr.ud.remote_qpn = lower_qp_number(from->wr.ud.remote_qpn);
+		return 0;
+	}
+	switch (from->opcode) {
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+	case IBV_WR_RDMA_READ: wr->wr.rdma.rkey = lower_rkey(from->wr.rdma.rkey); break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD: wr->wr.atomic.rkey = lower_rkey(from->wr.atomic.rkey); break;
+	case IBV_WR_LOCAL_INV:
+	case IBV_WR_SEND_WITH_INV: wr->invalidate_rkey = lower_rkey(from->invalidate_rkey); break;
+	case IBV_WR_BIND_MW: {
+		const struct ibv_mr *mr = from->bind_mw.bind_info.mr;
+		struct object *window = object_find(from->bind_mw.mw->handle, MW),
+			      *region = mr ? object_find(mr->handle, MR) : NULL;
+		if (!window || (mr && !region))
+			return EINVAL;
+		wr->bind_mw.mw = window->handle;
+		wr->bind_mw.bind_info.mr = region ? region->handle : NULL;
+		break;
+	}
+	default: break;
+	}
+	return 0;
+}
+
+static void note(uint64_t wr_id, uint64_t bytes, uint32_t opcode, uint32_t flags)
+{
+	struct verbs_note_post post = {.wr_id = wr_id, .bytes = bytes, .opcode = opcode, .flags = flags};
+	host->note(RDB_NOTE_VERBS, &post, sizeof(post));
+}
+
+int64_t verbs_post_send(const uint64_t *a)
+{
+	FIND(qp, a[0], QP);
+	const struct ibv_send_wr *first = (void *)a[1];
+	const bool datagram = qp->made.qp.init.qp_type == IBV_QPT_UD;
+	size_t n = 0, sges = 0, used = 0;
+	for (const struct ibv_send_wr *wr = first; wr; wr = wr->next, n++)
+		sges += wr->num_sge > 0 ? (size_t)wr->num_sge : 0;
+	if (!n)
+		return 0;
+	size_t bytes = n * sizeof(*copies.wr.send), sge_bytes = sges * sizeof(*copies.sge);
+	copies.wr.any = more(copies.wr.any, &copies.wr_room, bytes);
+	copies.sge = more(copies.sge, &copies.sge_room, sge_bytes);
+	struct ibv_send_wr *own = copies.wr.send, *bad = NULL;
+	size_t i = 0, wrong = n;
+	int error = 0;
+	for (const struct ibv_send_wr *wr = first; wr; wr = wr->next, i++) {
+		own[i] = *wr;
+		own[i].sg_list = take_sges(&used, wr->sg_list, wr->num_sge);
+		own[i].next = wr->next ? &own[i + 1] : NULL;
+		error = links(&own[i], wr, datagram);
+		if (error) {
+			wrong = i;
+			break;
+		}
+	}
+	if (wrong < n && wrong)
+		own[wrong - 1].next = NULL;
+	if (wrong) {
+		int rc = provider->post_send(qp->handle, own, &bad);
+		if (rc) {
+			error = -rc;
+			wrong = bad ? (size_t)(bad - own) : 0;
+		}
+	}
+	for (i = 0; i < wrong; i++)
+		note(own[i].wr_id, bytes_of(own[i].sg_list, own[i].num_sge), own[i].opcode, own[i].send_flags);
+	return error ? verbs_bad(error, (uint32_t)wrong) : 0;
+}
+
+static int64_t post_receives(void *handle, const struct ibv_recv_wr *first,
+			     int (*post)(void *, struct ibv_recv_wr *, struct ibv_recv_wr **))
+{
+	size_t n = 0, sges = 0, used = 0, i = 0;
+	for (const struct ibv_recv_wr *wr = first; wr; wr = wr->next, n++)
+		sges += wr->num_sge > 0 ? (size_t)wr->num_sge : 0;
+	if (!n)
+		return 0;
+	size_t bytes = n * sizeof(*copies.wr.recv), sge_bytes = sges * sizeof(*copies.sge);
+	copies.wr.any = more(copies.wr.any, &copies.wr_room, bytes);
+	copies.sge = more(copies.sge, &copies.sge_room, sge_bytes);
+	struct ibv_recv_wr *own = copies.wr.recv, *bad = NULL;
+	for (const struct ibv_recv_wr *wr = first; wr; wr = wr->next, i++) {
+		own[i] = *wr;
+		own[i].sg_list = take_sges(&used, wr->sg_list, wr->num_sge);
+		own[i].next = wr->next ? &own[i + 1] : NULL;
+	}
+	int rc = post(handle, own, &bad);
+	size_t taken = !rc ? n : bad ? (size_t)(bad - own) : 0;
+	for (i = 0; i < taken; i++)
+		note(own[i].wr_id, bytes_of(own[i].sg_list, own[i].num_sge), UINT32_MAX, 0);
+	return rc ? verbs_bad(-rc, (uint32_t)taken) : 0;
+}
+
+int64_t verbs_post_recv(const uint64_t *a)
+{
+	FIND(qp, a[0], QP);
+	return post_receives(qp->handle, (void *)a[1], provider->post_recv);
+}
+
+int64_t verbs_post_srq_recv(const uint64_t *a)
+{
+	FIND(srq, a[0], SRQ);
+	return post_receives(srq->handle, (void *)a[1], provider->post_srq_recv);
+}

@@ -1,0 +1,101 @@
+/* Waiting for events, and acknowledging them. */
+#include <fcntl.h>
+#include <poll.h>
+#include "upper.h"
+
+int wait_readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int flags = fcntl(fd, F_GETFL);
+	if (flags < 0)
+		return -1;
+	if (flags & O_NONBLOCK) {
+		errno = EAGAIN;
+		return -1;
+	}
+	return poll(&p, 1, -1) < 0 ? -1 : 0;
+}
+
+void await_acknowledged(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *done, const uint32_t *given)
+{
+	pthread_mutex_lock(mutex);
+	while (*done != *given)
+		pthread_cond_wait(cond, mutex);
+	pthread_mutex_unlock(mutex);
+}
+
+void acknowledge(pthread_mutex_t *mutex, pthread_cond_t *cond, uint32_t *done, uint32_t n)
+{
+	pthread_mutex_lock(mutex);
+	*done += n;
+	pthread_cond_signal(cond);
+	pthread_mutex_unlock(mutex);
+}
+
+/* Where an event's object counts what it has given, and what came back. */
+struct tally {
+	pthread_mutex_t *mutex;
+	pthread_cond_t *cond;
+	uint32_t *given, *done;
+};
+
+static bool tally_of(const struct ibv_async_event *event, struct tally *t)
+{
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR: {
+		struct completion_queue *q = queue_of(event->element.cq);
+		*t = (struct tally){&q->cq.mutex, &q->cq.cond, &q->async_events, &q->cq.async_events_completed};
+		return true;
+	}
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED: {
+		struct queue_pair *q = CONTAINER(event->element.qp, struct queue_pair, qp);
+		*t = (struct tally){&q->qp.mutex, &q->qp.cond, &q->async_events, &q->qp.events_completed};
+		return true;
+	}
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED: {
+		struct shared_queue *q = CONTAINER(event->element.srq, struct shared_queue, srq);
+		*t = (struct tally){&q->srq.mutex, &q->srq.cond, &q->async_events, &q->srq.events_completed};
+		return true;
+	}
+	default: return false; /* a port, or the device */
+	}
+}
+
+EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	struct verbs_event found;
+	int64_t r;
+	while ((r = ASK(VERBS_ASYNC_EVENT, context_of(context)->id, P(&found))) == -EAGAIN)
+		if (wait_readable(context->async_fd))
+			return -1;
+	if (failed(r))
+		return -1;
+	struct tally t;
+	event->event_type = found.type;
+	event->element.cq = NULL;
+	event->element.cq = (void *)found.object;
+	if (tally_of(event, &t)) {
+		pthread_mutex_lock(t.mutex);
+		++*t.given;
+		pthread_mutex_unlock(t.mutex);
+	} else {
+		event->element.cq = NULL;
+		event->element.port_num = (int)found.object;
+	}
+	return 0;
+}
+
+EXPORT void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	struct tally t;
+	if (tally_of(event, &t))
+		acknowledge(t.mutex, t.cond, t.done, 1);
+}

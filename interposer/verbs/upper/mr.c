@@ -1,0 +1,97 @@
+/* Memory regions.  Memory is registered where it is. */
+#include "upper.h"
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned access)
+{
+	struct verbs_keys keys;
+	struct ibv_mr *mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return NULL;
+	int64_t id = ASK(VERBS_REG_MR, pd->handle, P(addr), length, iova, access, P(&keys));
+	if (id < 0)
+		return not_made(mr, id);
+	mr->context = pd->context;
+	mr->pd = pd;
+	mr->addr = addr;
+	mr->length = length;
+	mr->handle = (uint32_t)id;
+	mr->lkey = keys.lkey;
+	mr->rkey = keys.rkey;
+	return mr;
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	return ibv_reg_mr_iova2(pd, addr, length, P(addr), (unsigned)access);
+}
+
+EXPORT struct ibv_mr *ibv_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, int access)
+{
+	return ibv_reg_mr_iova2(pd, addr, length, iova, (unsigned)access);
+}
+
+EXPORT struct ibv_mr *ibv_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova, int fd,
+					int access)
+{
+	(void)pd, (void)offset, (void)length, (void)iova, (void)fd, (void)access;
+	errno = EOPNOTSUPP;
+	return NULL;
+}
+
+EXPORT int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	struct verbs_keys keys;
+	const int known = IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS;
+	if ((flags & ~known) || !flags || ((flags & IBV_REREG_MR_CHANGE_TRANSLATION) && (!length || !addr)) ||
+	    ((flags & IBV_REREG_MR_CHANGE_PD) && !pd)) {
+		errno = EINVAL;
+		return IBV_REREG_MR_ERR_INPUT;
+	}
+	int64_t r = ASK(VERBS_REREG_MR, mr->handle, (uint64_t)flags, pd ? pd->handle : 0, P(addr), length,
+			(uint64_t)access, P(&keys));
+	if (failed(r))
+		return IBV_REREG_MR_ERR_CMD;
+	mr->lkey = keys.lkey;
+	mr->rkey = keys.rkey;
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		mr->addr = addr;
+		mr->length = length;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_PD) {
+		mr->context = pd->context;
+		mr->pd = pd;
+	}
+	return 0;
+}
+
+EXPORT int ibv_dereg_mr(struct ibv_mr *mr)
+{
+	int err = error_of(ASK(VERBS_DEREG_MR, mr->handle));
+	if (!err)
+		free(mr);
+	return err;
+}
+
+EXPORT struct ibv_mr *ibv_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+	(void)pd, (void)handle;
+	errno = EOPNOTSUPP;
+	return NULL;
+}
+
+EXPORT void ibv_unimport_mr(struct ibv_mr *mr)
+{
+	(void)mr;
+}
+
+EXPORT struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
+{
+	(void)context, (void)handle;
+	errno = EOPNOTSUPP;
+	return NULL;
+}
+
+EXPORT void ibv_unimport_dm(struct ibv_dm *dm)
+{
+	(void)dm;
+}

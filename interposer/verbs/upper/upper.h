@@ -1,0 +1,113 @@
+/* The upper half's libibverbs.so.1: rdma-core's ABI in front of the gate.
+ *
+ * It is part of the program, and all it does by itself is deterministic.  Its structs are the ones of
+ * <infiniband/verbs.h>, with what else must be known of an object behind them; `handle` is the id that the lower half
+ * knows it by (protocol.h).  rdma-core's man pages, section 3, say what the functions do.
+ */
+#ifndef RDB_VERBS_UPPER_H
+#define RDB_VERBS_UPPER_H
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "protocol.h"
+
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+#undef ibv_get_device_list
+
+#define EXPORT __attribute__((visibility("default")))
+
+struct context {
+	struct verbs_context verbs; /* its last member is what the program has */
+	uint32_t id;
+};
+
+struct completion_queue {
+	struct ibv_cq cq;
+	uint32_t events; /* completion events given to the program, async events */
+	uint32_t async_events;
+};
+
+struct shared_queue {
+	struct ibv_srq srq;
+	uint32_t async_events;
+};
+
+struct queue_pair {
+	struct ibv_qp qp;
+	uint32_t async_events;
+	bool all_signaled;
+	struct ibv_qp_cap cap;
+};
+
+struct channel {
+	struct ibv_comp_channel channel;
+	uint32_t id;
+};
+
+#define CONTAINER(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
+
+static inline struct context *context_of(struct ibv_context *context)
+{
+	return CONTAINER(context, struct context, verbs.context);
+}
+
+static inline struct completion_queue *queue_of(struct ibv_cq *cq)
+{
+	return CONTAINER(cq, struct completion_queue, cq);
+}
+
+#define ASK(what, ...) \
+	({ \
+		const uint64_t args_[] = {__VA_ARGS__}; \
+		rdb_gate_call(RDB_FN(RDB_NS_VERBS, what), sizeof(args_) / 8, args_); \
+	})
+#define P(pointer) ((uint64_t)(pointer))
+
+/* A call that gives an errno value ... */
+static inline int error_of(int64_t result)
+{
+	return result < 0 ? (int)-result : 0;
+}
+
+/* ... and one that sets errno and gives NULL or -1.  Frees the object that was not made. */
+static inline void *not_made(void *object, int64_t result)
+{
+	free(object);
+	errno = (int)-result;
+	return NULL;
+}
+
+static inline int failed(int64_t result)
+{
+	if (result >= 0)
+		return 0;
+	errno = (int)-result;
+	return -1;
+}
+
+/* events.c: waits in poll(2) until there is something to read; -1 and errno if it never waits, or was interrupted. */
+int wait_readable(int fd);
+/* Until the program has acknowledged as many as it was given. */
+void await_acknowledged(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *done, const uint32_t *given);
+void acknowledge(pthread_mutex_t *mutex, pthread_cond_t *cond, uint32_t *done, uint32_t n);
+
+/* ctx->ops, by the files of their objects */
+int ops_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc);
+int ops_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+int ops_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int ops_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int ops_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+struct ibv_mw *ops_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int ops_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+int ops_dealloc_mw(struct ibv_mw *mw);
+int ops_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t len);
+int ops_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+			struct ibv_device_attr_ex *attr, size_t size);
+
+#endif

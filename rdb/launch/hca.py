@@ -1,0 +1,55 @@
+"""Which HCA a program's verbs use, and the secret that the software HCAs of one job share.
+
+Imported at every rank's start: nothing but `os`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from rdb.errors import Unsupported, Usage
+from rdb.private import make_directories, opener
+
+HCA_CHOICES = ("soft", "real", "auto")
+
+_KEY = "hca.key"
+_KEY_BYTES = 32
+
+
+def hca_options(asked: str | None, folder: str) -> list[str]:
+    """Options of rdb-exec: what --hca or else $RDB_HCA asks for.
+
+    FOLDER is the job's directory, or the store for programs that are each a job of their own.
+    """
+    hca = asked or os.environ.get("RDB_HCA") or "auto"
+    if hca not in HCA_CHOICES:
+        named = "--hca" if asked else "RDB_HCA"
+        raise Usage(f"{named} {hca}: no such choice", ", ".join(HCA_CHOICES))
+    options = ["--hca", hca]
+    if hca == "soft":
+        options += ["--hca-key", _key(folder)]
+    return options
+
+
+def _key(folder: str) -> str:
+    """The first process that comes makes it; it is never seen half written."""
+    path = os.path.join(folder, _KEY)
+    if os.path.exists(path):
+        return path
+    own = f"{path}.{os.getpid()}"
+    try:
+        make_directories(folder)
+        with open(own, "wb", opener=opener) as file:
+            file.write(os.urandom(_KEY_BYTES))
+        try:
+            os.link(own, path)
+        except FileExistsError:  # another rank was faster
+            pass
+        finally:
+            os.unlink(own)
+    except OSError as error:
+        raise Unsupported(
+            f"{path}: {os.strerror(error.errno or 0)}",
+            "set RDB_HOME to a directory you may write to",
+        ) from error
+    return path
