@@ -402,6 +402,11 @@ void agent_remapped(uint64_t start, uint64_t end)
 	stepping_remapped(start, end);
 }
 
+void agent_reprotected(uint64_t start, uint64_t end)
+{
+	watch_remapped(start, end);
+}
+
 void agent_hide(void)
 {
 	stepping_hide();
@@ -421,9 +426,17 @@ void agent_diverged(ucontext_t *uc, const char *text)
 	_exit(0);
 }
 
-bool agent_displaced(ucontext_t *uc)
+bool agent_faulted(const siginfo_t *info, ucontext_t *uc)
 {
-	return stepping_displaced(uc);
+	enum verdict v = stepping_guarded(info, uc);
+
+	after(v, uc);
+	return v != NOT_OURS || stepping_displaced(uc);
+}
+
+void agent_leaves(void)
+{
+	stepping_leaves();
 }
 
 void agent_fault(int signal, siginfo_t *info, ucontext_t *uc)

@@ -4,8 +4,8 @@
  * no ptrace.  Breakpoints are int3 caught by the replica itself (about 2 us a hit, less in tight
  * loops), present in memory only while it runs natively.  A step carries out the instruction on the
  * saved context (emulate.h), or where that is not known lets the processor do it with an int3 behind it
- * or the trap flag.  Watchpoints are perf_event hardware breakpoints with sigtrap on itself (or
- * stepping where those are not to be had), a snapshot is fork().  While stopped the replica sits in the
+ * or the trap flag.  Watchpoints are perf_event hardware breakpoints with sigtrap on itself, or protected
+ * pages where those are not to be had; a snapshot is fork().  While stopped the replica sits in the
  * handler and answers requests from the server on a SOCK_SEQPACKET Unix socket (--agent-fd).
  * When the socket closes the replica exits.
  *
@@ -36,8 +36,9 @@ enum agent_op {
 	                      condition that cannot be evaluated holds.  An address that is not mapped yet
 	                      is armed when an event maps it. */
 	AGENT_UNBREAK = 7,  /* a=id (AGENT_FOREVER: all) */
-	AGENT_WATCH = 8,    /* a=addr b=id c=len d=enum agent_watch.  Any len up to 4096; over what the
-	                      four hardware slots hold it works by stepping -> status 0 hardware / 1 slow */
+	AGENT_WATCH = 8,    /* a=addr b=id c=len d=enum agent_watch.  Any len up to 16 MiB; over what the four
+	                      hardware slots hold, by its pages' protection, or by stepping where that cannot be
+	                      -> status 0 hardware / 1 slower */
 	AGENT_UNWATCH = 9,  /* a=id (AGENT_FOREVER: all) */
 	AGENT_RUN = 10,     /* a=until_event b=until_pc c=until_n d=flags e=thread.  Goes forward until
 	                      - a stopping breakpoint or watchpoint (unless AGENT_RUN_SCAN), or

@@ -76,6 +76,8 @@ static inline uint64_t enter_lower(const ucontext_t *uc)
 
 static inline void leave_lower(const ucontext_t *uc, uint64_t fs)
 {
+	if (lower.mode == MODE_REPLICA && RDB_IS_UPPER(UC_REG(uc, RIP)))
+		agent_leaves();
 	_writefsbase_u64(RDB_IS_UPPER(UC_REG(uc, RIP)) ? thread_self()->upper.fs_base : fs);
 }
 
@@ -154,7 +156,7 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 		self->uc = uc;
 		self->asks_at = UC_REG(uc, RIP);
 	}
-	if (!(replaying() && agent_displaced(uc)))
+	if (!(replaying() && agent_faulted(info, uc)))
 		signals_fault(sig, info, uc);
 	self->frame = outer;
 	self->uc = before;
@@ -300,6 +302,17 @@ void boundary_resume(void (*fill)(ucontext_t *uc))
 bool replica_in_gate(uint64_t pc)
 {
 	return pc == (uint64_t)gate_entry || pc == (uint64_t)gate_upcall_return || pc == (uint64_t)hot_gate;
+}
+
+bool replica_leaving(ucontext_t *uc)
+{
+	uint64_t pc = UC_REG(uc, RIP);
+	bool out = pc >= (uint64_t)gate_entry && pc < (uint64_t)gate_upcall && RDB_IS_UPPER(UC_REG(uc, RSP));
+	if (!out && !(pc >= (uint64_t)gate_upcall && pc < (uint64_t)gate_upcall_return))
+		return false;
+	thread_self()->trap_in_flight = true;
+	UC_REG(uc, EFL) |= EFLAGS_TF;
+	return true;
 }
 
 void replica_trap_on_return(void)

@@ -42,6 +42,13 @@ void memory_remapped(uint64_t at, size_t len)
 		agent_remapped(at, at + len);
 }
 
+/* Protected otherwise, or mapped where nothing was. */
+static void reprotected(uint64_t at, size_t len)
+{
+	if (lower.started && lower.mode == MODE_REPLICA)
+		agent_reprotected(at, at + len);
+}
+
 static long map_at(uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset)
 {
 	return raw_syscall(SYS_mmap, (long)at, (long)len, prot, flags | MAP_FIXED, fd, (long)offset);
@@ -262,6 +269,7 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 	if (from_log() && ev->result < 0)
 		return ev->result; /* a file that may not be written to, say: here it is private */
 	long rc = raw_syscall(SYS_mprotect, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
+	reprotected(A(0), len);
 	const struct file_mapping *f = arena_file_at(A(0));
 	if (!rc && (A(2) & PROT_EXEC) && (A(2) & PROT_READ) && f)
 		instructions_look(A(0), len, f->key);
@@ -279,6 +287,7 @@ long memory_brk(struct event *ev, ucontext_t *uc)
 		return (long)u->brk;
 	if (new_end < old_end)
 		munmap((void *)new_end, old_end - new_end);
+	reprotected(RDB_BRK, (old_end > new_end ? old_end : new_end) - RDB_BRK);
 	u->brk = want;
 	return (long)want;
 }

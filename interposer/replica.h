@@ -26,9 +26,11 @@ void agent_event(uint64_t event, ucontext_t *uc);
  * false if it was not ours: then it is the program's own int3 or icebp (the boundary calls
  * agent_fault(SIGTRAP..) or delivers it). */
 bool agent_sigtrap(siginfo_t *info, ucontext_t *uc);
-/* Mappings in [start, end) were replaced by the present event (mmap, munmap, mprotect, mremap, brk):
+/* Mappings in [start, end) were replaced by the present event (mmap, munmap, mremap):
  * breakpoints there are put in anew.  Call it before agent_event(). */
 void agent_remapped(uint64_t start, uint64_t end);
+/* The same where the contents stayed: mprotect; or where nothing was before. */
+void agent_reprotected(uint64_t start, uint64_t end);
 /* Takes every int3 of ours out of memory: before the boundary itself hashes or reads upper text.
  * They come back at the next agent_event(). */
 void agent_hide(void);
@@ -39,7 +41,9 @@ void agent_end(ucontext_t *uc, uint32_t end_kind, int32_t end_value);
 /* Same for a divergence. */
 void agent_diverged(ucontext_t *uc, const char *text);
 /* A fault, before anybody else looks at it: true, it was by our own doing. */
-bool agent_displaced(ucontext_t *uc);
+bool agent_faulted(const siginfo_t *info, ucontext_t *uc);
+/* A handler is about to return to upper code. */
+void agent_leaves(void);
 /* SIGSEGV, SIGBUS, SIGILL, SIGFPE in upper code with no recorded handler. */
 void agent_fault(int signal, siginfo_t *info, ucontext_t *uc);
 /* An event begins: before anything is done about it. */
@@ -61,9 +65,12 @@ void replica_trap_on_return(void); /* raise SIGTRAP, once, at the first upper in
                                               Asking twice is asking once. */
 bool replica_in_gate(uint64_t pc); /* pc is a first instruction of the lower half reached from
                                               upper code: the gate's entry or upcall_return */
-void replica_forked(void);         /* in the child of AGENT_FORK, first of all: switch Syscall
+/* Is uc, in lower code, on its way out to upper code, past the point where anybody could trap its
+ * return?  Then it is made to trap at the first upper instruction. */
+bool replica_leaving(ucontext_t *uc);
+void replica_forked(void);     /* in the child of AGENT_FORK, first of all: switch Syscall
                                               User Dispatch on again, whatever else fork loses */
-uint64_t replica_thread(void);     /* number of the running thread */
+uint64_t replica_thread(void); /* number of the running thread */
 /* Registers and whereabouts of thread `number`, not the running one; false: there is none. */
 struct replica_thread_info {
 	uint32_t number;

@@ -162,7 +162,9 @@ long shared_shmat(struct event *ev, ucontext_t *uc)
 	size_t len = part[1] - part[0];
 	uint64_t at = A(1) ? part[0] : arena_take(len, false);
 	long rc;
-	return shared_map_recorded(at, len, prot, &rc) && rc ? rc : (long)at;
+	bool mapped = shared_map_recorded(at, len, prot, &rc);
+	memory_remapped(at, len);
+	return mapped && rc ? rc : (long)at;
 }
 
 long shared_shmdt(struct event *ev, ucontext_t *uc)
@@ -170,8 +172,10 @@ long shared_shmdt(struct event *ev, ucontext_t *uc)
 	uint64_t end;
 	shared_sync_before(ev);
 	if (from_log()) {
-		if (ev->result == 0 && shared_noted(A(0), &end))
+		if (ev->result == 0 && shared_noted(A(0), &end)) {
+			memory_remapped(A(0), end - A(0));
 			munmap((void *)A(0), end - A(0));
+		}
 		return ev->result;
 	}
 	if (lower.mode != MODE_RECORD || !shared_at(A(0)))

@@ -5,6 +5,7 @@
 #include "emulate.h"
 #include "layout.h"
 #include "mark.h"
+#include "page_guard.h"
 #include "registers.h"
 #include "replay.h"
 #include "replica.h"
@@ -18,11 +19,14 @@
 
 #define AHEAD 32        /* instructions carried out after a breakpoint, looking for the next */
 #define AHEAD_WATCH 500 /* the same after a watchpoint, whose trap costs more */
+#define AHEAD_GUARD 150 /* after an access to a guarded page, looking for the next one */
 #define PATCH_MAX 5     /* bytes of a trampoline's patch, at most */
 #define FAULTS_MAX 1000 /* of jumps into it, before it is given up */
 #define AHEAD_FAILURES 8
 #define AHEAD_PAUSE 500
 #define HOT 64 /* arrivals since an event before they are worth a trampoline */
+
+#define FAULT_WRITE 2 /* in a page fault's error code: Intel SDM vol. 3, 4.7 */
 
 #ifndef TRAP_PERF
 #define TRAP_PERF 6
@@ -41,9 +45,10 @@ static struct {
 	volatile sig_atomic_t interrupt;
 
 	/* an instruction being executed for real */
-	bool finishing; /* a repeated instruction that a watchpoint stopped in the middle */
-	bool single;    /* by the trap flag */
-	bool temporary; /* by an int3 at temporary_addr, in memory now */
+	bool finishing;            /* a repeated instruction that a watchpoint stopped in the middle */
+	struct emulated executing; /* what it touches, as far as one can tell */
+	bool single;               /* by the trap flag */
+	bool temporary;            /* by an int3 at temporary_addr, in memory now */
 	uint64_t temporary_addr;
 	uint8_t temporary_original;
 	struct place *over; /* its breakpoint is out of memory meanwhile */
@@ -129,6 +134,7 @@ static void execute(ucontext_t *uc, enum emulation how, const struct emulated *d
 		s.returning = true;
 		return;
 	}
+	s.executing = *did;
 	/* after a system call its event comes first; the int3 is for one that makes none */
 	if ((how == EMU_PLAIN || how == EMU_SYSCALL) && set_temporary(uc_pc(uc) + did->len))
 		return;
@@ -281,7 +287,7 @@ static void insert_mark(const struct mark *mark)
 static void arm_mark(void)
 {
 	const struct mark *mark = replay_mark();
-	bool free = mark && !s.stepping;
+	bool free = mark && !s.stepping && !page_guard_any(); /* it reads the program's memory natively */
 
 	disarm_mark();
 	for (uint64_t i = 0; free && i < PATCH_MAX; i++)
@@ -379,11 +385,11 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 	return GO_ON;
 }
 
-static const struct watch_hit *look(const struct emulated *did, struct watch_hit *hit)
+static const struct watch_hit *look(const struct emulated *did, bool exact, struct watch_hit *hit)
 {
 	hit->id = 0;
 	if (watch_any() && !(s.blind && s.is_step))
-		watch_check(did, replica_event(), s.run, hit);
+		watch_check(did, exact, replica_event(), s.run, hit);
 	return hit;
 }
 
@@ -410,7 +416,7 @@ static enum verdict advance(ucontext_t *uc)
 			return GO_ON;
 		}
 		s.stop.steps++;
-		v = settle(uc, true, look(&did, &hit), false);
+		v = settle(uc, true, look(&did, true, &hit), false);
 		if (v != GO_ON)
 			return v;
 	}
@@ -441,7 +447,7 @@ static enum verdict look_ahead(ucontext_t *uc, bool here, unsigned limit)
 		/* with one instruction only, an int3 at the new pc is met by going on */
 		p = ahead > 1 ? breakpoints_at(uc_pc(uc)) : NULL;
 		here = p && p->inserted;
-		v = settle(uc, here, look(&did, &hit), false);
+		v = settle(uc, here, look(&did, true, &hit), false);
 		if (here || hit.id)
 			n = s.failed = 0;
 		if (v == GO_ON && here && heat(uc))
@@ -468,11 +474,12 @@ static enum verdict step_over(ucontext_t *uc)
 /* An instruction has been executed for real. */
 static enum verdict executed(ucontext_t *uc, bool arrived)
 {
+	const struct emulated *did = s.temporary || s.single ? &s.executing : NULL;
 	struct watch_hit hit;
 	enum verdict v;
 
 	land(uc);
-	look(NULL, &hit);
+	look(did, false, &hit);
 	if (s.stepping)
 		s.stop.steps++;
 	v = settle(uc, arrived || s.stepping, &hit, false);
@@ -493,6 +500,38 @@ static enum verdict watched(ucontext_t *uc)
 	if (v != GO_ON || (p && p->inserted))
 		return v;
 	return look_ahead(uc, false, AHEAD_WATCH);
+}
+
+/* An access to a guarded page, not made yet: here, with those that follow as long as there are any. */
+static enum verdict guarded(ucontext_t *uc)
+{
+	enum verdict v = GO_ON;
+	struct emulated did;
+	struct watch_hit hit;
+	bool here = true; /* what stands here has been dealt with: it must not be met again */
+
+	watch_pause();
+	for (unsigned n = 0; n < AHEAD_GUARD && v == GO_ON; n++) {
+		const struct place *p;
+		enum emulation how = emulate(uc, s.real, &did);
+
+		if (how != EMU_DONE) {
+			if (here)
+				execute(uc, how, &did);
+			break;
+		}
+		p = breakpoints_at(uc_pc(uc));
+		here = p && p->inserted;
+		if (here)
+			n = 0;
+		for (unsigned i = 0; i < did.naccess; i++)
+			if (page_guard_touched(did.access[i].addr, did.access[i].len))
+				n = 0;
+		v = settle(uc, here, look(&did, true, &hit), false);
+	}
+	if (v == GO_ON)
+		watch_resume();
+	return v;
 }
 
 /* The trampoline's trap: the last arrival that is asked for. */
@@ -526,6 +565,10 @@ enum verdict stepping_event(uint64_t event, ucontext_t *uc)
 		return GO_ON;
 	land(uc);
 	undo_log_unknown(s.stop.steps);
+	if (!s.stepping && watch_needs_stepping()) { /* the event has mapped what cannot be guarded */
+		s.stepping = true;
+		breakpoints_remove();
+	}
 	if (!s.stepping && (s.hidden || s.remapped))
 		breakpoints_insert();
 	s.hidden = s.remapped = false;
@@ -534,6 +577,8 @@ enum verdict stepping_event(uint64_t event, ucontext_t *uc)
 		watch_check_event(event, s.run, &hit);
 	if (uc)
 		return event_settled(uc, &hit);
+	if (!s.stepping)
+		page_guard_close();
 	/* no context yet: look when the lower half is left */
 	if (s.stepping || hit.id || s.interrupt || (s.until_n == 0 && event >= s.until_event)) {
 		s.event_hit = hit;
@@ -632,6 +677,30 @@ enum verdict stepping_interrupt(ucontext_t *uc)
 	return finish_repeated(uc) ? GO_ON : stop(uc, AGENT_STOP_INTERRUPT, false);
 }
 
+enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc)
+{
+	bool write = uc->uc_mcontext.gregs[REG_ERR] & FAULT_WRITE;
+
+	if (!s.running || info->si_signo != SIGSEGV || info->si_code != SEGV_ACCERR ||
+	    !page_guard_lift((uint64_t)info->si_addr, write))
+		return NOT_OURS;
+	if (!RDB_IS_UPPER(uc_pc(uc))) {
+		/* the last instructions of the way out do not pass here again: close it behind them */
+		if (replica_leaving(uc))
+			s.returning = true;
+		return GO_ON;
+	}
+	if (s.temporary || s.single || s.over || s.returning)
+		return GO_ON; /* their trap comes next */
+	return guarded(uc);
+}
+
+void stepping_leaves(void)
+{
+	if (s.running && !s.stepping && !(s.temporary || s.single || s.over || s.returning))
+		page_guard_close();
+}
+
 bool stepping_displaced(ucontext_t *uc)
 {
 	if (!trampoline_armed())
@@ -661,12 +730,14 @@ enum verdict stepping_end(ucontext_t *uc, enum agent_stop_reason reason, uint32_
 void stepping_remapped(uint64_t start, uint64_t end)
 {
 	breakpoints_forget(start, end);
+	watch_remapped(start, end);
 	s.remapped = true;
 }
 
 void stepping_asked(void)
 {
 	cool();
+	page_guard_open();
 }
 
 void stepping_switched(void)

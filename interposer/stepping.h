@@ -28,6 +28,10 @@ enum verdict stepping_step(ucontext_t *uc, const struct agent_request *rq);
 enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc);
 enum verdict stepping_event(uint64_t event, ucontext_t *uc);
 enum verdict stepping_interrupt(ucontext_t *uc);
+/* A fault: in a page that is guarded, or NOT_OURS. */
+enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc);
+/* A handler is about to return to the program. */
+void stepping_leaves(void);
 /* A fault: by a jump into the middle of a trampoline's patch, then true; else uc is made the program's own. */
 bool stepping_displaced(ucontext_t *uc);
 enum verdict stepping_fault(int signal, uint64_t addr, ucontext_t *uc);

@@ -151,6 +151,8 @@ static uint32_t probe(uint64_t addr, uint32_t want)
 	return CAN_READ | CAN_WRITE;
 }
 
+bool (*upper_refused)(uint64_t addr, bool write);
+
 static bool page_can(uint64_t addr, uint32_t want)
 {
 	uint64_t page = addr / RDB_PAGE;
@@ -162,6 +164,8 @@ static bool page_can(uint64_t addr, uint32_t want)
 	mem.known[slot].page = page;
 	mem.known[slot].generation = mem.generation;
 	mem.known[slot].can = probe(addr, want);
+	if ((mem.known[slot].can & want) != want && upper_refused && upper_refused(addr, want & CAN_WRITE))
+		mem.known[slot].can = probe(addr, want);
 	return (mem.known[slot].can & want) == want;
 }
 

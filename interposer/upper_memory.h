@@ -29,6 +29,9 @@ size_t upper_write(uint64_t addr, const void *buf, size_t len);
 bool upper_readable(uint64_t addr, size_t len);
 bool upper_writable(uint64_t addr, size_t len);
 
+/* If set: asked when a page may not be read (or written to).  True: now it may. */
+extern bool (*upper_refused)(uint64_t addr, bool write);
+
 /* An event may have changed mappings. */
 void upper_changed(void);
 

@@ -1,8 +1,9 @@
 /* Watchpoints: stop after the instruction or event that changed (or touched) a location.
  *
  * Up to four aligned pieces of 1, 2, 4 or 8 bytes are watched by the processor (perf_event with
- * sigtrap on ourselves).  Over that, or where perf events are not to be had, the program is stepped
- * and each instruction's accesses are compared with the location.
+ * sigtrap on ourselves).  Over that, or where perf events are not to be had, the pages that hold the
+ * location are closed (page_guard.h) while the program runs natively, and each instruction that
+ * touches them is looked at.  Where they cannot be, and in steps, every instruction is.
  */
 #ifndef RDB_WATCH_H
 #define RDB_WATCH_H
@@ -11,7 +12,7 @@
 #include <stdint.h>
 #include "emulate.h"
 
-#define WATCH_MAX 4096 /* longest location, bytes */
+#define WATCH_MAX (16u << 20) /* longest location, bytes */
 
 struct watch_hit {
 	uint64_t id; /* 0: none */
@@ -19,7 +20,7 @@ struct watch_hit {
 	uint64_t hits; /* of this watchpoint since the last event or the start of this RUN/STEP */
 };
 
-/* 0 hardware, 1 slow, -errno. */
+/* 0 hardware, 1 slower, -errno. */
 int watch_set(uint64_t id, uint64_t addr, uint64_t len, uint64_t kind);
 int watch_clear(uint64_t id); /* -ENOENT */
 void watch_clear_all(void);
@@ -27,8 +28,10 @@ void watch_clear_all(void);
 void watch_forked(void);
 
 bool watch_any(void);
-/* Some watchpoint cannot be kept by the processor. */
+/* Some watchpoint can be kept neither by the processor nor by its pages.  Nothing may be closed. */
 bool watch_needs_stepping(void);
+/* Mappings in [start, end) were replaced. */
+void watch_remapped(uint64_t start, uint64_t end);
 
 /* The start of a RUN/STEP: remembers the values; with `hardware` the processor watches from here
  * until watch_stop(). */
@@ -39,9 +42,9 @@ void watch_stop(void);
 void watch_pause(void);
 void watch_resume(void);
 
-/* After an instruction: its accesses, or NULL when they are not known (all values are compared, and
- * the processor asked for what else it saw). */
-void watch_check(const struct emulated *did, uint64_t event, uint64_t run, struct watch_hit *hit);
+/* After an instruction: its accesses, or NULL when they are not known.  Unless they are `exact`, all
+ * values are compared, and the processor is asked for what else it saw. */
+void watch_check(const struct emulated *did, bool exact, uint64_t event, uint64_t run, struct watch_hit *hit);
 /* After an event: only changed values count. */
 void watch_check_event(uint64_t event, uint64_t run, struct watch_hit *hit);
 

@@ -81,7 +81,7 @@ def walker(memory: Memory) -> type[RuleBasedStateMachine]:
             self.walk.break_at(index)
             self.walk.cont(forward)
 
-        @rule(index=INDEX, length=st.sampled_from((1, 4, 8)), kind=st.integers(0, 2))
+        @rule(index=INDEX, length=st.sampled_from((1, 4, 8, 100, 5000)), kind=st.integers(0, 2))
         def watch_and_go(self, index: int, length: int, kind: int) -> None:
             self.walk.watch(index, length, kind)
             self.walk.cont(bool(index & 1))

@@ -171,7 +171,7 @@ class AgentClient:
         return total, since_event
 
     def watch(self, id_: int, addr: int, length: int, kind: int = WatchKind.WRITE) -> bool:
-        """True: the processor watches; False: it works by stepping, slowly."""
+        """True: the processor watches; False: its pages are protected, which is slower."""
         return self._ask(Op.WATCH, a=addr, b=id_, c=length, d=kind)[0] == 0
 
     def unwatch(self, id_: int | None = None) -> None:

@@ -6,11 +6,14 @@ packets only note what is wanted; the timeline is told what differs when it is a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from rdb.errors import RdbError
 from rdb.server.target import Debuggee
 
 _WATCH_KINDS = {2: 0, 3: 1, 4: 2}  # Z2 write, Z3 read, Z4 access -> enum agent_watch
+_WATCH_MAX = 16 << 20  # WATCH_MAX in interposer/watch.h
 _STOP_WORDS = {2: "watch", 3: "rwatch", 4: "awatch"}
 
 
@@ -66,6 +69,8 @@ class Breakpoints:
         self._set: dict[Point, int] = {}
         self._next_id = 1
         self._entry: tuple[int, int] | None = None
+        self.say: Callable[[str], None] | None = None  # to the user, while the rank moves
+        self._told: set[Point] = set()
 
     def only_entry(self, entry: tuple[int, int] | None) -> None:
         """Of the calls of the function at this address only the one with this stack pointer stops.
@@ -75,6 +80,8 @@ class Breakpoints:
         self._entry = entry
 
     def insert(self, points: list[Point]) -> None:
+        if points[0].type > 1 and points[0].kind > _WATCH_MAX:
+            raise RdbError(f"{points[0].kind} bytes are too many to watch")
         # A second Z for the same place replaces its conditions (GDB manual, E.2, `Z0`).
         self.remove(points[0])
         for point in points:
@@ -109,10 +116,22 @@ class Breakpoints:
             if point.type <= 1:
                 self._timeline.set_breakpoint(id_, point.addr, point.cond)
             else:
-                self._timeline.set_watchpoint(
+                fast = self._timeline.set_watchpoint(
                     id_, point.addr, max(point.kind, 1), _WATCH_KINDS[point.type]
                 )
+                if not fast:
+                    self._tell(point)
             self._set[point] = id_
+
+    def _tell(self, point: Point) -> None:
+        """Once: the processor cannot watch this."""
+        if point in self._told or self.say is None:
+            return
+        self._told.add(point)
+        self.say(
+            f"rdb: the processor cannot watch these {point.kind} bytes at {point.addr:#x} as well; "
+            "their pages are protected, which is slower\n"
+        )
 
     def stop_word(self, id_: int, addr: int) -> str:
         """The part of a stop reply that says which point it was."""

@@ -52,6 +52,7 @@ class Server:
         self._connection = connection
         self._pressed_at = -math.inf
         self._points = Breakpoints(timeline)
+        self._points.say = self._say
         name = os.path.basename(str(recording.meta.get("exe", "")))
         threads = Threads(timeline, recording, name)
         self._motion = Motion(timeline, self._points, threads)

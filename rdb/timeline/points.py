@@ -33,7 +33,7 @@ class Points:
         self.breakpoints: dict[int, Breakpoint] = {}
         self.watchpoints: dict[int, Watchpoint] = {}
         self.version = 0
-        self.slow: set[int] = set()  # watchpoints that work by stepping
+        self.slow: set[int] = set()  # watchpoints that the processor does not hold
 
     def set_breakpoint(self, id_: int, addr: int, cond: bytes) -> None:
         self.breakpoints[id_] = Breakpoint(addr, cond)

@@ -243,7 +243,7 @@ class Timeline:
         self.points.clear_breakpoint(id_)
 
     def set_watchpoint(self, id_: int, addr: int, length: int, kind: int = 0) -> bool:
-        """True: the processor watches.  False: it works by stepping, slower but as exact."""
+        """True: the processor watches.  False: its pages are protected: slower, as exact."""
         self.points.set_watchpoint(id_, addr, length, kind)
         self._arm(self._need_live())
         return id_ not in self.points.slow
