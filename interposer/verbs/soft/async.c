@@ -1,0 +1,63 @@
+/* Asynchronous events of a context. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "device.h"
+
+struct async_event {
+	struct list link;
+	enum ibv_event_type type;
+	void *object;
+	int port;
+};
+
+void hca_flag_set(int fd, bool *set, bool to)
+{
+	uint64_t one = 1;
+	if (*set == to)
+		return;
+	*set = to;
+	/* It is 0 or 1, so neither waits. */
+	if ((to ? write(fd, &one, sizeof(one)) : read(fd, &one, sizeof(one))) != sizeof(one))
+		hca_warn("software HCA: a notification was lost: errno %d", errno);
+}
+
+void hca_async_raise(struct hca_context *c, enum ibv_event_type type, void *object, int port)
+{
+	struct async_event *e = malloc(sizeof(*e));
+	if (!e) {
+		hca_warn("software HCA: out of memory, event %d is lost", type);
+		return;
+	}
+	*e = (struct async_event){.type = type, .object = object, .port = port};
+	list_append(&c->events, &e->link);
+	hca_flag_set(c->async_fd, &c->signalled, true);
+}
+
+int hca_async_event(void *context, int *type, void **object, int *port)
+{
+	struct hca_context *c = context;
+	if (list_empty(&c->events))
+		return -EAGAIN;
+	struct async_event *e = list_entry(c->events.next, struct async_event, link);
+	*type = (int)e->type;
+	*object = e->object;
+	*port = e->port;
+	list_remove(&e->link);
+	free(e);
+	hca_flag_set(c->async_fd, &c->signalled, !list_empty(&c->events));
+	return 0;
+}
+
+void hca_async_forget(struct hca_context *c, const void *object)
+{
+	list_each(l, &c->events)
+	{
+		struct async_event *e = list_entry(l, struct async_event, link);
+		if (object && e->object != object)
+			continue;
+		list_remove(l);
+		free(e);
+	}
+	hca_flag_set(c->async_fd, &c->signalled, !list_empty(&c->events));
+}

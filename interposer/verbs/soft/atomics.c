@@ -1,0 +1,33 @@
+/* Compare-and-swap and fetch-and-add, on 8 bytes in host order. */
+#include <string.h>
+#include "conn.h"
+#include "responder.h"
+
+void hca_atomic(struct hca_qp *qp, struct hca_conn *conn, const struct frame *f)
+{
+	uint64_t operands[2], was;
+	struct hca_span span;
+	/* The region may have gone while the operands came. */
+	if (!hca_key_remote(qp, f->rkey, f->addr, sizeof(was), IBV_ACCESS_REMOTE_ATOMIC, &span)) {
+		hca_rx_refuse(qp, conn, f, NAK_ACCESS, IBV_WC_SUCCESS);
+		return;
+	}
+	memcpy(operands, conn->in.small, sizeof(operands));
+	uint64_t *at = (uint64_t *)span.addr;
+	if (f->op == FRAME_CMP_SWAP) {
+		was = operands[0];
+		__atomic_compare_exchange_n(at, &was, operands[1], false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	} else {
+		was = __atomic_fetch_add(at, operands[0], __ATOMIC_SEQ_CST);
+	}
+	hca.above->wrote(at, sizeof(was));
+	qp->rx.seq = (f->seq + 1) & FRAME_NUMBERS;
+	struct frame a = {.op = FRAME_ATOMIC_DATA,
+			  .attempt = f->attempt,
+			  .dest = f->source,
+			  .source = f->dest,
+			  .seq = f->seq,
+			  .addr = was};
+	hca_conn_put(conn, &a);
+	hca_conn_touch(conn);
+}

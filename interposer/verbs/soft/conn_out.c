@@ -1,0 +1,181 @@
+/* What goes out: pieces in order, some copied, some still where the program has them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "conn.h"
+#include "progress.h"
+
+static struct hca_piece *piece(struct hca_conn *c, unsigned i)
+{
+	return &c->out.ring[(c->out.head + i) % CONN_PIECES];
+}
+
+static struct hca_piece *add_piece(struct hca_conn *c)
+{
+	if (c->out.count == CONN_PIECES) {
+		hca_conn_fail(c, "it does not read");
+		return NULL;
+	}
+	struct hca_piece *p = piece(c, c->out.count++);
+	*p = (struct hca_piece){0};
+	return p;
+}
+
+bool hca_conn_has_room(const struct hca_conn *c)
+{
+	return c->state == CONN_UP && c->out.count < CONN_PIECES / 2 && c->out.queued < CONN_QUEUED_MAX;
+}
+
+uint8_t *hca_conn_put_raw(struct hca_conn *c, size_t len)
+{
+	struct hca_piece *p = c->out.count ? piece(c, c->out.count - 1) : NULL;
+	if (c->state == CONN_DEAD)
+		return NULL;
+	if (!p || !p->owned || p->room - p->len < len) {
+		size_t room = len > CONN_CHUNK ? len : CONN_CHUNK;
+		uint8_t *chunk = malloc(room);
+		if (!chunk) {
+			hca_conn_fail(c, "out of memory");
+			return NULL;
+		}
+		p = add_piece(c);
+		if (!p) {
+			free(chunk);
+			return NULL;
+		}
+		p->owned = chunk;
+		p->data = chunk;
+		p->room = room;
+	}
+	uint8_t *to = p->owned + p->len;
+	p->len += len;
+	c->out.queued += len;
+	return to;
+}
+
+uint8_t *hca_conn_put(struct hca_conn *c, const struct frame *f)
+{
+	uint8_t *to = hca_conn_put_raw(c, sizeof(*f) + f->length);
+	if (!to)
+		return NULL;
+	memcpy(to, f, sizeof(*f));
+	return to + sizeof(*f);
+}
+
+void hca_conn_put_spans(struct hca_conn *c, const struct frame *f, struct hca_qp *qp, const struct hca_span *spans,
+			unsigned n, bool copy)
+{
+	if (copy || f->length <= CONN_COPY_MAX || n > CONN_PIECES / 4) {
+		uint8_t *to = hca_conn_put(c, f);
+		for (unsigned i = 0; to && i < n; to += spans[i++].len)
+			memcpy(to, spans[i].addr, spans[i].len);
+		return;
+	}
+	uint8_t *to = hca_conn_put_raw(c, sizeof(*f));
+	if (to)
+		memcpy(to, f, sizeof(*f));
+	for (unsigned i = 0; to && i < n; i++) {
+		struct hca_piece *p = add_piece(c);
+		if (!p)
+			return;
+		p->data = spans[i].addr;
+		p->len = spans[i].len;
+		p->qp = qp;
+		c->out.queued += p->len;
+	}
+}
+
+static void pop(struct hca_conn *c)
+{
+	free(piece(c, 0)->owned);
+	c->out.head = (c->out.head + 1) % CONN_PIECES;
+	c->out.count--;
+}
+
+static void sent(struct hca_conn *c, size_t n)
+{
+	c->out.queued -= n;
+	while (c->out.count) {
+		struct hca_piece *p = piece(c, 0);
+		size_t part = p->len - p->sent < n ? p->len - p->sent : n;
+		p->sent += part;
+		n -= part;
+		if (p->sent < p->len)
+			return;
+		if (c->out.count == 1 && p->owned && p->room == CONN_CHUNK) {
+			p->len = p->sent = 0; /* the next frames' */
+			p->data = p->owned;
+			return;
+		}
+		pop(c);
+	}
+}
+
+static void blocked(struct hca_conn *c, bool is)
+{
+	if (c->out.blocked == is)
+		return;
+	c->out.blocked = is;
+	hca_watch(c->fd, c, false, is);
+}
+
+void hca_conn_flush(struct hca_conn *c)
+{
+	while (c->state != CONN_DEAD && c->state != CONN_CONNECTING && c->out.queued) {
+		struct iovec v[CONN_PIECES];
+		struct msghdr m = {.msg_iov = v};
+		for (unsigned i = 0; i < c->out.count; i++) {
+			struct hca_piece *p = piece(c, i);
+			if (p->len > p->sent)
+				v[m.msg_iovlen++] = (struct iovec){(void *)(p->data + p->sent), p->len - p->sent};
+		}
+		size_t all = c->out.queued;
+		ssize_t n = sendmsg(c->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+			blocked(c, true);
+			return;
+		}
+		if (n < 0) {
+			hca_conn_fail(c, errno == EFAULT ? "memory that was to be sent is not there any more" : NULL);
+			return;
+		}
+		sent(c, (size_t)n);
+		if ((size_t)n < all) {
+			blocked(c, true);
+			return;
+		}
+	}
+	if (c->state != CONN_DEAD)
+		blocked(c, false);
+}
+
+void hca_conn_own(struct hca_conn *c, const struct hca_qp *qp, const uint8_t *low, const uint8_t *high)
+{
+	for (unsigned i = 0; i < c->out.count; i++) {
+		struct hca_piece *p = piece(c, i);
+		if (p->owned || (qp ? p->qp != qp : p->data >= high || p->data + p->len <= low))
+			continue;
+		uint8_t *copy = malloc(p->len ? p->len : 1);
+		struct iovec to = {copy, p->len}, from = {(void *)p->data, p->len};
+		/* The kernel says if it is not there, where memcpy would crash. */
+		if (!copy || process_vm_readv(getpid(), &to, 1, &from, 1, 0) != (ssize_t)p->len) {
+			free(copy);
+			hca_conn_fail(c, "memory that was to be sent is not there any more");
+			return;
+		}
+		p->data = p->owned = copy;
+		p->room = p->len;
+		p->qp = NULL;
+	}
+}
+
+void hca_conn_out_free(struct hca_conn *c)
+{
+	while (c->out.count)
+		pop(c);
+}

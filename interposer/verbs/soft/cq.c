@@ -1,0 +1,117 @@
+/* Completion queues. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cq.h"
+#include "progress.h"
+#include "qp.h"
+
+int hca_create_cq(void *context, int *cqe, void *channel, int vector, void **out)
+{
+	if (*cqe < 1 || *cqe > HCA_MAX_CQE || vector != 0)
+		return -EINVAL;
+	struct hca_cq *cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return -ENOMEM;
+	cq->ring = calloc((size_t)*cqe, sizeof(*cq->ring));
+	if (!cq->ring) {
+		free(cq);
+		return -ENOMEM;
+	}
+	cq->size = (unsigned)*cqe;
+	cq->context = context;
+	cq->context->users++;
+	cq->channel = channel;
+	if (cq->channel)
+		cq->channel->users++;
+	list_init(&cq->link);
+	*out = cq;
+	return 0;
+}
+
+int hca_resize_cq(void *handle, int *cqe)
+{
+	struct hca_cq *cq = handle;
+	if (*cqe < 1 || *cqe > HCA_MAX_CQE || (unsigned)*cqe < cq->count)
+		return -EINVAL;
+	struct ibv_wc *ring = calloc((size_t)*cqe, sizeof(*ring));
+	if (!ring)
+		return -ENOMEM;
+	for (unsigned i = 0; i < cq->count; i++)
+		ring[i] = cq->ring[(cq->head + i) % cq->size];
+	free(cq->ring);
+	cq->ring = ring;
+	cq->head = 0;
+	cq->size = (unsigned)*cqe;
+	return 0;
+}
+
+int hca_destroy_cq(void *handle)
+{
+	struct hca_cq *cq = handle;
+	if (cq->users)
+		return -EBUSY;
+	if (cq->channel) {
+		list_remove(&cq->link);
+		hca_flag_set(cq->channel->fd, &cq->channel->signalled, !list_empty(&cq->channel->ready));
+		cq->channel->users--;
+	}
+	hca_async_forget(cq->context, cq);
+	cq->context->users--;
+	free(cq->ring);
+	free(cq);
+	return 0;
+}
+
+int hca_poll_cq(void *handle, int n, struct ibv_wc *wc)
+{
+	struct hca_cq *cq = handle;
+	int got = 0;
+	if (n < 0)
+		return -EINVAL;
+	if (!cq->count)
+		hca_progress_for_poll();
+	if (cq->overrun)
+		return -EIO;
+	for (; got < n && cq->count; got++) {
+		wc[got] = cq->ring[cq->head];
+		cq->head = (cq->head + 1) % cq->size;
+		cq->count--;
+	}
+	return got;
+}
+
+static void notify(struct hca_cq *cq)
+{
+	cq->armed = false;
+	if (!cq->channel)
+		return;
+	cq->events++;
+	if (cq->events == 1)
+		list_append(&cq->channel->ready, &cq->link);
+	hca_flag_set(cq->channel->fd, &cq->channel->signalled, true);
+}
+
+int hca_req_notify_cq(void *handle, int solicited_only)
+{
+	struct hca_cq *cq = handle;
+	/* The stronger of two wishes counts. */
+	cq->solicited_only = solicited_only && (!cq->armed || cq->solicited_only);
+	cq->armed = true;
+	return 0;
+}
+
+void hca_cq_push(struct hca_cq *cq, const struct ibv_wc *wc, bool solicited)
+{
+	if (cq->count == cq->size) {
+		if (!cq->overrun) {
+			cq->overrun = true;
+			hca_async_raise(cq->context, IBV_EVENT_CQ_ERR, cq, 0);
+			hca_qps_lost_cq(cq);
+		}
+		return;
+	}
+	cq->ring[(cq->head + cq->count++) % cq->size] = *wc;
+	if (cq->armed && (!cq->solicited_only || solicited || wc->status != IBV_WC_SUCCESS))
+		notify(cq);
+}

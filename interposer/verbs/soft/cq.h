@@ -1,0 +1,37 @@
+/* Completion queues and the channels that tell of them. */
+#ifndef RDB_HCA_CQ_H
+#define RDB_HCA_CQ_H
+#include "device.h"
+
+struct hca_channel {
+	struct hca_context *context;
+	int fd;
+	bool signalled;
+	unsigned users;
+	struct list ready; /* queues with events */
+};
+
+struct hca_cq {
+	struct hca_context *context;
+	struct hca_channel *channel;
+	unsigned users;
+	struct ibv_wc *ring;
+	unsigned size, head, count;
+	bool armed, solicited_only, overrun;
+	unsigned events;  /* that nobody has asked for yet */
+	struct list link; /* in channel->ready */
+};
+
+int hca_create_channel(void *context, void **channel, int *fd);
+int hca_destroy_channel(void *channel);
+int hca_create_cq(void *context, int *cqe, void *channel, int vector, void **cq);
+int hca_resize_cq(void *cq, int *cqe);
+int hca_destroy_cq(void *cq);
+int hca_poll_cq(void *cq, int n, struct ibv_wc *wc);
+int hca_req_notify_cq(void *cq, int solicited_only);
+int hca_cq_event(void *channel, void **cq);
+
+/* A completion; `solicited`: the sender asked for an event. */
+void hca_cq_push(struct hca_cq *cq, const struct ibv_wc *wc, bool solicited);
+
+#endif

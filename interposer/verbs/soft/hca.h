@@ -1,0 +1,81 @@
+/* The software HCA: verbs over TCP, between processes that hold the same key.
+ *
+ * It lives below the program: memory of the program ("upper") is written only inside calls from above, and each
+ * write is reported.  Its one thread (io_thread.c) only notices that there is something to do.
+ * Everything else runs in one thread at a time.
+ */
+#ifndef RDB_HCA_H
+#define RDB_HCA_H
+#include "../provider.h"
+#include "list.h"
+
+enum {
+	HCA_SLOT_SHIFT = 14, /* queue pair number = slot << 14 | index */
+	HCA_SLOTS = 1 << (24 - HCA_SLOT_SHIFT),
+	HCA_QPS = 1 << HCA_SLOT_SHIFT,
+	HCA_PORT_BASE = 20000,
+	HCA_MAX_SGE = 32,
+	HCA_MAX_WR = 16384,
+	HCA_MAX_INLINE = 1024,
+	HCA_MAX_CQE = 1 << 20,
+	HCA_MAX_READS = 128, /* RDMA READs and atomics under way per queue pair */
+	HCA_GIDS = 16,
+	HCA_KEY_BYTES = 32,
+};
+
+/* A contiguous piece of registered memory. */
+struct hca_mr;
+struct hca_span {
+	uint8_t *addr;
+	size_t len;
+	const struct hca_mr *mr;
+};
+
+struct hca_gid {
+	union ibv_gid gid;
+	uint32_t ip; /* network byte order */
+	unsigned ifindex;
+};
+
+struct hca {
+	const struct verbs_above *above;
+	int slot, listener, epoll;
+	uint16_t base;
+	uint64_t instance; /* tells this process from others that used the slot */
+	uint8_t key[HCA_KEY_BYTES];
+	struct hca_gid gids[HCA_GIDS];
+	unsigned ngids;
+	struct list conns;
+	unsigned nconns, nstrangers; /* strangers: not authenticated yet */
+	struct list timers;          /* queue pairs that wait for a time */
+	struct list contexts;
+	struct hca_qp *qps[HCA_QPS];
+	unsigned nqps, next_qp;
+	unsigned calls;    /* of progress */
+	bool acks_waiting; /* answers that were not sent yet, in the hope that a request goes with them */
+};
+extern struct hca hca;
+
+/* Reports and carries out a write to upper memory. */
+void hca_copy_up(void *upper, const void *from, size_t len);
+
+#define hca_warn(...) \
+	do { \
+		if (hca.above->warn) \
+			hca.above->warn(__VA_ARGS__); \
+	} while (0)
+
+/* A descriptor of ours, away from the program's; -errno. */
+int hca_keep(int fd);
+
+/* gids.c */
+void hca_gids_read(void);
+/* The address behind a GID or, without one, this host's; network byte order.  False: none of ours. */
+bool hca_gid_address(const struct ibv_ah_attr *attr, uint32_t *ip);
+bool hca_address_is_local(uint32_t ip);
+uint64_t hca_node_guid(void);
+
+/* Nanoseconds of the monotonic clock. */
+uint64_t hca_now(void);
+
+#endif

@@ -1,0 +1,182 @@
+/* The thread that notices: it waits for sockets and times while nobody asks, and calls above->arrived(). It
+ * touches nothing else.  While the program keeps asking by itself it only looks, now and then, whether it still does. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "progress.h"
+
+enum {
+	PATIENCE_NS = 50000,  /* for the program to see by itself what came */
+	LOOK_MIN_NS = 100000, /* between two looks at a program that keeps asking */
+	LOOK_MAX_NS = 400000,
+	REMIND_MAX_NS = 10000000, /* between two looks at one that was told */
+	REMIND_EVERY = 20,
+};
+
+static struct {
+	pthread_t thread;
+	bool running;
+	int wake, epoll; /* wakes it; both that and the sockets */
+	atomic_uint calls;
+	atomic_bool asleep, acks, stop;
+	atomic_ullong deadline;
+} t = {.wake = -1, .epoll = -1};
+
+static void doze(long ns)
+{
+	struct timespec ts = {.tv_nsec = ns};
+	nanosleep(&ts, NULL);
+}
+
+/* Until nobody has asked for a while. */
+static void while_busy(void)
+{
+	long ns = LOOK_MIN_NS;
+	unsigned before;
+	do {
+		before = atomic_load(&t.calls);
+		doze(ns);
+		ns = ns * 2 > LOOK_MAX_NS ? LOOK_MAX_NS : ns * 2;
+	} while (before != atomic_load(&t.calls) && !atomic_load(&t.stop));
+}
+
+/* Until somebody has asked. */
+static void tell(void)
+{
+	unsigned before = atomic_load(&t.calls);
+	long ns = PATIENCE_NS;
+	for (unsigned i = 0; before == atomic_load(&t.calls) && !atomic_load(&t.stop); i++) {
+		if (i % REMIND_EVERY == 0)
+			hca.above->arrived();
+		doze(ns);
+		ns = ns * 2 > REMIND_MAX_NS ? REMIND_MAX_NS : ns * 2;
+	}
+}
+
+static bool overdue(void)
+{
+	uint64_t at = atomic_load(&t.deadline);
+	return at && at <= hca_now();
+}
+
+/* True: there is something to do. */
+static bool sleep_until_something(void)
+{
+	struct epoll_event e;
+	uint64_t drained, at;
+	bool found = true;
+	int ms = -1;
+	atomic_store(&t.asleep, true);
+	if (!atomic_load(&t.acks) && !overdue()) {
+		at = atomic_load(&t.deadline);
+		if (at) {
+			uint64_t now = hca_now(), left = at > now ? (at - now) / 1000000 + 1 : 0;
+			ms = left > 60000 ? 60000 : (int)left;
+		}
+		found = epoll_wait(t.epoll, &e, 1, ms) > 0;
+	}
+	atomic_store(&t.asleep, false);
+	if (found && e.data.fd == t.wake && !atomic_load(&t.acks)) {
+		if (read(t.wake, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
+			return false;
+		found = false;
+	}
+	return found || overdue();
+}
+
+static void *run(void *arg)
+{
+	while (!atomic_load(&t.stop)) {
+		while_busy();
+		if (atomic_load(&t.stop) || !sleep_until_something())
+			continue;
+		unsigned before = atomic_load(&t.calls);
+		doze(PATIENCE_NS);
+		if (before == atomic_load(&t.calls))
+			tell();
+	}
+	return arg;
+}
+
+static int add(int fd)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.fd = fd};
+	return epoll_ctl(t.epoll, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
+}
+
+int hca_thread_start(void)
+{
+	sigset_t all, mask;
+	t.wake = hca_keep(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+	t.epoll = t.wake < 0 ? t.wake : hca_keep(epoll_create1(EPOLL_CLOEXEC));
+	if (t.epoll < 0)
+		return t.epoll;
+	int rc = add(t.wake);
+	if (!rc)
+		rc = add(hca.epoll);
+	if (rc)
+		return rc;
+	atomic_store(&t.stop, false);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &mask);
+	rc = -pthread_create(&t.thread, NULL, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	t.running = !rc;
+	return rc;
+}
+
+static void wake(void)
+{
+	uint64_t one = 1;
+	if (write(t.wake, &one, sizeof(one)) != sizeof(one))
+		hca_warn("software HCA: cannot wake its thread: errno %d", errno);
+}
+
+void hca_thread_stop(void)
+{
+	if (t.running) {
+		atomic_store(&t.stop, true);
+		wake();
+		pthread_join(t.thread, NULL);
+	}
+	hca_thread_forget();
+}
+
+void hca_thread_forget(void)
+{
+	if (t.wake >= 0)
+		close(t.wake);
+	if (t.epoll >= 0)
+		close(t.epoll);
+	t.wake = t.epoll = -1;
+	t.running = false;
+	atomic_store(&t.asleep, false);
+	atomic_store(&t.deadline, 0);
+}
+
+void hca_thread_seen(void)
+{
+	atomic_fetch_add_explicit(&t.calls, 1, memory_order_relaxed);
+}
+
+bool hca_thread_asleep(void)
+{
+	return atomic_load(&t.asleep);
+}
+
+void hca_thread_deadline(uint64_t at)
+{
+	uint64_t was = atomic_exchange(&t.deadline, at);
+	if (at && (!was || at < was) && atomic_load(&t.asleep))
+		wake();
+}
+
+void hca_thread_acks(bool waiting)
+{
+	atomic_store(&t.acks, waiting);
+}

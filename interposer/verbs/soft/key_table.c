@@ -1,0 +1,86 @@
+/* Keys: the upper 24 bits are a place in one table of regions and windows, the low 8 change with each use of the
+ * place, so that an old key names nothing. */
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include "keys.h"
+
+struct entry {
+	void *object;
+	enum hca_key_kind kind;
+	uint8_t low;
+	uint32_t next_free;
+};
+
+static struct {
+	struct entry *entries;
+	uint32_t count, room, free; /* place 0 is nobody's; free: 0 is none */
+} table;
+
+static int grow(void)
+{
+	uint32_t room = table.room ? table.room * 2 : 256;
+	if (room > 1 << 24)
+		return -ENOMEM;
+	struct entry *bigger = realloc(table.entries, room * sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	table.entries = bigger;
+	table.room = room;
+	if (!table.count)
+		table.entries[table.count++] = (struct entry){0};
+	return 0;
+}
+
+int hca_key_new(enum hca_key_kind kind, void *object, uint32_t *key)
+{
+	uint32_t at = table.free;
+	if (at) {
+		table.free = table.entries[at].next_free;
+	} else {
+		if (table.count == table.room) {
+			int rc = grow();
+			if (rc)
+				return rc;
+		}
+		at = table.count++;
+		table.entries[at].low = (uint8_t)randombytes_random();
+	}
+	struct entry *e = &table.entries[at];
+	e->object = object;
+	e->kind = kind;
+	e->low++;
+	*key = at << 8 | e->low;
+	return 0;
+}
+
+void hca_key_free(uint32_t key)
+{
+	struct entry *e = &table.entries[key >> 8];
+	e->kind = HCA_KEY_NONE;
+	e->object = NULL;
+	e->next_free = table.free;
+	table.free = key >> 8;
+}
+
+void hca_key_change(uint32_t *key, uint8_t low)
+{
+	table.entries[*key >> 8].low = low;
+	*key = (*key & ~0xffu) | low;
+}
+
+void *hca_key_find(uint32_t key, enum hca_key_kind kind)
+{
+	uint32_t at = key >> 8;
+	if (!at || at >= table.count)
+		return NULL;
+	const struct entry *e = &table.entries[at];
+	return e->kind == kind && e->low == (uint8_t)key ? e->object : NULL;
+}
+
+void hca_key_each_mw(void (*visit)(struct hca_mw *mw, void *arg), void *arg)
+{
+	for (uint32_t i = 1; i < table.count; i++)
+		if (table.entries[i].kind == HCA_KEY_MW)
+			visit(table.entries[i].object, arg);
+}

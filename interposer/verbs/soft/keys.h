@@ -1,0 +1,73 @@
+/* Protection domains, memory regions and windows, and who may touch what. */
+#ifndef RDB_HCA_KEYS_H
+#define RDB_HCA_KEYS_H
+#include "hca.h"
+
+struct hca_context;
+struct hca_qp;
+
+struct hca_pd {
+	struct hca_context *context;
+	unsigned users;
+};
+
+struct hca_mr {
+	struct hca_pd *pd;
+	uint8_t *addr;
+	size_t length;
+	uint64_t iova; /* what programs call addr in requests */
+	unsigned access;
+	uint32_t key; /* lkey and rkey */
+	unsigned windows;
+};
+
+struct hca_mw {
+	struct hca_pd *pd;
+	enum ibv_mw_type type;
+	uint32_t key;
+	struct hca_mr *mr; /* NULL: not bound */
+	struct hca_qp *qp; /* type 2: the one it was bound through */
+	uint64_t addr, length;
+	unsigned access;
+};
+
+int hca_alloc_pd(void *context, void **pd);
+int hca_dealloc_pd(void *pd);
+int hca_reg_mr(void *pd, void *addr, size_t length, uint64_t iova, unsigned access, void **mr, uint32_t *lkey,
+	       uint32_t *rkey);
+int hca_rereg_mr(void *mr, int flags, void *pd, void *addr, size_t length, int access, uint32_t *lkey, uint32_t *rkey);
+int hca_dereg_mr(void *mr);
+
+/* mw.c */
+int hca_alloc_mw(void *pd, int type, void **mw, uint32_t *rkey);
+int hca_dealloc_mw(void *mw);
+/* Carries out a bind that came to its turn in the send queue; a status of a work completion. */
+enum ibv_wc_status hca_mw_bind(struct hca_qp *qp, struct hca_mw *mw, const struct ibv_mw_bind_info *info,
+			       uint32_t rkey);
+/* Ends the use of a key, as LOCAL_INV or SEND_WITH_INV ask.  False: it may not. */
+bool hca_mw_invalidate(struct hca_qp *qp, uint32_t rkey);
+/* A type 1 window's next key. */
+uint32_t hca_mw_next_key(struct hca_mw *mw);
+void hca_mw_forget_qp(struct hca_qp *qp);
+
+/* What a local key names: all of [addr, addr + len), for this PD. */
+bool hca_key_local(const struct hca_pd *pd, const struct ibv_sge *sge, bool write, struct hca_span *span);
+/* What a peer's request names; `access`: IBV_ACCESS_REMOTE_*.  True for no bytes at all, as the specification has it. */
+bool hca_key_remote(const struct hca_qp *qp, uint32_t rkey, uint64_t addr, uint64_t len, unsigned access,
+		    struct hca_span *span);
+
+/* The part [offset, offset + len) of what a list of local keys names.  False: one of them is not good. */
+bool hca_gather(const struct hca_pd *pd, const struct ibv_sge *sge, unsigned n, uint64_t offset, uint64_t len,
+		bool write, struct hca_span *spans, unsigned *nspans);
+uint64_t hca_sge_bytes(const struct ibv_sge *sge, unsigned n);
+
+/* The table behind both. */
+enum hca_key_kind { HCA_KEY_NONE, HCA_KEY_MR, HCA_KEY_MW };
+int hca_key_new(enum hca_key_kind kind, void *object, uint32_t *key);
+void hca_key_free(uint32_t key);
+/* The same object under another low byte. */
+void hca_key_change(uint32_t *key, uint8_t low);
+void *hca_key_find(uint32_t key, enum hca_key_kind kind);
+void hca_key_each_mw(void (*visit)(struct hca_mw *mw, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,42 @@
+/* Doubly linked lists whose links are in the members. */
+#ifndef RDB_HCA_LIST_H
+#define RDB_HCA_LIST_H
+#include <stdbool.h>
+#include <stddef.h>
+
+struct list {
+	struct list *next, *prev;
+};
+
+#define list_entry(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
+#define list_each(link, head) \
+	for (struct list *link = (head)->next, *link##_after = link->next; link != (head); \
+	     link = link##_after, link##_after = link->next)
+
+static inline void list_init(struct list *l)
+{
+	l->next = l->prev = l;
+}
+
+static inline bool list_empty(const struct list *l)
+{
+	return l->next == l;
+}
+
+static inline void list_append(struct list *head, struct list *l)
+{
+	l->prev = head->prev;
+	l->next = head;
+	head->prev->next = l;
+	head->prev = l;
+}
+
+/* Also of one that is in no list. */
+static inline void list_remove(struct list *l)
+{
+	l->prev->next = l->next;
+	l->next->prev = l->prev;
+	list_init(l);
+}
+
+#endif

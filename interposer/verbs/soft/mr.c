@@ -1,0 +1,134 @@
+/* Protection domains and memory regions. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "conn.h"
+#include "device.h"
+#include "keys.h"
+
+int hca_alloc_pd(void *context, void **out)
+{
+	struct hca_pd *pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return -ENOMEM;
+	pd->context = context;
+	pd->context->users++;
+	*out = pd;
+	return 0;
+}
+
+int hca_dealloc_pd(void *handle)
+{
+	struct hca_pd *pd = handle;
+	if (pd->users)
+		return -EBUSY;
+	pd->context->users--;
+	free(pd);
+	return 0;
+}
+
+/* Registration asks for memory that is there and, where it may be written, writable. */
+static int mapped(const void *addr, size_t length, bool write)
+{
+	uint64_t from = (uint64_t)addr, end = from + length, low, high;
+	char line[512], mode[5];
+	FILE *f = fopen("/proc/self/maps", "re");
+	if (!f)
+		return -errno;
+	while (from < end && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx-%lx %4s", &low, &high, mode) != 3 || high <= from)
+			continue;
+		if (low > from || mode[0] != 'r' || (write && mode[1] != 'w'))
+			break;
+		from = high;
+	}
+	fclose(f);
+	return from >= end ? 0 : -EFAULT;
+}
+
+static int check(const void *addr, size_t length, unsigned access)
+{
+	unsigned known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+			 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB |
+			 IBV_ACCESS_OPTIONAL_RANGE;
+	if (access & IBV_ACCESS_ON_DEMAND)
+		return -EOPNOTSUPP;
+	if (access & ~known)
+		return -EINVAL;
+	if ((access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) && !(access & IBV_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	if (length > (size_t)1 << 47 || (uint64_t)addr > (uint64_t)1 << 47)
+		return -EINVAL;
+	return mapped(addr, length, access & IBV_ACCESS_LOCAL_WRITE);
+}
+
+int hca_reg_mr(void *pd_handle, void *addr, size_t length, uint64_t iova, unsigned access, void **out, uint32_t *lkey,
+	       uint32_t *rkey)
+{
+	struct hca_pd *pd = pd_handle;
+	int rc = check(addr, length, access);
+	if (rc)
+		return rc;
+	struct hca_mr *mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -ENOMEM;
+	*mr = (struct hca_mr){.pd = pd, .addr = addr, .length = length, .iova = iova, .access = access};
+	if (access & IBV_ACCESS_ZERO_BASED)
+		mr->iova = 0;
+	if (mr->iova + length < mr->iova)
+		rc = -EINVAL;
+	else
+		rc = hca_key_new(HCA_KEY_MR, mr, &mr->key);
+	if (rc) {
+		free(mr);
+		return rc;
+	}
+	pd->users++;
+	*lkey = *rkey = mr->key;
+	*out = mr;
+	return 0;
+}
+
+int hca_rereg_mr(void *handle, int flags, void *pd, void *addr, size_t length, int access, uint32_t *lkey,
+		 uint32_t *rkey)
+{
+	struct hca_mr *mr = handle, to = *mr;
+	if (!flags ||
+	    (flags & ~(IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS)))
+		return -EINVAL;
+	if (mr->windows)
+		return -EBUSY;
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+		to.addr = addr;
+		to.length = length;
+		to.iova = (uint64_t)addr;
+	}
+	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+		to.access = (unsigned)access;
+	if (flags & IBV_REREG_MR_CHANGE_PD)
+		to.pd = pd;
+	if (to.access & IBV_ACCESS_ZERO_BASED)
+		to.iova = 0;
+	int rc = check(to.addr, to.length, to.access);
+	if (rc)
+		return rc;
+	hca_conns_forget_mr(mr);
+	mr->pd->users--;
+	*mr = to;
+	mr->pd->users++;
+	hca_key_change(&mr->key, (uint8_t)(mr->key + 1));
+	*lkey = *rkey = mr->key;
+	return 0;
+}
+
+int hca_dereg_mr(void *handle)
+{
+	struct hca_mr *mr = handle;
+	if (mr->windows)
+		return -EBUSY;
+	hca_conns_forget_mr(mr);
+	hca_key_free(mr->key);
+	mr->pd->users--;
+	free(mr);
+	return 0;
+}

@@ -1,0 +1,162 @@
+/* One round: what waited to be sent, what came, what is due. */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include "conn.h"
+#include "progress.h"
+
+enum {
+	FEW_CONNS = 4,    /* asked one by one, without asking epoll which */
+	LOOK_AROUND = 64, /* calls, after which epoll is asked anyway */
+};
+
+uint64_t hca_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+int hca_watch(int fd, void *conn, bool add, bool output)
+{
+	struct epoll_event e = {.events = EPOLLIN | (output ? EPOLLOUT : 0), .data.ptr = conn};
+	return epoll_ctl(hca.epoll, add ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &e) ? -errno : 0;
+}
+
+void hca_timer_set(struct list *timer, uint64_t *at, uint64_t due)
+{
+	*at = due;
+	list_remove(timer);
+	list_append(&hca.timers, timer);
+}
+
+static int timers_run(uint64_t now)
+{
+	int done = 0;
+	list_each(l, &hca.timers)
+	{
+		struct hca_qp *qp = list_entry(l, struct hca_qp, sq.timer);
+		if (qp->sq.due > now)
+			continue;
+		list_remove(l);
+		hca_sq_timer(qp);
+		done++;
+	}
+	list_each(l, &hca.conns)
+	{
+		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+		if (c->state < CONN_UP && c->deadline <= now)
+			hca_conn_fail(c, NULL);
+	}
+	return done;
+}
+
+static void next_deadline(void)
+{
+	uint64_t first = 0;
+	list_each(l, &hca.timers)
+	{
+		uint64_t due = list_entry(l, struct hca_qp, sq.timer)->sq.due;
+		if (due != UINT64_MAX && (!first || due < first))
+			first = due;
+	}
+	list_each(l, &hca.conns)
+	{
+		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+		if (c->state < CONN_UP && (!first || c->deadline < first))
+			first = c->deadline;
+	}
+	hca_thread_deadline(first);
+}
+
+static int event(struct hca_conn *c, uint32_t events)
+{
+	int error = 0;
+	socklen_t len = sizeof(error);
+	if (c->state == CONN_CONNECTING) {
+		if (!(events & (EPOLLOUT | EPOLLERR | EPOLLHUP)))
+			return 0;
+		if (getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) || error)
+			hca_conn_fail(c, NULL);
+		else if (!hca_watch(c->fd, c, false, false))
+			hca_auth_begin(c);
+		return 1;
+	}
+	if (c->out.blocked && (events & EPOLLOUT))
+		hca_conn_touch(c);
+	return events & (EPOLLIN | EPOLLERR | EPOLLHUP) ? hca_conn_read(c) : 0;
+}
+
+static int input(void)
+{
+	struct epoll_event events[64];
+	int done = 0;
+	if (hca.nconns <= FEW_CONNS && !hca.nstrangers && hca.calls % LOOK_AROUND) {
+		list_each(l, &hca.conns) done += hca_conn_read(list_entry(l, struct hca_conn, link));
+		return done;
+	}
+	int n = epoll_wait(hca.epoll, events, 64, 0);
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.ptr)
+			done += event(events[i].data.ptr, events[i].events);
+		else
+			hca_conn_accept();
+	}
+	return done;
+}
+
+/* Acknowledgements that were not sent with anything else, and what a socket did not take. */
+static void touch_waiting(void)
+{
+	list_each(l, &hca.conns)
+	{
+		struct hca_conn *c = list_entry(l, struct hca_conn, link);
+		if (!list_empty(&c->acks) || c->out.blocked)
+			hca_conn_touch(c);
+	}
+	hca.acks_waiting = false;
+}
+
+static int run(bool polling)
+{
+	bool timed = !list_empty(&hca.timers) || hca.nstrangers;
+	int done = 0;
+	hca.calls++;
+	if (timed)
+		done += timers_run(hca_now());
+	touch_waiting();
+	hca_pump();
+	done += input();
+	if (!polling)
+		touch_waiting();
+	hca_pump();
+	/* Whether the thread sees to it or we do: it says that it sleeps before it looks. */
+	hca_thread_acks(hca.acks_waiting);
+	if (hca.acks_waiting && hca_thread_asleep()) {
+		touch_waiting();
+		hca_pump();
+		hca_thread_acks(false);
+	}
+	hca_conns_bury();
+	if (timed || !list_empty(&hca.timers) || hca.nstrangers)
+		next_deadline();
+	hca_thread_seen();
+	return done;
+}
+
+int hca_progress(void)
+{
+	return run(false);
+}
+
+void hca_progress_for_poll(void)
+{
+	run(true);
+}
+
+void hca_progress_output(void)
+{
+	touch_waiting();
+	hca_pump();
+}

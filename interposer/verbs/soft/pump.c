@@ -1,0 +1,88 @@
+/* Sending: connections with something to say take it from their queue pairs, one frame from each in turn. */
+#include "conn.h"
+#include "progress.h"
+
+static struct list waiting = {&waiting, &waiting};
+
+void hca_conn_touch(struct hca_conn *c)
+{
+	if (list_empty(&c->dirty) && c->state != CONN_DEAD)
+		list_append(&waiting, &c->dirty);
+}
+
+static void acknowledge(struct hca_conn *c)
+{
+	while (!list_empty(&c->acks) && c->out.count < CONN_PIECES / 2)
+		hca_rx_send_ack(list_entry(c->acks.next, struct hca_qp, rx.ack_link), c);
+}
+
+/* One frame from each; false: nobody has any. */
+static bool take_turn(struct hca_conn *c)
+{
+	bool any = false;
+	if (!list_empty(&c->responders)) {
+		struct hca_qp *qp = list_entry(c->responders.next, struct hca_qp, rx.link);
+		any |= hca_rx_step(qp, c);
+		if (!list_empty(&qp->rx.link)) {
+			list_remove(&qp->rx.link);
+			list_append(&c->responders, &qp->rx.link);
+		}
+	}
+	if (!list_empty(&c->senders) && hca_conn_has_room(c)) {
+		struct hca_qp *qp = list_entry(c->senders.next, struct hca_qp, sq.link);
+		bool sent = qp->type == IBV_QPT_UD ? hca_ud_step(qp, c) : hca_sq_step(qp, c);
+		any |= sent || !list_empty(&c->senders);
+		if (qp->type == IBV_QPT_UD) {
+			/* the next one may go elsewhere */
+			list_remove(&qp->sq.link);
+			hca_sq_start(qp);
+		} else if (sent && !list_empty(&qp->sq.link)) {
+			list_remove(&qp->sq.link);
+			list_append(&c->senders, &qp->sq.link);
+		}
+	}
+	return any;
+}
+
+static void pump(struct hca_conn *c)
+{
+	size_t budget = CONN_READ_BUDGET;
+	if (c->state == CONN_UP)
+		acknowledge(c);
+	for (;;) {
+		while (hca_conn_has_room(c) && take_turn(c))
+			continue;
+		size_t queued = c->out.queued;
+		if (!queued)
+			return;
+		hca_conn_flush(c);
+		if (c->state != CONN_UP || c->out.blocked)
+			return;
+		if (list_empty(&c->senders) && list_empty(&c->responders))
+			return;
+		if (queued >= budget) {
+			hca_conn_touch(c);
+			return;
+		}
+		budget -= queued;
+	}
+}
+
+void hca_pump(void)
+{
+	struct list now;
+	list_init(&now);
+	/* Those that are touched meanwhile have their turn too, those that used up theirs the next time. */
+	for (unsigned rounds = 0; rounds < 4 && !list_empty(&waiting); rounds++) {
+		while (!list_empty(&waiting)) {
+			struct list *l = waiting.next;
+			list_remove(l);
+			list_append(&now, l);
+		}
+		while (!list_empty(&now)) {
+			struct hca_conn *c = list_entry(now.next, struct hca_conn, dirty);
+			list_remove(&c->dirty);
+			pump(c);
+		}
+	}
+}

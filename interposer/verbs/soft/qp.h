@@ -1,0 +1,164 @@
+/* Queue pairs: what their parts (requester, responder) share. */
+#ifndef RDB_HCA_QP_H
+#define RDB_HCA_QP_H
+#include "cq.h"
+#include "rq.h"
+#include "wire.h"
+
+struct hca_conn;
+struct hca_sink;
+
+/* A posted send request. */
+struct hca_wqe {
+	uint64_t wr_id, addr, compare, swap;
+	uint32_t rkey, extra, length, seq;
+	uint32_t sent; /* bytes that went to the connection */
+	uint32_t got;  /* of a READ: bytes that came */
+	enum ibv_wr_opcode opcode;
+	unsigned flags, nsge;
+	enum ibv_wc_status status; /* what it will complete with */
+	bool started, done;
+	/* datagrams */
+	uint32_t ip, dest, qkey;
+	uint8_t sgid_index;
+	/* windows */
+	struct hca_mw *mw;
+	struct ibv_mw_bind_info bind;
+	union {
+		struct ibv_sge sge[0];
+		uint8_t data[0]; /* IBV_SEND_INLINE */
+	};
+};
+
+struct hca_send_queue {
+	uint8_t *ring;
+	unsigned size, max_sge, max_inline;
+	size_t stride;
+	unsigned head, next,
+		tail;        /* counts: the oldest, the first that was not sent to its end, where the next one goes */
+	uint32_t seq, acked; /* of the next message; the first that is not acknowledged */
+	uint8_t attempt;
+	unsigned retries, rnr_retries; /* that are left */
+	unsigned reads;                /* READs and atomics under way */
+	bool stopped;                  /* a request has failed: it waits to complete, nothing else is begun */
+	uint64_t due;                  /* when to go on, 0: now */
+	struct list timer, link;       /* in hca.timers; in conn->senders */
+	struct hca_conn *conn;
+	bool lost; /* the connection that it used is no more, so the peer is not either */
+};
+
+/* A READ that is being answered, or the refusal after which there is nothing. */
+struct hca_answer {
+	uint32_t seq, rkey, total, sent;
+	uint64_t addr;
+	uint8_t attempt, nak;
+};
+
+struct hca_responder {
+	struct hca_conn *conn;
+	uint32_t seq;       /* expected */
+	bool active;        /* in the middle of a message */
+	struct frame first; /* of that message */
+	uint32_t received;  /* bytes of it */
+	bool has_recv;
+	struct hca_recv recv;
+	bool gone; /* the peer went: nobody else can be it */
+	bool ack_due;
+	uint32_t ack_seq;
+	uint8_t ack_attempt;
+	struct list ack_link, link; /* in conn->acks; in conn->responders */
+	struct hca_answer *answers; /* a ring */
+	unsigned room, head, count;
+};
+
+struct hca_qp {
+	uint32_t number;
+	enum ibv_qp_type type;
+	enum ibv_qp_state state;
+	struct hca_pd *pd;
+	struct hca_cq *scq, *rcq;
+	struct hca_srq *srq;
+	struct ibv_qp_cap cap;
+	bool sig_all, established, drained_told, sqd_notify;
+	struct ibv_qp_attr attr; /* as it was set */
+	uint32_t peer_ip;
+	uint16_t peer_port;
+	struct hca_send_queue sq;
+	struct hca_rq rq;
+	struct hca_responder rx;
+	unsigned groups; /* multicast */
+};
+
+int hca_create_qp(const struct verbs_qp_links *links, struct ibv_qp_init_attr *attr, void **qp, uint32_t *qp_num);
+int hca_modify_qp(void *qp, struct ibv_qp_attr *attr, int mask);
+int hca_query_qp(void *qp, struct ibv_qp_attr *attr, int mask, struct ibv_qp_init_attr *init);
+int hca_destroy_qp(void *qp);
+int hca_post_send(void *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int hca_post_recv(void *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int hca_bind_mw(void *qp, void *mw, void *mr, const struct ibv_mw_bind *bind, uint32_t *rkey);
+
+struct hca_qp *hca_qp_find(uint32_t number);
+/* To ERR: what is posted is flushed. */
+void hca_qp_fail(struct hca_qp *qp);
+/* To SQE: only what is to be sent is flushed. */
+void hca_qp_fail_send(struct hca_qp *qp);
+/* Nothing of it is on any connection any more. */
+void hca_qp_detach(struct hca_qp *qp);
+void hca_qps_lost_cq(const struct hca_cq *cq);
+static inline bool hca_qp_hears(const struct hca_qp *qp)
+{
+	return qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS || qp->state == IBV_QPS_SQD ||
+	       qp->state == IBV_QPS_SQE;
+}
+
+/* qp_state.c: 0 or -EINVAL; `next`: the state that follows. */
+int hca_qp_check_transition(const struct hca_qp *qp, const struct ibv_qp_attr *attr, int mask, enum ibv_qp_state *next);
+
+/* Send queue: wqe.c, requester.c, answers.c */
+int hca_sq_init(struct hca_qp *qp, const struct ibv_qp_cap *cap);
+void hca_sq_fini(struct hca_qp *qp);
+void hca_sq_reset(struct hca_qp *qp);
+struct hca_wqe *hca_sq_at(const struct hca_send_queue *sq, unsigned i);
+/* Gets going, if there is something to send. */
+void hca_sq_start(struct hca_qp *qp);
+/* Sends one frame of it on the connection.  False: it has nothing now, and was taken off the connection's list. */
+bool hca_sq_step(struct hca_qp *qp, struct hca_conn *conn);
+/* Completes what is done, in order. */
+void hca_sq_complete(struct hca_qp *qp);
+void hca_sq_flush(struct hca_qp *qp);
+void hca_sq_timer(struct hca_qp *qp);
+void hca_sq_conn_lost(struct hca_qp *qp, bool was_up);
+/* An answer came. */
+void hca_sq_answer(struct hca_conn *conn, const struct frame *f, struct hca_sink *sink);
+/* Its payload is in place. */
+void hca_sq_answer_end(struct hca_conn *conn, const struct frame *f, bool good);
+
+/* Responder: responder.c */
+int hca_rx_init(struct hca_qp *qp, unsigned reads);
+void hca_rx_reset(struct hca_qp *qp);
+void hca_rx_conn_lost(struct hca_qp *qp);
+void hca_rx_flush(struct hca_qp *qp);
+void hca_rx_begin(struct hca_conn *conn, const struct frame *f, struct hca_sink *sink);
+void hca_rx_end(struct hca_conn *conn, const struct frame *f, bool good);
+bool hca_rx_step(struct hca_qp *qp, struct hca_conn *conn);
+void hca_rx_send_ack(struct hca_qp *qp, struct hca_conn *conn);
+bool hca_rx_take_recv(struct hca_qp *qp, struct hca_recv *recv);
+void hca_rx_complete(struct hca_qp *qp, const struct hca_recv *recv, struct ibv_wc *wc, bool solicited);
+
+/* Datagrams: ud.c */
+struct hca_ah {
+	struct hca_pd *pd;
+	uint32_t ip;
+	uint8_t sgid_index;
+};
+int hca_create_ah(void *pd, struct ibv_ah_attr *attr, void **ah);
+int hca_destroy_ah(void *ah);
+bool hca_ud_step(struct hca_qp *qp, struct hca_conn *conn);
+void hca_ud_begin(struct hca_conn *conn, const struct frame *f, struct hca_sink *sink);
+void hca_ud_end(struct hca_conn *conn, const struct frame *f, bool good);
+
+/* mcast.c */
+int hca_attach_mcast(void *qp, const union ibv_gid *gid, uint16_t lid);
+int hca_detach_mcast(void *qp, const union ibv_gid *gid, uint16_t lid);
+
+#endif
