@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "breakpoints.h"
+#include "hot_stubs.h"
 #include "lower.h"
 #include "output.h"
 #include "registers.h"
@@ -138,6 +139,7 @@ static void read_memory(uint64_t addr, uint64_t len)
 	else if (len > RDB_ARENA_END - addr)
 		len = RDB_ARENA_END - addr;
 	n = upper_read(addr, agent.answer, len);
+	hot_sites_hide(addr, agent.answer, n);
 	reply((int64_t)n, agent.answer, n);
 }
 
@@ -145,6 +147,8 @@ static void write_memory(uint64_t addr, size_t len)
 {
 	bool upper = RDB_IS_UPPER(addr) && len <= RDB_ARENA_END - addr;
 
+	if (upper)
+		hot_sites_restore(addr, len);
 	reply(upper && upper_write(addr, agent.payload, len) == len ? 0 : -EFAULT, NULL, 0);
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "descriptors.h"
+#include "hot_stubs.h"
 #include "shared_memory.h"
 #include "trampoline.h"
 
@@ -159,7 +160,7 @@ static void hash_range(uint64_t from, uint64_t to, struct hashing *hs)
 static int hash_mapping(const struct mapping *m, void *arg)
 {
 	struct hashing *hs = arg;
-	if (!(m->prot & PROT_READ))
+	if (!(m->prot & PROT_READ) || hot_stubs_inside(m->start))
 		return 0;
 	if (m->shared && shared_regions) {
 		for (uint64_t at = m->start; at < m->end; at += RDB_PAGE) {

@@ -2,6 +2,7 @@
 #include "arrivals.h"
 #include "baton.h"
 #include "boundary.h"
+#include "hot_stubs.h"
 #include "mark.h"
 #include "signals.h"
 #include "thread.h"
@@ -17,8 +18,8 @@ void computation_stopped(ucontext_t *uc, bool signal)
 {
 	struct thread *self = thread_self();
 	struct mark mark;
-	/* in the gate's code page: about to make an event */
-	if ((UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE)
+	/* about to make an event */
+	if ((UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE || hot_stubs_leading(uc))
 		return;
 	self->yield = false;
 	if (!signal && !baton_wanted() && !arrivals_waiting)

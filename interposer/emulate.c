@@ -3,6 +3,7 @@
 #include "alu.h"
 #include "breakpoints.h"
 #include "decode.h"
+#include "hot_stubs.h"
 #include "layout.h"
 #include "registers.h"
 #include "replica.h"
@@ -55,6 +56,8 @@ static const struct insn *fetch(uint64_t pc)
 	bytes[0] = first_byte(pc, bytes[0]);
 	if (patched)
 		trampoline_hide(pc, bytes, avail);
+	if (avail >= HOT_SITE)
+		hot_site_hide(pc, bytes);
 	cache_pc[slot] = pc;
 	if (decode(bytes, avail, in)) {
 		in->len = 0;

@@ -4,14 +4,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include "arena.h"
 #include "boundary.h"
 #include "gate.h"
+#include "hot_stubs.h"
 #include "instructions.h"
 #include "signals.h"
 #include "thread.h"
 
-enum { SITES = 512, SITE = 7, MOV = 5, STUB = 32, CHAINS = 24 };
+enum { SITES = 512, CHAINS = 24 };
 enum { SW_BYTES = 464, SW_LEN = 48, LEGACY = 512 }; /* asm/sigcontext.h: struct _fpx_sw_bytes */
 enum { XSAVE_ROOM = 16384 };                        /* hot_gate.S */
 
@@ -61,7 +61,7 @@ static unsigned find(const uint8_t *begin, const uint8_t *end, const uint8_t *si
 {
 	unsigned n = 0;
 	for (const uint8_t *p = begin; n < SITES && (p = memmem(p, (size_t)(end - p), "\x0f\x05", 2)); p += 2) {
-		const uint8_t *mov = p - MOV;
+		const uint8_t *mov = p - HOT_SITE;
 		uint32_t nr;
 		if (mov < begin || *mov != 0xb8)
 			continue;
@@ -70,36 +70,6 @@ static unsigned find(const uint8_t *begin, const uint8_t *end, const uint8_t *si
 			sites[n++] = mov;
 	}
 	return n;
-}
-
-static void put(uint8_t **to, const void *bytes, size_t len)
-{
-	memcpy(*to, bytes, len);
-	*to += len;
-}
-
-static void put_distance(uint8_t **to, uint64_t target)
-{
-	int32_t rel = (int32_t)(target - ((uint64_t)*to + 4));
-	put(to, &rel, sizeof(rel));
-}
-
-static void make_stub(uint8_t *p, const uint8_t *site)
-{
-	const uint64_t gate = RDB_GATE;
-	put(&p, site, MOV);
-	put(&p, "\x48\x8d\x0d", 3); /* lea site's syscall(%rip), %rcx */
-	put_distance(&p, (uint64_t)site + MOV);
-	put(&p, "\x49\xbb", 2); /* movabs $RDB_GATE, %r11 */
-	put(&p, &gate, sizeof(gate));
-	put(&p, "\x41\xff\x63", 3); /* jmp *offset(%r11) */
-	*p = offsetof(struct rdb_gate, syscall);
-}
-
-static void redirect(uint8_t *site, const uint8_t *stub)
-{
-	*site++ = 0xe9; /* jmp rel32 */
-	put_distance(&site, (uint64_t)stub);
 }
 
 static bool is_libc(const char *path)
@@ -112,7 +82,7 @@ static bool is_libc(const char *path)
 static bool wanted(void)
 {
 	const char *knob = getenv("RDB_HOT_SITES");
-	return knob && strcmp(knob, "0") != 0;
+	return !knob || strcmp(knob, "0") != 0;
 }
 
 void hot_sites_look(uint64_t at, size_t len, const char *path)
@@ -121,22 +91,24 @@ void hot_sites_look(uint64_t at, size_t len, const char *path)
 	if ((lower.mode != MODE_RECORD && lower.mode != MODE_PASS) || lower.started || !is_libc(path) || !wanted())
 		return;
 	unsigned n = find((const uint8_t *)at, (const uint8_t *)at + len, (const uint8_t **)sites);
-	size_t room = (n * STUB + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
-	uint64_t stubs = n ? arena_take(room, false) : 0;
-	if (!stubs || stubs + room - at > INT32_MAX)
+	size_t room = (n * HOT_STUB + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+	if (!n || at + len - RDB_STUBS > INT32_MAX)
 		return;
-	uint8_t *p = mmap((void *)stubs, room, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	/* they are there already: a second C library, which stays as it is */
+	void *p = mmap((void *)RDB_STUBS, room, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	if (p == MAP_FAILED)
 		return;
+	uint8_t *stubs = p;
 	for (unsigned i = 0; i < n; i++)
-		make_stub(p + i * STUB, sites[i]);
-	if (mprotect(p, room, PROT_READ | PROT_EXEC) || mprotect((void *)at, len, PROT_READ | PROT_WRITE)) {
+		hot_stub_make(stubs + i * HOT_STUB, sites[i]);
+	if (p != (void *)RDB_STUBS || mprotect(p, room, PROT_READ | PROT_EXEC) ||
+	    mprotect((void *)at, len, PROT_READ | PROT_WRITE)) {
 		munmap(p, room);
 		return;
 	}
 	for (unsigned i = 0; i < n; i++)
-		redirect(sites[i], p + i * STUB);
+		hot_site_redirect(sites[i], stubs + i * HOT_STUB);
 	if (mprotect((void *)at, len, PROT_READ | PROT_EXEC))
 		rdb_fatal("%s cannot be made executable again: %s", path, strerror(errno));
 }

@@ -8,8 +8,8 @@
  * in every replay, the gate jumps to the syscall instruction instead, and SIGSYS comes as ever: both ways leave
  * the same registers and memory, so it does not matter which is taken, nor that they differ.
  *
- * Patches and stubs are upper memory like any other: hashed, and in the first image, which is all that a replay
- * knows of them.
+ * Patches and stubs are upper memory, and in the first image, which is all that a replay knows of them.  What
+ * they look like there, and that no debugger sees them, is hot_stubs.h.  RDB_HOT_SITES=0 leaves the text alone.
  */
 #ifndef RDB_HOT_SITES_H
 #define RDB_HOT_SITES_H

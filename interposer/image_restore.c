@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "boundary.h"
+#include "hot_stubs.h"
 #include "image.h"
 #include "image_pack.h"
 #include "loader.h"
@@ -194,6 +195,8 @@ int image_restore(unsigned number, bool check_pages)
 		rc = load(&restore.waiting);
 	if (!rc)
 		rc = protect_regions(f);
+	if (!rc)
+		rc = hot_stubs_shorten();
 	lower.event = h->event;
 	lower.started = true;
 	uint32_t segment = h->log_segment;

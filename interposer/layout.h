@@ -21,6 +21,8 @@
 #define RDB_INTERP 0x103000000000ul /* its PT_INTERP */
 #define RDB_BRK 0x104000000000ul    /* heap */
 #define RDB_BRK_END 0x108000000000ul
+#define RDB_STUBS 0x10fff0000000ul /* of hot system calls (hot_stubs.h): not hashed */
+#define RDB_STUBS_END 0x10fff0100000ul
 #define RDB_MMAP 0x110000000000ul /* mmap, growing upwards, addresses never reused */
 #define RDB_MMAP_END 0x12f000000000ul
 #define RDB_STACK_TOP 0x12fff0000000ul

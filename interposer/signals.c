@@ -7,6 +7,7 @@
 #include "baton.h"
 #include "boundary.h"
 #include "computation.h"
+#include "hot_stubs.h"
 #include "instructions.h"
 #include "replay.h"
 #include "signal_frame.h"
@@ -100,6 +101,13 @@ static void start_patience(struct thread *self)
 		self->patient = false;
 }
 
+/* Nothing is recorded: wherever the program stands, but where no unwinder knows the way. */
+static void deliver_here(ucontext_t *uc)
+{
+	if (!hot_stubs_leading(uc))
+		signals_want_delivery(uc);
+}
+
 /* The slice is over, or a signal has waited for long. */
 static void on_reminder(struct thread *self, ucontext_t *uc)
 {
@@ -109,7 +117,7 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 	if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
 		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
 	else if (RDB_IS_UPPER(pc) && lower.mode == MODE_PASS)
-		signals_want_delivery(uc);
+		deliver_here(uc);
 	else if (RDB_IS_UPPER(pc) && lower.mode == MODE_RECORD && lower.started)
 		computation_stopped(uc, signal_due(self));
 }
@@ -155,7 +163,7 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 	else if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
 		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
 	else if (RDB_IS_UPPER(pc) && !blocked && lower.mode == MODE_PASS)
-		signals_want_delivery(uc);
+		deliver_here(uc);
 	else if ((RDB_IS_UPPER(pc) || self->fast) && !blocked)
 		start_patience(self);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "breakpoints.h"
 #include "emulate.h"
+#include "hot_stubs.h"
 #include "layout.h"
 #include "mark.h"
 #include "page_guard.h"
@@ -628,6 +629,10 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 	}
 	if (!s.running)
 		return info->si_code == TRAP_PERF ? GO_ON : NOT_OURS;
+	if (hot_stubs_inside(pc)) {
+		hot_stubs_leave(uc);
+		pc = uc_pc(uc);
+	}
 	if (trampoline_armed()) {
 		if (info->si_code != TRAP_PERF && trampoline_trap(uc))
 			return s.hot ? counted(uc) : at_trampoline(uc);
@@ -674,6 +679,7 @@ enum verdict stepping_interrupt(ucontext_t *uc)
 		return GO_ON;
 	if (trampoline_inside(uc))
 		trampoline_leave(uc);
+	hot_stubs_leave(uc);
 	return finish_repeated(uc) ? GO_ON : stop(uc, AGENT_STOP_INTERRUPT, false);
 }
 

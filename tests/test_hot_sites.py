@@ -11,12 +11,7 @@ from test_boundary import build as build_here
 from test_boundary import record
 
 _JMP, _MOV = "e9", "b8"
-_TO_THE_END = 7  # jmp; mov, lea, movabs, jmp; jmp; syscall
-
-
-@pytest.fixture(autouse=True)
-def patched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RDB_HOT_SITES", "1")
+_MOV_BYTES = 5
 
 
 def _kept(tmp_path: Path, options: tuple[str, ...] = ()) -> tuple[str, str]:
@@ -79,24 +74,95 @@ def test_checkpoints_among_them(beside: str, tmp_path: Path) -> None:
         assert (code, answer["ok"]) == (0, True), (number, answer)
 
 
-def test_a_debugger_goes_through_a_stub(
+def _number(gdb: Gdb, expression: str) -> int:
+    return int(gdb.value(f"(unsigned long)({expression})"))
+
+
+def _at_getppid(gdb: Gdb) -> int:
+    gdb.run("break kept")
+    gdb.run("continue")
+    gdb.run("tbreak getppid")
+    gdb.run("continue")
+    return _number(gdb, "$pc")
+
+
+def test_a_debugger_sees_the_library_as_it_was(
     rdb: Callable[..., object], build: Callable[..., Path], rdb_home: Path
 ) -> None:
-    """A backtrace in each instruction, forward and back, and a step over it."""
+    """Its text, whole and in parts; two instructions, back and forth, a backtrace in each."""
+    rdb("run", "--name", "it", "--", build("hot_sites.c", "-O0", "-pthread"), "kept")
+    with Gdb("it", home=rdb_home) as gdb:
+        site = _at_getppid(gdb)
+        listing = gdb.run("x/2i $pc").splitlines()
+        assert "mov " in listing[0] and "syscall" in listing[1], listing
+        assert [_number(gdb, f"*(unsigned char *){site + n}") for n in range(7)] == [
+            *bytes.fromhex("b86e0000000f05"),
+        ]
+        assert _number(gdb, f"*(unsigned int *){site + 1}") == 110
+        assert _number(gdb, f"*(unsigned short *){site - 1}") >> 8 == 0xB8
+        places = [site, site + _MOV_BYTES, site + _MOV_BYTES + 2]
+        for place in places[1:]:
+            gdb.run("stepi")
+            assert _number(gdb, "$pc") == place
+            assert "kept () at" in gdb.run("backtrace")
+        for place in reversed(places[:-1]):
+            gdb.run("reverse-stepi")
+            assert _number(gdb, "$pc") == place
+            assert "kept () at" in gdb.run("backtrace")
+        gdb.run("finish")
+        assert "kept () at" in gdb.run("frame")
+
+
+def test_breakpoints_on_the_replaced_instruction_and_behind_it(
+    rdb: Callable[..., object], build: Callable[..., Path], rdb_home: Path
+) -> None:
+    """Who runs to the system call finds the registers that who steps there finds."""
+    rdb("run", "--name", "it", "--", build("hot_sites.c", "-O0", "-pthread"), "kept")
+    with Gdb("it", home=rdb_home) as gdb:
+        site = _at_getppid(gdb)
+        registers = [gdb.run("info registers general")]
+        gdb.run("stepi")
+        registers.append(gdb.run("info registers general"))
+        gdb.run("reverse-continue")
+        gdb.run(f"break *{site}")
+        gdb.run(f"break *{site + _MOV_BYTES}")
+        for expected in registers:
+            gdb.run("continue")
+            assert gdb.run("info registers general") == expected
+        gdb.run("reverse-continue")
+        assert gdb.run("info registers general") == registers[0]
+        gdb.run(f"tbreak *{site + _MOV_BYTES + 2}")
+        gdb.run("delete 3 4")
+        gdb.run("continue")
+        gdb.run(f"tbreak *{site + _MOV_BYTES}")
+        gdb.run("reverse-continue")
+        assert gdb.run("info registers general") == registers[1]
+
+
+def test_a_step_back_over_a_call(
+    rdb: Callable[..., object], build: Callable[..., Path], rdb_home: Path
+) -> None:
     rdb("run", "--name", "it", "--", build("hot_sites.c", "-O0", "-pthread"), "kept")
     with Gdb("it", home=rdb_home) as gdb:
         gdb.run("break kept")
         gdb.run("continue")
-        gdb.run("tbreak getppid")
-        gdb.run("continue")
-        places = [gdb.value("$pc")]
-        for _ in range(_TO_THE_END):
-            gdb.run("stepi")
-            places.append(gdb.value("$pc"))
-            assert "kept () at" in gdb.run("backtrace"), places
-        assert "syscall" in gdb.run("x/i $pc - 2")
-        for place in reversed(places[:-1]):
-            gdb.run("reverse-stepi")
-            assert gdb.value("$pc") == place
-        gdb.run("finish")
-        assert "kept () at" in gdb.run("frame")
+        lines = [gdb.run("frame").splitlines()[-1]]
+        while "parent = getppid" not in lines[-1]:
+            gdb.run("next")
+            lines.append(gdb.run("frame").splitlines()[-1])
+        gdb.run("next")
+        gdb.run("reverse-next")
+        assert gdb.run("frame").splitlines()[-1] == lines[-1]
+
+
+def test_the_replaced_instruction_can_be_written_to(
+    rdb: Callable[..., object], build: Callable[..., Path], rdb_home: Path
+) -> None:
+    """Another number in it makes another system call, one the branch cannot answer."""
+    rdb("run", "--name", "it", "--", build("hot_sites.c", "-O0", "-pthread"), "kept")
+    with Gdb("it", home=rdb_home) as gdb:
+        site = _at_getppid(gdb)
+        gdb.run(f"set var *(unsigned char *){site + 1} = 102")
+        assert "$0x66," in gdb.run("x/i $pc")
+        gdb.run("stepi")
+        assert _number(gdb, "$eax") == 102

@@ -15,6 +15,7 @@ LOWER = [
         "trampoline_place",
         "decode",
         "emulate",
+        "hot_stubs",
         "alu",
         "vector",
         "registers",

@@ -30,7 +30,6 @@ def load() -> None:
         output,
         redo,
         state,
-        stubs,
         undo,
         warnings,
         when,
@@ -41,6 +40,5 @@ def load() -> None:
     for module in (last, first, changes, calls, bisect, find_event, output, state):
         module.define()
     finishing.define()
-    stubs.define()
     aliases.define()
     history.watch()
