@@ -1,0 +1,124 @@
+/* Devices, contexts, and what can be asked of them. */
+#include <string.h>
+#include "real.h"
+
+int real_devices(struct verbs_device *list, unsigned room)
+{
+	int n = 0;
+	struct ibv_device **all = ibv_get_device_list(&n);
+	if (!all)
+		return errno == ENOSYS ? 0 : -errno; /* ENOSYS: no kernel support for RDMA, ibv_get_device_list(3) */
+	if ((unsigned)n > room)
+		n = (int)room;
+	for (int i = 0; i < n; i++) {
+		struct verbs_device *d = &list[i];
+		memset(d, 0, sizeof(*d));
+		memccpy(d->name, all[i]->name, 0, sizeof(d->name) - 1);
+		memccpy(d->dev_name, all[i]->dev_name, 0, sizeof(d->dev_name) - 1);
+		d->node_guid = ibv_get_device_guid(all[i]);
+		d->node_type = all[i]->node_type;
+		d->transport_type = all[i]->transport_type;
+	}
+	ibv_free_device_list(all);
+	return n;
+}
+
+/* libibverbs's own descriptor of the context: the program must not be able to close it. */
+static int hide_descriptor(struct ibv_context *context)
+{
+	if (!real_above->keep_descriptor || context->cmd_fd < 0)
+		return 0;
+	int fd = real_above->keep_descriptor(context->cmd_fd);
+	if (fd < 0)
+		return fd;
+	context->cmd_fd = fd;
+	return 0;
+}
+
+int real_open(unsigned device, void **handle, int *async_fd, int *num_comp_vectors)
+{
+	int n = 0;
+	struct ibv_device **all = ibv_get_device_list(&n);
+	if (!all)
+		return -errno;
+	errno = 0;
+	struct ibv_context *context = device < (unsigned)n ? ibv_open_device(all[device]) : NULL;
+	int rc = device < (unsigned)n ? real_made(context, handle) : -ENODEV;
+	ibv_free_device_list(all);
+	if (!rc) {
+		rc = hide_descriptor(context);
+		if (rc)
+			ibv_close_device(context);
+	}
+	if (rc)
+		return rc;
+	*async_fd = context->async_fd;
+	*num_comp_vectors = context->num_comp_vectors;
+	return 0;
+}
+
+int real_close(void *context)
+{
+	return real_done(ibv_close_device(context));
+}
+
+int real_query_device(void *context, struct ibv_device_attr_ex *attr, size_t size)
+{
+	struct ibv_device_attr_ex whole;
+	memset(&whole, 0, sizeof(whole));
+	int rc = real_done(ibv_query_device_ex(context, NULL, &whole));
+	if (!rc)
+		memcpy(attr, &whole, size < sizeof(whole) ? size : sizeof(whole));
+	return rc;
+}
+
+int real_query_port(void *context, uint8_t port, struct ibv_port_attr *attr)
+{
+	return real_done(ibv_query_port(context, port, attr));
+}
+
+int real_query_gid(void *context, uint8_t port, int index, struct ibv_gid_entry *entry)
+{
+	errno = 0;
+	return real_done(ibv_query_gid_ex(context, port, (uint32_t)index, entry, 0));
+}
+
+int real_query_pkey(void *context, uint8_t port, int index, __be16 *pkey)
+{
+	errno = 0;
+	return real_done(ibv_query_pkey(context, port, index, pkey));
+}
+
+static void *subject(const struct ibv_async_event *event, int *port)
+{
+	switch (event->event_type) {
+	case IBV_EVENT_CQ_ERR: return event->element.cq;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED: return event->element.qp;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED: return event->element.srq;
+	case IBV_EVENT_WQ_FATAL: return event->element.wq;
+	default: *port = event->element.port_num; return NULL;
+	}
+}
+
+int real_async_event(void *handle, int *type, void **object, int *port)
+{
+	struct ibv_context *context = handle;
+	struct ibv_async_event event;
+	if (!real_readable(context->async_fd))
+		return -EAGAIN;
+	if (ibv_get_async_event(context, &event))
+		return -errno;
+	*type = event.event_type;
+	*object = subject(&event, port);
+	/* At once: the program's own acknowledgement is between it and our libibverbs. */
+	ibv_ack_async_event(&event);
+	return 0;
+}
