@@ -41,7 +41,7 @@ enum verbs_call {
 	VERBS_DESTROY_SRQ,     /* srq */
 	VERBS_POST_SRQ_RECV,   /* srq, ibv_recv_wr*; see verbs_bad() */
 	VERBS_CREATE_QP,       /* pd, send cq, recv cq, srq or 0, type, ibv_qp_init_attr*, cookie, qp_num* -> id */
-	VERBS_MODIFY_QP,       /* qp, ibv_qp_attr*, mask, the new state or -1 */
+	VERBS_MODIFY_QP,       /* qp, ibv_qp_attr*, mask, the new state or -1, the peer's number or 0 */
 	VERBS_QUERY_QP,        /* qp, ibv_qp_attr*, mask, ibv_qp_init_attr* */
 	VERBS_DESTROY_QP,      /* qp */
 	VERBS_POST_SEND,       /* qp, ibv_send_wr*; see verbs_bad() */

@@ -13,6 +13,7 @@ from rdb.errors import VersionMismatch
 from rdb.paths import mpi_functions_path
 from rdb.recording.record import Kind, Note, Record, signal_name
 from rdb.recording.syscalls import SYSCALLS
+from rdb.recording.verbs_calls import describe_verbs, verbs_call, verbs_name
 
 _NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/gate.h
 _CLOCK = 1  # RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK)
@@ -34,10 +35,12 @@ def describe(record: Record, name_thread: bool = False) -> str:
 
 
 def call_name(record: Record) -> str | None:
-    """The name of the system call or MPI function that this event answered."""
+    """The name of the system call, MPI or verbs function that this event answered."""
     if record.kind is Kind.SYSCALL:
         return SYSCALLS.get(record.nr, (f"syscall_{record.nr}", None))[0]
-    return mpi_name(record.nr) if record.kind is Kind.HYPERCALL else None
+    if record.kind is not Kind.HYPERCALL:
+        return None
+    return mpi_name(record.nr) or verbs_name(record.nr)
 
 
 def _describe(record: Record) -> str:
@@ -177,6 +180,9 @@ def _clock(record: Record) -> str:
 def _hypercall(record: Record) -> str:
     if record.nr == _CLOCK:
         return _clock(record)
+    call = verbs_call(record.nr)
+    if call is not None:
+        return describe_verbs(record, call)
     function = _mpi_function(record.nr)
     if function is None:
         return f"hypercall {record.nr >> 16}:{record.nr & 0xFFFF} = {record.result}"

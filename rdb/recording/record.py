@@ -51,6 +51,7 @@ class Note(IntEnum):
     SHARED = 8
     AT = 9
     BYTES = 10
+    VERBS = 11
 
 
 class EndKind(IntEnum):

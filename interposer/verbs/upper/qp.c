@@ -28,7 +28,8 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	int state = mask & IBV_QP_STATE ? (int)attr->qp_state : -1;
-	int err = error_of(ASK(VERBS_MODIFY_QP, qp->handle, P(attr), (uint64_t)mask, (uint64_t)state));
+	uint32_t peer = mask & IBV_QP_DEST_QPN ? attr->dest_qp_num : 0;
+	int err = error_of(ASK(VERBS_MODIFY_QP, qp->handle, P(attr), (uint64_t)mask, (uint64_t)state, peer));
 	if (!err && state >= 0)
 		qp->state = attr->qp_state;
 	return err;

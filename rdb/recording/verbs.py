@@ -1,0 +1,263 @@
+"""A process's verbs objects at any event: what was made, what is outstanding, what was done.
+
+All of it is derived from the log up to there (interposer/verbs/protocol.h), so it can be asked for
+while going backwards as well as forwards.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from dataclasses import dataclass, field
+
+from rdb.recording.rank import RankRecording
+from rdb.recording.record import Kind, Record
+from rdb.recording.verbs_calls import Call, WorkRequest, posted, verbs_call
+
+_WC = struct.Struct("<QIIIIIIIIHHBBxx")  # struct ibv_wc
+_KEYS = struct.Struct("<II")  # struct verbs_keys
+_NUMBER = struct.Struct("<I")
+
+_STATES = ("RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR", "UNKNOWN")
+_TYPES = {2: "RC", 3: "UC", 4: "UD", 8: "RAW_PACKET", 9: "XRC_SEND", 10: "XRC_RECV"}
+_WC_RECV = 1 << 7  # of enum ibv_wc_opcode, where the status is success
+
+_QPS_RESET = 0
+_CHANGE_TRANSLATION, _CHANGE_ACCESS = 1, 4  # enum ibv_rereg_mr_flags
+
+
+@dataclass
+class Queue:
+    """Requests that were posted and have not been seen to complete, oldest first."""
+
+    outstanding: deque[WorkRequest] = field(default_factory=deque)
+    posted: int = 0
+    posted_bytes: int = 0
+    completed: int = 0
+    failed: int = 0
+
+    def post(self, request: WorkRequest) -> None:
+        self.outstanding.append(request)
+        self.posted += 1
+        self.posted_bytes += request.size_bytes
+
+    def holds(self, wr_id: int) -> bool:
+        return any(one.wr_id == wr_id for one in self.outstanding)
+
+    def complete(self, wr_id: int, success: bool, in_order: bool) -> None:
+        """A completion; `in_order`: of a send queue, where it stands for all before it, too."""
+        if not in_order:
+            for at, one in enumerate(self.outstanding):
+                if one.wr_id == wr_id:
+                    del self.outstanding[at]
+                    break
+        elif self.holds(wr_id):
+            while self.outstanding.popleft().wr_id != wr_id:
+                self.completed += 1
+        self.completed += success
+        self.failed += not success
+
+
+@dataclass
+class MemoryRegion:
+    """Registered memory, and the keys by which it is named."""
+
+    handle: int
+    pd: int
+    address: int
+    size_bytes: int
+    access: int
+    lkey: int
+    rkey: int
+
+
+@dataclass
+class QueuePair:
+    """A queue pair; `number` is what peers call it."""
+
+    handle: int
+    number: int
+    type: str
+    pd: int
+    send_cq: int
+    recv_cq: int
+    srq: int
+    state: str = "RESET"
+    peer: int = 0
+    send: Queue = field(default_factory=Queue)
+    recv: Queue = field(default_factory=Queue)
+
+
+@dataclass
+class Verbs:
+    """All that one process had at one event."""
+
+    event: int
+    queue_pairs: dict[int, QueuePair] = field(default_factory=dict)
+    regions: dict[int, MemoryRegion] = field(default_factory=dict)
+    shared: dict[int, Queue] = field(default_factory=dict)
+    completion_queues: set[int] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.queue_pairs or self.regions or self.completion_queues)
+
+
+def verbs_at(recording: RankRecording, event: int | None = None) -> Verbs:
+    """The state right after EVENT was answered (default: at the end)."""
+    last = recording.last_event if event is None else event
+    state = Verbs(last)
+    index = recording.index
+    for place in index.of_kind(Kind.HYPERCALL):
+        call = verbs_call(index.number(place))
+        if call is None or call not in _APPLY:
+            continue
+        _, first, repeat = index.brief(place)
+        if first > last:
+            break
+        record = index.record(place)
+        if record.result < 0 and call not in (Call.POST_SEND, Call.POST_RECV, Call.POST_SRQ_RECV):
+            continue
+        for _ in range(min(repeat, last - first) + 1):
+            _APPLY[call](state, record)
+    return state
+
+
+def _written(record: Record, address: int, size: int) -> bytes:
+    """What the event left at an address; chunks may overlap."""
+    found = bytearray(size)
+    for chunk in record.chunks:
+        start, stop = max(chunk.addr, address), min(chunk.addr + len(chunk.data), address + size)
+        if chunk.addr and start < stop:
+            found[start - address : stop - address] = chunk.data[
+                start - chunk.addr : stop - chunk.addr
+            ]
+    return bytes(found)
+
+
+def _reg_mr(state: Verbs, record: Record) -> None:
+    pd, address, size, _, access, keys = record.args
+    lkey, rkey = _KEYS.unpack(_written(record, keys, _KEYS.size))
+    state.regions[record.result] = MemoryRegion(
+        record.result, pd, address, size, access, lkey, rkey
+    )
+
+
+def _rereg_mr(state: Verbs, record: Record) -> None:
+    handle, flags, _, address, size, access, keys = record.args
+    region = state.regions[handle]
+    region.lkey, region.rkey = _KEYS.unpack(_written(record, keys, _KEYS.size))
+    if flags & _CHANGE_TRANSLATION:
+        region.address, region.size_bytes = address, size
+    if flags & _CHANGE_ACCESS:
+        region.access = access
+
+
+def _dereg_mr(state: Verbs, record: Record) -> None:
+    state.regions.pop(record.args[0], None)
+
+
+def _create_cq(state: Verbs, record: Record) -> None:
+    state.completion_queues.add(record.result)
+
+
+def _destroy_cq(state: Verbs, record: Record) -> None:
+    state.completion_queues.discard(record.args[0])
+
+
+def _create_srq(state: Verbs, record: Record) -> None:
+    state.shared[record.result] = Queue()
+
+
+def _destroy_srq(state: Verbs, record: Record) -> None:
+    state.shared.pop(record.args[0], None)
+
+
+def _create_qp(state: Verbs, record: Record) -> None:
+    pd, send_cq, recv_cq, srq, kind, _, _, number_at = record.args
+    (number,) = _NUMBER.unpack(_written(record, number_at, _NUMBER.size))
+    name = _TYPES.get(kind, str(kind))
+    state.queue_pairs[record.result] = QueuePair(
+        record.result, number, name, pd, send_cq, recv_cq, srq
+    )
+
+
+def _modify_qp(state: Verbs, record: Record) -> None:
+    handle, _, _, wanted, peer = record.args
+    pair = state.queue_pairs[handle]
+    pair.peer = peer or pair.peer
+    if wanted < len(_STATES):
+        pair.state = _STATES[wanted]
+    if wanted == _QPS_RESET:
+        pair.send.outstanding.clear()
+        pair.recv.outstanding.clear()
+
+
+def _destroy_qp(state: Verbs, record: Record) -> None:
+    state.queue_pairs.pop(record.args[0], None)
+
+
+def _close(state: Verbs, record: Record) -> None:
+    state.queue_pairs.clear()
+    state.regions.clear()
+    state.shared.clear()
+    state.completion_queues.clear()
+
+
+def _post_send(state: Verbs, record: Record) -> None:
+    for request in posted(record):
+        state.queue_pairs[record.args[0]].send.post(request)
+
+
+def _post_recv(state: Verbs, record: Record) -> None:
+    for request in posted(record):
+        state.queue_pairs[record.args[0]].recv.post(request)
+
+
+def _post_srq_recv(state: Verbs, record: Record) -> None:
+    for request in posted(record):
+        state.shared[record.args[0]].post(request)
+
+
+def _poll_cq(state: Verbs, record: Record) -> None:
+    handle, _, at = record.args
+    data = _written(record, at, record.result * _WC.size)
+    for wr_id, status, opcode, _, _, _, number, *_ in _WC.iter_unpack(data):
+        pair = next(
+            (
+                one
+                for one in state.queue_pairs.values()
+                if one.number == number and handle in (one.send_cq, one.recv_cq)
+            ),
+            None,
+        )
+        if pair is None:
+            continue
+        # of a failure the opcode is not told (ibv_poll_cq(3))
+        received = bool(opcode & _WC_RECV) if status == 0 else not pair.send.holds(wr_id)
+        if status:
+            pair.state = "ERR" if pair.type != "UD" or received else pair.state
+        if not received:
+            pair.send.complete(wr_id, status == 0, in_order=True)
+        elif pair.srq:
+            state.shared[pair.srq].complete(wr_id, status == 0, in_order=False)
+        else:
+            pair.recv.complete(wr_id, status == 0, in_order=False)
+
+
+_APPLY = {
+    Call.CLOSE: _close,
+    Call.REG_MR: _reg_mr,
+    Call.REREG_MR: _rereg_mr,
+    Call.DEREG_MR: _dereg_mr,
+    Call.CREATE_CQ: _create_cq,
+    Call.DESTROY_CQ: _destroy_cq,
+    Call.CREATE_SRQ: _create_srq,
+    Call.DESTROY_SRQ: _destroy_srq,
+    Call.CREATE_QP: _create_qp,
+    Call.MODIFY_QP: _modify_qp,
+    Call.DESTROY_QP: _destroy_qp,
+    Call.POST_SEND: _post_send,
+    Call.POST_RECV: _post_recv,
+    Call.POST_SRQ_RECV: _post_srq_recv,
+    Call.POLL_CQ: _poll_cq,
+}

@@ -1,0 +1,65 @@
+/* One thread waits for completions, one for asynchronous events, and the first looks at memory. */
+#include <pthread.h>
+#include "verbs_pair.h"
+
+enum { ROUNDS = 30, FLAG = 64 << 10 };
+
+static uint64_t looked, received;
+
+static void *receiver(void *arg)
+{
+	for (int got = 0; got < ROUNDS;) {
+		struct ibv_cq *cq;
+		struct ibv_wc wc;
+		void *context;
+		CHECK(!ibv_get_cq_event(it.channel, &cq, &context));
+		ibv_ack_cq_events(cq, 1);
+		CHECK(!ibv_req_notify_cq(cq, 0));
+		while (ibv_poll_cq(cq, 1, &wc) == 1) {
+			CHECK(wc.status == IBV_WC_SUCCESS);
+			if (wc.opcode == IBV_WC_RECV) {
+				received += *(uint64_t *)(it.buffer + wc.wr_id * 64);
+				got++;
+			}
+		}
+	}
+	return arg;
+}
+
+static void *listener(void *arg)
+{
+	struct ibv_async_event event;
+	while (!ibv_get_async_event(it.context, &event)) {
+		ibv_ack_async_event(&event);
+		if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
+			break;
+	}
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t one, two;
+	CHECK(argc == 3);
+	pair_up(argv, true);
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		post_recv(i, i * 64, 64);
+	CHECK(!ibv_req_notify_cq(it.cq, 0));
+	meet();
+	CHECK(!pthread_create(&one, NULL, receiver, NULL));
+	CHECK(!pthread_create(&two, NULL, listener, NULL));
+	volatile uint64_t *flag = (void *)(it.buffer + FLAG);
+	for (uint64_t i = 1; i <= ROUNDS; i++) {
+		*(uint64_t *)(it.buffer + FLAG + 64) = i;
+		post(1000 + i, IBV_WR_SEND, FLAG + 64, 8, 0);
+		post(2000 + i, IBV_WR_RDMA_WRITE, FLAG + 64, 8, FLAG);
+		while (*flag < i)
+			looked++;
+	}
+	CHECK(!pthread_join(one, NULL));
+	CHECK(!pthread_cancel(two) && !pthread_join(two, NULL));
+	printf("received %lu\n", (unsigned long)received);
+	CHECK(received == ROUNDS * (ROUNDS + 1) / 2);
+	part();
+	return 0;
+}
