@@ -37,10 +37,12 @@ void computation_stopped(ucontext_t *uc, bool signal)
 	event_end(ev);
 	self->state = THREAD_READY;
 	event_answered(uc);
-	if (baton_wanted()) {
-		baton_yield();
+	/* also if nobody else wants to run: whose turn it is would not be clear where the next record is
+	 * another thread's */
+	const bool others = threads_alive() > 1;
+	baton_yield();
+	if (others)
 		computation_resumed(uc);
-	}
 	self->state = THREAD_RUNS;
 	signals_want_delivery(uc);
 	self->frame = outer;

@@ -43,6 +43,8 @@ struct verbs_provider {
 	/* In a forked child nothing of the parent's may be used any more. */
 	void (*in_child)(void);
 	int (*devices)(struct verbs_device *list, unsigned room); /* how many, or -errno */
+	/* Descriptors that are given back (async_fd, create_channel's fd) stay the provider's: the program gets
+	 * duplicates.  They are readable while there is an event. */
 	int (*open)(unsigned device, void **context, int *async_fd, int *num_comp_vectors);
 	int (*close)(void *context);
 	int (*query_device)(void *context, struct ibv_device_attr_ex *attr, size_t size);

@@ -29,12 +29,10 @@ static void *receiver(void *arg)
 static void *listener(void *arg)
 {
 	struct ibv_async_event event;
-	while (!ibv_get_async_event(it.context, &event)) {
-		ibv_ack_async_event(&event);
-		if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
-			break;
-	}
-	return arg;
+	CHECK(!ibv_get_async_event(it.context, &event));
+	CHECK(event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED && event.element.qp == arg);
+	ibv_ack_async_event(&event);
+	return NULL;
 }
 
 int main(int argc, char **argv)
@@ -47,17 +45,34 @@ int main(int argc, char **argv)
 	CHECK(!ibv_req_notify_cq(it.cq, 0));
 	meet();
 	CHECK(!pthread_create(&one, NULL, receiver, NULL));
-	CHECK(!pthread_create(&two, NULL, listener, NULL));
+	struct ibv_srq_init_attr few = {.attr = {.max_wr = 8, .max_sge = 1}};
+	struct ibv_srq *srq = ibv_create_srq(it.pd, &few);
+	CHECK(srq);
+	struct ibv_qp_init_attr init = {
+		.send_cq = it.cq,
+		.recv_cq = it.cq,
+		.srq = srq,
+		.qp_type = IBV_QPT_RC,
+		.cap = {.max_send_wr = 1, .max_send_sge = 1},
+	};
+	struct ibv_qp *idle = ibv_create_qp(it.pd, &init);
+	CHECK(idle);
+	to_init(idle);
+	CHECK(!pthread_create(&two, NULL, listener, idle));
 	volatile uint64_t *flag = (void *)(it.buffer + FLAG);
 	for (uint64_t i = 1; i <= ROUNDS; i++) {
-		*(uint64_t *)(it.buffer + FLAG + 64) = i;
-		post(1000 + i, IBV_WR_SEND, FLAG + 64, 8, 0);
-		post(2000 + i, IBV_WR_RDMA_WRITE, FLAG + 64, 8, FLAG);
+		size_t own = FLAG + 64 * i; /* until its completion */
+		*(uint64_t *)(it.buffer + own) = i;
+		post(1000 + i, IBV_WR_SEND, own, 8, 0);
+		post(2000 + i, IBV_WR_RDMA_WRITE, own, 8, FLAG);
 		while (*flag < i)
 			looked++;
 	}
 	CHECK(!pthread_join(one, NULL));
-	CHECK(!pthread_cancel(two) && !pthread_join(two, NULL));
+	/* the event that the other thread waits for: no more receives for a queue pair in error */
+	struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+	CHECK(!ibv_modify_qp(idle, &error, IBV_QP_STATE));
+	CHECK(!pthread_join(two, NULL) && !ibv_destroy_qp(idle) && !ibv_destroy_srq(srq));
 	printf("received %lu\n", (unsigned long)received);
 	CHECK(received == ROUNDS * (ROUNDS + 1) / 2);
 	part();

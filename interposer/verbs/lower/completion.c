@@ -1,4 +1,5 @@
 /* Completion channels and queues. */
+#include <unistd.h>
 #include "plugin.h"
 
 enum { BATCH = 256 };
@@ -7,16 +8,27 @@ int64_t verbs_create_channel(const uint64_t *a)
 {
 	FIND(context, a[0], CONTEXT);
 	struct object made = {.kind = CHANNEL, .parents = {context}};
-	int32_t fd = -1;
+	int fd = -1;
 	int rc = provider->create_channel(context->handle, &made.handle, &fd);
-	if (!rc)
-		put(a[1], &fd, sizeof(fd));
-	return object_made(rc, &made);
+	if (rc)
+		return rc;
+	int32_t shown = made.made.shown_fd = descriptor_shown(fd);
+	if (shown < 0) {
+		provider->destroy_channel(made.handle);
+		return shown;
+	}
+	put(a[1], &shown, sizeof(shown));
+	return object_made(0, &made);
 }
 
 int64_t verbs_destroy_channel(const uint64_t *a)
 {
-	return object_destroy(a[0], CHANNEL, provider->destroy_channel);
+	FIND(channel, a[0], CHANNEL);
+	int fd = channel->made.shown_fd;
+	int64_t rc = object_destroy(a[0], CHANNEL, provider->destroy_channel);
+	if (!rc)
+		close(fd);
+	return rc;
 }
 
 int64_t verbs_create_cq(const uint64_t *a)

@@ -1,7 +1,15 @@
 /* Devices, contexts, and what can be asked of them. */
+#include <fcntl.h>
+#include <unistd.h>
 #include "plugin.h"
 
 enum { DEVICES = 64 };
+
+int descriptor_shown(int fd)
+{
+	int shown = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return shown < 0 ? -errno : shown;
+}
 
 int64_t verbs_devices(const uint64_t *a)
 {
@@ -18,13 +26,19 @@ int64_t verbs_devices(const uint64_t *a)
 
 int64_t verbs_open(const uint64_t *a)
 {
-	struct object made = {.kind = CONTEXT, .cookie = a[1], .made.device = (unsigned)a[0]};
+	struct object made = {.kind = CONTEXT, .cookie = a[1], .made.context.device = (unsigned)a[0]};
 	int async_fd = -1, vectors = 0;
-	int rc = provider ? provider->open(made.made.device, &made.handle, &async_fd, &vectors) : -ENODEV;
-	struct verbs_opened opened = {async_fd, vectors};
-	if (!rc)
-		put(a[2], &opened, sizeof(opened));
-	return object_made(rc, &made);
+	int rc = provider ? provider->open((unsigned)a[0], &made.handle, &async_fd, &vectors) : -ENODEV;
+	if (rc)
+		return rc;
+	struct verbs_opened opened = {descriptor_shown(async_fd), vectors};
+	if (opened.async_fd < 0) {
+		provider->close(made.handle);
+		return opened.async_fd;
+	}
+	made.made.context.shown_fd = opened.async_fd;
+	put(a[2], &opened, sizeof(opened));
+	return object_made(0, &made);
 }
 
 /* close(2) of a real device takes all with it that was made of it. */
@@ -32,7 +46,11 @@ int64_t verbs_close(const uint64_t *a)
 {
 	FIND(context, a[0], CONTEXT);
 	objects_destroy_of(context);
-	return object_destroy(a[0], CONTEXT, provider->close);
+	int fd = context->made.context.shown_fd;
+	int64_t rc = object_destroy(a[0], CONTEXT, provider->close);
+	if (!rc)
+		close(fd);
+	return rc;
 }
 
 int64_t verbs_query_device(const uint64_t *a)

@@ -85,15 +85,15 @@ static bool made_of(const struct object *o, const struct object *context)
 
 void objects_destroy_of(const struct object *context)
 {
-	int (*const destroy[])(void *) = {
-		[PD] = provider->dealloc_pd,           [MR] = provider->dereg_mr,   [MW] = provider->dealloc_mw,
-		[CHANNEL] = provider->destroy_channel, [CQ] = provider->destroy_cq, [SRQ] = provider->destroy_srq,
-		[QP] = provider->destroy_qp,           [AH] = provider->destroy_ah,
+	verbs_fn *const destroy[] = {
+		[PD] = verbs_dealloc_pd, [MR] = verbs_dereg_mr,     [MW] = verbs_dealloc_mw,
+		[CQ] = verbs_destroy_cq, [SRQ] = verbs_destroy_srq, [CHANNEL] = verbs_destroy_channel,
+		[QP] = verbs_destroy_qp, [AH] = verbs_destroy_ah,
 	};
 	for (uint32_t i = table.n; i-- > 0;) {
 		const struct object *o = table.by_id[i];
 		if (o && o != context && made_of(o, context))
-			object_destroy(o->id, o->kind, destroy[o->kind]);
+			destroy[o->kind](&(uint64_t){o->id});
 	}
 }
 

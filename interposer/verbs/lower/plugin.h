@@ -24,7 +24,11 @@ struct object {
 	struct object *parents[PARENTS];
 	unsigned users; /* objects made of it */
 	union {
-		unsigned device;
+		struct {
+			unsigned device;
+			int shown_fd;
+		} context;
+		int shown_fd; /* channel */
 		struct {
 			uint64_t addr, length, iova;
 			unsigned access;
@@ -60,6 +64,10 @@ void objects_destroy_of(const struct object *context);
 void objects_forget(void);
 /* Oldest first; those that are gone are left out.  `next` begins at 0. */
 struct object *object_next(uint32_t *next);
+
+/* The program's own duplicate of a provider's descriptor, with the lowest free number, as it would have been without
+ * rdb.  -errno */
+int descriptor_shown(int fd);
 
 /* Writes to upper memory and says so. */
 static inline void put(uint64_t upper, const void *value, size_t len)
