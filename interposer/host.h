@@ -37,6 +37,8 @@ struct rdb_note_recv {
 	                         only for predefined ones */
 	uint32_t request; /* virtual request id, 0 for blocking calls */
 	uint64_t bytes;
+	uint64_t order; /* of a receive: the how-manieth that was posted, from 1; of a send: 0 */
+	uint64_t from;  /* of a send: where the bytes lie, one after the other; 0: they have gaps */
 };
 
 struct rdb_span {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rdb.commands.registry import Group, Need, command
 from rdb.session import Outcome, Session
+from rdb.session.origin import Origin, origin
 
 
 @command(
@@ -74,6 +75,18 @@ async def last(session: Session, expression: str = "") -> Outcome:
     event is named.
     """
     return await session.run(f"last {expression}".strip())
+
+
+@command("origin", group=Group.SEARCH, usage="origin EXPR", needs=Need.STOPPED)
+async def origin_command(session: Session, expression: str) -> Origin:
+    """Follow a value back, through messages, to the rank and statement that made it.
+
+    From the one rank in focus: `last EXPR` finds what wrote it. If that was a receive, the search
+    goes on in the rank that sent the message, with the bytes that it sent, and so on, until
+    something else than a message wrote them. The focus goes to the rank where it ends, which stands
+    just before that statement; `undo` takes all of it back.
+    """
+    return await origin(session, expression)
 
 
 @command(

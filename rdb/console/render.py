@@ -15,10 +15,11 @@ from rdb.console.tables import history_table, plain_table, rank_table, show_tabl
 from rdb.session import Outcome
 from rdb.session.debugger import RankAnswer
 from rdb.session.merge import Group, merge
+from rdb.session.origin import Origin
 from rdb.session.ranks import Rank, format_ranks
 from rdb.session.session import Travelled
 from rdb.session.stacks import StackNode
-from rdb.session.state import RankState
+from rdb.session.state import Place, RankState
 
 _VALUE_NUMBER = re.compile(r"^\$\d+ = ")
 
@@ -137,6 +138,19 @@ def _(value: values.History, out: Console) -> None:
         show_table(history_table(value.done, value.undone), out)
     else:
         out.print("no commands yet")
+
+
+@render.register
+def _(value: Origin, out: Console) -> None:
+    table = plain_table("rank", "position", "value", "where", "how")
+    for hop in value.hops:
+        table.add_row(
+            str(hop.rank), hop.position, Text(hop.value),
+            Text(str(Place(hop.function, hop.file, hop.line))), Text(hop.how),
+        )  # fmt: skip
+    show_table(table, out)
+    if value.end:
+        out.print(Text(value.end))
 
 
 @render.register

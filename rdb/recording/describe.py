@@ -5,20 +5,18 @@ from __future__ import annotations
 import errno
 import json
 import os
-import struct
 from functools import cache
 from typing import Any
 
 from rdb.errors import VersionMismatch
 from rdb.paths import mpi_functions_path
-from rdb.recording.record import Kind, Note, Record, signal_name
+from rdb.recording.record import Kind, Note, Receive, Record, signal_name
 from rdb.recording.syscalls import SYSCALLS
 from rdb.recording.verbs_calls import describe_verbs, verbs_call, verbs_name
 
 _NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/gate.h
 _CLOCK = 1  # RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK)
 _AT_FDCWD = -100
-_NOTE_RECV = struct.Struct("<iiIIQ")
 
 
 # LOG_TSC, log_format.h
@@ -225,8 +223,9 @@ def _messages(record: Record) -> str:
     said = []
     for chunk in record.chunks:
         if chunk.addr == 0 and chunk.note in (Note.RECV, Note.SEND):
-            peer, tag, _, _, size = _NOTE_RECV.unpack_from(chunk.data)
+            message = Receive.of(record, chunk)
+            peer = message.source
             way = "from" if chunk.note == Note.RECV else "to"
             who = f"rank {peer}" if peer >= 0 else "an unknown rank"
-            said.append(f" {way} {who}, tag {tag}, {size} bytes")
+            said.append(f" {way} {who}, tag {message.tag}, {message.size_bytes} bytes")
     return ";".join(said)

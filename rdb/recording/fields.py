@@ -7,16 +7,14 @@ An event that completed or posted several messages is looked at once for each of
 from __future__ import annotations
 
 import errno
-import struct
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
 from rdb.recording.describe import mpi_functions, mpi_parameters
-from rdb.recording.record import Kind, Note, Record, signal_name
+from rdb.recording.record import Kind, Note, Receive, Record, signal_name
 from rdb.recording.syscalls import SYSCALLS
 
-_NOTE = struct.Struct("<iiIIQ")  # struct rdb_note_recv
 _CLOCK = 1  # RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK)
 
 
@@ -181,8 +179,8 @@ class Event:
         found = []
         for chunk in self.record.chunks:
             if chunk.addr == 0 and chunk.note in (Note.RECV, Note.SEND):
-                peer, tag, _, _, size = _NOTE.unpack_from(chunk.data)
-                found.append((Note(chunk.note), peer, tag, size))
+                one = Receive.of(self.record, chunk)
+                found.append((Note(chunk.note), one.source, one.tag, one.size_bytes))
         return found
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ _SEEN = (
     *("_index", "meta", "end", "files", "images", "last_event"),
     *("schedule", "threads"),
 )
-_NOTE_RECV = struct.Struct("<iiIIQ")  # struct rdb_note_recv
 
 
 class RankRecording:
@@ -229,14 +228,16 @@ class RankRecording:
         record = self.event(event)
         if record.kind is not Kind.HYPERCALL:
             return None
-        found, touched = None, False
+        found, offset, size_bytes = None, None, 0
         for chunk in record.chunks:
             if chunk.addr:
-                touched |= chunk.addr < addr + size and addr < chunk.addr + len(chunk.data)
+                if chunk.addr < addr + size and addr < chunk.addr + len(chunk.data):
+                    offset = size_bytes + max(addr - chunk.addr, 0) if offset is None else offset
+                size_bytes += len(chunk.data)
             elif chunk.note == Note.RECV:
-                if touched:
-                    found = Receive(record.event, *_NOTE_RECV.unpack_from(chunk.data))
-                touched = False
+                if offset is not None:
+                    found = replace(Receive.of(record, chunk), offset=offset)
+                offset, size_bytes = None, 0
         return found
 
 
@@ -271,7 +272,7 @@ def _messages(record: Record, note: Note) -> list[Receive]:
     if record.kind is not Kind.HYPERCALL:
         return []
     return [
-        Receive(record.event, *_NOTE_RECV.unpack_from(chunk.data))
+        Receive.of(record, chunk)
         for chunk in record.chunks
         if chunk.addr == 0 and chunk.note == note
     ]

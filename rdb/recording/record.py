@@ -36,6 +36,7 @@ class Kind(IntEnum):
 _KINDS = {int(kind): kind for kind in Kind}
 _RECORD_BYTES = 56  # struct log_record
 _CHUNK = struct.Struct("<QII")  # struct log_chunk
+_NOTE_MESSAGE = struct.Struct("<iiIIQQQ")  # struct rdb_note_recv
 
 
 class Note(IntEnum):
@@ -135,6 +136,17 @@ class Receive:
     comm: int
     request: int
     size_bytes: int
+    order: int
+    """Of a receive: the how-manieth that its rank posted, from 1."""
+    address: int
+    """Of a send: where its bytes lie, one after the other; 0: with gaps."""
+    offset: int = 0
+    """Bytes into the message of what was asked for (`receive_into`)."""
+
+    @classmethod
+    def of(cls, record: Record, chunk: Chunk) -> Receive:
+        """From the note of a send or a receive (struct rdb_note_recv)."""
+        return cls(record.event, *_NOTE_MESSAGE.unpack_from(chunk.data))
 
 
 def signal_name(number: int) -> str:

@@ -159,6 +159,13 @@ class Session:
         self._debuggers[rank] = debugger
         return debugger
 
+    async def debugger(self, rank: Rank) -> RankDebugger:
+        """The GDB of RANK, started if it is not there yet."""
+        await self.open([rank])
+        if rank not in self._debuggers:
+            raise RdbError(f"rank {rank}: {self.failed.get(rank, 'cannot be opened')}")
+        return self._debuggers[rank]
+
     def _heard(self, rank: Rank, text: str) -> None:
         if self.on_progress is not None:
             self.on_progress(rank, text)

@@ -133,9 +133,9 @@ _rows(
 )
 
 # Point to point.
-_SENT = "note_send(vc_comm, dest, tag, count, vt_datatype, 0);"
-_POSTED = "request_send(r_request, vc_comm, dest, tag, count, vt_datatype, false);"
-_PREPARED = "request_send(r_request, vc_comm, dest, tag, count, vt_datatype, true);"
+_SENT = "note_send(vc_comm, dest, tag, buf, count, vt_datatype, 0);"
+_POSTED = "request_send(r_request, vc_comm, dest, tag, buf, count, vt_datatype, false);"
+_PREPARED = "request_send(r_request, vc_comm, dest, tag, buf, count, vt_datatype, true);"
 for _name in ("Send", "Ssend", "Rsend", "Bsend"):
     _call = f"sent(PMPI_{_name}, PMPI_I{_name.lower()}, {{args}})"
     _rows(_name, Row(after=_SENT, blocks=True, call=_call))

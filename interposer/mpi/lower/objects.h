@@ -46,6 +46,7 @@ struct vop {
 struct vmessage {
 	struct vobject o;
 	struct vcomm *comm;
+	uint64_t order; /* receive_posted() */
 };
 
 #define REQUEST_INLINE 96
@@ -54,7 +55,8 @@ struct vreq {
 	struct vobject o;
 	bool receive, persistent, active, delivered, packed, blocking;
 	int count, peer, tag;
-	void *buf; /* upper */
+	void *buf;      /* upper */
+	uint64_t order; /* of a receive that was posted: receive_posted() */
 	struct vtype *type;
 	struct vcomm *comm;
 	int64_t room;

@@ -2,7 +2,8 @@
  * meanwhile.  Then they are a nonblocking receive and waiting for it. */
 #include "real.h"
 
-void note_send(const struct vcomm *comm, int dest, int tag, int64_t count, const struct vtype *type, uint32_t request)
+void note_send(const struct vcomm *comm, int dest, int tag, const void *buf, int64_t count, const struct vtype *type,
+	       uint32_t request)
 {
 	struct rdb_note_recv note = {
 		.peer = comm_world_rank(comm, dest),
@@ -10,13 +11,21 @@ void note_send(const struct vcomm *comm, int dest, int tag, int64_t count, const
 		.comm = comm->o.id,
 		.request = request,
 		.bytes = count * type->size,
+		.from = type->dense ? (uint64_t)buf : 0,
 	};
 
 	if (dest != MPI_PROC_NULL)
 		host->note(RDB_NOTE_SEND, &note, sizeof(note));
 }
 
-void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes, uint32_t request)
+/* MPI-3.1 3.5: receives that could take the same message take it in the order in which they were posted. */
+uint64_t receive_posted(void)
+{
+	static uint64_t posted;
+	return ++posted;
+}
+
+void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes, uint32_t request, uint64_t order)
 {
 	struct rdb_note_recv note = {
 		.peer = comm_world_rank(comm, status->MPI_SOURCE),
@@ -24,6 +33,7 @@ void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t by
 		.comm = comm->o.id,
 		.request = request,
 		.bytes = bytes,
+		.order = order,
 	};
 
 	if (status->MPI_SOURCE != MPI_PROC_NULL)
@@ -31,11 +41,11 @@ void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t by
 }
 
 static int64_t received(int rc, void *buf, int count, const struct vtype *type, const struct vcomm *comm,
-			MPI_Status *status, void *upper_status)
+			MPI_Status *status, void *upper_status, uint64_t order)
 {
 	if (rc == MPI_SUCCESS) {
 		out_received(buf, status_bytes(status), count, type);
-		note_receive(comm, status, status_bytes(status), 0);
+		note_receive(comm, status, status_bytes(status), 0, order);
 		status_out(upper_status, status, false);
 	} else if (is_truncation(rc)) {
 		out_typed(buf, count, type);
@@ -71,14 +81,16 @@ int64_t real_Recv(const uint64_t *a)
 	int rc = BLOCKING(
 		PMPI_Recv((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], comm->o.real, &status));
 
-	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[6]);
+	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[6], receive_posted());
 }
 
-static int shared_mrecv(const uint64_t *a, struct vcomm *comm, MPI_Message *message, MPI_Status *status)
+static int shared_mrecv(const uint64_t *a, struct vcomm *comm, MPI_Message *message, MPI_Status *status, uint64_t order)
 {
 	struct vreq *request = receive_begin((void *)a[0], (int)a[1], type_of(a[2]), comm);
 	MPI_Request real;
 	int rc = receive_matched(request, message, &real);
+
+	request->order = order;
 
 	if (rc == MPI_SUCCESS)
 		rc = waited(&real, status);
@@ -100,10 +112,10 @@ int64_t real_Mrecv(const uint64_t *a)
 	int rc;
 
 	if (host->shared()) {
-		rc = shared_mrecv(a, comm, &real, &status);
+		rc = shared_mrecv(a, comm, &real, &status, message->order);
 	} else {
 		rc = BLOCKING(PMPI_Mrecv((void *)a[0], (int)a[1], type->o.real, &real, &status));
-		received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[4]);
+		received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[4], message->order);
 	}
 	if (real == MPI_MESSAGE_NULL) {
 		put_handle(upper, RDB_MESSAGE, RDB_NULL_ID);
@@ -131,7 +143,7 @@ static int64_t exchange(const void *out, int outcount, struct vtype *sent, int d
 		rc = waited(&receiving, &status);
 	}
 	if (rc == MPI_SUCCESS && failed == MPI_SUCCESS)
-		note_send(comm, dest, sendtag, outcount, sent, 0);
+		note_send(comm, dest, sendtag, out, outcount, sent, 0);
 	rc = receive_end(request, failed != MPI_SUCCESS ? failed : rc, &status);
 	if (rc == MPI_SUCCESS || is_truncation(rc))
 		status_out(upper_status, &status, false);
@@ -154,8 +166,8 @@ int64_t real_Sendrecv(const uint64_t *a)
 	rc = BLOCKING(PMPI_Sendrecv((void *)a[0], (int)a[1], sent->o.real, (int)a[3], (int)a[4], (void *)a[5],
 				    (int)a[6], type->o.real, (int)a[8], (int)a[9], comm->o.real, &status));
 	if (rc == MPI_SUCCESS)
-		note_send(comm, (int)a[3], (int)a[4], (int)a[1], sent, 0);
-	return received(rc, (void *)a[5], (int)a[6], type, comm, &status, (void *)a[11]);
+		note_send(comm, (int)a[3], (int)a[4], (void *)a[0], (int)a[1], sent, 0);
+	return received(rc, (void *)a[5], (int)a[6], type, comm, &status, (void *)a[11], receive_posted());
 }
 
 /* buf, count, datatype, dest, sendtag, source, recvtag, comm, status */
@@ -172,8 +184,8 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 	rc = BLOCKING(PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], (int)a[5],
 					    (int)a[6], comm->o.real, &status));
 	if (rc == MPI_SUCCESS)
-		note_send(comm, (int)a[3], (int)a[4], (int)a[1], type, 0);
-	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[8]);
+		note_send(comm, (int)a[3], (int)a[4], NULL, (int)a[1], type, 0); /* overwritten by now */
+	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[8], receive_posted());
 }
 
 /* source, tag, comm, status */
@@ -213,6 +225,7 @@ static void matched(void **upper, MPI_Message real, struct vcomm *comm)
 
 	if (message->o.id >= RDB_FIRST_DYNAMIC)
 		message->comm = object_hold(comm);
+	message->order = receive_posted();
 	put_handle(upper, RDB_MESSAGE, message->o.id);
 }
 

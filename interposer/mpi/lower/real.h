@@ -99,12 +99,15 @@ void out_typed(void *buf, int64_t count, const struct vtype *type);
 void out_received(void *buf, int64_t bytes, int64_t count, const struct vtype *type);
 
 /* p2p.c: notes for readers of the log. */
-void note_send(const struct vcomm *comm, int dest, int tag, int64_t count, const struct vtype *type, uint32_t request);
-void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes, uint32_t request);
+void note_send(const struct vcomm *comm, int dest, int tag, const void *buf, int64_t count, const struct vtype *type,
+	       uint32_t request);
+/* The order of a receive that is posted now. */
+uint64_t receive_posted(void);
+void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t bytes, uint32_t request, uint64_t order);
 
 /* requests.c */
-void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, int count, struct vtype *type,
-		  bool persistent);
+void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, const void *buf, int count,
+		  struct vtype *type, bool persistent);
 void requests_poll_orphans(void);
 /* Blocking receives while other threads run: begun, waited for, delivered. */
 struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcomm *comm);

@@ -8,18 +8,19 @@
 
 static struct vreq *orphans; /* receives whose request was freed before they completed */
 
-void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, int count, struct vtype *type,
-		  bool persistent)
+void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, const void *buf, int count,
+		  struct vtype *type, bool persistent)
 {
 	request->comm = object_hold(comm);
 	request->type = object_hold(type);
 	request->peer = dest;
 	request->tag = tag;
+	request->buf = (void *)buf;
 	request->count = count;
 	request->persistent = persistent;
 	request->active = !persistent;
 	if (!persistent)
-		note_send(comm, dest, tag, count, type, request->o.id);
+		note_send(comm, dest, tag, buf, count, type, request->o.id);
 }
 
 /* A request whose receive will arrive in its shadow. */
@@ -64,6 +65,7 @@ static int64_t posted(int rc, struct vreq *request, MPI_Request real, bool activ
 	request->o.real = real;
 	request->persistent = !active;
 	request->active = active;
+	request->order = active ? receive_posted() : 0;
 	put_handle(upper, RDB_REQUEST, request->o.id);
 	return rc;
 }
@@ -100,6 +102,7 @@ int64_t real_Imrecv(const uint64_t *a)
 	struct vcomm *comm = message->comm ? message->comm : comm_of(0);
 	struct vreq *request = shadow_new((void *)a[0], (int)a[1], type_of(a[2]), comm);
 	MPI_Message matched = message->o.real;
+	uint64_t order = message->order;
 	MPI_Request real;
 	int rc = PMPI_Imrecv(request->shadow, shadow_count(request), shadow_type(request), &matched,
 			     a[4] ? &real : NULL);
@@ -108,7 +111,10 @@ int64_t real_Imrecv(const uint64_t *a)
 		put_handle(upper, RDB_MESSAGE, RDB_NULL_ID);
 		object_drop(&message->o);
 	}
-	return posted(rc, request, real, true, (void *)a[4]);
+	rc = (int)posted(rc, request, real, true, (void *)a[4]);
+	if (rc == MPI_SUCCESS)
+		request->order = order;
+	return rc;
 }
 
 /* comm, request */
@@ -157,7 +163,7 @@ static void deliver(struct vreq *request, const MPI_Status *status)
 				    MPI_COMM_SELF);
 		out_typed(request->buf, elements, type);
 	}
-	note_receive(request->comm, status, bytes, request->blocking ? 0 : request->o.id);
+	note_receive(request->comm, status, bytes, request->blocking ? 0 : request->o.id, request->order);
 }
 
 void request_complete(struct vreq *request, const MPI_Status *status)
@@ -180,7 +186,10 @@ static void started(struct vreq *request, MPI_Request real)
 	request->active = true;
 	request->delivered = false;
 	if (!request->receive && request->comm)
-		note_send(request->comm, request->peer, request->tag, request->count, request->type, request->o.id);
+		note_send(request->comm, request->peer, request->tag, request->buf, request->count, request->type,
+			  request->o.id);
+	if (request->receive)
+		request->order = receive_posted();
 }
 
 struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcomm *comm)
@@ -189,6 +198,7 @@ struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcom
 
 	request->blocking = true;
 	request->active = true;
+	request->order = receive_posted();
 	return request;
 }
 

@@ -1,0 +1,113 @@
+"""Which send a receive received, from the logs of both ranks alone.
+
+Messages of one sender do not overtake each other (MPI-3.1, 3.5 "Order"): the n-th message that a
+rank sent to another in a communicator with a tag is the n-th that was received there, in the order
+in which the receives were posted.  Nothing is added to messages for this.  A receive that took a
+message, but whose completion is not in the recording, is not seen: what was received after it would
+be matched with its neighbour.  Sizes are compared, so most of these mistakes are found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rdb.errors import RdbError
+from rdb.recording.rank import RankRecording
+from rdb.recording.record import Kind, Note, Receive
+
+_FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
+_COMM = re.compile(r"comm=(\d+) context=(-?\d+) ")
+
+Channel = tuple[int, str, int]
+"""The other rank, the communicator by a name that all ranks share, the tag."""
+
+
+class RanksLike(Protocol):
+    """A job, as far as it is asked here."""
+
+    def rank(self, rank: int, /) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """The send of a message, with the rank that made it."""
+
+    rank: int
+    sent: Receive
+
+    @property
+    def event(self) -> int:
+        return self.sent.event
+
+
+class RankMessages:
+    """What one rank sent and received, by channel, in MPI's order."""
+
+    def __init__(self, recording: RankRecording) -> None:
+        self.sends: dict[Channel, list[Receive]] = defaultdict(list)
+        self.receives: dict[Channel, list[Receive]] = defaultdict(list)
+        contexts: dict[int, str] = {}
+        for record in recording.records():
+            if record.kind is not Kind.HYPERCALL:
+                continue
+            for chunk in record.chunks:
+                if chunk.addr:
+                    continue
+                if chunk.note == Note.TEXT:
+                    made = _COMM.match(bytes(chunk.data).decode(errors="replace"))
+                    if made:
+                        contexts[int(made[1])] = f"context {made[2]}"
+                elif chunk.note in (Note.SEND, Note.RECV):
+                    one = Receive.of(record, chunk)
+                    ways = self.sends if chunk.note == Note.SEND else self.receives
+                    ways[self._channel(one, contexts)].append(one)
+        for way in self.receives.values():
+            way.sort(key=lambda one: one.order)
+
+    @staticmethod
+    def _channel(one: Receive, contexts: dict[int, str]) -> Channel:
+        known = f"predefined {one.comm}" if one.comm < _FIRST_DYNAMIC else contexts.get(one.comm)
+        return one.source, known or f"unknown {one.comm}", one.tag
+
+    def place(self, received: Receive) -> tuple[Channel, int]:
+        """On which channel it came, and as the how-manieth there, from 0."""
+        for channel, messages in self.receives.items():
+            for number, one in enumerate(messages):
+                if (one.event, one.order) == (received.event, received.order):
+                    return channel, number
+        raise RdbError(f"event {received.event} received no such message")
+
+
+class Messages:
+    """Matches sends and receives of a job; each rank's log is read once, when it is needed."""
+
+    def __init__(self, job: RanksLike) -> None:
+        self._job = job
+        self._known: dict[int, RankMessages] = {}
+
+    def of(self, rank: int) -> RankMessages:
+        if rank not in self._known:
+            recording = self._job.rank(rank)
+            if recording.first_event > 0:
+                raise RdbError(f"the beginning of rank {rank} was dropped (--keep)")
+            self._known[rank] = RankMessages(recording)
+        return self._known[rank]
+
+    def sent_as(self, rank: int, received: Receive) -> Send:
+        """The send of what RANK received.  RdbError: why it is not known."""
+        if received.source < 0:
+            raise RdbError("it came from a rank outside of the job")
+        (_, comm, tag), number = self.of(rank).place(received)
+        sends = self.of(received.source).sends.get((rank, comm, tag), [])
+        if number >= len(sends):
+            raise RdbError(f"the recording of rank {received.source} ends before the send")
+        send = sends[number]
+        if send.size_bytes != received.size_bytes:
+            raise RdbError(
+                f"{received.size_bytes} bytes were received, and rank {received.source} sent "
+                f"{send.size_bytes} at event {send.event}: a receive is missing in the recording"
+            )
+        return Send(received.source, send)

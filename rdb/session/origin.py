@@ -1,0 +1,170 @@
+"""Where a value comes from: back through writes and messages to the computation that made it.
+
+In a rank, `last` finds the write.  If a receive wrote it, the logs tell which send of which rank
+that was, and the search goes on there with the bytes that were sent, and so on, until something
+else than a message wrote them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from rdb.errors import RdbError
+from rdb.recording.messages import Messages
+from rdb.session.debugger import RankAnswer, RankDebugger
+from rdb.session.ranks import Rank
+from rdb.session.session import Session
+from rdb.session.stacks import own_frame
+
+_BY_EVENT = re.compile(r"^Changed by event (\d+): (.*)$", re.MULTILINE)
+_NOW = re.compile(r"^Now = (.*)$", re.MULTILINE)
+_UNCHANGED = "has not changed since the start"
+_HOPS = 64
+
+Hear = Callable[["Hop"], None]
+
+
+@dataclass(frozen=True)
+class Hop:
+    """One write on the way back: where, which value, and how it came there."""
+
+    rank: Rank
+    position: str
+    event: int
+    function: str | None
+    file: str | None
+    line: int | None
+    expression: str
+    value: str
+    how: str
+    sender: Rank | None = None
+    """The rank whose message it was."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The way back, and why it ends."""
+
+    hops: tuple[Hop, ...]
+    end: str
+
+
+@dataclass(frozen=True)
+class _Object:
+    """Some bytes of a rank's memory, by a name that GDB understands there."""
+
+    name: str
+    type: str
+    address: int
+    size: int
+
+
+async def origin(session: Session, expression: str, hear: Hear | None = None) -> Origin:
+    """Follows EXPRESSION from the one rank in focus.  The focus goes with it, as one command."""
+    if len(session.focus) != 1:
+        raise RdbError("a value is followed from one rank", "focus on one: focus RANK")
+    focus = session.focus
+    walk = _Walk(session, expression)
+    try:
+        return await walk.go(focus[0], hear)
+    finally:
+        await session.set_focus([walk.rank if walk.rank is not None else focus[0]])
+        session.log.add(f"origin {expression}", walk.answers, focus, session.focus)
+
+
+class _Walk:
+    def __init__(self, session: Session, expression: str) -> None:
+        self.answers: dict[Rank, RankAnswer] = {}
+        self.rank: Rank | None = None
+        self._session = session
+        self._expression = expression
+        self._messages = Messages(session.job)
+        self._hops: list[Hop] = []
+
+    async def go(self, rank: Rank, hear: Hear | None) -> Origin:
+        goal: _Object | None = None
+        while len(self._hops) < _HOPS:
+            self.rank = rank
+            debugger = await self._session.debugger(rank)
+            if goal is None:
+                goal = await _object(debugger, self._expression)
+            answer = await self._run(debugger, f"last {goal.name}")
+            if _UNCHANGED in answer.text:
+                return self._end(f"{goal.name} has that value since the start of the recording")
+            by = _BY_EVENT.search(answer.text)
+            hop = await self._hop(debugger, goal, answer)
+            if by is None:
+                self._add(replace(hop, how="computed"), hear)
+                return self._end("")
+            received = self._session.job.rank(rank).receive_into(
+                int(by[1]), goal.address, goal.size
+            )
+            if received is None:
+                self._add(replace(hop, how=by[2]), hear)
+                return self._end("")
+            self._add(
+                replace(hop, how=f"received from rank {received.source}", sender=received.source),
+                hear,
+            )
+            try:
+                send = self._messages.sent_as(rank, received)
+            except RdbError as unknown:
+                return self._end(f"the send is not known: {unknown.message}")
+            rank = self.rank = send.rank
+            debugger = await self._session.debugger(rank)
+            await self._run(debugger, f"goto {send.event}")
+            if not send.sent.address:
+                return self._end(
+                    f"rank {rank} sent it at event {send.event}, as a part of data with gaps"
+                )
+            address = send.sent.address + received.offset
+            goal = _Object(f"{{{goal.type}}} {address:#x}", goal.type, address, goal.size)
+        return self._end(f"the first {_HOPS} messages of the way")
+
+    async def _run(self, debugger: RankDebugger, command: str) -> RankAnswer:
+        answer = await debugger.run(command)
+        known = self.answers.get(debugger.rank)
+        before = answer.before if known is None else known.before
+        self.answers[debugger.rank] = replace(answer, before=before)
+        if answer.error is not None:
+            raise RdbError(f"rank {debugger.rank}: {answer.error}")
+        return answer
+
+    async def _hop(self, debugger: RankDebugger, goal: _Object, answer: RankAnswer) -> Hop:
+        own = own_frame(await debugger.frames())
+        place = own.place if own is not None else debugger.state.place
+        now = _NOW.search(answer.text)
+        return Hop(
+            rank=debugger.rank,
+            position=debugger.state.position,
+            event=debugger.state.event,
+            function=place.function,
+            file=place.file,
+            line=place.line,
+            expression=goal.name,
+            value=now[1] if now else "?",
+            how="",
+        )
+
+    def _add(self, hop: Hop, hear: Hear | None) -> None:
+        self._hops.append(hop)
+        if hear is not None:
+            hear(hop)
+
+    def _end(self, why: str) -> Origin:
+        return Origin(tuple(self._hops), why)
+
+
+async def _object(debugger: RankDebugger, expression: str) -> _Object:
+    """What EXPRESSION names where the rank stands."""
+    where = await debugger.gdb.execute(
+        f'printf "%lu %lu", (unsigned long) &({expression}), (unsigned long) sizeof({expression})'
+    )
+    kind = await debugger.gdb.execute(f"whatis {expression}")
+    words = where.text.split()
+    if where.error is not None or kind.error is not None or len(words) != 2:
+        raise RdbError(where.error or kind.error or f"{expression} is not in memory")
+    type_name = kind.text.strip().removeprefix("type = ")
+    return _Object(expression, type_name, int(words[0]), int(words[1]))
