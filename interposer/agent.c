@@ -15,6 +15,7 @@
 #include "output.h"
 #include "registers.h"
 #include "replica.h"
+#include "settle.h"
 #include "stepping.h"
 #include "undo_log.h"
 #include "upper_memory.h"
@@ -329,6 +330,7 @@ static enum verdict handle(ucontext_t *uc)
 	case AGENT_OUTPUT: fetch_output(); break;
 	case AGENT_THREADS: threads(uc); break;
 	case AGENT_UNDO: undo(); break;
+	case AGENT_SETTLE: reply(settle(), NULL, 0); break;
 	case AGENT_EXIT: reply(0, NULL, 0); _exit(0);
 	default: reply(-ENOSYS, NULL, 0);
 	}

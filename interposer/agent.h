@@ -18,7 +18,7 @@
 #define RDB_AGENT_H
 #include <stdint.h>
 
-#define AGENT_VERSION 2
+#define AGENT_VERSION 3
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -47,7 +47,10 @@ enum agent_op {
 	                        here and the answer of event until_event.  Being at until_pc right now
 	                        does not count; arriving there by the answer of until_event does.
 	                      - the end of the recording, a fault, an interrupt.
-	                      With e != 0 and until_n == 0 the target is an event not before a after which
+	                      With AGENT_RUN_LIMIT it gives up, for the reason AGENT_STOP_LIMIT, after so much
+	                      work e: AGENT_WORK_STOP for each stop of the program at a breakpoint or
+	                      watchpoint, whether it is a hit or not, 1 for each instruction carried out.
+	                      Else, with e != 0 and until_n == 0, the target is an event not before a after which
 	                      thread e runs; reached at once if that is so now.
 	                      A breakpoint at the pc where the replica stands is not hit by resuming, nor
 	                      is one at the target when the target is reached (the target wins).  A
@@ -78,10 +81,15 @@ enum agent_op {
 	                       then struct agent_undo[], oldest first.  Of the steps from `first` on (0: the
 	                       first one made) that is all that they wrote. */
 	AGENT_THREADS = 18, /* -> payload struct agent_thread[], oldest first */
+	AGENT_SETTLE = 20,  /* Makes this replica cheap to fork (settle.h) -> status bytes moved / -errno */
 };
 
 enum { AGENT_BP_STOP = 1, /* otherwise it only counts */ };
-enum { AGENT_RUN_SCAN = 1 /* breakpoints/watchpoints do not stop; the last hit is remembered */ };
+enum {
+	AGENT_RUN_SCAN = 1, /* breakpoints/watchpoints do not stop; the last hit is remembered */
+	AGENT_RUN_LIMIT = 2
+};
+enum { AGENT_WORK_STOP = 32 };
 enum {
 	AGENT_STEP_TRACE = 1,
 	AGENT_STEP_PC = 2,
@@ -106,6 +114,7 @@ enum agent_stop_reason {
 	AGENT_STOP_INTERRUPT = 7,
 	AGENT_STOP_DIVERGED = 8, /* payload text follows struct agent_stop: what was recorded, what came */
 	AGENT_STOP_PC = 9,       /* STEP with AGENT_STEP_PC arrived */
+	AGENT_STOP_LIMIT = 10,   /* RUN with AGENT_RUN_LIMIT */
 };
 
 struct agent_request {

@@ -41,7 +41,8 @@ static struct {
 	uint64_t run; /* number of this RUN/STEP */
 	bool is_step;
 	uint64_t until_event, until_pc, until_n, until_hits, until_thread; /* RUN */
-	uint64_t count, stop_pc, stop_n, stop_hits;                        /* STEP */
+	uint64_t work, limit;
+	uint64_t count, stop_pc, stop_n, stop_hits; /* STEP */
 	bool has_stop_pc;
 	volatile sig_atomic_t interrupt;
 
@@ -352,6 +353,7 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 	uint64_t pc = uc_pc(uc), hits = 0, id;
 	struct place *p = arrived ? breakpoints_at(pc) : NULL;
 
+	s.work += p || (hit && hit->id) ? AGENT_WORK_STOP : 1;
 	if (p || (hit && hit->id))
 		flush_hot(0); /* they came before */
 	if (p)
@@ -383,7 +385,7 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 	}
 	if (s.interrupt)
 		return stop(uc, AGENT_STOP_INTERRUPT, arrived);
-	return GO_ON;
+	return s.work > s.limit ? stop(uc, AGENT_STOP_LIMIT, arrived) : GO_ON;
 }
 
 static const struct watch_hit *look(const struct emulated *did, bool exact, struct watch_hit *hit)
@@ -778,7 +780,8 @@ static void begin(bool is_step)
 	s.interrupt = 0;
 	s.event_hit.id = 0;
 	s.until_event = AGENT_FOREVER;
-	s.cold_pc = 0;
+	s.cold_pc = s.work = 0;
+	s.limit = AGENT_FOREVER;
 	s.until_n = s.until_hits = s.stop_hits = s.until_thread = 0;
 	upper_changed(); /* the server may have written to memory */
 }
@@ -809,7 +812,10 @@ enum verdict stepping_run(ucontext_t *uc, const struct agent_request *rq)
 	s.until_event = rq->a;
 	s.until_pc = rq->b;
 	s.until_n = rq->c;
-	s.until_thread = rq->e;
+	if (rq->d & AGENT_RUN_LIMIT)
+		s.limit = rq->e;
+	else
+		s.until_thread = rq->e;
 	s.scan = rq->d & AGENT_RUN_SCAN;
 	s.stepping = watch_needs_stepping();
 	if (!s.ended && s.until_n == 0 && replica_event() >= s.until_event &&

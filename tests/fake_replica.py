@@ -269,9 +269,10 @@ class FakeAgent:
         until_n: int = 0,
         scan: bool = False,
         thread: int = 0,
+        limit: int | None = None,
     ) -> Stop:
         goal = {"until_event": until_event, "until_pc": until_pc, "until_n": until_n}
-        return self._go(scan, False, **goal, thread=thread)
+        return self._go(scan, False, **goal, thread=thread, limit=limit)
 
     def step(
         self,
@@ -296,6 +297,7 @@ class FakeAgent:
         pc: int | None = None,
         n: int = 0,
         thread: int = 0,
+        limit: int | None = None,
     ) -> Stop:
         assert self.open
         state = self.state
@@ -393,6 +395,8 @@ class FakeAgent:
                     if not scan:
                         return stop(StopReason.BREAK, id=id_)
                     break
+            if limit is not None and steps > limit:
+                return stop(StopReason.LIMIT)
 
 
 def holds(cond: bytes, state: State) -> bool:

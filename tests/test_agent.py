@@ -126,6 +126,44 @@ def word_equals(addr: int, value: int) -> bytes:
     return address + b"\x19\x16\x20" + number + b"\x13\x27"  # ref32, ext 32, equal, end
 
 
+# ---- copies ----
+
+
+def test_settling_changes_nothing(tmp_path: Path) -> None:
+    rec = record("settle.c", tmp_path)
+    try:
+        plain, settled = rec.replica(), rec.replica()
+        moved = []
+        for event in range(1, plain.hello().last_event + 1):
+            assert plain.run(until_event=event).reason is StopReason.TARGET
+            settled.settle_begin()
+            moved.append(settled.settle_end())
+            if event % 2:
+                child = settled.fork()
+                settled.close()
+                settled = child
+            stop = settled.run(until_event=event)
+            assert (stop.reason, stop.event) == (StopReason.TARGET, event)
+            assert settled.hash() == plain.hash(), f"after event {event}"
+        assert max(moved) >= 10 << 20
+        assert 0 in moved
+        settled.close()
+    finally:
+        rec.close()
+
+
+def test_run_gives_up_after_so_much_work(rec: Recorded) -> None:
+    agent = rec.replica()
+    agent.set_break(1, rec.symbols["loop_body"], cond=word_equals(rec.symbols["i"], 5000))
+    stop = agent.run(scan=True, limit=32 * 100)
+    assert stop.reason is StopReason.LIMIT
+    assert stop.scan.id == 0
+    met, _ = agent.counts(1)
+    assert 10 < met <= 101
+    agent.clear_break(1)
+    assert agent.run(limit=32 * 100).reason is StopReason.END
+
+
 # ---- looking ----
 
 

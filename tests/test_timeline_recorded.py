@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -18,8 +19,9 @@ from rdb.recording import open_job
 from rdb.recording.rank import RankRecording
 from rdb.replay.agent import Gpr, StopReason
 from rdb.replay.replica import Replica, unreaped, wait_all_gone
-from rdb.timeline import Position, Stopped, Timeline
+from rdb.timeline import Position, Stopped, Timeline, bases
 from rdb.timeline.bisect import Bisect, Probe, Result
+from rdb.timeline.travel import Travel
 
 HASH_EVERY = 997
 
@@ -99,6 +101,27 @@ def symbol(timeline: Timeline, program: Path, name: str) -> int:
         word[2]: int(word[0], 16) for line in lines.splitlines() if len(word := line.split()) == 3
     }
     return table[name] - table["_start"] + timeline.hello.entry
+
+
+def test_bases_take_the_place_of_dear_snapshots(record: Record) -> None:
+    recording = record("settle.c", "-O1")
+    oracle = Oracle.of(recording)
+    chosen = random.Random(7)
+    made = 0
+    with (
+        mock.patch.object(Travel, "keep_if_worth", Travel.keep),
+        mock.patch.object(bases, "_DEAR_S", 0.0),
+        mock.patch.object(bases, "_FORKS", 0),
+        mock.patch.object(bases, "_MEMORY_LEFT", 0.0),
+        Timeline(recording) as timeline,
+    ):
+        for _ in range(60):
+            index = chosen.randrange(len(oracle.gprs))
+            timeline.seek(oracle.by_index[index])
+            same(timeline, oracle, index, hashed=True)
+            made += any(one.fork_s == 0.0 for one in list(timeline.travel.snapshots)[1:])
+    assert made
+    assert wait_all_gone(), unreaped()
 
 
 def same(timeline: Timeline, oracle: Oracle, index: int, hashed: bool = False) -> None:

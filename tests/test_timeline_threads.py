@@ -288,7 +288,7 @@ def test_random_walks_with_short_windows_and_many_snapshots(
         mock.patch.object(Travel, "keep_if_worth", Travel.keep),
         mock.patch.object(travel, "_LEG_EVENTS", 1),
         mock.patch.object(travel, "_LEG_STEPS", 2),
-        mock.patch.object(scan, "_LONG_S", -1e9),
+        mock.patch.object(scan, "_WORK", 6),
         mock.patch.object(before, "TRACE", 2),
         mock.patch.object(before, "WINDOW", 4),
         mock.patch.object(before, "_WINDOW_MAX", 8),

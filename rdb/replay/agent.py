@@ -187,13 +187,18 @@ class AgentClient:
         until_n: int = 0,
         scan: bool = False,
         thread: int = 0,
+        limit: int | None = None,
     ) -> Stop:
         """To event `until_event`, or to the until_n-th arrival at until_pc after it (from here, if
         no event is given); or forever.  `thread`: to the first event from `until_event` on after
-        which that thread runs."""
+        which that thread runs.  `limit`: not further than this much work, 32 for each stop at a
+        breakpoint or watchpoint; without `thread`."""
         if until_n and until_event == FOREVER:
             until_event = 0
-        flags = RunFlag.SCAN if scan else 0
+        flags = RunFlag.SCAN if scan else RunFlag(0)
+        if limit is not None:
+            flags |= RunFlag.LIMIT
+            thread = limit
         return self._move(Op.RUN, until_event, until_pc, until_n, flags, thread)
 
     def step(
@@ -267,6 +272,19 @@ class AgentClient:
         finally:
             theirs.close()
         return child
+
+    def settle_begin(self) -> None:
+        """The replica begins to make itself cheap to fork; `settle_end` must come next."""
+        self._send(Op.SETTLE, b"")
+
+    @property
+    def settled(self) -> bool:
+        """It is done, or has failed: `settle_end` answers at once."""
+        return bool(self._poll.poll(0))
+
+    def settle_end(self) -> int:
+        """Bytes that had to be moved for it."""
+        return self._receive(Op.SETTLE)[0]
 
     def output_on(self, flag: bool) -> None:
         """From now on, keep (or drop) what the program writes."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 2
+VERSION = 3
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
@@ -50,6 +50,7 @@ class Op(IntEnum):
     EXIT = 17
     THREADS = 18
     UNDO = 19
+    SETTLE = 20
 
 
 class BreakFlag(IntFlag):
@@ -58,6 +59,7 @@ class BreakFlag(IntFlag):
 
 class RunFlag(IntFlag):
     SCAN = 1
+    LIMIT = 2
 
 
 class StepFlag(IntFlag):
@@ -84,6 +86,7 @@ class StopReason(IntEnum):
     INTERRUPT = 7
     DIVERGED = 8
     PC = 9
+    LIMIT = 10
 
 
 class Hello(NamedTuple):

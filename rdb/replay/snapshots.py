@@ -6,7 +6,7 @@ lies before it, so that spacing follows the cost of getting somewhere and not th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 DEFAULT_LIMIT = 24
@@ -55,6 +55,10 @@ class Snapshots(Generic[S]):
         limit = self._limit_for(fork_s)
         while len(self._items) > limit:
             self._drop(self._least_useful(here_s, item))
+
+    def drop(self, unwanted: Callable[[S], bool]) -> None:
+        for item in [one for one in self._items[1:] if unwanted(one)]:
+            self._drop(item)
 
     def _limit_for(self, fork_s: float) -> int:
         """Forks of a big rank cost page tables and copied pages: then fewer are kept."""

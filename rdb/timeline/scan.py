@@ -1,11 +1,14 @@
 """The last hit before a position: reverse-continue, reverse watch, who wrote this last.
 
 Intervals between snapshots are run forward, the nearest one first, with breakpoints and watchpoints
-that only remember their last hit; then the timeline goes there.
+that only remember their last hit; then the timeline goes there.  Stops cost time: where there are
+many the run is given up, and the last event's interval is looked at, then those before it, more and
+more of them at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from rdb.errors import Diverged
@@ -18,8 +21,12 @@ from rdb.timeline.travel import COUNT_ID, Goal, Travel
 from rdb.timeline.walker import Walker
 
 _CHUNK_S = 0.002  # running time
-_LONG_S = 0.002
+_WORK = 1 << 15  # of one run (agent.h), before it is given up: some 10 ms
 _MANY = 16  # hits; going through them one by one takes a stop each
+
+
+class _Dense(Exception):
+    """There is much to look at on the way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +48,16 @@ def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found 
         return None
     target, target_gpr = here, gpr
     target_s = travel.here_s
+    rest = here.after(travel.nearest(here, strictly=True).position)
+    if rest is None or len(rest) > 1:
+        target = travel.name(here, gpr.rip)  # once, instead of at each way to it
     chunk_s = max(_CHUNK_S, travel.control.fork_s / 2)
-    if target_s - travel.nearest(here, strictly=True).at_s > _LONG_S:
-        # Hits cost time, and where there are many the last one is near: look there first.
-        trace = trace_before(travel, here, gpr)
-        if trace is not None:
-            start = travel.to(trace.base)
-            try:
-                found = _from(travel, points, start, target, target_gpr)
-            finally:
-                start.close()
-            if found is not None:
-                return found
-            target, target_gpr = trace.base, trace.gprs[0]
     for start in travel.before(target):
         # Small intervals are not worth a fork each; the farther back the bigger.
         if start is not travel.origin and target_s - start.at_s < chunk_s:
             continue
         chunk_s *= 2
-        found = _from(travel, points, start, target, target_gpr)
+        found = _between(travel, points, start, target, target_gpr)
         if found is not None:
             return found
         target, target_gpr, target_s = start.position, start.gpr, start.at_s
@@ -80,11 +78,66 @@ def last_hit_since(
         start.close()
 
 
-def _from(
+def _between(
     travel: Travel, points: Points, start: Walker, target: Position, gpr: Gpr
 ) -> Found | None:
+    """As `_from`; where there is much to look at its end comes first."""
+    try:
+        return _from(travel, points, start, target, gpr, limit=_WORK)
+    except _Dense:
+        pass
+    if not _several(start.position, target):
+        trace = trace_before(travel, target, gpr)
+        if trace is not None and trace.base.after(start.position):
+            piece = trace.base
+            found = _from_position(travel, points, piece, target, gpr, _from)
+            if found is not None:
+                return found
+            target, gpr = piece, trace.gprs[0]
+        return _from(travel, points, start, target, gpr)
+    back = 1
+    event = target.event if target.moves else target.event - 1
+    while event > start.event:
+        piece = Position(event)
+        found = _from_position(travel, points, piece, target, gpr, _between)
+        if found is not None:
+            return found
+        target, gpr = piece, travel.gpr_at(piece)
+        event -= back
+        back *= 2
+    return _between(travel, points, start, target, gpr)
+
+
+def _several(start: Position, target: Position) -> bool:
+    """Are they in different intervals?"""
+    return target.event > start.event + (not target.moves)
+
+
+def _from_position(
+    travel: Travel,
+    points: Points,
+    position: Position,
+    target: Position,
+    gpr: Gpr,
+    search: Callable[[Travel, Points, Walker, Position, Gpr], Found | None],
+) -> Found | None:
+    start = travel.to(position)
+    try:
+        return search(travel, points, start, target, gpr)
+    finally:
+        start.close()
+
+
+def _from(
+    travel: Travel,
+    points: Points,
+    start: Walker,
+    target: Position,
+    gpr: Gpr,
+    limit: int | None = None,
+) -> Found | None:
     """The last hit from `start` on, itself included."""
-    found = _scan(travel, points, start, target, gpr.rip)
+    found = _scan(travel, points, start, target, gpr.rip, limit)
     if found is not None:
         return found
     if travel.schedule.idle(start.event):
@@ -93,13 +146,22 @@ def _from(
     return None if id_ is None else Found(start.position, start.gpr, id_, watch=False)
 
 
-def _scan(travel: Travel, points: Points, start: Walker, target: Position, pc: int) -> Found | None:
+def _scan(
+    travel: Travel,
+    points: Points,
+    start: Walker,
+    target: Position,
+    pc: int,
+    limit: int | None = None,
+) -> Found | None:
     """The last hit after `start`; for watchpoints `target` is included."""
     walker = start.fork()
     try:
         points.arm(walker.agent)
         way = travel.goal(start, target, pc)
-        stop = walker.run(*way, scan=True)
+        stop = walker.run(*way, scan=True, limit=limit)
+        if stop.reason is StopReason.LIMIT:
+            raise _Dense
         if stop.reason is not StopReason.TARGET or stop.event != target.event:
             raise Diverged(f"{target} was not reached again from {start.position}")
     finally:

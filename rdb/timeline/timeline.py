@@ -22,6 +22,7 @@ from rdb.timeline.branches import BranchPoint, Root, unanswered
 from rdb.timeline.images import Images
 from rdb.timeline.points import Points
 from rdb.timeline.position import Arrive, Hit, Position, Steps, ToEnd, WatchHit
+from rdb.timeline.recent import recent_hit
 from rdb.timeline.stopped import Interrupted, Stopped, Strayed
 from rdb.timeline.travel import Travel
 from rdb.timeline.walker import ENDED, Control, ReplicaLike, Walker
@@ -305,6 +306,7 @@ class Timeline:
         """Runs a motion; if it is interrupted or fails one stands where one stood."""
         self.control.begin()
         self.travel.here_s = self._live.at_s if self._live else self.travel.here_s
+        self.travel.refresh()
         start = (self._here, self._gpr)
         try:
             stopped = motion()
@@ -484,12 +486,28 @@ class Timeline:
     def _cont_back(self) -> Stopped:
         if self._left_branch():
             return Stopped("root", text="back where the branch left the recording")
+        recent = self._recent_hit()
+        if recent is not None:
+            return recent
         self._keep_here()
         found = scan.last_hit(self.travel, self.points, self._here, self._gpr)
         if found is None:
             self._seek(self.travel.origin.position)
             return Stopped("start")
         return self._arrive_at(found)
+
+    def _recent_hit(self) -> Stopped | None:
+        """To the last hit, if it is among the instructions that are remembered."""
+        newest_first = (gpr for _, _, gpr in reversed(self._past))
+        found = recent_hit(self.points, newest_first) if self.schedule.plain else None
+        if found is None:
+            return None
+        back, id_ = found
+        for _ in range(back):
+            base, index, gpr = self._past.pop()
+        self._drop_live()
+        self._here, self._gpr = base.then(Steps(index)) if index else base, gpr
+        return Stopped("breakpoint", id=id_, addr=gpr.rip)
 
     def _arrive_at(self, found: scan.Found) -> Stopped:
         self._past.clear()

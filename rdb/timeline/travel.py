@@ -13,6 +13,7 @@ from rdb.errors import Diverged
 from rdb.recording.threads import Schedule
 from rdb.replay.agent import FOREVER, Gpr, Stop, StopReason
 from rdb.replay.snapshots import DEFAULT_LIMIT, Snapshots
+from rdb.timeline.bases import Bases
 from rdb.timeline.images import Images
 from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd
 from rdb.timeline.stopped import NoSuchPosition
@@ -59,6 +60,7 @@ class Travel:
         self.snapshots: Snapshots[Walker] = Snapshots(origin, limit)
         self.last_event = last_event
         self._images = images
+        self._bases = Bases()
         self.here_s = 0.0  # where the user stands, for eviction
         self._answer_pc: dict[int, int] = {origin.event: origin.gpr.rip}
         self._names: dict[Position, Position] = {}
@@ -68,6 +70,7 @@ class Travel:
         return self.snapshots.origin
 
     def close(self) -> None:
+        self._bases.close()
         self.snapshots.close()
 
     # Snapshots.
@@ -76,7 +79,13 @@ class Travel:
         """Leaves a snapshot where the walker stands, unless there is one."""
         walker.fresh_s = 0.0
         if all(one.position != walker.position for one in self.snapshots):
-            self.snapshots.add(walker.fork(), self.here_s, self.control.fork_s)
+            copy = walker.fork()
+            if not self._bases.takes(copy):
+                self.snapshots.add(copy, self.here_s, self.control.fork_s)
+
+    def refresh(self) -> None:
+        """Between motions."""
+        self._bases.refresh(self.snapshots, self.here_s)
 
     def keep_if_worth(self, walker: Walker) -> None:
         if walker.fresh_s > max(_WORTH_S, 3 * self.control.fork_s):

@@ -118,6 +118,7 @@ class Walker:
         self.control = control
         self.at_s = at_s  # running time from the start of the recording to here, about
         self.fresh_s = 0.0  # how much of it since a snapshot was near
+        self.fork_s = 0.0  # what it took to fork this one off
         self.end: Stop | None = None
         self.live_event = position.event  # the last one answered, also after run and step
 
@@ -132,8 +133,10 @@ class Walker:
     def fork(self) -> Walker:
         began = time.monotonic()
         replica = self.replica.fork()
-        self.control.note_fork(time.monotonic() - began)
+        elapsed_s = time.monotonic() - began
+        self.control.note_fork(elapsed_s)
         copy = Walker(replica, self.position, self.gpr, self.control, self.at_s)
+        copy.fork_s = elapsed_s
         copy.end = self.end
         copy.live_event = self.live_event
         return copy
@@ -150,6 +153,7 @@ class Walker:
         until_n: int = 0,
         scan: bool = False,
         thread: int = 0,
+        limit: int | None = None,
     ) -> Stop:
         began = time.monotonic()
         agent = self.agent
@@ -161,6 +165,7 @@ class Walker:
                 until_n=until_n,
                 scan=scan,
                 thread=thread,
+                limit=limit,
             ),
         )
         return self._moved(stop, began)
