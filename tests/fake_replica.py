@@ -253,6 +253,14 @@ class FakeAgent:
         total, since = self.counters[id_]
         return total, since
 
+    settled = True
+
+    def settle_begin(self) -> None:
+        """Nothing to do: a fork costs the same here anyway."""
+
+    def settle_end(self) -> int:
+        return 0
+
     def watch(self, id_: int, addr: int, length: int, kind: int = 0) -> bool:
         self.watches[id_] = (addr, length)
         self.values[id_] = self.read(addr, length)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
@@ -131,6 +130,8 @@ class Job:
                         f"rank {process.name} of {self.name} still runs", "end the job first"
                     )
         try:
+            import shutil  # late: opening a recording is to be quick
+
             shutil.rmtree(self.path)
         except OSError as error:
             raise RdbError(f"cannot remove {self.path}: {error.strerror}") from error

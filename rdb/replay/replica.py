@@ -12,7 +12,6 @@ import ctypes
 import os
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -113,7 +112,7 @@ class Replica:
         # A gigabyte takes longer to check than to map: once in the life of this process.
         image = _identity(recording, checkpoint)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        stderr = tempfile.TemporaryFile()  # noqa: SIM115  (lives as long as the replica)
+        stderr = open(os.memfd_create("stderr"), "w+b")  # noqa: SIM115  (lives as long as the replica)
         command = [
             str(paths.rdb_exec_path()),
             *("--replay", str(recording.path)),

@@ -9,20 +9,14 @@ from dataclasses import dataclass
 INTERRUPT = b"\x03"
 #: Bytes of packet data we accept and announce (`PacketSize`).
 PACKET_SIZE = 0x20000
-_ESCAPED = frozenset(b"#$}*")
+_ESCAPED = b"}#$*"  # the first one stands for itself in what the others become
 
 
 def escape(data: bytes) -> bytes:
     """Binary data as it may stand in a reply: `#`, `$`, `}` and `*` escaped."""
-    if not any(byte in _ESCAPED for byte in data):
-        return data
-    out = bytearray()
-    for byte in data:
-        if byte in _ESCAPED:
-            out += bytes((0x7D, byte ^ 0x20))
-        else:
-            out.append(byte)
-    return bytes(out)
+    for byte in _ESCAPED:
+        data = data.replace(bytes((byte,)), bytes((0x7D, byte ^ 0x20)))
+    return data
 
 
 def unescape(data: bytes) -> bytes:

@@ -8,7 +8,7 @@ recording are always there: some have not started yet, some have ended.
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape, quoteattr
+from html import escape  # xml.sax.saxutils costs a tenth of the time that opening takes
 
 from rdb.replay.agent import Thread, ThreadState
 from rdb.server.target import Debuggee, RankRecordingLike
@@ -81,7 +81,7 @@ class Threads:
         """The `qXfer:threads` object."""
         threads = self._all()
         rows = [
-            f'<thread id="{number:x}" core="0" name={quoteattr(name)}>'
+            f'<thread id="{number:x}" core="0" name="{escape(name)}">'
             f"{escape(about) if len(threads) > 1 else ''}</thread>"
             for number, (name, about) in threads.items()
         ]
