@@ -420,3 +420,19 @@ def test_trails_are_positions_too(long_loop: Walk) -> None:
 def test_the_start_is_where_the_recording_starts() -> None:
     program = loop_program(2, 2)
     assert all_states(program)[0].key() == initial(program).key()
+
+
+def test_calls_are_told_from_the_middle_of_others() -> None:
+    def start(code: str) -> list[int]:
+        return list(before._call_before(bytes.fromhex(code).rjust(8, b"\x90"), 100))
+
+    assert start("e8 11 22 33 44") == [95]
+    assert start("ff d0") == [98]  # *%rax
+    assert start("ff 14 24") == [97]  # *(%rsp)
+    assert start("ff 55 38") == [97]  # *0x38(%rbp)
+    assert start("ff 54 24 08") == [96]  # *0x8(%rsp)
+    assert start("ff 15 11 22 33 44") == [94]  # *0x44332211(%rip)
+    assert start("ff 94 24 11 22 33 44") == [93]
+    assert start("41 ff 55 38") == []  # *0x38(%r13)
+    assert start("ff 55 38 90") == []
+    assert start("ff 20") == []  # a jump

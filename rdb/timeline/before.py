@@ -167,11 +167,11 @@ def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal, backlog: bool 
         walker.position = start.then(Steps(steps))
         if candidates is None:
             candidates = _calls_on_stack(walker, way)
-            jumped = _jump(travel, walker, way, candidates)
+            jumped = _jump(travel, walker, goal, way, candidates)
         else:
             jumped = False
         if not jumped:
-            _jump(travel, walker, way, rarest(gprs, goal.rip, hot=_HOT))
+            _jump(travel, walker, goal, way, rarest(gprs, goal.rip, hot=_HOT))
         window = min(window * 4, _WINDOW_MAX)
         walker.control.report("reverse", 1 - 1 / (1 + walker.at_s - began_s))
 
@@ -196,7 +196,7 @@ def _step_window(
     return steps, gprs, 0, False
 
 
-def _jump(travel: Travel, walker: Walker, way: Goal, candidates: list[int]) -> bool:
+def _jump(travel: Travel, walker: Walker, goal: Gpr, way: Goal, candidates: list[int]) -> bool:
     """To the last hit of a candidate on the way, if there is one."""
     if not candidates:
         return False
@@ -204,9 +204,12 @@ def _jump(travel: Travel, walker: Walker, way: Goal, candidates: list[int]) -> b
     try:
         for id_, candidate in enumerate(candidates, start=1):
             scan.agent.set_break(id_, candidate, stop=True)
-        found = scan.run(*way, scan=True).scan
+        stop = scan.run(*way, scan=True)
+        found = stop.scan
     finally:
         scan.close()
+    if stop.reason is not StopReason.TARGET or stop.gpr != goal:
+        return False  # a candidate was no instruction, but the middle of one
     if found.id == 0 or found.event != walker.event:
         return False
     _hop(travel, walker, found.pc, found.hits)
@@ -245,7 +248,7 @@ def _calls_on_stack(walker: Walker, way: Goal) -> list[int]:
         for at in range(0, len(stack) - 7, 8):
             word = int.from_bytes(stack[at : at + 8], "little")
             if any(start + 8 <= word < end for start, end in text):
-                calls += [one for one in _call_before(agent.read(word - 7, 7), word)]
+                calls += [one for one in _call_before(agent.read(word - 8, 8), word)]
         return list(dict.fromkeys(calls))[:_CALLS]
     finally:
         there.close()
@@ -256,7 +259,21 @@ def _call_before(code: bytes, after: int) -> Iterator[int]:
     if code[-5:-4] == b"\xe8":
         yield after - 5
         return
-    for length in (2, 3, 6, 7):
-        if code[-length:][:1] == b"\xff" and code[-length:][1] & 0x38 == 0x10:
+    for length in (2, 3, 4, 6, 7):
+        # One of r8 to r15 in the address: a prefix, or else the end of another instruction.
+        prefixed = length < len(code) and 0x41 <= code[-length - 1] <= 0x43
+        if code[-length] == 0xFF and _length(code[-length + 1 :]) == length - 1 and not prefixed:
             yield after - length
             return
+
+
+def _length(operand: bytes) -> int:
+    """Bytes of a ModRM byte with extension 2 and of what it says comes after it; 0: not that."""
+    mode, extension, rm = operand[0] >> 6, operand[0] >> 3 & 7, operand[0] & 7
+    if extension != 2:
+        return 0
+    if mode == 3:
+        return 1
+    length = 2 if rm == 4 else 1
+    base = operand[1] & 7 if rm == 4 and len(operand) > 1 else rm
+    return length + (4 if mode == 2 or (mode == 0 and base == 5) else mode)
