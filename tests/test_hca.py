@@ -3,60 +3,71 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Build
+from conftest import PROGRAMS, Build
 
 REPOSITORY = Path(__file__).parent.parent
 LIBRARY = REPOSITORY / "build/interposer/verbs/soft/librdbhca.a"
 FLAGS = ("-std=gnu17", "-D_GNU_SOURCE", "-Wno-unused-function", f"-I{REPOSITORY / 'interposer'}")
 TIMEOUT_S = 90
 
-RC = [
-    "send_recv",
-    "ping_pong",
-    "immediate",
-    "rdma_write",
-    "rdma_read",
-    "atomics",
-    "pieces_and_inline",
-    "order",
-    "fence",
-    "receiver_not_ready",
-    "both_ways",
-    "to_itself",
-]
+Run = Callable[[str, str], "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture(scope="session")
-def base_port() -> int:
-    """Ports that nobody uses now, away from those of other jobs on the machine."""
-    with socket.socket() as probe:
+def scenarios(program: str) -> list[str]:
+    table = (PROGRAMS / f"{program}.c").read_text().partition("struct scenario all[]")[2]
+    names = re.findall(r'\{"(\w+)", \w+\}', table)
+    assert names
+    return names
+
+
+@pytest.fixture
+def run(build: Build, tmp_path: Path) -> Run:
+    with socket.socket() as probe:  # away from the ports of other jobs on the machine
         probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return min(port, 60000)
+        base_port = min(int(probe.getsockname()[1]), 60000)
+
+    def start(program: str, scenario: str) -> subprocess.CompletedProcess[str]:
+        path = build(f"{program}.c", *FLAGS, str(LIBRARY), "-lsodium", "-lpthread")
+        names = {"HCA_KEY": str(tmp_path / "key"), "RDB_HCA_PORT": str(base_port)}
+        return subprocess.run(
+            [path, scenario],
+            env={**os.environ, **names},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+
+    return start
 
 
-def run(
-    build: Build, tmp_path: Path, base_port: int, program: str, *arguments: str
-) -> subprocess.CompletedProcess[str]:
-    path = build(f"{program}.c", *FLAGS, str(LIBRARY), "-lsodium", "-lpthread")
-    environment = {**os.environ, "HCA_KEY": str(tmp_path / "key"), "RDB_HCA_PORT": str(base_port)}
-    return subprocess.run(
-        [path, *arguments],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+@pytest.mark.parametrize("scenario", scenarios("hca_rc"))
+def test_reliable_connections(run: Run, scenario: str) -> None:
+    done = run("hca_rc", scenario)
+    assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("scenario", RC)
-def test_reliable_connections(build: Build, tmp_path: Path, base_port: int, scenario: str) -> None:
-    done = run(build, tmp_path, base_port, "hca_rc", scenario)
+@pytest.mark.parametrize("scenario", scenarios("hca_errors"))
+def test_what_goes_wrong(run: Run, scenario: str) -> None:
+    done = run("hca_errors", scenario)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("scenario", scenarios("hca_objects"))
+def test_objects(run: Run, scenario: str) -> None:
+    done = run("hca_objects", scenario)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("scenario", scenarios("hca_foreign"))
+def test_who_does_not_hold_the_key(run: Run, scenario: str) -> None:
+    done = run("hca_foreign", scenario)
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -10,7 +11,12 @@ from pathlib import Path
 HERE = Path(__file__).parent
 LOWER = HERE.parent.parent / "interposer"
 #: Target -> the sources under test.
-TARGETS = {"log": ("log_reader.c",), "image": ("image_file.c",)}
+TARGETS = {
+    "log": ("log_reader.c",),
+    "image": ("image_file.c",),
+    "hca": tuple(f"verbs/soft/{path.name}" for path in sorted((LOWER / "verbs/soft").glob("*.c"))),
+}
+_LIBRARIES = {"hca": ("-lsodium", "-lpthread")}
 _FLAGS = "-g -O1 -std=gnu17 -D_GNU_SOURCE -msse4.2 -mfsgsbase -fno-strict-aliasing"
 _MAKE_ROOM_S = 60
 
@@ -63,6 +69,7 @@ def build(target: str, folder: Path, guided: bool) -> Fuzzer:
             f"-I{LOWER}",
             f"-I{HERE}",
             *sources,
+            *_LIBRARIES.get(target, ()),
             "-o",
             program,
         ],
@@ -82,10 +89,23 @@ def have_libfuzzer(folder: Path) -> bool:
 
 def seeds_of(recording: Path, target: str, folder: Path) -> list[Path]:
     """The first byte of an input is the target's own: 1, to put the checksums right."""
+    if target == "hca":
+        return _random_seeds(folder)
     name = {"log": "log-000000.seg", "image": "ckpt-000000.img"}[target]
     seeds = []
     for flag in (0, 1):
         path = folder / f"seed-{target}-{flag}"
         path.write_bytes(bytes([flag]) + (recording / name).read_bytes())
+        seeds.append(path)
+    return seeds
+
+
+def _random_seeds(folder: Path) -> list[Path]:
+    """Lists of commands (hca_target.c); and one of what a stranger says."""
+    chance = random.Random(1)
+    seeds = []
+    for number in range(8):
+        path = folder / f"seed-hca-{number}"
+        path.write_bytes(bytes([number > 0]) + chance.randbytes(60 << number % 5))
         seeds.append(path)
     return seeds

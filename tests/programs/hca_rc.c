@@ -40,7 +40,7 @@ static void send_recv(void)
 static void ping_pong(void)
 {
 	connected();
-	for (unsigned i = 0; i < 2000; i++) {
+	for (unsigned i = 0; i < 300; i++) {
 		post_recv(&q, 1, buffer + 64, 8);
 		if (i == 0)
 			barrier();

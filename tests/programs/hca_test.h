@@ -25,7 +25,8 @@ static uint8_t *buffer; /* registered with every right */
 static uint32_t lkey, rkey, peer_rkey;
 static uint8_t *peer_buffer;
 static volatile unsigned arrivals;
-static uint64_t written; /* bytes that wrote() told of */
+static const char *key_files[2]; /* of each side, if not $HCA_KEY */
+static uint64_t written;         /* bytes that wrote() told of */
 
 #define CHECK(x) \
 	do { \
@@ -99,7 +100,7 @@ static void open_device(void)
 {
 	int vectors, cqe = 4 * DEPTH;
 	static struct verbs_above above = {.wrote = wrote, .arrived = arrived, .warn = warn};
-	above.key_file = getenv("HCA_KEY");
+	above.key_file = key_files[me] ? key_files[me] : getenv("HCA_KEY");
 	hca = verbs_soft();
 	OK(hca->start(&above));
 	OK(hca->open(0, &context, &async_fd, &vectors));
@@ -367,6 +368,11 @@ struct scenario {
 
 static int run_scenario(const struct scenario *all, size_t n, const char *name)
 {
+	if (!strcmp(name, "--list")) {
+		for (size_t i = 0; i < n; i++)
+			puts(all[i].name);
+		return 0;
+	}
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(all[i].name, name))
 			return two_sides(all[i].run);

@@ -17,6 +17,8 @@ static bool is_local(const struct hca_wqe *w)
 
 void hca_sq_fail(struct hca_qp *qp, struct hca_wqe *w, enum ibv_wc_status status)
 {
+	if (!w->started)
+		w->seq = qp->sq.seq;
 	w->status = status;
 	w->started = true;
 	qp->sq.stopped = true;
