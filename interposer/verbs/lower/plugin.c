@@ -50,6 +50,7 @@ static verbs_fn *const calls[VERBS_CALLS] = {
 };
 
 static struct verbs_above above;
+static bool forked; /* the provider has to be started again, if the child asks for it */
 
 static const struct verbs_provider *started(const struct verbs_provider *p)
 {
@@ -103,6 +104,10 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 	unsigned index = fn & 0xffff;
 	if (index >= VERBS_CALLS || !calls[index])
 		host->fatal("verbs call number %u: the stub and the verbs plug-in differ", index);
+	if (forked && provider) {
+		forked = false;
+		provider = started(provider);
+	}
 	if (!provider && index != VERBS_DEVICES && index != VERBS_OPEN)
 		return -EIO;
 	return calls[index](args);
@@ -110,12 +115,13 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 
 static int plugin_progress(void)
 {
-	return provider ? provider->progress() : 0;
+	return provider && !forked ? provider->progress() : 0;
 }
 
 static void plugin_in_child(void)
 {
 	objects_forget();
+	forked = true;
 	if (provider)
 		provider->in_child();
 }
