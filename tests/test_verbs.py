@@ -135,7 +135,9 @@ def test_the_state_at_any_event(record) -> None:  # type: ignore[no-untyped-def]
     record("verbs_rc.c").check()
     recording = open_job("client").rank(0)
     end = verbs_at(recording)
-    assert not end, "all was destroyed"
+    assert not end.queue_pairs
+    (gone,) = end.gone
+    assert (gone.state, gone.send.posted, gone.send.completed) == ("destroyed", 6, 6)
     nr = 2 << 16 | Call.POST_SEND
     posts = [one for one in recording.records() if one.kind.name == "HYPERCALL" and one.nr == nr]
     assert len(posts) == 6
@@ -152,6 +154,24 @@ def test_the_state_at_any_event(record) -> None:  # type: ignore[no-untyped-def]
     assert (peer.number, new.number) == (new.peer, peer.peer)
     (region,) = after.regions.values()
     assert region.size_bytes == 1 << 20
+
+
+def test_info_and_the_console_show_queue_pairs(record, rdb: Rdb, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    record("verbs_rc.c").check()
+    recording = open_job("client").rank(0)
+    nr = 2 << 16 | Call.POST_SEND
+    events = [one.event for one in recording.records() if one.nr == nr]
+    info = rdb("info", "client", "--at", str(events[3]))
+    assert info.returncode == 0, info.stderr
+    assert info.stdout.splitlines()[-1].split()[3:5] == ["RC", "RTS"]
+    assert "1: RDMA_READ" in info.stdout
+    assert rdb("info", "client").stdout.splitlines()[-1].split()[4] == "destroyed"
+    script = tmp_path / "look.rdb"
+    script.write_text(f"goto {events[3]}\nverbs\ngoto {events[0]}\nverbs\nundo\nverbs\n")
+    shown = rdb("attach", "client", "-x", script)
+    assert shown.returncode == 0, shown.stderr
+    rows = [line for line in shown.stdout.splitlines() if " RTS " in line]
+    assert ["RDMA_READ" in row for row in rows] == [True, False, True], shown.stdout
 
 
 def test_words_are_those_of_the_system_library() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from rdb.cli.output import print_json, print_table
 from rdb.errors import RdbError
 from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
+from rdb.recording.verbs import HEADER, Verbs
 
 _COMMAND_CHARS = 72  # of a program's command line in a table
 
@@ -142,6 +143,7 @@ def _merged(states: list[str]) -> str:
 def info_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
     processes = [_process_row(process) for process in job.processes()]
+    verbs = _verbs(job, args.at)
     programs = [program for row in processes for program in row["programs"]]
     damaged = any(row["damage"] for row in programs)
     if args.json:
@@ -153,6 +155,7 @@ def info_command(args: argparse.Namespace) -> int:
                 "bytes": _bytes(job),
                 "ranks": ranks,
                 "processes": processes,
+                "verbs": {name: state.as_json() for name, state in verbs.items()},
             }
         )
         return 5 if damaged else 0
@@ -180,12 +183,33 @@ def info_command(args: argparse.Namespace) -> int:
         right=(2, 3, 4),
     )
     _print_images(programs)
+    _print_verbs(verbs)
     for row in programs:
         for text in row["cautions"]:
             print(f"rank {row['name']}, {text}")
         if row["damage"]:
             print(f"rdb: rank {row['name']} is damaged: {row['damage']}", file=sys.stderr)
     return 5 if damaged else 0
+
+
+def _verbs(job: Job, event: int | None) -> dict[str, Verbs]:
+    """What programs have, or had, of verbs: at that event of each, or at its end."""
+    found = {}
+    for process in job.processes():
+        for recording in process.programs:
+            if recording.damage is None:
+                state = recording.verbs(event)
+                if state:
+                    found[recording.name] = state
+    return found
+
+
+def _print_verbs(verbs: dict[str, Verbs]) -> None:
+    rows = [
+        (name, f"{state.event:,}", *row) for name, state in verbs.items() for row in state.table()
+    ]
+    if rows:
+        print_table(("RANK", "EVENT", *HEADER), rows, right=(1,))
 
 
 def _print_images(programs: list[dict[str, Any]]) -> None:

@@ -114,6 +114,9 @@ def build_parser() -> argparse.ArgumentParser:
     listing.epilog = "Reads the ends of the logs only; `rdb info` and `rdb replay` read all."
     info = command("info", "show a job's ranks and their ends", "rdb.cli.jobs:info_command", True)
     info.add_argument("job")
+    info.add_argument(
+        "--at", type=_natural, metavar="EVENT", help="queue pairs as they were then, not at the end"
+    )
     remove = command("rm", "remove recorded jobs", "rdb.cli.jobs:rm_command")
     remove.add_argument("job", nargs="+")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdb.commands.registry import Group, Need, command
-from rdb.commands.values import Printed
+from rdb.commands.values import Printed, VerbsShown
 from rdb.session import Outcome, Session
 
 
@@ -35,3 +35,19 @@ async def output(session: Session, options: str = "") -> Outcome:
     was written after POS, with `--raw` the bytes alone.
     """
     return await session.run(f"output {options}".strip())
+
+
+@command("verbs", group=Group.LOOK, needs=Need.STOPPED)
+async def verbs(session: Session) -> VerbsShown:
+    """Show the queue pairs of each rank in focus where it stands, and what is outstanding on them.
+
+    It is what the log says up to there: going back shows what was posted, and not completed, then.
+    """
+    states = session.states
+    return VerbsShown(
+        {
+            rank: session.job.rank(rank).verbs(states[rank].event)
+            for rank in session.focus
+            if rank in states
+        }
+    )

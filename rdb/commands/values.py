@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rdb.commands.registry import Command, Group
+from rdb.recording.verbs import Verbs
 from rdb.session import Outcome
 from rdb.session.history import Entry
 from rdb.session.ranks import Rank
@@ -26,6 +27,13 @@ class Printed:
     """A value in each rank; the value history number `$N` is no part of the comparison."""
 
     outcome: Outcome
+
+
+@dataclass(frozen=True)
+class VerbsShown:
+    """Verbs objects of each rank where it stands."""
+
+    ranks: Mapping[Rank, Verbs]
 
 
 @dataclass(frozen=True)

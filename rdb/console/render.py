@@ -12,6 +12,7 @@ from rich.text import Text
 from rdb.commands import values
 from rdb.commands.gdb_table import extension_commands
 from rdb.console.tables import history_table, plain_table, rank_table, show_table
+from rdb.recording.verbs import HEADER
 from rdb.session import Outcome
 from rdb.session.debugger import RankAnswer
 from rdb.session.merge import Group, merge
@@ -114,6 +115,23 @@ def _(value: values.Focus, out: Console) -> None:
 @render.register(list)
 def _(value: list[object], out: Console) -> None:
     show_table(rank_table(value), out)  # type: ignore[arg-type]  # the only list a command returns
+
+
+@render.register
+def _(value: values.VerbsShown, out: Console) -> None:
+    for rank, verbs in value.ranks.items():
+        if not verbs:
+            out.print(Text(f"rank {rank}, event {verbs.event:,}: no verbs objects", "bold"))
+            continue
+        regions = f"{len(verbs.regions)} memory regions"
+        total = sum(one.size_bytes for one in verbs.regions.values())
+        head = f"rank {rank}, event {verbs.event:,}: {regions} ({total:,} bytes)"
+        out.print(Text(head, "bold"))
+        table = plain_table(*(title.lower() for title in HEADER))
+        for row in verbs.table():
+            table.add_row(*row)
+        if verbs.table():
+            show_table(table, out)
 
 
 @render.register

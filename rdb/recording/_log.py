@@ -92,6 +92,16 @@ class LogIndex:
             if kind == syscall and calls[place] in numbers
         ]
 
+    def of_hypercalls(self, numbers: frozenset[int]) -> list[int]:
+        """Places of all calls through the gate with these numbers, in order."""
+        calls = self._words(_NR_WORD)
+        hypercall = int(Kind.HYPERCALL)
+        return [
+            place
+            for place, kind in enumerate(self.kinds())
+            if kind == hypercall and calls[place] in numbers
+        ]
+
     def threads(self) -> list[int]:
         """The thread of each record, by place."""
         return self._words(_THREAD_WORD)

@@ -16,6 +16,7 @@ from rdb.recording.checkpoints import Checkpoint, checkpoint, read_images
 from rdb.recording.describe import call_name, describe
 from rdb.recording.record import End, EndKind, Kind, Note, Receive, Record
 from rdb.recording.threads import RecordedThread, Schedule, read_schedule, read_threads
+from rdb.recording.verbs import Verbs, verbs_at
 
 META_VERSION = 1
 # What is known from reading the log, until `refresh`.
@@ -199,6 +200,10 @@ class RankRecording:
         """The call of that thread that is answered first after this event, by name."""
         place = self.schedule.next_run(thread, event + 1)
         return None if place is None else call_name(self.event(place))
+
+    def verbs(self, event: int | None = None) -> Verbs:
+        """Queue pairs and all else that verbs calls had made at an event; by default at the end."""
+        return verbs_at(self, event)
 
     def receives(self, event: int) -> list[Receive]:
         """Messages whose receipt this event completed."""

@@ -9,10 +9,13 @@ from __future__ import annotations
 import struct
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from rdb.recording.rank import RankRecording
-from rdb.recording.record import Kind, Record
-from rdb.recording.verbs_calls import Call, WorkRequest, posted, verbs_call
+from rdb.recording.record import Record
+from rdb.recording.verbs_calls import NAMESPACE_VERBS, Call, WorkRequest, posted
+
+if TYPE_CHECKING:
+    from rdb.recording.rank import RankRecording
 
 _WC = struct.Struct("<QIIIIIIIIHHBBxx")  # struct ibv_wc
 _KEYS = struct.Struct("<II")  # struct verbs_keys
@@ -97,9 +100,85 @@ class Verbs:
     regions: dict[int, MemoryRegion] = field(default_factory=dict)
     shared: dict[int, Queue] = field(default_factory=dict)
     completion_queues: set[int] = field(default_factory=set)
+    gone: list[QueuePair] = field(default_factory=list)
+    """Queue pairs that were destroyed."""
 
     def __bool__(self) -> bool:
-        return bool(self.queue_pairs or self.regions or self.completion_queues)
+        return bool(self.queue_pairs or self.regions or self.completion_queues or self.gone)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "event": self.event,
+            "queue_pairs": [_pair_json(one) for one in (*self.queue_pairs.values(), *self.gone)],
+            "memory_regions": [
+                {
+                    "address": one.address,
+                    "bytes": one.size_bytes,
+                    "access": one.access,
+                    "lkey": one.lkey,
+                    "rkey": one.rkey,
+                }
+                for one in self.regions.values()
+            ],
+            "completion_queues": len(self.completion_queues),
+        }
+
+    def table(self) -> list[tuple[str, ...]]:
+        """Rows under HEADER."""
+        pairs = [*self.queue_pairs.values(), *self.gone]
+        return [
+            (
+                f"{one.number:#08x}",
+                one.type,
+                one.state,
+                f"{one.peer:#08x}" if one.peer else "-",
+                _done(one.send),
+                _waiting(one.send),
+                _done(self.shared.get(one.srq, one.recv)),
+                _waiting(self.shared.get(one.srq, one.recv)),
+            )
+            for one in pairs
+        ]
+
+
+HEADER = ("QP", "TYPE", "STATE", "PEER", "SENDS", "OUTSTANDING", "RECEIVES", "OUTSTANDING")
+
+
+def _done(queue: Queue) -> str:
+    """`12 (4,096 bytes)`, and how many of them failed."""
+    text = f"{queue.posted:,} ({queue.posted_bytes:,} bytes)" if queue.posted else "0"
+    return f"{text}, {queue.failed:,} failed" if queue.failed else text
+
+
+def _waiting(queue: Queue) -> str:
+    """`3: SEND, SEND, RDMA_WRITE`."""
+    names = [one.name for one in list(queue.outstanding)[:4]]
+    if not names or names[0] == "RECV":
+        return f"{len(queue.outstanding):,}"
+    more = ", ..." if len(queue.outstanding) > len(names) else ""
+    return f"{len(queue.outstanding):,}: {', '.join(names)}{more}"
+
+
+def _pair_json(pair: QueuePair) -> dict[str, Any]:
+    return {
+        "number": pair.number,
+        "type": pair.type,
+        "state": pair.state,
+        "peer": pair.peer,
+        **{
+            name: {
+                "posted": queue.posted,
+                "posted_bytes": queue.posted_bytes,
+                "completed": queue.completed,
+                "failed": queue.failed,
+                "outstanding": [
+                    {"wr_id": one.wr_id, "operation": one.name, "bytes": one.size_bytes}
+                    for one in queue.outstanding
+                ],
+            }
+            for name, queue in (("send", pair.send), ("receive", pair.recv))
+        },
+    }
 
 
 def verbs_at(recording: RankRecording, event: int | None = None) -> Verbs:
@@ -107,15 +186,15 @@ def verbs_at(recording: RankRecording, event: int | None = None) -> Verbs:
     last = recording.last_event if event is None else event
     state = Verbs(last)
     index = recording.index
-    for place in index.of_kind(Kind.HYPERCALL):
-        call = verbs_call(index.number(place))
-        if call is None or call not in _APPLY:
-            continue
+    for place in index.of_hypercalls(_NUMBERS):
         _, first, repeat = index.brief(place)
         if first > last:
             break
         record = index.record(place)
+        call = Call(record.nr & 0xFFFF)
         if record.result < 0 and call not in (Call.POST_SEND, Call.POST_RECV, Call.POST_SRQ_RECV):
+            continue
+        if record.result == 0 and call is Call.POLL_CQ:
             continue
         for _ in range(min(repeat, last - first) + 1):
             _APPLY[call](state, record)
@@ -193,10 +272,15 @@ def _modify_qp(state: Verbs, record: Record) -> None:
 
 
 def _destroy_qp(state: Verbs, record: Record) -> None:
-    state.queue_pairs.pop(record.args[0], None)
+    pair = state.queue_pairs.pop(record.args[0])
+    pair.state = "destroyed"
+    state.gone.append(pair)
 
 
 def _close(state: Verbs, record: Record) -> None:
+    for pair in state.queue_pairs.values():
+        pair.state = "destroyed"
+    state.gone += state.queue_pairs.values()
     state.queue_pairs.clear()
     state.regions.clear()
     state.shared.clear()
@@ -261,3 +345,4 @@ _APPLY = {
     Call.POST_SRQ_RECV: _post_srq_recv,
     Call.POLL_CQ: _poll_cq,
 }
+_NUMBERS = frozenset(NAMESPACE_VERBS << 16 | call for call in _APPLY)
