@@ -263,6 +263,13 @@ def test_an_active_rdma_port(fake: Fake) -> None:
     assert (one.state, one.detail) == (State.OK, "InfiniBand: active")
 
 
+def test_pyverbs_says_its_place_and_the_devices(fake: Fake) -> None:
+    assert by_name(fake)["pyverbs"].detail == "not there"
+    fake.answers["python3 -c"] = (0, "/usr/lib/python3/dist-packages/pyverbs\nrxe0, ports: 1")
+    detail = "/usr/lib/python3/dist-packages/pyverbs: rxe0, ports: 1"
+    assert by_name(fake)["pyverbs"].detail == detail
+
+
 @pytest.mark.parametrize(
     ("path", "text", "kind"),
     [

@@ -510,7 +510,7 @@ static void regions(void)
 	uint32_t old = l;
 	OK(hca->rereg_mr(m, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
 			 &l, &r));
-	CHECK(l != old);
+	CHECK(l == old);
 	CHECK(hca->rereg_mr(m, 0, NULL, NULL, 0, 0, &l, &r) == -EINVAL);
 	CHECK(hca->dealloc_pd(pd) == -EBUSY);
 	OK(hca->dereg_mr(m));

@@ -101,6 +101,17 @@ int hca_req_notify_cq(void *handle, int solicited_only)
 	return 0;
 }
 
+void hca_cq_forget_qp(struct hca_cq *cq, uint32_t number)
+{
+	unsigned left = 0;
+	for (unsigned i = 0; i < cq->count; i++) {
+		const struct ibv_wc *wc = &cq->ring[(cq->head + i) % cq->size];
+		if (wc->qp_num != number)
+			cq->ring[(cq->head + left++) % cq->size] = *wc;
+	}
+	cq->count = left;
+}
+
 void hca_cq_push(struct hca_cq *cq, const struct ibv_wc *wc, bool solicited)
 {
 	if (cq->count == cq->size) {

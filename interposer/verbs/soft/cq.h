@@ -31,6 +31,8 @@ int hca_poll_cq(void *cq, int n, struct ibv_wc *wc);
 int hca_req_notify_cq(void *cq, int solicited_only);
 int hca_cq_event(void *channel, void **cq);
 
+/* Takes out what is there of a queue pair that is reset or destroyed. */
+void hca_cq_forget_qp(struct hca_cq *cq, uint32_t number);
 /* A completion; `solicited`: the sender asked for an event. */
 void hca_cq_push(struct hca_cq *cq, const struct ibv_wc *wc, bool solicited);
 

@@ -116,7 +116,6 @@ int hca_rereg_mr(void *handle, int flags, void *pd, void *addr, size_t length, i
 	mr->pd->users--;
 	*mr = to;
 	mr->pd->users++;
-	hca_key_change(&mr->key, (uint8_t)(mr->key + 1));
 	*lkey = *rkey = mr->key;
 	return 0;
 }

@@ -106,6 +106,8 @@ int hca_destroy_qp(void *handle)
 	hca_progress_output();
 	hca_qp_detach(qp);
 	hca_rx_reset(qp);
+	hca_cq_forget_qp(qp->scq, qp->number);
+	hca_cq_forget_qp(qp->rcq, qp->number);
 	hca_async_forget(qp->pd->context, qp);
 	hca_mw_forget_qp(qp);
 	hca.qps[qp->number & (HCA_QPS - 1)] = NULL;

@@ -144,6 +144,8 @@ static void reset(struct hca_qp *qp)
 	hca_qp_detach(qp);
 	hca_rx_reset(qp);
 	hca_sq_reset(qp);
+	hca_cq_forget_qp(qp->scq, qp->number);
+	hca_cq_forget_qp(qp->rcq, qp->number);
 	while (!qp->srq && hca_rq_take(&qp->rq, &r))
 		continue;
 	qp->attr = (struct ibv_qp_attr){0};

@@ -1,0 +1,46 @@
+"""pyverbs on our libibverbs: Debian's package, and rdma-core's own tests where they are there."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import PROGRAMS, Rdb
+
+PYTHON = "/usr/bin/python3"
+RDMA_CORE_TESTS = Path("/usr/share/doc/rdma-core/tests")
+
+
+def test_pyverbs_is_recorded_and_replayed(rdb: Rdb) -> None:
+    options = ("--hca=soft", "--name", "py", "--hash-every=20")
+    done = rdb("run", *options, "--", PYTHON, PROGRAMS / "verbs_pyverbs.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "rdb0 True\n[5, 6] hello from pyverbs\n"
+    replayed = rdb("replay", "py")
+    assert replayed.returncode == 0, replayed.stdout + replayed.stderr
+
+
+# What the device has none of (XRC, device memory, dma-buf, raw packets) they skip by themselves.
+MODULES = ("test_device", "test_pd", "test_mr", "CQAPITest", "test_cq_events", "test_qp.")
+
+
+@pytest.mark.skipif(not RDMA_CORE_TESTS.exists(), reason="rdma-core's tests are not installed")
+def test_rdma_cores_own_tests(rdb: Rdb, tmp_path: Path) -> None:
+    """Some hundred of them in one process, under rdb, which is then replayed."""
+    tests = tmp_path / "tests"
+    shutil.copytree(RDMA_CORE_TESTS, tests)
+    for packed in tests.glob("*.py.gz"):
+        packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
+        packed.unlink()
+    words = [PYTHON, "tests/run_tests.py", "-v"]
+    for module in MODULES:
+        words += ["-k", module]
+    done = rdb("run", "--hca=soft", "--name", "suite", "--", *words)
+    assert re.search(r"^OK", done.stderr, re.MULTILINE), done.stderr
+    assert len(re.findall(r"\.\.\. ok$", done.stderr, re.MULTILINE)) > 40, done.stderr
+    assert done.returncode == 0
+    replayed = rdb("replay", "suite")
+    assert replayed.returncode == 0, replayed.stdout + replayed.stderr
