@@ -24,7 +24,17 @@ def test_pyverbs_is_recorded_and_replayed(rdb: Rdb) -> None:
 
 
 # What the device has none of (XRC, device memory, dma-buf, raw packets) they skip by themselves.
-MODULES = ("test_device", "test_pd", "test_mr", "CQAPITest", "test_cq_events", "test_qp.")
+MODULES = (
+    "test_device",
+    "test_pd",
+    "test_mr",
+    "CQAPITest",
+    "test_cq_events",
+    "test_qp.",
+    "test_qpex",
+    "test_cqex",
+    "test_atomic",
+)
 
 
 @pytest.mark.skipif(not RDMA_CORE_TESTS.exists(), reason="rdma-core's tests are not installed")

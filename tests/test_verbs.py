@@ -21,9 +21,9 @@ LIBRARY = "-libverbs"
 
 @pytest.fixture
 def record(build: Build, rdb_home: Path, tmp_path: Path):  # type: ignore[no-untyped-def]
-    def run(source: str, *flags: str) -> Pair:
-        program = build(source, "-g", "-O1", LIBRARY, "-lpthread", *flags)
-        return record_pair(program, tmp_path)
+    def run(source: str, options: tuple[str, ...] = ()) -> Pair:
+        program = build(source, "-g", "-O1", LIBRARY, "-lpthread")
+        return record_pair(program, tmp_path, options)
 
     return run
 
@@ -172,6 +172,30 @@ def test_info_and_the_console_show_queue_pairs(record, rdb: Rdb, tmp_path: Path)
     assert shown.returncode == 0, shown.stderr
     rows = [line for line in shown.stdout.splitlines() if " RTS " in line]
     assert ["RDMA_READ" in row for row in rows] == [True, False, True], shown.stdout
+
+
+def test_a_rank_in_an_mpi_call_is_written_to(build: Build, rdb: Rdb) -> None:
+    """What arrives while a rank waits in MPI_Barrier is part of that call."""
+    program = build("verbs_mpi.c", "-O1", LIBRARY, compiler="mpicc")
+    done = rdb("run", "-n", "2", "--hca=soft", "--name", "mpi", "--hash-every=1", "--", program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "sum 860160\n"
+    barrier = next(
+        one
+        for one in open_job("mpi").rank(1).records()
+        if one.kind.name == "HYPERCALL" and any(len(c.data) == 4096 for c in one.chunks if c.addr)
+    )
+    assert open_job("mpi").rank(1).describe(barrier.event).startswith("MPI_Barrier")
+    replayed = rdb("replay", "mpi")
+    assert replayed.returncode == 0, replayed.stdout + replayed.stderr
+
+
+def test_from_every_checkpoint(record, rdb: Rdb) -> None:  # type: ignore[no-untyped-def]
+    record("verbs_channel.c", options=("--checkpoint-every=40events",)).check()
+    assert len(open_job("client").rank(0).images) > 2
+    for name in Pair.names:
+        replayed = rdb("replay", name, "--checkpoint", "all")
+        assert replayed.returncode == 0, replayed.stdout + replayed.stderr
 
 
 def test_words_are_those_of_the_system_library() -> None:

@@ -69,11 +69,11 @@ class Pair:
         return said
 
 
-def record_pair(program: Path, cwd: Path, *arguments: str) -> Pair:
-    """One of tests/programs/verbs_*.c: `prog server|client FILE ARGUMENTS`."""
+def record_pair(program: Path, cwd: Path, options: Sequence[str] = ()) -> Pair:
+    """One of tests/programs/verbs_*.c: `prog server|client FILE`; OPTIONS are of `rdb run`."""
     pair = Pair(cwd)
-    server = pair.start("server", [program, "server", "port", *arguments])
-    client = pair.start("client", [program, "client", "port", *arguments])
+    server = pair.start("server", [program, "server", "port"], *options)
+    client = pair.start("client", [program, "client", "port"], *options)
     pair.finish(server, client)
     return pair
 

@@ -25,8 +25,8 @@ EXPORT int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
 	return err;
 }
 
-EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
-				    struct ibv_comp_channel *channel, int comp_vector)
+struct completion_queue *create_cq(struct ibv_context *context, int cqe, void *cq_context,
+				   struct ibv_comp_channel *channel, int comp_vector)
 {
 	struct completion_queue *q = calloc(1, sizeof(*q));
 	int32_t entries = cqe;
@@ -46,7 +46,14 @@ EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *
 	pthread_cond_init(&q->cq.cond, NULL);
 	if (channel)
 		__atomic_add_fetch(&channel->refcnt, 1, __ATOMIC_ACQ_REL);
-	return &q->cq;
+	return q;
+}
+
+EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+				    struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct completion_queue *q = create_cq(context, cqe, cq_context, channel, comp_vector);
+	return q ? &q->cq : NULL;
 }
 
 EXPORT int ibv_resize_cq(struct ibv_cq *cq, int cqe)

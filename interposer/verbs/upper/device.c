@@ -113,6 +113,8 @@ EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device)
 	c->verbs.sz = sizeof(c->verbs);
 	c->verbs.query_port = ops_query_port;
 	c->verbs.query_device_ex = ops_query_device_ex;
+	c->verbs.create_cq_ex = ops_create_cq_ex;
+	c->verbs.create_qp_ex = ops_create_qp_ex;
 	return context;
 }
 

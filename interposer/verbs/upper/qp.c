@@ -1,7 +1,7 @@
 /* Queue pairs: their life, and what is posted to them. */
 #include "upper.h"
 
-EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+struct queue_pair *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct queue_pair *q = calloc(1, sizeof(*q));
 	if (!q)
@@ -22,7 +22,13 @@ EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *
 	q->qp.qp_type = attr->qp_type;
 	pthread_mutex_init(&q->qp.mutex, NULL);
 	pthread_cond_init(&q->qp.cond, NULL);
-	return &q->qp;
+	return q;
+}
+
+EXPORT struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct queue_pair *q = create_qp(pd, attr);
+	return q ? &q->qp : NULL;
 }
 
 EXPORT int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
@@ -56,6 +62,7 @@ EXPORT int ibv_destroy_qp(struct ibv_qp *qp)
 	if (err)
 		return err;
 	await_acknowledged(&qp->mutex, &qp->cond, &qp->events_completed, &q->async_events);
+	batch_free(q->batch);
 	free(q);
 	return 0;
 }
@@ -80,13 +87,6 @@ int ops_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 		wr = wr->next;
 	*bad = wr;
 	return verbs_bad_error(r);
-}
-
-/* Queue pairs of ibv_create_qp_ex() with send operations alone have the other interface: there are none. */
-EXPORT struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
-{
-	(void)qp;
-	return NULL;
 }
 
 EXPORT int ibv_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)

@@ -28,8 +28,12 @@ struct context {
 };
 
 struct completion_queue {
-	struct ibv_cq cq;
-	uint32_t events; /* completion events given to the program, async events */
+	union {
+		struct ibv_cq cq;
+		struct ibv_cq_ex ex; /* begins with the same */
+	};
+	struct ibv_wc now; /* cq_ex.c: the completion that is looked at */
+	uint32_t events;   /* completion events given to the program */
 	uint32_t async_events;
 };
 
@@ -38,11 +42,14 @@ struct shared_queue {
 	uint32_t async_events;
 };
 
+struct batch;
 struct queue_pair {
-	struct ibv_qp qp;
+	union {
+		struct ibv_qp qp;
+		struct ibv_qp_ex ex;
+	};
 	uint32_t async_events;
-	bool all_signaled;
-	struct ibv_qp_cap cap;
+	struct batch *batch; /* qp_ex.c: NULL where the queue pair has no ibv_wr_*() */
 };
 
 struct channel {
@@ -91,6 +98,11 @@ static inline int failed(int64_t result)
 	return -1;
 }
 
+/* cq.c, qp.c: what the extended functions make, too; NULL and errno */
+struct completion_queue *create_cq(struct ibv_context *context, int cqe, void *cq_context,
+				   struct ibv_comp_channel *channel, int comp_vector);
+struct queue_pair *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+
 /* events.c: waits in poll(2) until there is something to read; -1 and errno if it never waits, or was interrupted. */
 int wait_readable(int fd);
 /* Until the program has acknowledged as many as it was given. */
@@ -107,6 +119,10 @@ struct ibv_mw *ops_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int ops_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
 int ops_dealloc_mw(struct ibv_mw *mw);
 int ops_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t len);
+struct ibv_cq_ex *ops_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr);
+struct ibv_qp *ops_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+/* qp_ex.c */
+void batch_free(struct batch *batch);
 int ops_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
 			struct ibv_device_attr_ex *attr, size_t size);
 
