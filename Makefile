@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo test test-corpus test-rdma rdma-packages test-faults test-walk fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-corpus test-rdma rdma-packages test-faults test-walk fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -18,6 +18,7 @@ unexport PYTHONPATH
 
 help:
 	@echo "make demo   set everything up, then record and rewind the heat demo"
+	@echo "make demo-verbs  the same with RDMA writes that go astray"
 	@echo "make test   set everything up, then run the tests"
 	@echo "make test-corpus  record and replay some sixty programs of Debian (installs them)"
 	@echo "make test-rdma  verbs on soft-RoCE, in virtual machines with Debian's kernel (installs qemu)"
@@ -73,7 +74,10 @@ rdb/_lib:
 	@ln -sfn ../build/interposer $@
 
 demo: dev
-	@$(BIN)/python3 demos/heat/demo.py
+	@$(BIN)/python3 -m demos.heat.demo
+
+demo-verbs: dev
+	@$(BIN)/python3 -m demos.credits.demo
 
 # pytest's closing line is the last one; its exit code is ours.
 test: dev
@@ -121,7 +125,7 @@ lint: dev
 clean:
 	rm -rf build rdb/_lib .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find rdb gdb_scripts tests -name __pycache__ -type d -prune -exec rm -rf {} +
-	@if [ -d demos/heat ]; then $(MAKE) -s -C demos/heat clean; fi
+	@for demo in demos/heat demos/credits; do $(MAKE) -s -C $$demo clean; done
 
 distclean: clean
 	rm -rf .venv .make

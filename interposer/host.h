@@ -25,9 +25,10 @@ enum rdb_note {
 	RDB_NOTE_MARK = 7,   /* struct mark: where a computation was stopped */
 	/* a part of shared memory: uint64_t start, end; of a chunk: its bytes were found there */
 	RDB_NOTE_SHARED = 8,
-	RDB_NOTE_AT = 9,     /* uint64_t: where the next note's bytes go, once it is mapped */
-	RDB_NOTE_BYTES = 10, /* bytes, see RDB_NOTE_AT */
-	RDB_NOTE_VERBS = 11, /* struct verbs_note_post (verbs/protocol.h): a work request that this event took */
+	RDB_NOTE_AT = 9,       /* uint64_t: where the next note's bytes go, once it is mapped */
+	RDB_NOTE_BYTES = 10,   /* bytes, see RDB_NOTE_AT */
+	RDB_NOTE_VERBS = 11,   /* struct verbs_note_post (verbs/protocol.h): a work request that this event took */
+	RDB_NOTE_ARRIVAL = 12, /* struct verbs_note_arrival: whose request put bytes into memory */
 };
 
 struct rdb_note_recv {

@@ -1,4 +1,4 @@
-"""The main job, as `make demo` runs it: each of its claims is checked by the demo itself."""
+"""The demos, as `make demo` runs them: each of their claims is checked by the demo itself."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ from pathlib import Path
 
 import pytest
 
-DEMO = Path(__file__).parent.parent / "demos" / "heat" / "demo.py"
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.mark.slow
-def test_the_demo_finds_the_bug(rdb_home: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "bug"),
+    [("heat", "the two rows are swapped"), ("credits", "reached one slot too far")],
+)
+def test_the_demo_finds_the_bug(name: str, bug: str, rdb_home: Path) -> None:
     done = subprocess.run(
-        [sys.executable, DEMO],
+        [sys.executable, "-m", f"demos.{name}.demo"],
+        cwd=ROOT,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -22,5 +27,5 @@ def test_the_demo_finds_the_bug(rdb_home: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
-    assert "the two rows are swapped" in done.stdout
-    assert [path.name for path in rdb_home.iterdir() if path.name.startswith("heat-")] != []
+    assert bug in done.stdout
+    assert [path.name for path in rdb_home.iterdir() if path.name.startswith(f"{name}-")] != []

@@ -90,6 +90,13 @@ struct verbs_note_post {
 	uint64_t bytes;
 	uint32_t opcode; /* enum ibv_wr_opcode; 0xffffffff: a receive */
 	uint32_t flags;  /* enum ibv_send_flags */
+	uint64_t from;   /* where the bytes lie, if in one piece, else 0 */
+};
+
+/* RDB_NOTE_ARRIVAL: struct verbs_arrival (provider.h). */
+struct verbs_note_arrival {
+	uint64_t addr, len;
+	uint32_t source, dest, number, offset;
 };
 
 #endif

@@ -13,10 +13,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Bytes that a peer's request put into memory. */
+struct verbs_arrival {
+	const void *upper;
+	size_t len;
+	uint32_t source, dest; /* queue pair numbers */
+	uint32_t number;       /* of the message, from 0 where the queue pairs were connected; 24 bits */
+	uint32_t offset;       /* of these bytes in the message */
+};
+
 /* What a provider may ask of those above it. */
 struct verbs_above {
 	/* progress() wrote these bytes of upper memory (already there).  Only from inside progress(), poll_cq(), post_*() and other calls. */
 	void (*wrote)(void *upper, size_t len);
+	/* And where they came from, after that, as far as it is known; may be NULL. */
+	void (*arrival)(const struct verbs_arrival *arrival);
 	/* From any thread of the provider's: something waits for progress().  It will be called soon: at the next event, or at a position made for it. */
 	void (*arrived)(void);
 	/* Tells a file descriptor made by the provider that must not be in the program's range of numbers; returns the new one or -errno. */

@@ -119,6 +119,12 @@ def _lines(answer: Found) -> Iterator[str]:
             f"{which}: from rank {message.source}, tag {message.tag}, "
             f"{message.size_bytes} bytes (event {message.event})"
         )
+    elif answer.message is not None:
+        yield f"the message that wrote it: {answer.message}"
+    if answer.sender is not None:
+        yield f"sent by {answer.sender}"
+    elif answer.sender_unknown is not None:
+        yield f"who sent it is not known: {answer.sender_unknown}"
     if answer.undefined_between:
         yield "between the two the expression has no value"
     yield from answer.stack

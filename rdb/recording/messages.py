@@ -1,4 +1,4 @@
-"""Which send a receive received, from the logs of both ranks alone.
+"""Which send a message is, from the logs of both ranks alone.
 
 Messages of one sender do not overtake each other (MPI-3.1, 3.5 "Order"): the n-th message that a
 rank sent to another in a communicator with a tag is the n-th that was received there, in the order
@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from rdb.errors import RdbError
 from rdb.recording.rank import RankRecording
 from rdb.recording.record import Kind, Note, Receive
+from rdb.recording.verbs_messages import Arrival, Posts, arrival_into
 
 _FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
 _COMM = re.compile(r"comm=(\d+) context=(-?\d+) ")
@@ -28,19 +29,29 @@ Channel = tuple[int, str, int]
 class RanksLike(Protocol):
     """A job, as far as it is asked here."""
 
+    @property
+    def ranks(self) -> list[int]: ...
     def rank(self, rank: int, /) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """The send of a message, with the rank that made it."""
+    """Who sent a message: the rank, the event, where its bytes lay (0: with gaps, or nowhere)."""
 
     rank: int
-    sent: Receive
+    event: int
+    address: int
 
-    @property
-    def event(self) -> int:
-        return self.sent.event
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """A message that wrote some bytes, by MPI (`received`) or by verbs (`arrival`)."""
+
+    how: str
+    offset: int
+    """Of the bytes in the message."""
+    received: Receive | None = None
+    arrival: Arrival | None = None
 
 
 class RankMessages:
@@ -87,13 +98,48 @@ class Messages:
     def __init__(self, job: RanksLike) -> None:
         self._job = job
         self._known: dict[int, RankMessages] = {}
+        self._posts: dict[int, Posts] = {}
+
+    def came(self, rank: int, event: int, addr: int, size: int) -> Came | None:
+        """The message with which this event of RANK wrote any of these bytes."""
+        recording = self._job.rank(rank)
+        received = recording.receive_into(event, addr, size)
+        if received is not None:
+            return Came(f"received from rank {received.source}", received.offset, received)
+        arrival = arrival_into(recording.event(event), addr, size)
+        if arrival is None:
+            return None
+        how = f"written by queue pair {arrival.source:#08x}, message {arrival.number}"
+        return Came(how, arrival.offset, arrival=arrival)
+
+    def sent(self, rank: int, came: Came) -> Send:
+        """Who sent it.  RdbError: why that is not known."""
+        if came.received is not None:
+            return self.sent_as(rank, came.received)
+        assert came.arrival is not None
+        found = []
+        for one in self._job.ranks:
+            post = self.posts(one).of(came.arrival)
+            if post is not None:
+                found.append(Send(one, post.event, post.request.address))
+        if len(found) != 1:
+            raise RdbError(f"{len(found)} ranks of the job have posted such a request")
+        return found[0]
+
+    def posts(self, rank: int) -> Posts:
+        if rank not in self._posts:
+            self._posts[rank] = Posts(self._whole(rank))
+        return self._posts[rank]
+
+    def _whole(self, rank: int) -> RankRecording:
+        recording: RankRecording = self._job.rank(rank)
+        if recording.first_event > 0:
+            raise RdbError(f"the beginning of rank {rank} was dropped (--keep)")
+        return recording
 
     def of(self, rank: int) -> RankMessages:
         if rank not in self._known:
-            recording = self._job.rank(rank)
-            if recording.first_event > 0:
-                raise RdbError(f"the beginning of rank {rank} was dropped (--keep)")
-            self._known[rank] = RankMessages(recording)
+            self._known[rank] = RankMessages(self._whole(rank))
         return self._known[rank]
 
     def sent_as(self, rank: int, received: Receive) -> Send:
@@ -110,4 +156,4 @@ class Messages:
                 f"{received.size_bytes} bytes were received, and rank {received.source} sent "
                 f"{send.size_bytes} at event {send.event}: a receive is missing in the recording"
             )
-        return Send(received.source, send)
+        return Send(received.source, send.event, send.address)

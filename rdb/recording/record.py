@@ -53,6 +53,7 @@ class Note(IntEnum):
     AT = 9
     BYTES = 10
     VERBS = 11
+    ARRIVAL = 12
 
 
 class EndKind(IntEnum):

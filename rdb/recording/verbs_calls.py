@@ -109,7 +109,7 @@ _OPCODES = (
 )
 RECEIVE = 0xFFFFFFFF
 
-_NOTE_POST = struct.Struct("<QQII")  # struct verbs_note_post
+_NOTE_POST = struct.Struct("<QQIIQ")  # struct verbs_note_post
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +120,8 @@ class WorkRequest:
     size_bytes: int
     opcode: int
     flags: int
+    address: int
+    """Where its bytes lie, if in one piece, else 0."""
 
     @property
     def name(self) -> str:

@@ -16,7 +16,9 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from rdb.errors import RdbError
-from rdb.session.cause import writing_message
+from rdb.recording.messages import Messages
+from rdb.recording.record import Receive
+from rdb.session.cause import Sender, sender, writing_message
 from rdb.session.debugger import RankDebugger
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
@@ -62,6 +64,11 @@ class Found:
     verified_before: bool
     verified_after: bool
     undefined_between: bool
+    message: str | None = None
+    """How the message came that wrote an operand."""
+    sender: Sender | None = None
+    sender_unknown: str | None = None
+    """Why it is not known who sent that."""
 
 
 @dataclass(frozen=True)
@@ -152,15 +159,30 @@ async def _search(
             )
         source_line = await _source_line(debugger, found)
         if found.by_event is not None:
-            receive = await writing_message(debugger, job.rank(rank), expression, found.by_event)
-            if receive is not None:
-                found = replace(found, receive=_message(receive))
+            found = await _with_message(found, debugger, job, expression, script)
     finally:
         await debugger.close()
     return replace(found, source_line=source_line, at_ns=_recorded_ns(job, rank, found))
 
 
-def _message(receive: Any) -> Message:
+async def _with_message(
+    found: Found, debugger: RankDebugger, job: JobLike, expression: str, script: Path | None
+) -> Found:
+    """Adds the message that wrote an operand, and who sent it."""
+    assert found.by_event is not None
+    messages = Messages(job)
+    came = await writing_message(debugger, messages, expression, found.by_event)
+    if came is None:
+        return found
+    receive = None if came.received is None else _message(came.received)
+    found = replace(found, message=came.how, receive=receive)
+    try:
+        return replace(found, sender=await sender(job, messages, found.rank, came, script))
+    except RdbError as error:
+        return replace(found, sender_unknown=error.message)
+
+
+def _message(receive: Receive) -> Message:
     return Message(receive.source, receive.tag, receive.size_bytes, receive.event, wrote=True)
 
 

@@ -39,8 +39,6 @@ class Hop:
     expression: str
     value: str
     how: str
-    sender: Rank | None = None
-    """The rank whose message it was."""
 
 
 @dataclass(frozen=True)
@@ -98,28 +96,24 @@ class _Walk:
             if by is None:
                 self._add(replace(hop, how="computed"), hear)
                 return self._end("")
-            received = self._session.job.rank(rank).receive_into(
-                int(by[1]), goal.address, goal.size
-            )
-            if received is None:
+            came = self._messages.came(rank, int(by[1]), goal.address, goal.size)
+            if came is None:
                 self._add(replace(hop, how=by[2]), hear)
                 return self._end("")
-            self._add(
-                replace(hop, how=f"received from rank {received.source}", sender=received.source),
-                hear,
-            )
+            self._add(replace(hop, how=came.how), hear)
             try:
-                send = self._messages.sent_as(rank, received)
+                send = self._messages.sent(rank, came)
             except RdbError as unknown:
                 return self._end(f"the send is not known: {unknown.message}")
             rank = self.rank = send.rank
             debugger = await self._session.debugger(rank)
-            await self._run(debugger, f"goto {send.event}")
-            if not send.sent.address:
+            answer = await self._run(debugger, f"goto {send.event}")
+            self._add(replace(await self._hop(debugger, goal, answer), how="sent", value=""), hear)
+            if not send.address:
                 return self._end(
                     f"rank {rank} sent it at event {send.event}, as a part of data with gaps"
                 )
-            address = send.sent.address + received.offset
+            address = send.address + came.offset
             goal = _Object(f"{{{goal.type}}} {address:#x}", goal.type, address, goal.size)
         return self._end(f"the first {_HOPS} messages of the way")
 

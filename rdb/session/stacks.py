@@ -13,6 +13,7 @@ from rdb.session.state import Place
 _LINKED_END = 0x10000000000
 _PROGRAM = 0x102000000000
 _PROGRAM_END = 0x103000000000
+_SYSTEM = ("/usr/include/", "/usr/lib/")
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,19 @@ def parse_frames(payload: Any) -> list[Frame]:
 
 
 def own_frame(frames: Sequence[Frame]) -> Frame | None:
-    """The innermost frame of the user's own: one with its source, else one of the program."""
-    for frame in frames:
-        if frame.place.has_source:
-            return frame
+    """The innermost frame of the user's own: one with its source, else one of the program.
+
+    An inline function of a system header is the library's, though it is compiled into the program.
+    """
+    for headers in (False, True):
+        for frame in frames:
+            if frame.place.has_source and (headers or not _in_header(frame.place)):
+                return frame
     return next((frame for frame in frames if frame.place.line and _in_program(frame.pc)), None)
+
+
+def _in_header(place: Place) -> bool:
+    return place.file is not None and place.file.startswith(_SYSTEM)
 
 
 def _in_program(pc: int) -> bool:

@@ -52,6 +52,17 @@ static verbs_fn *const calls[VERBS_CALLS] = {
 static struct verbs_above above;
 static bool forked; /* the provider has to be started again, if the child asks for it */
 
+static void arrival(const struct verbs_arrival *a)
+{
+	struct verbs_note_arrival note = {.addr = (uint64_t)a->upper,
+					  .len = a->len,
+					  .source = a->source,
+					  .dest = a->dest,
+					  .number = a->number,
+					  .offset = a->offset};
+	host->note(RDB_NOTE_ARRIVAL, &note, sizeof(note));
+}
+
 static const struct verbs_provider *started(const struct verbs_provider *p)
 {
 	int rc = p->start(&above);
@@ -90,6 +101,7 @@ static int plugin_init(const struct rdb_host *given)
 	host = given;
 	above = (struct verbs_above){
 		.wrote = host->out,
+		.arrival = arrival,
 		.arrived = host->arrived,
 		.keep_descriptor = host->keep_descriptor,
 		.warn = host->warn,

@@ -77,9 +77,13 @@ static int links(struct ibv_send_wr *wr, const struct ibv_send_wr *from, bool da
 	return 0;
 }
 
-static void note(uint64_t wr_id, uint64_t bytes, uint32_t opcode, uint32_t flags)
+static void note(uint64_t wr_id, const struct ibv_sge *list, int n, uint32_t opcode, uint32_t flags)
 {
-	struct verbs_note_post post = {.wr_id = wr_id, .bytes = bytes, .opcode = opcode, .flags = flags};
+	struct verbs_note_post post = {.wr_id = wr_id,
+				       .bytes = bytes_of(list, n),
+				       .opcode = opcode,
+				       .flags = flags,
+				       .from = n == 1 ? list->addr : 0};
 	host->note(RDB_NOTE_VERBS, &post, sizeof(post));
 }
 
@@ -119,7 +123,7 @@ int64_t verbs_post_send(const uint64_t *a)
 		}
 	}
 	for (i = 0; i < wrong; i++)
-		note(own[i].wr_id, bytes_of(own[i].sg_list, own[i].num_sge), own[i].opcode, own[i].send_flags);
+		note(own[i].wr_id, own[i].sg_list, own[i].num_sge, own[i].opcode, own[i].send_flags);
 	return error ? verbs_bad(error, (uint32_t)wrong) : 0;
 }
 
@@ -143,7 +147,7 @@ static int64_t post_receives(void *handle, const struct ibv_recv_wr *first,
 	int rc = post(handle, own, &bad);
 	size_t taken = !rc ? n : bad ? (size_t)(bad - own) : 0;
 	for (i = 0; i < taken; i++)
-		note(own[i].wr_id, bytes_of(own[i].sg_list, own[i].num_sge), UINT32_MAX, 0);
+		note(own[i].wr_id, own[i].sg_list, own[i].num_sge, UINT32_MAX, 0);
 	return rc ? verbs_bad(-rc, (uint32_t)taken) : 0;
 }
 

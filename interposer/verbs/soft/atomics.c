@@ -21,6 +21,12 @@ void hca_atomic(struct hca_qp *qp, struct hca_conn *conn, const struct frame *f)
 		was = __atomic_fetch_add(at, operands[0], __ATOMIC_SEQ_CST);
 	}
 	hca.above->wrote(at, sizeof(was));
+	if (hca.above->arrival)
+		hca.above->arrival(&(struct verbs_arrival){.upper = at,
+							   .len = sizeof(was),
+							   .source = f->source,
+							   .dest = f->dest,
+							   .number = (f->seq - qp->attr.rq_psn) & FRAME_NUMBERS});
 	qp->rx.seq = (f->seq + 1) & FRAME_NUMBERS;
 	struct frame a = {.op = FRAME_ATOMIC_DATA,
 			  .attempt = f->attempt,

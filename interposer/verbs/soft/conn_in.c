@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include "conn.h"
+#include "qp.h"
 
 void hca_copy_up(void *upper, const void *from, size_t len)
 {
@@ -13,10 +14,26 @@ void hca_copy_up(void *upper, const void *from, size_t len)
 	hca.above->wrote(upper, len);
 }
 
+/* Bytes of a message are in their place. */
+static void placed_of(const struct hca_conn *c, const void *upper, size_t len, uint32_t offset)
+{
+	const struct frame *f = &c->in.frame;
+	const struct hca_qp *qp = c->in.sink.qp;
+	if (!hca.above->arrival || f->op >= FRAME_ACK || !qp)
+		return;
+	hca.above->arrival(&(struct verbs_arrival){.upper = upper,
+						   .len = len,
+						   .source = f->source,
+						   .dest = f->dest,
+						   .number = (f->seq - qp->attr.rq_psn) & FRAME_NUMBERS,
+						   .offset = offset});
+}
+
 /* The sink has taken n bytes; `from` NULL: they are in their place. */
 static void deliver(struct hca_conn *c, const uint8_t *from, size_t n)
 {
 	struct hca_sink *s = &c->in.sink;
+	uint32_t offset = c->in.frame.offset + c->in.frame.length - c->in.left;
 	if (s->kind == SINK_SMALL && from)
 		memcpy(c->in.small + (c->in.frame.length - c->in.left), from, n);
 	c->in.left -= (uint32_t)n;
@@ -29,6 +46,9 @@ static void deliver(struct hca_conn *c, const uint8_t *from, size_t n)
 		} else if (part) {
 			hca.above->wrote(span->addr + s->done, part);
 		}
+		if (part)
+			placed_of(c, span->addr + s->done, part, offset);
+		offset += (uint32_t)part;
 		n -= part;
 		s->done += part;
 		if (s->done == span->len) {
