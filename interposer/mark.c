@@ -52,7 +52,7 @@ static void fill(const ucontext_t *uc, struct mark *m)
 	clip(sp, &from, &to);
 	m->stack_from = from;
 	m->stack_len = (uint32_t)(to - from);
-	m->stack_crc = crc32c(0, (const void *)from, m->stack_len);
+	memcpy(m->stack, (const void *)from, m->stack_len);
 	m->vector_crc = vector_crc(uc);
 	for (unsigned i = 0; i < m->nwords; i++)
 		memcpy(&m->words[i].value, (const void *)m->words[i].addr, 8);
@@ -86,7 +86,7 @@ bool mark_here(const struct mark *m, const ucontext_t *uc)
 		    memcmp((const void *)m->words[i].addr, &m->words[i].value, 8))
 			return false;
 	if (m->stack_len && (!upper_readable(m->stack_from, m->stack_len) ||
-			     crc32c(0, (const void *)m->stack_from, m->stack_len) != m->stack_crc))
+			     memcmp((const void *)m->stack_from, m->stack, m->stack_len)))
 		return false;
 	return block_crc(m) == m->block_crc && vector_crc(uc) == m->vector_crc;
 }
@@ -98,7 +98,7 @@ int mark_load(struct mark *m, const void *bytes, size_t len)
 	memset(m, 0, sizeof(*m));
 	memcpy(m, bytes, len);
 	if (m->nwords > MARK_WORDS || m->nvectors > MARK_VECTORS || mark_size(m) != len || !RDB_IS_UPPER(m->rip) ||
-	    m->stack_len > MARK_STACK_BELOW + MARK_STACK_ABOVE)
+	    m->stack_len > sizeof(m->stack))
 		return -EINVAL;
 	for (unsigned i = 0; i < m->nvectors; i++)
 		if (m->vector_n[i] > 15)

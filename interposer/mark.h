@@ -30,7 +30,7 @@ struct mark {
 	uint64_t gpr[16]; /* as numbered in instructions: rax rcx rdx rbx rsp rbp rsi rdi r8..r15 */
 	uint64_t rip, flags;
 	uint64_t stack_from;
-	uint32_t stack_len, stack_crc;
+	uint32_t stack_len, reserved;
 	uint32_t vector_crc;            /* xmm0-15 */
 	uint32_t block_crc;             /* the 256 bytes around each word */
 	uint64_t vector[MARK_VECTORS];  /* low halves of those xmm registers that vary */
@@ -39,6 +39,7 @@ struct mark {
 	uint16_t varies; /* bit n: gpr[n] was another one at the arrival before */
 	uint16_t heat;   /* arrivals at rip in a thousand instructions, as far as seen */
 	uint32_t nwords;
+	uint8_t stack[MARK_STACK_BELOW + MARK_STACK_ABOVE];
 	struct mark_word words[MARK_WORDS]; /* those that change most often first */
 };
 

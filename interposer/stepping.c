@@ -6,6 +6,7 @@
 #include "hot_stubs.h"
 #include "layout.h"
 #include "mark.h"
+#include "mark_learn.h"
 #include "page_guard.h"
 #include "registers.h"
 #include "replay.h"
@@ -294,6 +295,8 @@ static void arm_mark(void)
 	disarm_mark();
 	for (uint64_t i = 0; free && i < PATCH_MAX; i++)
 		free = !breakpoints_at(mark->rip + i);
+	if (mark)
+		mark_learn_begin(mark);
 	if (mark && !s.stepping && !(free && trampoline_arm(mark) == 0))
 		insert_mark(mark);
 }
@@ -323,7 +326,15 @@ static enum verdict at_trampoline(ucontext_t *uc)
 {
 	if (at_mark(uc))
 		return preempted(uc);
-	trampoline_resume(uc);
+	if (!mark_learn(replay_mark())) {
+		trampoline_resume(uc);
+		return GO_ON;
+	}
+	trampoline_disarm();
+	if (trampoline_arm(mark_learned()) == 0)
+		trampoline_resume(uc);
+	else
+		insert_mark(replay_mark());
 	return GO_ON;
 }
 

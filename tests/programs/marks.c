@@ -18,6 +18,7 @@
 #include "breakpoints.h"
 #include "descriptors.h"
 #include "emulate.h"
+#include "mark_learn.h"
 #include "replica.h"
 #include "trampoline.h"
 
@@ -241,6 +242,26 @@ static O0 uint64_t x87_locals(struct world *w)
 	return (uint64_t)sum;
 }
 
+/* Each round is like the others, and longer than what a mark is told by; who counts them is up the stack. */
+static O2 uint64_t round_of_many(const struct world *w)
+{
+	uint64_t x = 1;
+
+	for (unsigned i = 0; i < CELLS; i++)
+		x = (x ^ i) * 31 + w->cells[i];
+	return x;
+}
+
+static O2 uint64_t counted_far_off(struct world *w)
+{
+	volatile uint64_t left = w->n / CELLS / 4;
+	uint64_t x = 0;
+
+	for (; left; left--)
+		x = round_of_many(w);
+	return x;
+}
+
 static O2 uint64_t nested(struct world *w)
 {
 	uint64_t x = 0;
@@ -280,6 +301,7 @@ static const struct {
 	{"x87", x87, false},
 	{"x87_locals", x87_locals, false},
 	{"nested", nested, true},
+	{"counted_far_off", counted_far_off, false},
 	{"growth", growth, false},
 };
 
@@ -305,7 +327,7 @@ static enum { IDLE, RECORD, RECORDED, REPLAY, STOPPED } phase;
 static unsigned extra_steps;
 static struct {
 	uint64_t traps, inside, faults, took_ns;
-	unsigned int3, trampolines, unsupported, gave_up, mismatches, heat;
+	unsigned learned, int3, trampolines, unsupported, gave_up, mismatches, heat;
 } stats;
 static volatile sig_atomic_t failed;
 static uint8_t under_int3;
@@ -437,10 +459,17 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 		uc->uc_mcontext.gregs[REG_EFL] &= ~0x100;
 		poke(mark.rip, 0xcc);
 	} else if (trampoline_trap(uc)) {
-		if (mark_here(&mark, uc))
+		if (mark_here(&mark, uc)) {
 			arrived(uc);
-		else
-			trampoline_resume(uc);
+			return;
+		}
+		if (mark_learn(&mark)) {
+			stats.learned++;
+			trampoline_disarm();
+			if (trampoline_arm(mark_learned()))
+				fail("cannot be armed again");
+		}
+		trampoline_resume(uc);
 	} else if (has_int3 && uc_pc(uc) == mark.rip + 1) {
 		uc->uc_mcontext.gregs[REG_RIP]--;
 		if (mark_here(&mark, uc)) {
@@ -525,6 +554,7 @@ static bool point(unsigned k, uint64_t n, uint64_t lasts_us)
 	}
 	end = world;
 	reset(n);
+	mark_learn_begin(&mark);
 	rc = trampoline_arm(&mark);
 	if (rc == -ENOTSUP && extra_steps) {
 		stats.unsupported++;
@@ -586,10 +616,10 @@ static void try_loop(unsigned k, unsigned points)
 			i++;
 		else if (++late % 20 == 0) /* measured while the machine was busy */
 			n += n / 2;
-	printf("%s trampolines=%u int3=%u unsupported=%u gave_up=%u traps=%lu inside=%lu faults=%lu mismatches=%u "
+	printf("%s learned=%u trampolines=%u int3=%u unsupported=%u gave_up=%u traps=%lu inside=%lu faults=%lu mismatches=%u "
 	       "heat=%u words=%u varies=%#x took_us=%lu\n",
-	       loops[k].name, stats.trampolines, stats.int3, stats.unsupported, stats.gave_up, stats.traps,
-	       stats.inside, stats.faults, stats.mismatches, stats.heat, mark.nwords, mark.varies,
+	       loops[k].name, stats.learned, stats.trampolines, stats.int3, stats.unsupported, stats.gave_up,
+	       stats.traps, stats.inside, stats.faults, stats.mismatches, stats.heat, mark.nwords, mark.varies,
 	       stats.took_ns / 1000);
 	if (failed)
 		fprintf(stderr, "marks: in loop %s at %#lx\n", loops[k].name, mark.rip);
