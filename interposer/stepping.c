@@ -48,7 +48,7 @@ static struct {
 	volatile sig_atomic_t interrupt;
 
 	/* an instruction being executed for real */
-	bool finishing;            /* a repeated instruction that a watchpoint stopped in the middle */
+	bool finishing;            /* one that a watchpoint stopped before it, or in its middle */
 	struct emulated executing; /* what it touches, as far as one can tell */
 	bool single;               /* by the trap flag */
 	bool temporary;            /* by an int3 at temporary_addr, in memory now */
@@ -488,7 +488,7 @@ static enum verdict step_over(ucontext_t *uc)
 /* An instruction has been executed for real. */
 static enum verdict executed(ucontext_t *uc, bool arrived)
 {
-	const struct emulated *did = s.temporary || s.single ? &s.executing : NULL;
+	const struct emulated *did = s.temporary || s.single || s.finishing ? &s.executing : NULL;
 	struct watch_hit hit;
 	enum verdict v;
 
@@ -532,6 +532,7 @@ static enum verdict guarded(ucontext_t *uc)
 		if (how != EMU_DONE) {
 			if (here)
 				execute(uc, how, &did);
+			s.finishing = here;
 			break;
 		}
 		p = breakpoints_at(uc_pc(uc));
@@ -709,14 +710,14 @@ enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc)
 			s.returning = true;
 		return GO_ON;
 	}
-	if (s.temporary || s.single || s.over || s.returning)
+	if (s.temporary || s.single || s.over || s.finishing || s.returning)
 		return GO_ON; /* their trap comes next */
 	return guarded(uc);
 }
 
 void stepping_leaves(void)
 {
-	if (s.running && !s.stepping && !(s.temporary || s.single || s.over || s.returning))
+	if (s.running && !s.stepping && !(s.temporary || s.single || s.over || s.finishing || s.returning))
 		page_guard_close();
 }
 

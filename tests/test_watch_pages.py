@@ -166,6 +166,27 @@ def test_breakpoints_in_the_midst(rec: Recorded) -> None:
     assert counts[0] == counts[1] == [2, 5, 1]
 
 
+@pytest.mark.parametrize("kind", list(WatchKind))
+def test_a_breakpoint_behind_what_touches_the_pages(rec: Recorded, kind: WatchKind) -> None:
+    """A repeated instruction over more than one guarded page, stopped behind by the breakpoint."""
+    lists = []
+    for stepped in (False, True):
+        agent = at_main(rec)
+        assert not agent.watch(1, rec.symbols["table"], 3 * PAGE, kind)
+        agent.set_break(2, rec.symbols["behind_movsb"])
+        found = []
+        while True:
+            stop = agent.step(FAR) if stepped else agent.run()
+            if stop.reason == StopReason.END:
+                break
+            assert stop.reason in (StopReason.WATCH, StopReason.BREAK)
+            found.append((stop.reason, *shape(stop)))
+        lists.append((found, agent.counts(2)[0]))
+    assert lists[0] == lists[1]
+    assert lists[0][1] == 1
+    assert rec.symbols["behind_movsb"] in [stop[-1].rip for stop in lists[0][0]]
+
+
 def test_longer_than_allowed(rec: Recorded) -> None:
     agent = at_main(rec)
     with pytest.raises(AgentError):

@@ -64,7 +64,7 @@ __attribute__((noinline)) static void strange(void)
 	memmove(table + 10, table, 300);
 	void *to = table + PAGE + 40, *from = table;
 	unsigned long n = PAGE + 100;
-	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+	__asm__ volatile("rep movsb\n.globl behind_movsb\nbehind_movsb:" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
 	elsewhere += strlen(table + 200) + (unsigned long)memcmp(table, table + PAGE, 300);
 }
 
