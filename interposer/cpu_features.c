@@ -9,13 +9,6 @@
 
 enum { SHOWN_BY_DEFAULT = 3, ALL = 4 };
 
-/* glibc, sysdeps/x86/cpu-tunables.c: what -NAME in glibc.cpu.hwcaps takes away; names that a version does
- * not know are passed over.  *_Usable: before 2.33. */
-#define HIDE_V4 "-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-AVX512F_Usable,-AVX512DQ_Usable"
-#define HIDE_V3 "-AVX2,-AVX,-BMI1,-BMI2,-FMA,-LZCNT,-MOVBE,-AVX2_Usable,-AVX_Usable,-FMA_Usable"
-
-static const char TUNABLE[] = "glibc.cpu.hwcaps=";
-
 static unsigned highest_shown = SHOWN_BY_DEFAULT;
 
 static const struct choice {
@@ -79,26 +72,6 @@ unsigned cpu_shown_level(void)
 	struct cpu here;
 	cpu_describe(&here);
 	return here.level < highest_shown ? here.level : highest_shown;
-}
-
-bool cpu_tunables(const char *before, char *out, size_t size)
-{
-	if (highest_shown >= own_level())
-		return false;
-	const char *hide = highest_shown == 3 ? HIDE_V4 : HIDE_V4 "," HIDE_V3;
-	if (before && strstr(before, hide))
-		return false;
-	const char *list = before ? strstr(before, TUNABLE) : NULL;
-	int n;
-	if (list) {
-		/* the last word on a feature counts, so ours follows the user's */
-		int upto = (int)(list - before) + (int)strcspn(list, ":");
-		n = snprintf(out, size, "GLIBC_TUNABLES=%.*s,%s%s", upto, before, hide, before + upto);
-	} else {
-		n = snprintf(out, size, "GLIBC_TUNABLES=%s%s%s%s", before ? before : "", before && *before ? ":" : "",
-			     TUNABLE, hide);
-	}
-	return n > 0 && (size_t)n < size;
 }
 
 /* ---- on another CPU ---- */

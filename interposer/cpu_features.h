@@ -1,9 +1,8 @@
 /* Which instructions the upper half may use, and on which CPU a recording can be replayed.
  *
  * Features above x86-64-v3 are hidden by default, so that a recording or an image from a big machine runs
- * on a laptop.  GLIBC_TUNABLES hides them from the C library and its search for libraries
- * (glibc-hwcaps/x86-64-v4).  Code that executes CPUID itself gets an answer
- * without them (cpuid_events.h).
+ * on a laptop: CPUID gets an answer without them (cpuid_events.h), also ld.so's, which tells the C library and
+ * where to search for libraries (glibc-hwcaps/x86-64-v4).
  */
 #ifndef RDB_CPU_FEATURES_H
 #define RDB_CPU_FEATURES_H
@@ -25,9 +24,6 @@ bool cpu_choose(const char *name);
 const char *cpu_chosen(void);
 /* The level that the program is shown. */
 unsigned cpu_shown_level(void);
-/* GLIBC_TUNABLES for the program: a string of `size` bytes at `out`, made from the one it would have had
- * (NULL: none).  False: nothing is to be hidden, or it is so already. */
-bool cpu_tunables(const char *before, char *out, size_t size);
 /* Can the recording in `dir` be replayed on this CPU?  0, or -ENOEXEC (said on stderr). */
 int cpu_check_recording(const char *dir);
 

@@ -19,10 +19,19 @@ static bool goes_on(const uint8_t *p, const uint8_t *end)
 	return true;
 }
 
+/* mov $LEAF,%eax before it, LEAF as they are: its last byte, 0x80, and CPUID's two would be an instruction, too,
+ * in which decoding from elsewhere ends up. */
+static bool leaf_before(const uint8_t *begin, const uint8_t *p)
+{
+	return p - begin >= 5 && p[-5] == 0xb8 && p[-3] == 0 && p[-2] == 0 &&
+	       (p[-1] == 0 || p[-1] == 0x40 || p[-1] == 0x80);
+}
+
 void cpuid_look(uint8_t *begin, uint8_t *end)
 {
 	for (uint8_t *p = begin; p + 2 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 1))); p++)
-		if (p[1] == 0xa2 && instructions_starts_here(begin, p, end) && goes_on(p + 2, end))
+		if (p[1] == 0xa2 && (leaf_before(begin, p) || instructions_starts_here(begin, p, end)) &&
+		    goes_on(p + 2, end))
 			instructions_patch(p + 1, UD0);
 }
 
@@ -43,6 +52,8 @@ static void hide(uint32_t leaf, uint32_t subleaf, uint32_t r[4])
 		r[B] &= ~0x00000128u; /* BMI1 AVX2 BMI2 */
 	else if (level < 3 && leaf == 1)
 		r[C] &= ~0x30401000u; /* FMA MOVBE AVX F16C */
+	else if (level < 3 && leaf == 0x80000001)
+		r[C] &= ~0x00000020u; /* LZCNT */
 }
 
 bool cpuid_fault(ucontext_t *uc)

@@ -108,10 +108,10 @@ static bool has_rdtsc(const uint8_t *begin, const uint8_t *end)
 void instructions_look(uint64_t at, size_t len, const char *key)
 {
 	uint8_t *begin = (uint8_t *)at, *end = begin + len;
+	cpuid_look(begin, end);
 	if (lower.mode == MODE_PASS)
 		return;
 	look_for_random(begin, end);
-	cpuid_look(begin, end);
 	if (lower.upper.tsc_mode || known_harmless(key, at) || !has_rdtsc(begin, end))
 		return;
 	lower.upper.tsc_mode = 1;

@@ -135,10 +135,14 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	long rc = inside ? map_at(at, inside, prot, MAP_PRIVATE, fd, offset) : 0;
 	if (rc >= 0 && len > inside)
 		rc = memory_map_zero(at + inside, len - inside, prot);
-	if (rc >= 0 && (prot & PROT_EXEC))
+	if (rc < 0)
+		return rc;
+	if (prot & PROT_EXEC)
 		hot_sites_look(at, inside, path);
-	if (rc < 0 || lower.mode != MODE_RECORD)
-		return rc < 0 ? rc : 0;
+	if (lower.mode == MODE_PASS && (prot & PROT_EXEC))
+		instructions_look(at, inside, path);
+	if (lower.mode != MODE_RECORD)
+		return 0;
 	int err = store_add(fd, path, false, key);
 	if (err)
 		rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));

@@ -245,29 +245,20 @@ static void parse(int argc, char **argv)
 }
 
 /* The program's environment is ours, with LD_BIND_NOW: lazy binding spills dead vector registers, whose
- * content after a call to the lower half is nobody's business (rr does the same).  And with what hides
- * new instructions from it (cpu_features.h). */
+ * content after a call to the lower half is nobody's business (rr does the same). */
 static char **upper_environment(char **envp)
 {
-	static char bind_now[] = "LD_BIND_NOW=1", tunables[4096], tunables_key[] = "GLIBC_TUNABLES=";
-	const size_t key_len = sizeof(tunables_key) - 1;
+	static char bind_now[] = "LD_BIND_NOW=1";
 	bool bound = false;
-	size_t n = 0, at;
+	size_t n = 0;
 	while (envp[n])
 		bound |= !strncmp(envp[n++], bind_now, 12);
-	for (at = 0; at < n && strncmp(envp[at], tunables_key, key_len);)
-		at++;
-	bool hide = cpu_tunables(at < n ? envp[at] + key_len : NULL, tunables, sizeof(tunables));
-	char **copy = malloc((n + 3) * sizeof(*copy));
+	char **copy = malloc((n + 2) * sizeof(*copy));
 	if (!copy)
 		rdb_fatal("out of memory");
 	memcpy(copy, envp, n * sizeof(*copy));
 	if (!bound)
 		copy[n++] = bind_now;
-	if (hide && at < n && !strncmp(copy[at], tunables_key, key_len))
-		copy[at] = tunables;
-	else if (hide)
-		copy[n++] = tunables;
 	copy[n] = NULL;
 	return copy;
 }

@@ -241,6 +241,14 @@ FILES = (
         prints="sha256",
         repeatable=False,
     ),
+    # Round after round with the same registers, and few that count them.
+    Entry(
+        "openssl-speed-small",
+        "openssl",
+        words("openssl speed -seconds 1 -bytes 16 sha256"),
+        prints="sha256",
+        repeatable=False,
+    ),
     Entry("ssh-keygen", "openssh-client", (*words("ssh-keygen -q -t rsa -f key -N"), "")),
     Entry("curl", "curl", ("curl", "-s", "file:///etc/passwd"), prints="root:"),
     Entry(
