@@ -466,8 +466,8 @@ static enum verdict look_ahead(ucontext_t *uc, bool here, unsigned limit)
 			n = s.failed = 0;
 		if (v == GO_ON && here && heat(uc))
 			return GO_ON;
-		if (s.hot && uc_pc(uc) == s.hot_pc)
-			break; /* that one counts by itself */
+		if (trampoline_at(uc_pc(uc)))
+			break; /* it counts, or tells whether this is the mark, by itself */
 	}
 	if (v == GO_ON) {
 		s.failed += n == ahead;

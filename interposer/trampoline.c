@@ -141,6 +141,11 @@ bool trampoline_armed(void)
 	return t.armed;
 }
 
+bool trampoline_at(uint64_t pc)
+{
+	return t.armed && t.plan.pc == pc;
+}
+
 uint64_t trampoline_count(void)
 {
 	return t.armed && t.counting ? t.n + (uint64_t)data()->left : 0;

@@ -24,6 +24,8 @@ int trampoline_arm(const struct mark *m);
 /* Traps at the n-th arrival at pc from now (n > 0), and at none after. */
 int trampoline_arm_count(uint64_t pc, uint64_t n);
 bool trampoline_armed(void);
+/* One is there: going on from pc leads into it. */
+bool trampoline_at(uint64_t pc);
 /* Arrivals counted, of trampoline_arm_count. */
 uint64_t trampoline_count(void);
 void trampoline_disarm(void);

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from threading import Timer
 
 import pytest
-from test_agent import Recorded, record
+from test_agent import DEADLINE_S, Recorded, record
 
 from rdb.replay.agent import AgentClient, StopReason
 
@@ -121,3 +123,21 @@ def test_over_events(rec: Recorded) -> None:
     stop = agent.run(until_event=event, until_pc=hot, until_n=150)
     assert (stop.reason, stop.event, stop.hits) == (StopReason.TARGET, event, 150)
     assert counter(agent) == 149
+
+
+@pytest.mark.parametrize("pc", ["spin_top", "target"])
+def test_a_breakpoint_beside_a_mark(tmp_path: Path, pc: str) -> None:
+    """In the loop in which the log says that a thread was stopped: neither hides the other."""
+    rec = record("spin_turns.c", tmp_path, "-pthread")
+    agent = rec.replica()
+    deadline = Timer(DEADLINE_S, rec.started[-1][1].kill)
+    deadline.start()
+    last = agent.hello().last_event
+    if pc == "target":
+        stop = agent.run(until_event=last + 1, until_pc=rec.symbols["spin_top"], until_n=1)
+    else:
+        agent.set_break(1, rec.symbols["spin_top"], stop=False)
+        stop = agent.run()
+    assert stop.reason is StopReason.END
+    deadline.cancel()
+    rec.close()
