@@ -29,8 +29,11 @@ void arrivals_still_end(void);
 /* In a forked child: the thread of ours is gone. */
 void arrivals_in_child(void);
 
-/* host.c: calls progress() of the plug-ins; tells them of a fork. */
+/* host.c: calls progress() of the plug-ins; keeps them out while a process forks, so that no thread of ours holds a
+ * lock of libc's; and tells them of it in the child. */
 void host_progress(void);
+void host_fork_begin(void);
+void host_fork_end(void);
 void host_in_child(void);
 
 #endif

@@ -217,6 +217,18 @@ void host_progress(void)
 	pthread_mutex_unlock(&host.lock);
 }
 
+void host_fork_begin(void)
+{
+	if (arrivals_possible)
+		pthread_mutex_lock(&host.lock);
+}
+
+void host_fork_end(void)
+{
+	if (arrivals_possible)
+		pthread_mutex_unlock(&host.lock);
+}
+
 void host_in_child(void)
 {
 	pthread_mutex_init(&host.lock, NULL); /* a thread of the parent may have had it */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "arrivals.h"
 #include "boundary.h"
 #include "checkpoints.h"
 #include "cpu_features.h"
@@ -128,6 +129,7 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 	shared_before_fork();
 	sigset_t mask;
 	process_block_signals(&mask);
+	host_fork_begin();
 	long pid = raw_syscall(SYS_clone, (long)(r.flags & 0xff), 0, 0, 0, 0, 0);
 	if (pid == 0) {
 		*in_child = true;
@@ -139,6 +141,7 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 		sigprocmask(SIG_SETMASK, &mask, NULL);
 		return 0;
 	}
+	host_fork_end();
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (waits)
 		vfork_wait(ends, ev);

@@ -36,6 +36,7 @@ def record(build: Build, rdb_home: Path, tmp_path: Path):  # type: ignore[no-unt
         ("verbs_sleep.c", ("sum 5222400", "client done")),
         ("verbs_channel.c", ("round 18", "round 19")),
         ("verbs_threads.c", ("received 465", "received 465")),
+        ("verbs_signals.c", ("ticks: yes", "ticks: yes")),
         ("verbs_fork.c", ("server got: after the fork", "child: from me to me")),
     ],
 )

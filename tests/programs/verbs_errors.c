@@ -15,7 +15,8 @@ static void refusals(void)
 	errno = 0;
 	struct ibv_cq_init_attr_ex ex = {.cqe = 1, .wc_flags = IBV_WC_EX_WITH_FLOW_TAG};
 	printf("flow tags: %s\n", ibv_create_cq_ex(it.context, &ex) ? "there" : "not there");
-	printf("a port that is not there: %s\n", ibv_query_port(it.context, 9, &(struct ibv_port_attr){0}) ? "refused" : "found");
+	printf("a port that is not there: %s\n",
+	       ibv_query_port(it.context, 9, &(struct ibv_port_attr){0}) ? "refused" : "found");
 }
 
 int main(int argc, char **argv)

@@ -126,7 +126,11 @@ static inline struct ibv_qp *make_qp(enum ibv_qp_type type)
 		.send_cq = it.cq,
 		.recv_cq = it.cq,
 		.qp_type = type,
-		.cap = {.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 4, .max_recv_sge = 4, .max_inline_data = 64},
+		.cap = {.max_send_wr = DEPTH,
+			.max_recv_wr = DEPTH,
+			.max_send_sge = 4,
+			.max_recv_sge = 4,
+			.max_inline_data = 64},
 	};
 	struct ibv_qp *qp = ibv_create_qp(it.pd, &init);
 	CHECK(qp);
@@ -221,7 +225,8 @@ static inline void post_recv(uint64_t id, size_t at, uint32_t len)
 static inline void post(uint64_t id, enum ibv_wr_opcode opcode, size_t at, uint32_t len, size_t to)
 {
 	struct ibv_sge sge = {(uint64_t)it.buffer + at, len, it.mr->lkey};
-	struct ibv_send_wr wr = {.wr_id = id, .sg_list = &sge, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_send_wr wr = {
+		.wr_id = id, .sg_list = &sge, .num_sge = 1, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
 	struct ibv_send_wr *bad;
 	wr.imm_data = htonl((uint32_t)id);
 	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
@@ -252,8 +257,8 @@ static inline struct ibv_wc succeed(uint64_t id)
 {
 	struct ibv_wc wc = complete();
 	if (wc.status != IBV_WC_SUCCESS || wc.wr_id != id) {
-		fprintf(stderr, "request %lu: %s (expected %lu)\n", (unsigned long)wc.wr_id, ibv_wc_status_str(wc.status),
-			(unsigned long)id);
+		fprintf(stderr, "request %lu: %s (expected %lu)\n", (unsigned long)wc.wr_id,
+			ibv_wc_status_str(wc.status), (unsigned long)id);
 		exit(3);
 	}
 	return wc;
