@@ -199,8 +199,21 @@ def test_memory(client: Client, run: Trace) -> None:
     assert client.ask(b"X%x,9:ab" % values) == b"E01"
 
 
+def test_only_what_the_client_knows_is_reported(client: Client, run: Trace) -> None:
+    """It names the words that it knows when it asks for ours."""
+    for type_, word in ((0, b"swbreak"), (1, b"hwbreak")):
+        for asked, said in ((b"", False), (b":%s-" % word, False), (b":x+;%s+" % word, True)):
+            client.ask(b"qSupported" + asked)
+            assert client.ask(b"Z%d,%x,1" % (type_, symbol(run, "fill"))) == b"OK"
+            reply = client.ask(b"vCont;c")
+            assert reply.startswith(b"T05") and (b"break:;" in reply) == said
+            assert client.ask(b"z%d,%x,1" % (type_, symbol(run, "fill"))) == b"OK"
+            client.ask(b"bc")
+
+
 def test_forward_and_back(client: Client, timeline: FakeTimeline, run: Trace) -> None:
     fill, values = symbol(run, "fill"), symbol(run, "values")
+    client.ask(b"qSupported:multiprocess+;swbreak+;hwbreak-")
     assert client.ask(b"Z0,%x,1" % fill) == b"OK"
     reply = client.ask(b"vCont;c:1267;c")
     assert reply.startswith(b"T05") and b"swbreak:;" in reply
@@ -302,6 +315,8 @@ def test_conditions_are_parsed_and_any_of_them_counts(timeline: FakeTimeline) ->
     table.insert([Point(0, 0x1000, 1)])
     table.arm()
     assert list(timeline.breakpoints.values()) == [0x1000]
+    assert table.stop_word(next(iter(timeline.breakpoints)), 0x1000) == ""
+    table.told_kinds = frozenset({"swbreak"})
     assert table.stop_word(next(iter(timeline.breakpoints)), 0x1000) == "swbreak:;"
 
 

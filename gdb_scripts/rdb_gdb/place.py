@@ -21,12 +21,24 @@ def seek(target: str) -> dict[str, Any]:
     return answer
 
 
+_libraries = 0  # the list that GDB has read, as the server tells lists apart
+
+
+def libraries_are(answer: dict[str, Any]) -> None:
+    """GDB has come here by itself: it has read the list of loaded libraries on its way."""
+    global _libraries
+    _libraries = answer["libraries"]
+
+
 def forget(answer: dict[str, Any]) -> None:
     """Drops GDB's caches; selects the thread that runs where the server's answer says it is."""
     # First: after each command GDB looks at the selected thread, which may be gone here.
     threads.follow(answer)
     gdb.execute("maintenance flush register-cache", to_string=True)
     gdb.execute("maintenance flush dcache", to_string=True)
+    if answer["libraries"] != _libraries:
+        gdb.execute("sharedlibrary", to_string=True)
+        libraries_are(answer)
 
 
 def rearm() -> None:

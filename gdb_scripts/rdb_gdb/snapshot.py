@@ -43,6 +43,7 @@ class Snapshot:
 
 def take(without: int | None = None) -> Snapshot:
     answer = link.ask("state")
+    place.libraries_are(answer)
     return Snapshot(
         mark=answer["mark"],
         serial=answer["serial"],

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rdb.errors import RdbError, Usage
 from rdb.recording import RankRecording, open_job
+from rdb.server import peers
 from rdb.server.server import serve
 from rdb.timeline.timeline import Timeline
 
@@ -120,6 +121,9 @@ def _serve_socket(
                 peer, _ = listener.accept()
                 with peer:
                     if peer.family == socket.AF_INET:
+                        if not peers.allowed(peer):
+                            print("rdb: refused a client of another user", file=sys.stderr)
+                            continue
                         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     over = serve(timeline, recording, peer.fileno()).for_good or once
     finally:

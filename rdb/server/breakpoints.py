@@ -71,6 +71,7 @@ class Breakpoints:
         self._entry: tuple[int, int] | None = None
         self.say: Callable[[str], None] | None = None  # to the user, while the rank moves
         self._told: set[Point] = set()
+        self.told_kinds = frozenset[str]()  # `swbreak`, `hwbreak`: the client knows these words
 
     def only_entry(self, entry: tuple[int, int] | None) -> None:
         """Of the calls of the function at this address only the one with this stack pointer stops.
@@ -138,9 +139,8 @@ class Breakpoints:
         point = next((p for p, number in self._set.items() if number == id_), None)
         if point is None:
             return ""
-        if point.type == 0:
-            return "swbreak:;"
-        if point.type == 1:
-            return "hwbreak:;"
+        if point.type <= 1:
+            word = "hwbreak" if point.type else "swbreak"
+            return f"{word}:;" if word in self.told_kinds else ""
         inside = point.addr <= addr < point.addr + max(point.kind, 1)
         return f"{_STOP_WORDS[point.type]}:{addr if inside else point.addr:x};"

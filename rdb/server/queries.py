@@ -14,6 +14,7 @@ from typing import Any
 from rdb.errors import RdbError
 from rdb.server.bisecting import Bisecting
 from rdb.server.jobs import Job, Worker
+from rdb.server.libraries import Libraries
 from rdb.server.motion import Motion
 from rdb.server.searches import Searches
 from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
@@ -32,6 +33,8 @@ class Queries:
         self._job: Job | None = None
         self._bisecting: Bisecting | None = None
         self._searches = Searches(motion, recording)
+        hello, read = self._timeline.hello, self._timeline.read_memory
+        self._libraries = Libraries(read, read(hello.auxv_addr, hello.auxv_len))
         self._operations: dict[str, Callable[[str], Answer]] = {
             **self._searches.operations,
             "state": self._state,
@@ -110,6 +113,7 @@ class Queries:
             "thread": timeline.thread,
             "threaded": self._recording.schedule.threaded,
             "position": str(mark.position),
+            "libraries": self._libraries.fingerprint(),
         }
 
     def _branch_drop(self, text: str) -> Answer:

@@ -18,6 +18,7 @@ from rdb.server.packets import PACKET_SIZE, unescape
 from rdb.server.registers import REGISTERS, RegisterFile
 from rdb.server.stops import stop_reply
 from rdb.server.target import Debuggee, StoppedLike
+from rdb.server.thread_storage import ThreadStorage
 from rdb.server.threads import Threads, parse_thread
 from rdb.server.values import register_file, set_register_file
 
@@ -183,6 +184,10 @@ class Stub:
     def _query(self, body: bytes) -> bytes:
         name, _, rest = body.partition(b":")
         if name == b"Supported":
+            asked = rest.decode("latin-1").split(";")
+            self.points.told_kinds = frozenset(
+                word for word in ("swbreak", "hwbreak") if f"{word}+" in asked
+            )
             return f"PacketSize={PACKET_SIZE:x};{';'.join(_FEATURES)}".encode("ascii")
         if name == b"Xfer":
             return self.objects.handle(rest)
@@ -194,6 +199,8 @@ class Stub:
             return b"l"
         if name == b"Attached":
             return b"1"
+        if name == b"GetTLSAddr":
+            return self._tls_address(rest)
         if name == b"Symbol":
             return OK
         if body.startswith(b"Rcmd,"):
@@ -202,6 +209,15 @@ class Stub:
             about = self.threads.about(parse_thread(body.partition(b",")[2]))
             return about.encode("utf-8").hex().encode("ascii")
         return b""
+
+    def _tls_address(self, body: bytes) -> bytes:
+        """`thread,offset,link map` of a thread's variable -> its address."""
+        thread_text, offset_text, map_text = body.split(b",")
+        timeline = self.timeline
+        registers = timeline.registers(parse_thread(thread_text))
+        lookup = ThreadStorage(timeline.read_memory)
+        address = lookup.address(registers.gpr.fs_base, int(map_text, 16))
+        return b"%x" % ((address + int(offset_text, 16)) % _LIMIT)
 
     def _monitor(self, command: str) -> bytes:
         """GDB's `monitor COMMAND`, for clients without our extension."""

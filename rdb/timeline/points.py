@@ -57,9 +57,7 @@ class Points:
         agent.clear_break(None)
         agent.unwatch(None)
         for id_, breakpoint_ in self.breakpoints.items():
-            # Code that is not mapped yet at this moment of the recording cannot be hit either.
-            if agent.read(breakpoint_.addr, 1):
-                agent.set_break(id_, breakpoint_.addr, stop=True, cond=breakpoint_.cond)
+            agent.set_break(id_, breakpoint_.addr, stop=True, cond=breakpoint_.cond)
         self.arm_watchpoints(agent)
 
     def arm_watchpoints(self, agent: AgentClient) -> None:
