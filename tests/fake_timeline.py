@@ -22,6 +22,7 @@ from rdb.replay.agent import AgentError, Gpr, Regs, Thread, ThreadState
 from rdb.replay.protocol import Op
 from rdb.timeline.position import Position, Steps
 from rdb.timeline.stopped import Stopped
+from rdb.timeline.walker import Control
 
 _PTRACE_TRACEME, _PTRACE_KILL, _PTRACE_SINGLESTEP, _PTRACE_GETREGS = 0, 8, 9, 12
 # struct user_regs_struct (sys/user.h)
@@ -129,6 +130,7 @@ class FakePoint:
 class FakeTimeline:
     def __init__(self, run: Trace) -> None:
         self.run = run
+        self.control = Control()
         self.index = 0
         self.breakpoints: dict[int, int] = {}
         self.watchpoints: dict[int, tuple[int, int]] = {}

@@ -18,6 +18,7 @@ def load() -> None:
         branch,
         calls,
         changes,
+        conditions,
         find_event,
         finishing,
         first,
@@ -40,5 +41,6 @@ def load() -> None:
     for module in (last, first, changes, calls, bisect, find_event, output, state):
         module.define()
     finishing.define()
+    conditions.define()
     aliases.define()
     history.watch()

@@ -10,12 +10,13 @@ from typing import Any
 
 import gdb
 
-from . import link, scopes, threads
+from . import link, scopes, threads, waiting
 
 
 def seek(target: str) -> dict[str, Any]:
     """Brings the rank to a position (START, END, a name, `@mark`) and GDB's eyes with it."""
-    answer = link.ask("seek", target)
+    with waiting.Waiting("seek") as shown:
+        answer = link.ask("seek", target, shown)
     forget(answer)
     rearm()
     return answer

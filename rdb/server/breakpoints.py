@@ -14,6 +14,7 @@ from rdb.server.target import Debuggee
 
 _WATCH_KINDS = {2: 0, 3: 1, 4: 2}  # Z2 write, Z3 read, Z4 access -> enum agent_watch
 _WATCH_MAX = 16 << 20  # WATCH_MAX in interposer/watch.h
+_CONDITION_MAX = 1024  # CONDITION in interposer/breakpoints.c
 _STOP_WORDS = {2: "watch", 3: "rwatch", 4: "awatch"}
 
 
@@ -44,7 +45,8 @@ def parse_points(body: bytes) -> list[Point]:
     if not (0 <= type_ <= 4 and 0 <= addr < 1 << 64 and 0 <= kind < 1 << 32):
         raise ValueError("no such breakpoint type")
     conditions = _parse_conditions(rest)
-    if type_ > 1 or not conditions:
+    # GDB looks at a condition again where we say that it stops: one that is too long is its own.
+    if type_ > 1 or not conditions or max(map(len, conditions)) > _CONDITION_MAX:
         return [Point(type_, addr, kind)]
     return [Point(type_, addr, kind, cond) for cond in conditions]
 

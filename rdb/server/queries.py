@@ -39,7 +39,7 @@ class Queries:
             **self._searches.operations,
             "state": self._state,
             "name": lambda text: {"name": str(self._timeline.name()), **self._state("")},
-            "seek": lambda text: self._moved(self._motion.seek(text)),
+            "seek": self._seek,
             "last-change": self._last_change,
             "entry": self._entry,
             "kept": lambda text: {"kept": motion.marks.kept()},
@@ -115,6 +115,10 @@ class Queries:
             "position": str(mark.position),
             "libraries": self._libraries.fingerprint(),
         }
+
+    def _seek(self, text: str) -> Answer:
+        self._searches.seeking()
+        return self._moved(self._motion.seek(text))
 
     def _branch_drop(self, text: str) -> Answer:
         self._motion.marks.drop_branch(int(text))

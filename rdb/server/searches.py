@@ -39,6 +39,7 @@ class Searches:
         self._motion = motion
         self._recording = cast(RankRecording, recording)
         self._part = 0.0
+        self._seek_part: float | None = None
         self._found = 0
         self._searching = False
         self._users_points: Points | None = None
@@ -55,8 +56,20 @@ class Searches:
             "calls-end": self._calls_end,
         }
 
+    def seeking(self) -> None:
+        """A seek begins: what it says about how far it is, is what is answered meanwhile."""
+
+        def hear(what: str, part: float) -> None:
+            if what == "seek":
+                self._seek_part = part
+
+        self._seek_part = None
+        self._timeline.control.progress = hear
+
     @property
     def progress(self) -> Answer:
+        if not self._searching and self._seek_part is not None:
+            return {"progress": self._seek_part}
         return {"progress": self._part, "found": self._found} if self._searching else {}
 
     @property

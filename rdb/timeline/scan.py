@@ -212,7 +212,11 @@ def _before_watch_hit(
         after = Position(hit.event)
     else:
         watch = points.watchpoints[hit.id]
-        after = base.then(WatchHit(watch.addr, watch.length, watch.kind, hits))
+        move = WatchHit(watch.addr, watch.length, watch.kind, hits)
+        if hit.id in points.slow and base == start.position:
+            after = base.then(_as_arrival(start, move, hit.pc))
+        else:
+            after = base.then(move)
     position, gpr = _just_before(travel, after)
     thread = travel.schedule.runner(hit.event) if hit.by_event else gpr.thread
     return Found(
@@ -223,6 +227,17 @@ def _before_watch_hit(
         by_event=bool(hit.by_event),
         thread=0 if thread in (gpr.thread, NOBODY) else thread,
     )
+
+
+def _as_arrival(start: Walker, move: WatchHit, pc: int) -> Hit:
+    """The same place as an arrival at the pc behind the access: going there is quick."""
+    probe = start.fork()
+    try:
+        probe.agent.set_break(COUNT_ID, pc, stop=False)
+        probe.make(move)
+        return Hit(pc, probe.agent.counts(COUNT_ID)[0])
+    finally:
+        probe.close()
 
 
 def _just_before(travel: Travel, after: Position) -> tuple[Position, Gpr]:

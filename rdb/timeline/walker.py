@@ -13,6 +13,7 @@ from rdb.timeline.stopped import Interrupted, NoSuchPosition, Strayed
 
 ENDED = (StopReason.END, StopReason.FAULT)
 _INSIST_S = 0.02
+_FAR = 100_000  # events: then one hears on the way how far it is
 _MOVE_ID = 0x7264_6201  # of the watchpoints that moves set themselves
 
 
@@ -205,6 +206,10 @@ class Walker:
 
     def go(self, target: Position, counting: bool = False) -> None:
         """To a position at or after this one.  `counting`: counting breakpoints see the steps."""
+        first = self.event
+        while target.event - self.event > _FAR:
+            self.to_event(self.event + _FAR)
+            self.control.report("seek", (self.event - first) / (target.event - first))
         if target.event > self.event:
             self.to_event(target.event)
         rest = target.after(self.position)

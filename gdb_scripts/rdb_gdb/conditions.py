@@ -1,0 +1,50 @@
+"""Conditions that rdb cannot evaluate: GDB does, at each hit, which is said before it takes long.
+
+GDB compiles a condition for the server where it can, and silently evaluates it itself where it
+cannot (a function call, floating point, a convenience variable).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gdb
+
+from . import link, scopes
+
+_looked_at: set[tuple[str, str]] = set()
+# Of a place or a name that is not known here: no matter of compiling.
+_ELSEWHERE = ("No symbol", "Function ", "No source file", "No line ", "malformed linespec")
+
+
+def look(point: Any) -> None:
+    """A breakpoint was made or changed, if only by being hit once more."""
+    condition = point.condition
+    spec = (point.expression if point.type in scopes.WATCHES else point.location) or ""
+    if not condition or point.pending or (spec, condition) in _looked_at or not link.opened():
+        return
+    _looked_at.add((spec, condition))
+    if point.type in scopes.WATCHES:
+        what, reason = "watchpoint", "only conditions of breakpoints go to the server"
+    else:
+        what, reason = "breakpoint", _why_not(spec, condition)
+    if reason:
+        gdb.write(
+            f"rdb: GDB itself evaluates the condition of {what} {point.number}, which is slower: "
+            f"{reason}\n"
+        )
+
+
+def _why_not(spec: str, condition: str) -> str:
+    """GDB's reason why it cannot compile the condition there; empty: it can."""
+    try:
+        gdb.execute(f"maintenance agent-eval -at {spec}, {condition}", to_string=True)
+    except gdb.error as error:
+        text = str(error).rstrip(".")
+        return "" if text.startswith(_ELSEWHERE) else text
+    return ""
+
+
+def define() -> None:
+    gdb.events.breakpoint_created.connect(look)
+    gdb.events.breakpoint_modified.connect(look)
