@@ -10,6 +10,8 @@ from typing import Any
 
 import gdb
 
+_BY_CTRL_C = 130
+
 
 class NotOurs(gdb.GdbError):
     """What GDB is connected to, if anything, is no recording."""
@@ -71,7 +73,8 @@ def ask(name: str, text: str = "", waiting: Any = None) -> dict[str, Any]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
     if "interrupted" in answer:
         return answer
-    if answer.get("reason") == "interrupt" or interrupted:
+    # GDB may have heard the key itself and told the server: then the server says so.
+    if answer.get("reason") == "interrupt" or interrupted or answer.get("exit_code") == _BY_CTRL_C:
         raise gdb.GdbError("Interrupted; still where you were.")
     if "error" in answer:
         hint = f"; {answer['hint']}" if answer.get("hint") else ""

@@ -68,6 +68,7 @@ class Queries:
             return b""
         if self._job is not None:
             return _encode(_failure(RdbError("still busy with another request")))
+        self._searches.begin()
         self._job = self._worker.start(lambda: operation(text))
         return _encode(self._wait(_PATIENCE_S))
 

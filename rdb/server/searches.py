@@ -56,6 +56,10 @@ class Searches:
             "calls-end": self._calls_end,
         }
 
+    def begin(self) -> None:
+        """A request: an interrupt that ended the one before is not for this one."""
+        self._timeline.control.begin()
+
     def seeking(self) -> None:
         """A seek begins: what it says about how far it is, is what is answered meanwhile."""
 

@@ -67,12 +67,11 @@ int main(int argc, char **argv)
 	getppid();
 	turns(atol(argv[1]));
 	getppid(); /* @turned */
-	rare(1000000);
+	rare(50000);
 	getppid(); /* @rarely */
 	rows();
 	fill();
 	getppid(); /* @filled */
-	scramble(atol(argv[2]));
-	getppid();
+	scramble(atol(argv[2])); /* no event, so no checkpoint, lies between this and the end */
 	return 0;
 }

@@ -31,9 +31,9 @@ int main(void)
 	calls(20);
 	roam(4);
 	calls(30);
-	roam(9);
-	calls(25);
 	roam(2);
+	calls(25);
+	roam(9);
 	calls(nowhere());
 	late = 0; /* @late */
 	calls(3);
