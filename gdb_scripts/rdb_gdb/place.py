@@ -37,7 +37,7 @@ def forget(answer: dict[str, Any]) -> None:
     threads.follow(answer)
     gdb.execute("maintenance flush register-cache", to_string=True)
     gdb.execute("maintenance flush dcache", to_string=True)
-    if answer["libraries"] != _libraries:
+    if answer.get("libraries", _libraries) != _libraries:
         gdb.execute("sharedlibrary", to_string=True)
         libraries_are(answer)
 
