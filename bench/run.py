@@ -26,6 +26,7 @@ SECTIONS = (
     "threads",
     "startup",
     "pingpong",
+    "verbs",
     "heat",
     "checkpoints",
     "timeline",

@@ -102,7 +102,7 @@ class Bench:
         out = self.built / path.stem
         if not out.exists():
             command = [compiler or _COMPILERS[path.suffix], "-O2", "-g", "-Wall", "-Wextra"]
-            run([*command, *flags, "-o", str(out), str(path), "-lm"])
+            run([*command, "-o", str(out), str(path), *flags, "-lm"])
         return out
 
 

@@ -24,6 +24,7 @@ RATIOS = {
     "threads": {"hand-over between two", "lock that four want"},
     "startup": {"true", "C++ program", "python3"},
     "pingpong": {"8 B", "64 KiB", "1 MiB"},
+    "verbs": {"8 B", "64 KiB", "1 MiB"},
     "heat": {"20 steps", "1 step"},
 }
 RESPONSES = {
