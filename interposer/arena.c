@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "descriptors.h"
 #include "hot_stubs.h"
+#include "device_memory.h"
 #include "shared_memory.h"
 #include "trampoline.h"
 
@@ -153,8 +154,10 @@ static void hash_page(uint64_t at, const uint64_t *page, struct hashing *hs)
 
 static void hash_range(uint64_t from, uint64_t to, struct hashing *hs)
 {
-	for (uint64_t at = from; at < to; at += RDB_PAGE)
-		hash_page(at, (const uint64_t *)at, hs);
+	for (uint64_t at = from; at < to; at += RDB_PAGE) {
+		const uint64_t *known = device_regions ? device_page(at) : NULL;
+		hash_page(at, known ? known : (const uint64_t *)at, hs);
+	}
 }
 
 static int hash_mapping(const struct mapping *m, void *arg)

@@ -49,16 +49,9 @@ static void carry_out(void)
 	host_progress();
 }
 
-/* In replay the chunks of these are not applied, or something else is done after them. */
-static bool takes_chunks(const struct event *ev)
-{
-	return ev->kind == LOG_HYPERCALL || ev->kind == LOG_PREEMPT || ev->kind == LOG_RESUME ||
-	       (ev->kind == LOG_SYSCALL && !ev->emulated);
-}
-
 void arrivals_at_event(struct event *ev)
 {
-	if (!takes_chunks(ev))
+	if (!event_takes_chunks(ev))
 		return;
 	if (arrivals.took.nchunks)
 		event_adopt(ev, &arrivals.took);

@@ -14,6 +14,7 @@
 #include "hot_sites.h"
 #include "image.h"
 #include "loader.h"
+#include "looks.h"
 #include "replay.h"
 #include "replica.h"
 #include "seccomp.h"
@@ -43,6 +44,8 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	event_end(ev);
 	int64_t result = ev->result;
 	self->frame = outer;
+	if (replaying())
+		looks_returning(frame, result);
 	event_answered(NULL);
 	signals_want_delivery(NULL);
 	if (tsc_open)

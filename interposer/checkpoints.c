@@ -22,6 +22,7 @@
 #include "checkpoints.h"
 #include "fsgsbase.h"
 #include "probe.h"
+#include "device_memory.h"
 #include "dirty.h"
 #include "image.h"
 #include "keep.h"
@@ -149,6 +150,7 @@ static void child(const struct image_plan *plan, unsigned pack)
 		fsgsbase_emulate();
 	/* pipes that others wait at, the lower half's too */
 	raw_syscall(SYS_close_range, 0, ~0u, 0, 0, 0, 0);
+	device_memory_settle();
 	ckpt.report->rc = image_write(plan, true);
 	ckpt.report->written = 1;
 	/* from here on the program writes to pages of its own */
@@ -287,7 +289,7 @@ void checkpoint_if_due(ucontext_t *uc)
 		look(false);
 	}
 	/* What a vfork child wrote to is told by its having the pages to itself. */
-	if (!due(now) || !threads_at_rest() || vfork_under_way())
+	if (!due(now) || !threads_at_rest() || vfork_under_way() || (device_regions && !device_memory_settled()))
 		return;
 	if (ckpt.child && (lower.opt.checkpoint_every.unit == LIMIT_COUNT || outgrown()))
 		look(true);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include "arrivals.h"
 #include "clock.h"
+#include "device_memory.h"
 #include "gate.h"
 #include "log_segment.h"
 #include "stamp.h"
@@ -65,7 +66,8 @@ int64_t clock_fast(uint64_t clock)
 	/* a signal that comes from here on has to be reminded of: nobody looks before we leave */
 	self->fast = true;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (self->pending || self->yield || arrivals_waiting || clock_fast_.read((clockid_t)clock, &ts)) {
+	if (self->pending || self->yield || arrivals_waiting || device_regions ||
+	    clock_fast_.read((clockid_t)clock, &ts)) {
 		self->fast = false;
 		return CLOCK_NOT_FAST;
 	}

@@ -8,7 +8,7 @@ struct context {
 	uint64_t gregs[23];
 	uint32_t xsave_len;
 	uint32_t reserved;
-	uint8_t xsave[8192]; /* standard format (Intel SDM vol. 1, 13.4) */
+	uint8_t xsave[8192]; /* standard format (Intel SDM vol. 1, 13.4); at a multiple of 64 */
 };
 
 void context_save(struct context *c, const ucontext_t *uc);

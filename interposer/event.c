@@ -7,8 +7,10 @@
 #include "arrivals.h"
 #include "boundary.h"
 #include "checkpoints.h"
+#include "device_memory.h"
 #include "loader.h"
 #include "log_writer.h"
+#include "looks.h"
 #include "page_hashes.h"
 #include "replay.h"
 #include "replica.h"
@@ -136,6 +138,12 @@ void event_note(struct event *ev, enum rdb_note what, const void *data, size_t l
 	*new_chunk(ev) = (struct event_chunk){.data = copy, .len = (uint32_t)len, .note = what};
 }
 
+bool event_takes_chunks(const struct event *ev)
+{
+	return ev->kind == LOG_HYPERCALL || ev->kind == LOG_PREEMPT || ev->kind == LOG_RESUME ||
+	       (ev->kind == LOG_SYSCALL && !ev->emulated);
+}
+
 void event_adopt(struct event *to, struct event *from)
 {
 	for (unsigned i = 0; i < from->nchunks; i++) {
@@ -215,6 +223,8 @@ void event_end(struct event *ev)
 	if (lower.mode == MODE_RECORD && lower.started) {
 		if (arrivals_possible)
 			arrivals_at_event(ev);
+		if (device_regions)
+			device_memory_sync(ev);
 		if (shared_regions)
 			shared_sync(ev);
 		append(ev, lower.event + 1);
@@ -240,7 +250,7 @@ static bool hash_due(void)
 
 void event_hash(enum log_hash_when when)
 {
-	if (shared_regions && !shared_hashable())
+	if ((shared_regions && !shared_hashable()) || (device_regions && !device_memory_settled()))
 		return;
 	uint64_t before = lower.opt.hash_every ? 0 : monotonic_ns();
 	struct event ev;
@@ -272,13 +282,15 @@ void event_answered(ucontext_t *uc)
 			event_hash(LOG_HASH_AT_EVENT);
 	} else if (replaying()) {
 		replay_look_ahead();
+		looks_ahead(uc);
 		agent_event(lower.event, uc);
 	}
 }
 
 void boundary_final_hash(void)
 {
-	if (lower.mode == MODE_RECORD && lower.started && !lower.ended && (!shared_regions || shared_hashable_at_end()))
+	if (lower.mode == MODE_RECORD && lower.started && !lower.ended && !device_regions &&
+	    (!shared_regions || shared_hashable_at_end()))
 		event_hash(LOG_HASH_AT_END);
 }
 

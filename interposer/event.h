@@ -30,6 +30,8 @@ struct event *event_current(void);
 void event_out(struct event *ev, void *upper, size_t len);
 /* Bytes that lie elsewhere and stay until the event ends: a chunk for `addr`, or (0) a note. */
 void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const void *data, size_t len);
+/* False: in a replay its chunks are not applied, or something else is done after them. */
+bool event_takes_chunks(const struct event *ev);
 /* What `from` has written is part of `to`; `from` is empty afterwards. */
 void event_adopt(struct event *to, struct event *from);
 /* The same bytes in fewer chunks, where they are still in their place. */

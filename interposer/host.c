@@ -10,6 +10,7 @@
 #include "baton.h"
 #include "boundary.h"
 #include "clock.h"
+#include "device_memory.h"
 #include "replay.h"
 #include "thread.h"
 
@@ -165,6 +166,7 @@ static struct rdb_host offered = {
 	.hold = hold,
 	.shared = shared,
 	.arrived = arrivals_came,
+	.device_memory = device_memory,
 	.keep_descriptor = lower_fd,
 	.warn = rdb_warn,
 };

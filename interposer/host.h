@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "gate.h"
 
-#define RDB_HOST_VERSION 3
+#define RDB_HOST_VERSION 4
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -29,6 +29,7 @@ enum rdb_note {
 	RDB_NOTE_BYTES = 10,   /* bytes, see RDB_NOTE_AT */
 	RDB_NOTE_VERBS = 11,   /* struct verbs_note_post (verbs/protocol.h): a work request that this event took */
 	RDB_NOTE_ARRIVAL = 12, /* struct verbs_note_arrival: whose request put bytes into memory */
+	RDB_NOTE_DEVICE = 13,  /* of a chunk: its bytes were found there; a device may have written them (looks.h) */
 };
 
 struct rdb_note_recv {
@@ -81,6 +82,9 @@ struct rdb_host {
 	bool (*shared)(void);
 	/* From any thread: something has come that `progress` has to carry out.  It is called soon. */
 	void (*arrived)(void);
+	/* Registered memory: a device writes to it (begin) without being asked by a call of the program; `remote`:
+	 * at any time, else only what the program has asked it for (device_memory.h). */
+	void (*device_memory)(void *upper, size_t len, bool remote, bool begin);
 	/* Moves a descriptor out of the program's range; returns the new one or -errno. */
 	int (*keep_descriptor)(int fd);
 	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "descriptors.h"
+#include "device_memory.h"
 #include "image_pages.h"
 
 enum { BATCH = 512, SOURCES = 16 };
@@ -109,7 +110,7 @@ static bool same_page(struct collect *c, uint64_t at, uint32_t image)
 static int take_page(struct collect *c, uint64_t at, bool over_file, bool shared)
 {
 	int64_t had = c->incremental ? holder(c, at) : -1;
-	bool tracked = c->incremental && c->plan->dirty && !shared;
+	bool tracked = c->incremental && c->plan->dirty && !shared && !device_page(at); /* dirty.h knows of no device */
 	if (tracked && !known_dirty(c, at))
 		return had < 0 ? 0 : add_page(c, at, (uint32_t)had);
 	if (!over_file && zero_page((const void *)at))

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "boundary.h"
+#include "device_memory.h"
 #include "hot_sites.h"
 #include "instructions.h"
 #include "memory_calls.h"
@@ -38,6 +39,7 @@ static bool from_log(void)
 /* Breakpoints in memory that is replaced. */
 void memory_remapped(uint64_t at, size_t len)
 {
+	device_memory_gone(at, at + len);
 	if (lower.started && lower.mode == MODE_REPLICA)
 		agent_remapped(at, at + len);
 }
@@ -274,6 +276,8 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 		return ev->result; /* a file that may not be written to, say: here it is private */
 	long rc = raw_syscall(SYS_mprotect, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
 	reprotected(A(0), len);
+	if (!rc && (A(2) & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
+		device_memory_gone(A(0), A(0) + UP(len));
 	const struct file_mapping *f = arena_file_at(A(0));
 	if (!rc && (A(2) & PROT_EXEC) && (A(2) & PROT_READ) && f)
 		instructions_look(A(0), len, f->key);
@@ -289,8 +293,10 @@ long memory_brk(struct event *ev, ucontext_t *uc)
 		return (long)u->brk;
 	if (new_end > old_end && memory_map_zero(old_end, new_end - old_end, PROT_READ | PROT_WRITE))
 		return (long)u->brk;
-	if (new_end < old_end)
+	if (new_end < old_end) {
+		device_memory_gone(new_end, old_end);
 		munmap((void *)new_end, old_end - new_end);
+	}
 	reprotected(RDB_BRK, (old_end > new_end ? old_end : new_end) - RDB_BRK);
 	u->brk = want;
 	return (long)want;

@@ -16,6 +16,7 @@
 #include "boundary.h"
 #include "checkpoints.h"
 #include "cpu_features.h"
+#include "device_memory.h"
 #include "image.h"
 #include "log_writer.h"
 #include "memory_calls.h"
@@ -71,6 +72,7 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 	}
 	meta_log(lower.upper.exe);
 	meta_log_files();
+	device_memory_in_child();
 	shared_in_child();
 	boundary_begin(uc);
 }

@@ -148,6 +148,11 @@ void replay_look_ahead(void)
 		finish(true, NULL);
 }
 
+const struct log_record *replay_next_record(void)
+{
+	return replay.next;
+}
+
 /* The record just read is before that place. */
 static bool before(const struct log_reader *r, unsigned segment, uint64_t off)
 {

@@ -22,6 +22,8 @@ bool replay_resume_next(void);
 /* The next recorded event is that this thread is stopped in a computation: where; else NULL. */
 struct mark;
 const struct mark *replay_mark(void);
+/* The next recorded event's, or NULL. */
+const struct log_record *replay_next_record(void);
 /* The record of the event that is being answered. */
 const struct log_record *replay_record(void);
 /* The data of a note of the present record, or NULL. */

@@ -30,6 +30,8 @@ struct verbs_above {
 	void (*arrival)(const struct verbs_arrival *arrival);
 	/* From any thread of the provider's: something waits for progress().  It will be called soon: at the next event, or at a position made for it. */
 	void (*arrived)(void);
+	/* The device itself writes to this memory, from now on (begin) or not any more; remote: when others like. */
+	void (*device_memory)(void *upper, size_t len, bool remote, bool begin);
 	/* Tells a file descriptor made by the provider that must not be in the program's range of numbers; returns the new one or -errno. */
 	int (*keep_descriptor)(int fd);
 	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

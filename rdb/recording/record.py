@@ -54,6 +54,7 @@ class Note(IntEnum):
     BYTES = 10
     VERBS = 11
     ARRIVAL = 12
+    DEVICE = 13
 
 
 class EndKind(IntEnum):

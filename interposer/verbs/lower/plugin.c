@@ -103,6 +103,7 @@ static int plugin_init(const struct rdb_host *given)
 		.wrote = host->out,
 		.arrival = arrival,
 		.arrived = host->arrived,
+		.device_memory = host->device_memory,
 		.keep_descriptor = host->keep_descriptor,
 		.warn = host->warn,
 		.key_file = host->hca_key,

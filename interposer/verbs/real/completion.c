@@ -6,8 +6,12 @@ int real_create_channel(void *context, void **handle, int *fd)
 	errno = 0;
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(context);
 	int rc = real_made(channel, handle);
-	if (!rc)
-		*fd = channel->fd;
+	if (rc)
+		return rc;
+	rc = real_hide_descriptor(&channel->fd);
+	if (rc)
+		ibv_destroy_comp_channel(channel);
+	*fd = channel->fd;
 	return rc;
 }
 

@@ -23,15 +23,13 @@ int real_devices(struct verbs_device *list, unsigned room)
 	return n;
 }
 
-/* libibverbs's own descriptor of the context: the program must not be able to close it. */
-static int hide_descriptor(struct ibv_context *context)
+/* libibverbs's own descriptors: the program must not be able to close them. */
+int real_hide_descriptor(int *fd)
 {
-	if (!real_above->keep_descriptor || context->cmd_fd < 0)
-		return 0;
-	int fd = real_above->keep_descriptor(context->cmd_fd);
-	if (fd < 0)
-		return fd;
-	context->cmd_fd = fd;
+	int hidden = real_above->keep_descriptor && *fd >= 0 ? real_above->keep_descriptor(*fd) : *fd;
+	if (hidden < 0)
+		return hidden;
+	*fd = hidden;
 	return 0;
 }
 
@@ -46,7 +44,9 @@ int real_open(unsigned device, void **handle, int *async_fd, int *num_comp_vecto
 	int rc = device < (unsigned)n ? real_made(context, handle) : -ENODEV;
 	ibv_free_device_list(all);
 	if (!rc) {
-		rc = hide_descriptor(context);
+		rc = real_hide_descriptor(&context->cmd_fd);
+		if (!rc)
+			rc = real_hide_descriptor(&context->async_fd);
 		if (rc)
 			ibv_close_device(context);
 	}

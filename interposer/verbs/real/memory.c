@@ -1,5 +1,11 @@
 /* Protection domains, and what is made of nothing else: regions, windows, address handles. */
+#include <stdlib.h>
 #include "real.h"
+
+struct region {
+	struct ibv_mr *mr;
+	unsigned access;
+};
 
 /* The object that such a function failed to make was never there: its errno is from this call. */
 #define MADE(call, handle) (errno = 0, real_made(call, handle))
@@ -14,35 +20,72 @@ int real_dealloc_pd(void *pd)
 	return real_done(ibv_dealloc_pd(pd));
 }
 
+struct ibv_mr *real_mr(void *handle)
+{
+	return handle ? ((struct region *)handle)->mr : NULL;
+}
+
+static bool remote(const struct region *r)
+{
+	return r->access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND);
+}
+
+/* Local write access is what a window, too, needs to be written through. */
+static void say(const struct region *r, bool begin)
+{
+	if (real_above->device_memory && r->access & IBV_ACCESS_LOCAL_WRITE)
+		real_above->device_memory(r->mr->addr, r->mr->length, remote(r), begin);
+}
+
 int real_reg_mr(void *pd, void *addr, size_t length, uint64_t iova, unsigned access, void **handle, uint32_t *lkey,
 		uint32_t *rkey)
 {
+	struct region *r = malloc(sizeof(*r));
+	if (!r)
+		return -ENOMEM;
 	errno = 0;
-	struct ibv_mr *mr = ibv_reg_mr_iova2(pd, addr, length, iova, access);
-	int rc = real_made(mr, handle);
-	if (!rc) {
-		*lkey = mr->lkey;
-		*rkey = mr->rkey;
+	*r = (struct region){.mr = ibv_reg_mr_iova2(pd, addr, length, iova, access), .access = access};
+	if (!r->mr) {
+		int rc = errno ? -errno : -EIO;
+		free(r);
+		return rc;
 	}
-	return rc;
+	*handle = r;
+	*lkey = r->mr->lkey;
+	*rkey = r->mr->rkey;
+	say(r, true);
+	return 0;
 }
 
 /* ibv_rereg_mr(3): 0 or one of its own error codes, after some of which the region is gone. */
 int real_rereg_mr(void *handle, int flags, void *pd, void *addr, size_t length, int access, uint32_t *lkey,
 		  uint32_t *rkey)
 {
-	struct ibv_mr *mr = handle;
+	struct region *r = handle;
 	errno = 0;
-	if (ibv_rereg_mr(mr, flags, pd, addr, length, access))
+	say(r, false);
+	int failed = ibv_rereg_mr(r->mr, flags, pd, addr, length, access);
+	if (!failed && flags & IBV_REREG_MR_CHANGE_ACCESS)
+		r->access = (unsigned)access;
+	say(r, true);
+	if (failed)
 		return errno ? -errno : -EINVAL;
-	*lkey = mr->lkey;
-	*rkey = mr->rkey;
+	*lkey = r->mr->lkey;
+	*rkey = r->mr->rkey;
 	return 0;
 }
 
-int real_dereg_mr(void *mr)
+int real_dereg_mr(void *handle)
 {
-	return real_done(ibv_dereg_mr(mr));
+	struct region *r = handle, was = *r;
+	struct ibv_mr mr = *r->mr;
+	int rc = real_done(ibv_dereg_mr(r->mr));
+	if (rc)
+		return rc;
+	was.mr = &mr;
+	say(&was, false);
+	free(r);
+	return 0;
 }
 
 int real_alloc_mw(void *pd, int type, void **handle, uint32_t *rkey)
@@ -66,7 +109,7 @@ int real_bind_mw(void *qp, void *handle, void *mr, const struct ibv_mw_bind *ask
 {
 	struct ibv_mw *mw = handle;
 	struct ibv_mw_bind bind = *asked;
-	bind.bind_info.mr = mr;
+	bind.bind_info.mr = real_mr(mr);
 	int rc = real_done(ibv_bind_mw(qp, mw, &bind));
 	if (!rc)
 		*rkey = mw->rkey;

@@ -68,6 +68,9 @@ int real_destroy_qp(void *qp)
 
 int real_post_send(void *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
+	for (struct ibv_send_wr *w = wr; w; w = w->next)
+		if (w->opcode == IBV_WR_BIND_MW)
+			w->bind_mw.bind_info.mr = real_mr(w->bind_mw.bind_info.mr);
 	return real_done(ibv_post_send(qp, wr, bad));
 }
 

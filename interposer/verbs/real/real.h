@@ -1,7 +1,7 @@
 /* The provider that is the system's libibverbs: provider.h's calls, one to one.
  *
  * A shared object of its own (verbs-real.so), linked with libibverbs, so that the plug-in can be loaded where
- * that is not installed.  Handles are libibverbs's own pointers.  Memory is registered where the program has it:
+ * that is not installed.  Handles are libibverbs's own pointers, except of regions.  Memory is registered where the program has it:
  * the device reads and writes it directly.
  */
 #ifndef RDB_VERBS_REAL_H
@@ -19,6 +19,8 @@ int real_made(void *object, void **handle);
 int real_done(int rc);
 /* Whether a read of that descriptor would not wait. */
 bool real_readable(int fd);
+/* Moves it out of the program's range.  0 or -errno. */
+int real_hide_descriptor(int *fd);
 
 int real_devices(struct verbs_device *list, unsigned room);
 int real_open(unsigned device, void **context, int *async_fd, int *num_comp_vectors);
@@ -35,6 +37,7 @@ int real_reg_mr(void *pd, void *addr, size_t length, uint64_t iova, unsigned acc
 		uint32_t *rkey);
 int real_rereg_mr(void *mr, int flags, void *pd, void *addr, size_t length, int access, uint32_t *lkey, uint32_t *rkey);
 int real_dereg_mr(void *mr);
+struct ibv_mr *real_mr(void *handle); /* regions have handles of their own; NULL of NULL */
 int real_alloc_mw(void *pd, int type, void **mw, uint32_t *rkey);
 int real_dealloc_mw(void *mw);
 int real_bind_mw(void *qp, void *mw, void *mr, const struct ibv_mw_bind *bind, uint32_t *rkey);

@@ -1,0 +1,69 @@
+"""Programs that use verbs, recorded with the real provider on soft-RoCE; each side is replayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rdb.paths import rdb_exec_path
+from vm.guest import Guest
+from vm.programs import PAIRS, Pair
+from vm.recording import Recording, all_equal
+
+pytestmark = pytest.mark.rdma
+TIMEOUT_S = 120
+VERBS = Path(rdb_exec_path()).parent / "verbs"
+OPTIONS = f"--verbs-stub {VERBS}/libibverbs.so.1 --verbs-lower {VERBS}/verbs.so --hca real"
+# A hash takes long in there: perftest has thousands of events.
+HASH_EVERY = {"ping": 10, "perf": 50}
+# Looks at memory until the other side has written there.
+POLLS_MEMORY = "ib_write_lat"
+RECORDED = [p for p in PAIRS if p.name != "rping"]
+
+
+def recording(name: str, side: str) -> Recording:
+    often = HASH_EVERY["ping" if "pingpong" in name else "perf"]
+    return Recording(f"/tmp/real/{name}/{side}", often, OPTIONS)
+
+
+def record(server: Guest, client: Guest, pair: Pair) -> tuple[Recording, Recording]:
+    """Both sides as they are without rdb, and the bytes really left the device."""
+    ours, theirs = recording(pair.name, "server"), recording(pair.name, "client")
+    before = server.sent_packets()
+    serving = server.start(ours.of(pair.server), ready=pair.ready, timeout_s=TIMEOUT_S)
+    serving.until_ready()
+    host = f"10.9.0.{int(server.name[1:]) + 1}"
+    called = client.run(theirs.of(pair.client.format(host=host)), timeout_s=TIMEOUT_S)
+    served = serving.wait()
+    assert (called.code, served.code) == (0, 0), called.text + served.text
+    assert pair.prints in called.out
+    if server is client:
+        assert server.sent_packets() - before >= pair.packets
+    return ours, theirs
+
+
+@pytest.mark.parametrize("pair", RECORDED, ids=lambda p: p.name)
+def test_each_side_replays_alone(alone: Guest, pair: Pair) -> None:
+    for side in record(alone, alone, pair):
+        answers = side.verify(alone, TIMEOUT_S)
+        assert all_equal(answers), answers
+        cautions = alone.run(f"cat {side.folder}/rank-0/cautions").out
+        assert ("over RDMA" in cautions) == ("write" in pair.name or "atomic" in pair.name)
+
+
+def test_the_devices_attributes(alone: Guest) -> None:
+    native = alone.run("ibv_devinfo -v")
+    devinfo = Recording("/tmp/real/devinfo", 100, OPTIONS)
+    ran = alone.run(devinfo.of("ibv_devinfo -v"), timeout_s=TIMEOUT_S)
+    assert (ran.code, ran.out) == (0, native.out), ran.text
+    assert all_equal(devinfo.verify(alone, TIMEOUT_S))
+
+
+def test_between_machines(pair: list[Guest]) -> None:
+    server, client = pair
+    for program in (p for p in RECORDED if p.name in ("rc_pingpong", POLLS_MEMORY)):
+        sides = record(server, client, program)
+        for side, machine in zip(sides, pair, strict=True):
+            answers = side.verify(machine, TIMEOUT_S)
+            assert all_equal(answers), answers
