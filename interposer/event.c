@@ -37,8 +37,9 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	if (self->depth == EVENTS_NESTED)
 		rdb_fatal("callbacks nested more than %d deep", EVENTS_NESTED);
 	self->state = THREAD_ASKS;
-	/* a signal belongs to the event or the place before it: nobody comes in between */
-	if (self->yield && kind != LOG_SIGNAL)
+	/* a signal belongs to the event or the place before it: nobody comes in between; and a thread that is
+	 * stopped or goes on asks for nothing that it could ask for again, if an image is taken meanwhile */
+	if (self->yield && kind != LOG_SIGNAL && kind != LOG_PREEMPT && kind != LOG_RESUME)
 		baton_yield();
 	struct event *ev = &self->events[self->depth++];
 	if (lower.mode == MODE_REPLICA)

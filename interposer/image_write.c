@@ -24,11 +24,15 @@ int image_threads(struct table *table, const ucontext_t *uc)
 	for (const struct thread *t = threads_first(); t && !rc; t = t->next) {
 		ucontext_t parked;
 		one = (struct image_thread){.upper = t->upper, .state = t->state};
-		if (t == thread_self())
+		if (t == thread_self()) {
 			one.state = THREAD_RUNS;
-		else
+			context_save(&one.context, uc);
+		} else if (!t->frame && !t->uc) { /* not started: with the vector registers of who made it */
+			one.context = t->start;
+		} else {
 			thread_context(t, &parked);
-		context_save(&one.context, t == thread_self() ? uc : &parked);
+			context_save(&one.context, &parked);
+		}
 		rc = table_add(table, &one, sizeof(one));
 	}
 	return rc;

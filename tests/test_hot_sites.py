@@ -166,3 +166,14 @@ def test_the_replaced_instruction_can_be_written_to(
         assert "$0x66," in gdb.run("x/i $pc")
         gdb.run("stepi")
         assert _number(gdb, "$eax") == 102
+
+
+def test_images_of_threads_that_have_not_started(tmp_path: Path) -> None:
+    """They start with the vector registers of who made them, which tells where they are stopped."""
+    program = build_here("hot_sites.c", tmp_path, "-O1", "-pthread")
+    options = ("--checkpoint-every", "250", "--slice", "1")
+    made = record(tmp_path, program, "threads", hash_every=0, options=options)
+    assert (made.result.returncode, made.result.stdout) == (0, "fine\n"), made.result.stderr
+    for number in range(1, 8):
+        code, answer = made.verify("--checkpoint", str(number))
+        assert (code, answer["ok"]) == (0, True), (number, answer)
