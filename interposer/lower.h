@@ -27,6 +27,7 @@ struct options {
 	const char *mpi_stub;    /* libmpi for the upper half */
 	const char *verbs_lower; /* plug-in with the providers of verbs */
 	const char *verbs_stub;  /* libibverbs for the upper half */
+	const char *cm_stub;     /* librdmacm */
 	const char *hca;         /* soft, real, auto; NULL: auto */
 	const char *hca_key;     /* secret of the job's software HCAs */
 	int rank;

@@ -282,6 +282,7 @@ long process_exec(struct event *ev)
 	n = add_option(v, n, "--mpi-stub", lower.opt.mpi_stub);
 	n = add_option(v, n, "--verbs-lower", lower.opt.verbs_lower);
 	n = add_option(v, n, "--verbs-stub", lower.opt.verbs_stub);
+	n = add_option(v, n, "--cm-stub", lower.opt.cm_stub);
 	n = add_option(v, n, "--hca", lower.opt.hca);
 	n = add_option(v, n, "--hca-key", lower.opt.hca_key);
 	n = add_option(v, n, "--sigmask", mask);

@@ -134,6 +134,7 @@ static void parse(int argc, char **argv)
 		KEEP,
 		VERBS_LOWER,
 		VERBS_STUB,
+		CM_STUB,
 		HCA,
 		HCA_KEY
 	};
@@ -147,6 +148,7 @@ static void parse(int argc, char **argv)
 		{"mpi-stub", 1, 0, STUB},
 		{"verbs-lower", 1, 0, VERBS_LOWER},
 		{"verbs-stub", 1, 0, VERBS_STUB},
+		{"cm-stub", 1, 0, CM_STUB},
 		{"hca", 1, 0, HCA},
 		{"hca-key", 1, 0, HCA_KEY},
 		{"record", 1, 0, RECORD},
@@ -182,6 +184,7 @@ static void parse(int argc, char **argv)
 		case STUB: o->mpi_stub = optarg; break;
 		case VERBS_LOWER: o->verbs_lower = optarg; break;
 		case VERBS_STUB: o->verbs_stub = optarg; break;
+		case CM_STUB: o->cm_stub = optarg; break;
 		case HCA:
 			if (strcmp(optarg, "soft") && strcmp(optarg, "real") && strcmp(optarg, "auto"))
 				usage();
@@ -316,7 +319,7 @@ static int record(char **envp)
 	const char *why = NULL;
 	const char **paths[] = {&lower.opt.dir,      &lower.opt.files_dir,   &lower.opt.mpi_lower,
 				&lower.opt.mpi_stub, &lower.opt.verbs_lower, &lower.opt.verbs_stub,
-				&lower.opt.hca_key};
+				&lower.opt.cm_stub,  &lower.opt.hca_key};
 	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		make_absolute(paths[i]);
 	int rc = loader_find(lower.opt.exe ? lower.opt.exe : lower.opt.argv[0], path);

@@ -250,7 +250,9 @@ static const char *redirected(const char *path)
 {
 	const struct {
 		const char *name, *stub;
-	} ours[] = {{"/libmpi.so.40", lower.opt.mpi_stub}, {"/libibverbs.so.1", lower.opt.verbs_stub}};
+	} ours[] = {{"/libmpi.so.40", lower.opt.mpi_stub},
+		    {"/libibverbs.so.1", lower.opt.verbs_stub},
+		    {"/librdmacm.so.1", lower.opt.cm_stub}};
 	const char *base = path ? strrchr(path, '/') : NULL;
 	for (unsigned i = 0; base && i < sizeof(ours) / sizeof(*ours); i++)
 		if (ours[i].stub && !strncmp(base, ours[i].name, strlen(ours[i].name)) && lower.mode != MODE_VERIFY &&
@@ -332,7 +334,8 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (proc_files_open(asked, (unsigned)a[2], &made))
 			return made;
 		const char *path = self_exe(asked) ? lower.upper.exe : redirected(asked);
-		if (path != asked && (path == lower.opt.mpi_stub || path == lower.opt.verbs_stub))
+		if (path != asked &&
+		    (path == lower.opt.mpi_stub || path == lower.opt.verbs_stub || path == lower.opt.cm_stub))
 			memory_alias(path, asked);
 		a[1] = (uint64_t)path;
 		break;

@@ -38,6 +38,9 @@ def rdb_exec_line(
     stub = os.path.join(_LIB, "verbs", "libibverbs.so.1")
     if os.path.exists(lower):
         line += ["--verbs-lower", lower, "--verbs-stub", stub]
+    stub = os.path.join(_LIB, "verbs", "librdmacm.so.1")
+    if os.path.exists(stub):
+        line += ["--cm-stub", stub]
     return [*line, "--", program, *arguments]
 
 

@@ -1,0 +1,29 @@
+/* What two connection managers say to each other over the TCP connection that stands for the RDMA one. */
+#ifndef RDB_CM_MESSAGE_H
+#define RDB_CM_MESSAGE_H
+#include <stdint.h>
+
+enum { CM_PRIVATE = 256, CM_VERSION = 1 };
+#define CM_MAGIC 0x6d636472u /* "rdcm" */
+
+enum cm_kind {
+	CM_REQUEST = 1, /* from the one that connected */
+	CM_REPLY,
+	CM_READY, /* the reply has come */
+	CM_REJECT,
+	CM_DISCONNECT,
+	CM_DISCONNECTED, /* its answer */
+};
+
+/* Little-endian. */
+struct cm_message {
+	uint32_t magic;
+	uint8_t version, kind, datagrams, private_len;
+	uint32_t qpn, psn, qkey, status;
+	uint8_t gid[16];
+	uint8_t responder_resources, initiator_depth, flow_control, retry_count, rnr_retry_count, srq, reserved[2];
+	uint8_t private_data[CM_PRIVATE];
+};
+_Static_assert(sizeof(struct cm_message) == 304, "on the wire");
+
+#endif
