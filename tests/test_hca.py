@@ -71,3 +71,8 @@ def test_objects(run: Run, scenario: str) -> None:
 def test_who_does_not_hold_the_key(run: Run, scenario: str) -> None:
     done = run("hca_foreign", scenario)
     assert done.returncode == 0, done.stderr
+
+
+def test_several_processes_and_their_children(run: Run) -> None:
+    done = run("hca_many", "")
+    assert done.returncode == 0, done.stderr

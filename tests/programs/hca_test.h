@@ -25,7 +25,7 @@ static uint8_t *buffer; /* registered with every right */
 static uint32_t lkey, rkey, peer_rkey;
 static uint8_t *peer_buffer;
 static volatile unsigned arrivals;
-static const char *key_files[2]; /* of each side, if not $HCA_KEY */
+static const char *key_files[8]; /* of each side, if not $HCA_KEY */
 static uint64_t written;         /* bytes that wrote() told of */
 
 #define CHECK(x) \

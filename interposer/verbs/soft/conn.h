@@ -79,6 +79,8 @@ void hca_conn_is_up(struct hca_conn *conn);
 /* There is something to send on it; hca_pump sends on all such. */
 void hca_conn_touch(struct hca_conn *conn);
 void hca_pump(void);
+/* At the start: those before were another process's. */
+void hca_pump_forget(void);
 
 /* conn_in.c: how many frames came. */
 int hca_conn_read(struct hca_conn *conn);

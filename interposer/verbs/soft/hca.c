@@ -115,6 +115,9 @@ static int hca_start(const struct verbs_above *above)
 	list_init(&hca.conns);
 	list_init(&hca.timers);
 	list_init(&hca.contexts);
+	hca_pump_forget();
+	memset(hca.qps, 0, sizeof(hca.qps));
+	hca.nqps = hca.nconns = hca.nstrangers = 0;
 	int rc = start();
 	if (rc) {
 		hca_thread_stop();
@@ -137,8 +140,6 @@ static void hca_in_child(void)
 	list_each(l, &hca.contexts) close(list_entry(l, struct hca_context, link)->async_fd);
 	hca_thread_forget();
 	close_ours();
-	memset(hca.qps, 0, sizeof(hca.qps));
-	hca.nqps = hca.nconns = hca.nstrangers = 0;
 }
 
 const struct verbs_provider *verbs_soft(void)

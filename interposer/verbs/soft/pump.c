@@ -4,6 +4,11 @@
 
 static struct list waiting = {&waiting, &waiting};
 
+void hca_pump_forget(void)
+{
+	list_init(&waiting);
+}
+
 void hca_conn_touch(struct hca_conn *c)
 {
 	if (list_empty(&c->dirty) && c->state != CONN_DEAD)
