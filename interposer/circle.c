@@ -2,12 +2,24 @@
 #include <stdint.h>
 #include <string.h>
 #include "context.h"
+#include "decode.h"
 #include "emulate.h"
 #include "registers.h"
+#include "string_insn.h"
 #include "upper_memory.h"
 
 /* XSAVE: x87, SSE and AVX (Intel SDM vol. 1, 13.4); what the kernel says about it in there (asm/sigcontext.h). */
-enum { STORES = 4096, STATE = 832, MAGIC_AT = 464, FEATURES_AT = 472, SIZE_AT = 480, AVX = 7, SSE = 3 };
+enum {
+	STORES = 4096,
+	SPARE = 16, /* an instruction stores less */
+	BACKWARD = 0x400,
+	STATE = 832,
+	MAGIC_AT = 464,
+	FEATURES_AT = 472,
+	SIZE_AT = 480,
+	AVX = 7,
+	SSE = 3
+};
 
 struct store {
 	uint64_t addr, len;
@@ -17,7 +29,6 @@ struct store {
 static struct {
 	struct store stores[STORES];
 	unsigned n;
-	bool full;
 } circle;
 
 struct place {
@@ -27,15 +38,19 @@ struct place {
 
 static void before_store(uint64_t addr, uint64_t len)
 {
-	struct store *s = &circle.stores[circle.n];
-	if (circle.n == STORES || len > sizeof(s->before)) {
-		circle.full = true;
-		return;
+	for (uint64_t n; len; addr += n, len -= n) {
+		struct store *s = &circle.stores[circle.n++];
+		n = len < sizeof(s->before) ? len : sizeof(s->before);
+		s->addr = addr;
+		s->len = n;
+		memcpy(s->before, (const void *)addr, n);
 	}
-	s->addr = addr;
-	s->len = len;
-	memcpy(s->before, (const void *)addr, len);
-	circle.n++;
+}
+
+/* Before anything is stored: could it be taken back? */
+static bool room(uint64_t len)
+{
+	return circle.n + len / sizeof(circle.stores[0].before) + SPARE <= STORES;
 }
 
 /* Stores of what was there already say nothing: a call pushes the same return address each time. */
@@ -69,6 +84,23 @@ static bool same(const struct place *a, const struct place *b)
 	return a->pc == b->pc && !memcmp(a, b, sizeof(*a));
 }
 
+/* The string instructions of memset, memcpy and others.  False: it is another one, or too long. */
+static bool string(ucontext_t *uc)
+{
+	const struct insn *in = emulate_insn(uc_pc(uc));
+	if (!in || !in->string || in->map != MAP_ONE)
+		return false;
+	if ((in->op & 0xfe) == 0xa4 || (in->op & 0xfe) == 0xaa) { /* movs, stos */
+		uint64_t size = in->op & 1 ? (in->rex & 8 ? 8 : in->opsize ? 2 : 4) : 1;
+		uint64_t len = size * (in->rep || in->repne ? (uint64_t)uc->uc_mcontext.gregs[REG_RCX] : 1);
+		uint64_t at = (uint64_t)uc->uc_mcontext.gregs[REG_RDI];
+		if (uc->uc_mcontext.gregs[REG_EFL] & BACKWARD || !room(len) || (len && !upper_writable(at, len)))
+			return false;
+		before_store(at, len);
+	}
+	return string_finish(uc, in) == 0;
+}
+
 /* A context of our own, with the vector state of a signal frame. */
 static void copy(ucontext_t *uc, struct context *vectors, const ucontext_t *from)
 {
@@ -95,12 +127,12 @@ bool circle_from(const ucontext_t *from, unsigned instructions)
 	copy(&uc, &vectors, from);
 	upper_here();
 	circle.n = 0;
-	circle.full = false;
 	emulate_before_store = before_store;
 	stand(&uc, &then);
-	for (unsigned n = 1; n <= instructions && !found; n++) {
+	for (unsigned n = 1; n <= instructions && !found && room(0); n++) {
 		struct emulated did;
-		if (emulate(&uc, false, &did) != EMU_DONE || circle.full)
+		enum emulation how = emulate(&uc, false, &did);
+		if (how != EMU_DONE && (how != EMU_PLAIN || !string(&uc)))
 			break;
 		if (uc_pc(&uc) == then.pc) {
 			stand(&uc, &now);

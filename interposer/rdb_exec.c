@@ -24,6 +24,7 @@
 #include "gate_asm.h"
 #include "image.h"
 #include "loader.h"
+#include "looks.h"
 #include "log_writer.h"
 #include "meta.h"
 #include "process.h"
@@ -361,6 +362,7 @@ static void replay_fill(ucontext_t *uc)
 	image_registers(uc);
 	if (lower.upper.tsc_mode)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	looks_ahead(uc);
 	if (lower.mode == MODE_REPLICA)
 		agent_started(uc);
 	else
