@@ -19,6 +19,8 @@
 #include "shared_memory.h"
 #include "vfork.h"
 
+enum { NOTES_KEPT = 64 << 20 };
+
 /* The time budget of hashes. */
 static struct {
 	uint64_t spent_ns, started_ns, last_event;
@@ -165,20 +167,31 @@ static int by_address(const void *a, const void *b)
 
 void event_compact(struct event *ev)
 {
-	unsigned n = 0;
-	qsort(ev->chunks, ev->nchunks, sizeof(*ev->chunks), by_address);
-	for (unsigned i = 0; i < ev->nchunks; i++) {
+	struct event_chunk *notes = malloc(ev->nchunks * sizeof(*notes));
+	unsigned all = ev->nchunks, nnotes = 0, n = 0, merged = 0;
+	if (!notes)
+		return;
+	for (unsigned i = 0; i < all; i++)
+		if (ev->chunks[i].addr)
+			ev->chunks[n++] = ev->chunks[i];
+		else
+			notes[nnotes++] = ev->chunks[i];
+	qsort(ev->chunks, n, sizeof(*ev->chunks), by_address);
+	for (unsigned i = 0; i < n; i++) {
 		const struct event_chunk c = ev->chunks[i];
-		struct event_chunk *last = n ? &ev->chunks[n - 1] : NULL;
-		if (c.addr && last && last->addr && last->addr + last->len >= c.addr &&
-		    c.addr + c.len - last->addr < 1u << 30) {
+		struct event_chunk *last = merged ? &ev->chunks[merged - 1] : NULL;
+		if (last && last->addr + last->len >= c.addr && c.addr + c.len - last->addr < 1u << 30) {
 			if (c.addr + c.len > last->addr + last->len)
 				last->len = (uint32_t)(c.addr + c.len - last->addr);
 		} else {
-			ev->chunks[n++] = c;
+			ev->chunks[merged++] = c;
 		}
 	}
-	ev->nchunks = n;
+	if (ev->more_used > NOTES_KEPT)
+		nnotes = ev->notes_used = ev->more_used = 0;
+	memcpy(ev->chunks + merged, notes, nnotes * sizeof(*notes));
+	ev->nchunks = merged + nnotes;
+	free(notes);
 }
 
 struct thread *volatile event_appending;

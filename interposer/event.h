@@ -34,7 +34,8 @@ void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const
 bool event_takes_chunks(const struct event *ev);
 /* What `from` has written is part of `to`; `from` is empty afterwards. */
 void event_adopt(struct event *to, struct event *from);
-/* The same bytes in fewer chunks, where they are still in their place. */
+/* The same bytes in fewer chunks; all are still in their place.  Notes keep their order; of very many, none is kept:
+ * who sent what is not known then. */
 void event_compact(struct event *ev);
 void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
 /* Record: numbers and logs it.  In every mode: takes it off the stack. */

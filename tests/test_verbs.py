@@ -33,7 +33,7 @@ def record(build: Build, rdb_home: Path, tmp_path: Path):  # type: ignore[no-unt
     [
         ("verbs_rc.c", ("server: word 77", "client done")),
         ("verbs_spin.c", ("sum 2686700", "sum 2686700")),
-        ("verbs_sleep.c", ("sum 5222400", "client done")),
+        ("verbs_sleep.c", ("and 17719900", "client done")),
         ("verbs_channel.c", ("round 18", "round 19")),
         ("verbs_threads.c", ("received 465", "received 465")),
         ("verbs_signals.c", ("ticks: yes", "ticks: yes")),
@@ -173,6 +173,23 @@ def test_info_and_the_console_show_queue_pairs(record, rdb: Rdb, tmp_path: Path)
     assert shown.returncode == 0, shown.stderr
     rows = [line for line in shown.stdout.splitlines() if " RTS " in line]
     assert ["RDMA_READ" in row for row in rows] == [True, False, True], shown.stdout
+
+
+def test_verbs_events_are_found(record, rdb: Rdb) -> None:  # type: ignore[no-untyped-def]
+    record("verbs_errors.c").check()
+
+    def count(query: str) -> int:
+        found = rdb("find-event", "client", query, "--json")
+        assert found.returncode in (0, 1), found.stderr
+        return found.stdout.count('"event"')
+
+    assert count("verbs.post_send operation == 'SEND'") == 2
+    assert count("verbs.post_send operation == 'RDMA_WRITE' and bytes == 8") == 1
+    assert count("verbs.poll_cq status == 'WR_FLUSH_ERR'") == 1
+    assert count("verbs.poll_cq status == 'REM_ACCESS_ERR'") == 1
+    assert count("ibv_modify_qp state == 3 and result == 0") == 2
+    assert count("verbs errno == 'EBUSY'") == 1
+    assert count("mpi") == 0
 
 
 def test_a_rank_in_an_mpi_call_is_written_to(build: Build, rdb: Rdb) -> None:

@@ -18,11 +18,13 @@ async def find_event(session: Session, query: str) -> Outcome:
 
     A query is a name, a condition, or both: `mpi.recv source==3`, `read fd==3 and result<0`,
     `receive source==3 and bytes>1000`, `openat 'passwd' in path`. Names are system calls (`read`),
-    MPI functions (`mpi.recv`), `mpi`, `syscall`, `signal`, `SIGUSR1`, `tsc`; `receive` and `send`
-    are true of any event that received or posted a message. Fields are `kind`, `name`, `rank`,
-    `thread`, `event`, `result`, `errno`, `time` (seconds from the start), `fd`, `path`, `bytes`,
-    `source`, `dest`, `tag`, `arg0` to `arg5` and the parameters of MPI functions. A comparison with
-    a field that an event does not have is false. `--prev` looks backwards, `--all` lists, `--count`
+    MPI and verbs functions (`mpi.recv`, `verbs.post_send`), `mpi`, `verbs`, `syscall`, `signal`,
+    `SIGUSR1`, `tsc`; `receive` and `send` are true of any event that received or posted a message
+    of MPI. A verbs request that was posted has `operation` (`RDMA_WRITE`), `wr_id` and `bytes`, a
+    completion `status` (`WR_FLUSH_ERR`), `wr_id`, `qp_num` and `bytes`. Fields are `kind`, `name`,
+    `rank`, `thread`, `event`, `result`, `errno`, `time` (seconds from the start), `fd`, `path`,
+    `bytes`, `source`, `dest`, `tag`, `arg0` to `arg5` and the parameters of MPI and verbs
+    functions. A comparison with a field that an event does not have is false. `--prev` looks backwards, `--all` lists, `--count`
     counts; these two do not move. `rdb find-event JOB QUERY` lists those of all ranks.
     """
     return await session.run(f"find-event {query}")

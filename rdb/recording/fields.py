@@ -14,6 +14,8 @@ from typing import Any
 from rdb.recording.describe import mpi_functions, mpi_parameters
 from rdb.recording.record import Kind, Note, Receive, Record, signal_name
 from rdb.recording.syscalls import SYSCALLS
+from rdb.recording.verbs_calls import verbs_numbers
+from rdb.recording.verbs_fields import ITEM_FIELDS, items, parameter_names, parameters
 
 _CLOCK = 1  # RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK)
 
@@ -75,7 +77,7 @@ Paths = Callable[[Record], str | None]
 @cache
 def field_names() -> frozenset[str]:
     """All names that an expression may use."""
-    names = {*_GENERAL, *_CALLS, *_MESSAGES}
+    names = {*_GENERAL, *_CALLS, *_MESSAGES, *ITEM_FIELDS, *parameter_names()}
     for function in mpi_functions():
         names.update(function["params"])
     return frozenset(names)
@@ -86,11 +88,15 @@ def event_names() -> frozenset[str]:
     """Bare words that stand for `this is one of those`, lower case."""
     calls = {name for name, _ in SYSCALLS.values()}
     mpi = {dotted(str(function["name"])) for function in mpi_functions()}
-    return frozenset({*_KINDS.values(), "mpi", "clock", "receive", "send", *calls, *mpi})
+    verbs = {dotted(name) for name in verbs_numbers().values()}
+    words = {"mpi", "verbs", "clock", "receive", "send"}
+    return frozenset({*_KINDS.values(), *words, *calls, *mpi, *verbs})
 
 
 def dotted(name: str) -> str:
-    """`MPI_Recv` -> `mpi.recv`."""
+    """`MPI_Recv` -> `mpi.recv`, `ibv_post_send` -> `verbs.post_send`."""
+    if name.startswith("ibv_"):
+        return f"verbs.{name[4:]}"
     return name.lower().replace("_", ".", 1) if name.startswith("MPI_") else name.lower()
 
 
@@ -104,11 +110,16 @@ class Event:
         self._paths = paths
         self.name = _name(record)
         self._message: tuple[Note, int, int, int] | None = None
+        self._item: dict[str, Any] | None = None
 
     def each(self) -> Iterator[Event]:
-        """This event for each of its messages; once, if it has none."""
+        """This event for each of its messages, or verbs requests; once, if it has none."""
         messages = self._messages() if self.record.kind is Kind.HYPERCALL else []
-        if not messages:
+        requests = items(self.record) if self.name.startswith("verbs.") else []
+        if not messages and not requests:
+            yield self
+        for item in requests:
+            self._item = item
             yield self
         for one in messages:
             self._message = one
@@ -119,8 +130,8 @@ class Event:
         if word in ("receive", "send"):
             note = Note.RECV if word == "receive" else Note.SEND
             return self._message is not None and self._message[0] is note
-        if word == "mpi":
-            return self.name.startswith("mpi.")
+        if word in ("mpi", "verbs"):
+            return self.name.startswith(f"{word}.")
         return word in (self.name, _KINDS[self.record.kind])
 
     def get(self, name: str) -> Any:
@@ -128,7 +139,8 @@ class Event:
         record = self.record
         match name:
             case "kind":
-                return "mpi" if self.name.startswith("mpi.") else _KINDS[record.kind]
+                library = self.name.partition(".")[0]
+                return library if library in ("mpi", "verbs") else _KINDS[record.kind]
             case "name":
                 return self.name
             case "rank":
@@ -156,17 +168,20 @@ class Event:
             of = {"source": Note.RECV, "dest": Note.SEND}.get(name, note)
             if of is note:
                 return {"tag": tag, "bytes": size_bytes}.get(name, peer)
+        if self._item is not None and name in ITEM_FIELDS:
+            return self._item.get(name)
         if name == "bytes":
             return record.result if self.name in _BYTES_RESULT and not self._failed() else None
         if name.startswith("arg") and name[3:].isdigit():
             place = int(name[3:])
             return record.args[place] if place < len(record.args) else None
         if record.kind is Kind.HYPERCALL:
-            return mpi_parameters(record).get(name)
+            return {**mpi_parameters(record), **parameters(record)}.get(name)
         return None
 
     def _failed(self) -> bool:
-        return self.record.kind is Kind.SYSCALL and -4096 < self.record.result < 0
+        answered = self.record.kind is Kind.SYSCALL or self.name.startswith("verbs.")
+        return answered and -4096 < self.record.result < 0
 
     def _descriptor(self) -> int | None:
         if self.name in _FD_FIRST:
@@ -198,7 +213,8 @@ def _name(record: Record) -> str:
 @cache
 def _call_names() -> dict[int, str]:
     names = {int(one["nr"]): dotted(str(one["name"])) for one in mpi_functions()}
-    return {**names, _CLOCK: "clock"}
+    verbs = {nr: dotted(name) for nr, name in verbs_numbers().items()}
+    return {**names, **verbs, _CLOCK: "clock"}
 
 
 def _signed(value: int) -> int:

@@ -302,10 +302,32 @@ def _post_srq_recv(state: Verbs, record: Record) -> None:
         state.shared[record.args[0]].post(request)
 
 
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One entry of a completion queue (struct ibv_wc)."""
+
+    wr_id: int
+    status: int
+    received: bool
+    """Known where the status is success (ibv_poll_cq(3))."""
+    size_bytes: int
+    qp_num: int
+
+
+def completions(record: Record) -> list[Completion]:
+    """What an ibv_poll_cq() gave the program."""
+    _, _, at = record.args
+    data = _written(record, at, max(record.result, 0) * _WC.size)
+    return [
+        Completion(wr_id, status, bool(opcode & _WC_RECV), size_bytes, number)
+        for wr_id, status, opcode, _, size_bytes, _, number, *_ in _WC.iter_unpack(data)
+    ]
+
+
 def _poll_cq(state: Verbs, record: Record) -> None:
-    handle, _, at = record.args
-    data = _written(record, at, record.result * _WC.size)
-    for wr_id, status, opcode, _, _, _, number, *_ in _WC.iter_unpack(data):
+    handle = record.args[0]
+    for done in completions(record):
+        wr_id, status, number = done.wr_id, done.status, done.qp_num
         pair = next(
             (
                 one
@@ -316,8 +338,7 @@ def _poll_cq(state: Verbs, record: Record) -> None:
         )
         if pair is None:
             continue
-        # of a failure the opcode is not told (ibv_poll_cq(3))
-        received = bool(opcode & _WC_RECV) if status == 0 else not pair.send.holds(wr_id)
+        received = done.received if status == 0 else not pair.send.holds(wr_id)
         if status:
             pair.state = "ERR" if pair.type != "UD" or received else pair.state
         if not received:

@@ -140,6 +140,16 @@ def verbs_name(nr: int) -> str | None:
     return None if call is None else _FUNCTIONS[call][0]
 
 
+def call_parameters(call: Call) -> list[str]:
+    """Names of its arguments, in order."""
+    return [word.rstrip("*") for word in _FUNCTIONS[call][1].split()]
+
+
+def verbs_numbers() -> dict[int, str]:
+    """The function of each hypercall number."""
+    return {NAMESPACE_VERBS << 16 | call: name for call, (name, _) in _FUNCTIONS.items()}
+
+
 def posted(record: Record) -> Iterator[WorkRequest]:
     """The requests that this event put into a queue."""
     for chunk in record.chunks:
