@@ -24,8 +24,9 @@ async def find_event(session: Session, query: str) -> Outcome:
     completion `status` (`WR_FLUSH_ERR`), `wr_id`, `qp_num` and `bytes`. Fields are `kind`, `name`,
     `rank`, `thread`, `event`, `result`, `errno`, `time` (seconds from the start), `fd`, `path`,
     `bytes`, `source`, `dest`, `tag`, `arg0` to `arg5` and the parameters of MPI and verbs
-    functions. A comparison with a field that an event does not have is false. `--prev` looks backwards, `--all` lists, `--count`
-    counts; these two do not move. `rdb find-event JOB QUERY` lists those of all ranks.
+    functions. A comparison with a field that an event does not have is false. `--prev` looks
+    backwards, `--all` lists, `--count` counts; these two do not move. `rdb find-event JOB QUERY`
+    lists those of all ranks.
     """
     return await session.run(f"find-event {query}")
 
