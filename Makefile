@@ -105,7 +105,7 @@ test-faults: dev
 # The walks of `make test` are the same each time; these are not.
 WALK ?= 10
 test-walk: dev
-	@RDB_TEST_WALK=$(WALK) $(BIN)/python3 -m pytest -q -rP tests/test_state_machine.py $(ARGS)
+	@RDB_TEST_WALK=$(WALK) $(BIN)/python3 -m pytest -q -rP tests/test_state_machine.py tests/test_gdb_walk.py $(ARGS)
 
 # Readers and parsers under garbage; guided by coverage where clang is installed.
 FUZZ_SECONDS ?= 60

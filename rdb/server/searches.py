@@ -44,6 +44,7 @@ class Searches:
         self._searching = False
         self._users_points: Points | None = None
         self.operations: dict[str, Callable[[str], Answer]] = {
+            "hash": lambda text: {"hash": f"{self._timeline.hash():x}"},  # of all memory
             "find-event": self._find_event,
             "output": self._output,
             "changes": self._changes,
