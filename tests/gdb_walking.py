@@ -106,7 +106,7 @@ class GdbWalk:
         now = int(state["history"])
         assert now in (self._at, self._at + 1), self._story()
         if now == self._at:
-            assert seen == self._past[now], self._story()
+            self._same(seen, self._past[now])
         else:
             self._past = {at: old for at, old in self._past.items() if at < now}
             self._past[now] = seen
@@ -120,7 +120,7 @@ class GdbWalk:
         if "(" not in self._done[-1]:
             assert 1 <= abs(now - self._at) <= count, self._story()
             self.memory.undone += 1
-        assert seen == self._past[now], self._story()
+        self._same(seen, self._past[now])
         self._at = now
 
     def _look(self, command: str) -> tuple[dict[str, Any], Seen]:
@@ -146,6 +146,16 @@ class GdbWalk:
             self.memory.compared += before is not seen.contents
             assert before == seen.contents, self._story()
         return state, seen
+
+    def _same(self, seen: Seen, wanted: Seen) -> None:
+        """Is all as it was?  Else what is not, and how one came here."""
+        others = [
+            f"{name}: {now} instead of {then}"
+            for name in Seen.__dataclass_fields__
+            for now, then in [(getattr(seen, name), getattr(wanted, name))]
+            if now != then
+        ]
+        assert not others, f"{'; '.join(self._done)}: {others}"
 
     def _story(self) -> str:
         return "; ".join(self._done)
