@@ -359,6 +359,9 @@ class Timeline:
         self._arm(live)
         came_from = (self._here, 0, self._gpr)
         stop = live.step(1, blind=False)
+        if self.branch and stop.steps == 0 and stop.reason is StopReason.END:
+            self._not_asked(live)
+            return self._ended(stop, moved=True)
         answered = stop.event != came_from[0].event
         if answered:
             self._commit_live(live, Position(stop.event))
@@ -375,6 +378,14 @@ class Timeline:
         if stop.reason in ENDED:
             return self._ended(stop, moved=True)
         return Stopped("step")
+
+    def _not_asked(self, live: Walker) -> None:
+        """A system call without an answer was not made: what its instruction overwrites is back."""
+        registers = live.agent.get_regs()
+        before = self._gpr
+        registers.gpr = registers.gpr._replace(rcx=before.rcx, r11=before.r11)
+        live.agent.set_regs(registers)
+        self._gpr = live.gpr = live.agent.get_regs().gpr
 
     def _none_ran(self, event: int) -> bool:
         """A thread was stopped or goes on, in this step to an event: that is no instruction."""
