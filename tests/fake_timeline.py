@@ -326,6 +326,12 @@ class FakeTimeline:
     def interrupt(self) -> None:
         pass
 
+    def prepare(self) -> None:
+        pass
+
+    def begin(self) -> None:
+        pass
+
 
 class FakeRecording:
     """The program itself is all there is."""

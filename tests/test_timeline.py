@@ -264,6 +264,8 @@ def random_walk(program: Program, actions: list[tuple[str, int]]) -> None:
         walker = Walker(timeline, Oracle.of(program))
         for action, value in actions:
             walker.do(action, value)
+            if value % 3 == 0:
+                timeline.prepare()
         deep(timeline, walker.oracle)
     assert FakeReplica.open_count == open_before
 

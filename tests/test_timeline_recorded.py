@@ -103,6 +103,36 @@ def symbol(timeline: Timeline, program: Path, name: str) -> int:
     return table[name] - table["_start"] + timeline.hello.entry
 
 
+def test_what_is_prepared_is_what_is_found(rounds: tuple[Timeline, Oracle]) -> None:
+    timeline, oracle = rounds
+    chosen = random.Random(11)
+    for _ in range(25):
+        index = chosen.randrange(1, len(oracle.gprs))
+        timeline.seek(oracle.by_index[index])
+        timeline.prepare()
+        assert timeline._past
+        same(timeline, oracle, index)
+        for back in range(1, min(index, 4)):
+            assert timeline.step(forward=False).reason == "step"
+            same(timeline, oracle, index - back, hashed=True)
+
+
+def test_preparing_ends_when_interrupted(rounds: tuple[Timeline, Oracle]) -> None:
+    timeline, oracle = rounds
+    index = len(oracle.gprs) - 2
+    timeline.seek(oracle.by_index[index])
+    timers = [threading.Timer(delay / 2000, timeline.interrupt) for delay in range(20)]
+    for timer in timers:
+        timer.start()
+    timeline.prepare()
+    for timer in timers:
+        timer.join()
+    timeline.begin()
+    same(timeline, oracle, index, hashed=True)
+    assert timeline.step(forward=False).reason == "step"
+    same(timeline, oracle, index - 1, hashed=True)
+
+
 def test_bases_take_the_place_of_dear_snapshots(record: Record) -> None:
     recording = record("settle.c", "-O1")
     oracle = Oracle.of(recording)

@@ -107,6 +107,12 @@ class Connection:
         else:
             self.closed = True
 
+    def quiet(self, timeout_s: float) -> bool:
+        """Does nothing come for so long?"""
+        if self._buffer or self.closed:
+            return False
+        return not select.select([self.read_fd], [], [], timeout_s)[0]
+
     def receive(self) -> Packet | None:
         """Waits for a packet; None when the other side has gone."""
         while True:

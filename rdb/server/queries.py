@@ -72,6 +72,10 @@ class Queries:
         self._job = self._worker.start(lambda: operation(text))
         return _encode(self._wait(_PATIENCE_S))
 
+    @property
+    def busy(self) -> bool:
+        return self._job is not None
+
     def settle(self) -> None:
         """Waits for whatever is under way: nobody else may use the timeline meanwhile."""
         if self._job is not None:

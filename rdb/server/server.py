@@ -22,6 +22,7 @@ from rdb.server.threads import Threads
 # While GDB looks at a stop and goes on by itself (a condition that is false), Ctrl-C reaches us
 # between two moves: it is for the next one.  One that is older was for the move that is over.
 _EARLY_S = 0.1
+_THINKING_S = 0.1  # GDB asks what it wants to know of a stop without pauses
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Server:
         self._timeline = timeline
         self._connection = connection
         self._pressed_at = -math.inf
+        self._prepared = -1  # the stop for which that has been done
         self._points = Breakpoints(timeline)
         self._points.say = self._say
         name = os.path.basename(str(recording.meta.get("exe", "")))
@@ -66,6 +68,7 @@ class Server:
         """Serves until the other side detaches, kills or goes away."""
         try:
             while not self._stub.finished:
+                self._prepare()
                 packet = self._connection.receive()
                 if packet is None:
                     break
@@ -90,6 +93,25 @@ class Server:
             self._timeline.goto_start()
         else:  # also where nothing was changed: an interrupt may be left that nobody heard
             self._timeline.seek(self._timeline.position)
+
+    def _prepare(self) -> None:
+        """While the user thinks: what the next command may need, until anything is asked for."""
+        serial = self._motion.marks.serial
+        if (
+            serial == self._prepared
+            or self._queries.busy
+            or not self._connection.quiet(_THINKING_S)
+        ):
+            return
+        self._prepared = serial
+        job = self._worker.start(self._timeline.prepare)
+        self._worker.wait(job, self._connection.read_fd, self._disturbed)
+        job.result()
+        self._timeline.begin()
+
+    def _disturbed(self) -> bool:
+        self._timeline.interrupt()
+        return False
 
     def _answer(self, data: bytes) -> None:
         if data.startswith(b"qRdb."):

@@ -32,6 +32,7 @@ _PROT_WRITE, _PROT_EXEC = 2, 4
 _LAST_CHANGE_ID = 1
 _PAST_MAX = 4096  # instructions one can step back over without asking a replica
 _MOVES_MAX = 48  # a longer way since the last event is worth its canonical name
+_PREPARE_S = 2.0  # of running ahead of need, at most
 _SIGNALLED = 2  # enum log_end
 
 
@@ -302,6 +303,32 @@ class Timeline:
         found = scan.last_hit(self.travel, points, self._here, self.recorded_gpr)
         return None if found is None else found.position
 
+    def prepare(self) -> None:
+        """Ahead of need, while nobody asks for anything: what going back from here will look at.
+
+        Nothing that can be seen changes.  `interrupt` ends it; one that came too late for that must
+        be forgotten (`begin`).
+        """
+        if self.branch:
+            return
+        self.begin()
+        try:
+            self.travel.refresh()
+            self.control.within(_PREPARE_S, self._prepare)
+        except (Interrupted, RdbError):
+            return  # what could not be prepared is done, or told, when it is asked for
+        finally:
+            self.begin()
+
+    def _prepare(self) -> None:
+        self._keep_here()
+        if not self._past and self.schedule.plain:
+            self._trace_here()
+
+    def begin(self) -> None:
+        """An interrupt from before is no longer heard."""
+        self.control.begin()
+
     def _motion(self, motion: Callable[[], Stopped]) -> Stopped:
         """Runs a motion; if it is interrupted or fails one stands where one stood."""
         self.control.begin()
@@ -460,13 +487,16 @@ class Timeline:
         if self._left_branch():
             return Stopped("root", text="back where the branch left the recording")
         if not self._past:
-            self._drop_backlog()
-            trace = trace_before(self.travel, self._here, self._gpr, backlog=True)
-            self._remember(trace)
-            self._backlog = trace.backlog if trace else None
+            self._trace_here()
         if not self._past:
             return Stopped("start")
         return self._step_back_over()
+
+    def _trace_here(self) -> None:
+        self._drop_backlog()
+        trace = trace_before(self.travel, self._here, self._gpr, backlog=True)
+        self._remember(trace)
+        self._backlog = trace.backlog if trace else None
 
     def _remember(self, trace: Trace | None) -> None:
         if trace is not None:
