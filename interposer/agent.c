@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "arena.h"
 #include "breakpoints.h"
+#include "changes.h"
 #include "hot_stubs.h"
 #include "lower.h"
 #include "output.h"
@@ -267,6 +268,14 @@ static void undo(void)
 	reply_parts(0, iov, 3);
 }
 
+static void reply_changes(void)
+{
+	const struct agent_change *list;
+	unsigned n = changes(&list);
+
+	reply(n, list, n * sizeof(*list));
+}
+
 static void fetch_output(void)
 {
 	struct agent_output piece;
@@ -330,6 +339,7 @@ static enum verdict handle(ucontext_t *uc)
 	case AGENT_OUTPUT: fetch_output(); break;
 	case AGENT_THREADS: threads(uc); break;
 	case AGENT_UNDO: undo(); break;
+	case AGENT_CHANGES: reply_changes(); break;
 	case AGENT_SETTLE: reply(settle(), NULL, 0); break;
 	case AGENT_EXIT: reply(0, NULL, 0); _exit(0);
 	default: reply(-ENOSYS, NULL, 0);

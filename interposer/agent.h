@@ -50,6 +50,9 @@ enum agent_op {
 	                      With AGENT_RUN_LIMIT it gives up, for the reason AGENT_STOP_LIMIT, after so much
 	                      work e: AGENT_WORK_STOP for each stop of the program at a breakpoint or
 	                      watchpoint, whether it is a hit or not, 1 for each instruction carried out.
+	                      With AGENT_RUN_CHANGES watchpoints do not stop: after each hit what is at b,
+	                      c bytes, is noted (AGENT_CHANGES); after e of them it gives up likewise.  The
+	                      target is an event.
 	                      Else, with e != 0 and until_n == 0, the target is an event not before a after which
 	                      thread e runs; reached at once if that is so now.
 	                      A breakpoint at the pc where the replica stands is not hit by resuming, nor
@@ -81,13 +84,15 @@ enum agent_op {
 	                       then struct agent_undo[], oldest first.  Of the steps from `first` on (0: the
 	                       first one made) that is all that they wrote. */
 	AGENT_THREADS = 18, /* -> payload struct agent_thread[], oldest first */
+	AGENT_CHANGES = 21, /* -> payload struct agent_change[], of the last RUN that noted them */
 	AGENT_SETTLE = 20,  /* Makes this replica cheap to fork (settle.h) -> status bytes moved / -errno */
 };
 
 enum { AGENT_BP_STOP = 1, /* otherwise it only counts */ };
 enum {
 	AGENT_RUN_SCAN = 1, /* breakpoints/watchpoints do not stop; the last hit is remembered */
-	AGENT_RUN_LIMIT = 2
+	AGENT_RUN_LIMIT = 2,
+	AGENT_RUN_CHANGES = 4
 };
 enum { AGENT_WORK_STOP = 32 };
 enum {
@@ -114,7 +119,7 @@ enum agent_stop_reason {
 	AGENT_STOP_INTERRUPT = 7,
 	AGENT_STOP_DIVERGED = 8, /* payload text follows struct agent_stop: what was recorded, what came */
 	AGENT_STOP_PC = 9,       /* STEP with AGENT_STEP_PC arrived */
-	AGENT_STOP_LIMIT = 10,   /* RUN with AGENT_RUN_LIMIT */
+	AGENT_STOP_LIMIT = 10,   /* RUN with AGENT_RUN_LIMIT or AGENT_RUN_CHANGES */
 };
 
 struct agent_request {
@@ -196,6 +201,13 @@ struct agent_undo {
 	uint64_t addr;
 	uint64_t len;
 	uint8_t bytes[32]; /* that were there before */
+};
+
+struct agent_change {
+	uint64_t event, pc; /* as in struct agent_stop, after it */
+	uint64_t by_event;
+	uint64_t len;      /* so many bytes there were */
+	uint8_t bytes[32]; /* that are there now */
 };
 
 struct agent_map {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "breakpoints.h"
+#include "changes.h"
 #include "emulate.h"
 #include "hot_stubs.h"
 #include "layout.h"
@@ -363,6 +364,7 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 {
 	uint64_t pc = uc_pc(uc), hits = 0, id;
 	struct place *p = arrived ? breakpoints_at(pc) : NULL;
+	bool full = false;
 
 	s.work += p || (hit && hit->id) ? AGENT_WORK_STOP : 1;
 	if (p || (hit && hit->id))
@@ -370,14 +372,17 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 	if (p)
 		hits = breakpoints_arrived(p, replica_event(), s.run, 1);
 	if (hit && hit->id && !s.blind) {
-		if (!s.scan) {
+		if (changes_wanted()) {
+			full = changes_add(replica_event(), pc, by_event);
+		} else if (!s.scan) {
 			s.stop.id = hit->id;
 			s.stop.addr = hit->addr;
 			s.stop.hits = hit->hits;
 			s.stop.by_event = by_event;
 			return stop(uc, AGENT_STOP_WATCH, arrived);
+		} else {
+			remember(pc, replica_event(), hit->id, hit->hits, by_event, 1);
 		}
-		remember(pc, replica_event(), hit->id, hit->hits, by_event, 1);
 	}
 	if (s.has_stop_pc && arrived && pc == s.stop_pc && ++s.stop_hits == s.stop_n) {
 		s.stop.hits = s.stop_hits;
@@ -396,7 +401,7 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 	}
 	if (s.interrupt)
 		return stop(uc, AGENT_STOP_INTERRUPT, arrived);
-	return s.work > s.limit ? stop(uc, AGENT_STOP_LIMIT, arrived) : GO_ON;
+	return full || s.work > s.limit ? stop(uc, AGENT_STOP_LIMIT, arrived) : GO_ON;
 }
 
 static const struct watch_hit *look(const struct emulated *did, bool exact, struct watch_hit *hit)
@@ -794,6 +799,7 @@ static void begin(bool is_step)
 	s.until_event = AGENT_FOREVER;
 	s.cold_pc = s.work = 0;
 	s.limit = AGENT_FOREVER;
+	changes_end();
 	s.until_n = s.until_hits = s.stop_hits = s.until_thread = 0;
 	upper_changed(); /* the server may have written to memory */
 }
@@ -822,12 +828,17 @@ enum verdict stepping_run(ucontext_t *uc, const struct agent_request *rq)
 	begin(false);
 	undo_log_begin(false);
 	s.until_event = rq->a;
-	s.until_pc = rq->b;
-	s.until_n = rq->c;
-	if (rq->d & AGENT_RUN_LIMIT)
-		s.limit = rq->e;
-	else
-		s.until_thread = rq->e;
+	if (rq->d & AGENT_RUN_CHANGES) {
+		if (changes_begin(rq->b, rq->c, rq->e))
+			s.limit = 0; /* at once */
+	} else {
+		s.until_pc = rq->b;
+		s.until_n = rq->c;
+		if (rq->d & AGENT_RUN_LIMIT)
+			s.limit = rq->e;
+		else
+			s.until_thread = rq->e;
+	}
 	s.scan = rq->d & AGENT_RUN_SCAN;
 	s.stepping = watch_needs_stepping();
 	if (!s.ended && s.until_n == 0 && replica_event() >= s.until_event &&

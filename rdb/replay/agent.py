@@ -18,6 +18,7 @@ from rdb.replay import protocol as wire
 from rdb.replay.protocol import (
     FOREVER,
     BreakFlag,
+    Changed,
     Gpr,
     Hello,
     Map,
@@ -39,6 +40,7 @@ __all__ = [
     "AgentClient",
     "AgentError",
     "AgentGone",
+    "Changed",
     "Gpr",
     "Hello",
     "Map",
@@ -200,6 +202,20 @@ class AgentClient:
             flags |= RunFlag.LIMIT
             thread = limit
         return self._move(Op.RUN, until_event, until_pc, until_n, flags, thread)
+
+    def run_changes(self, until_event: int, addr: int, length: int, most: int) -> Stop:
+        """As `run` to an event, but watchpoints do not stop: what is at `addr` after each hit is
+        kept for `changes`; LIMIT after so many."""
+        return self._move(Op.RUN, until_event, addr, length, RunFlag.CHANGES, most)
+
+    def changes(self) -> list[Changed]:
+        """Of the last `run_changes`, also of one that was interrupted."""
+        return [
+            Changed(event, pc, bool(by_event), now[:length])
+            for event, pc, by_event, length, now in wire.CHANGE.iter_unpack(
+                self._ask(Op.CHANGES)[1]
+            )
+        ]
 
     def step(
         self,

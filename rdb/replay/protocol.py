@@ -26,6 +26,8 @@ OUTPUT = struct.Struct("=QiI")
 THREAD = struct.Struct("=Ii2IQ16s")
 COUNTS = struct.Struct("=2Q")
 UNDO = struct.Struct("=3Q32s")
+CHANGE = struct.Struct("=4Q32s")
+CHANGE_BYTES = 32
 UNDO_FIRST = struct.Struct("=Q")
 HASH = struct.Struct("=Q")
 
@@ -51,6 +53,7 @@ class Op(IntEnum):
     THREADS = 18
     UNDO = 19
     SETTLE = 20
+    CHANGES = 21
 
 
 class BreakFlag(IntFlag):
@@ -60,6 +63,7 @@ class BreakFlag(IntFlag):
 class RunFlag(IntFlag):
     SCAN = 1
     LIMIT = 2
+    CHANGES = 4
 
 
 class StepFlag(IntFlag):
@@ -153,6 +157,15 @@ class ScanHit(NamedTuple):
     steps: int
     total: int
     by_event: int
+
+
+class Changed(NamedTuple):
+    """Watched bytes right after they were written to."""
+
+    event: int
+    pc: int  # of the instruction that comes next
+    by_event: bool
+    now: bytes
 
 
 class Map(NamedTuple):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rdb.errors import Diverged
-from rdb.replay.agent import FOREVER, Stop, StopReason
+from rdb.replay.agent import FOREVER, Changed, Stop, StopReason
+from rdb.replay.protocol import CHANGE_BYTES
 from rdb.timeline.position import Position, WatchHit
+from rdb.timeline.stopped import Interrupted
 from rdb.timeline.travel import Travel
 from rdb.timeline.walker import ENDED, Walker
 
 _WATCH_ID, _LEAVE_ID = 1, 2
-_LOOK_EVERY = 64
 _LEGS = 64
+_MOST = 2000  # changes in one run: as many as fit an answer
+_LOOK_S = 0.05  # of running between two looks
 
 Look = Callable[[float], None]
 
@@ -64,30 +68,32 @@ class ChangeSearch:
             base, was = start, walker.agent.read(self._addr, self._length)
             inside = False  # in the interval that holds the end
             left = FOREVER  # changes that are still to come in it
-            number = 0
+            most = 1
             while left:
-                if number % _LOOK_EVERY == 0:
-                    look((walker.live_event - start.event) / max(last - start.event, 1))
-                number += 1
+                look((walker.live_event - start.event) / max(last - start.event, 1))
                 if not inside and walker.live_event == last:
                     inside = True
                     if self._end is not None:
                         left = self._left(walker, base, self._end)
                         continue
-                stop = self._forward(walker, last, inside)
+                began = time.monotonic()
+                stop, changes = self._forward(walker, last, inside, min(most, left))
+                for change in changes:
+                    if change.event != base.event:
+                        base = Position(change.event)
+                    if not change.by_event:
+                        base = base.then(WatchHit(self._addr, self._length, 0, 1))
+                    if change.now != was:
+                        yield Change(base, change.pc, was, change.now, change.by_event)
+                    was = change.now
+                if stop is None:
+                    raise Interrupted
                 if stop.reason in ENDED or stop.reason is StopReason.BREAK:
                     return
                 if stop.event != base.event:
                     base = Position(stop.event)
-                if stop.reason is not StopReason.WATCH:
-                    continue
-                if not stop.by_event:
-                    base = base.then(WatchHit(self._addr, self._length, 0, 1))
-                left -= inside
-                now = walker.agent.read(self._addr, self._length)
-                if now != was:
-                    yield Change(base, stop.gpr.rip, was, now, bool(stop.by_event))
-                was = now
+                left -= len(changes) if inside else 0
+                most = min(2 * most, _MOST) if time.monotonic() - began < _LOOK_S else 1
         finally:
             walker.close()
 
@@ -96,12 +102,30 @@ class ChangeSearch:
         if self._leave is not None:
             walker.agent.set_break(_LEAVE_ID, self._leave.addr, stop=True, cond=self._leave.cond)
 
-    def _forward(self, walker: Walker, last: int, inside: bool) -> Stop:
-        """To the next change, or a leg further: what is long is to be seen going on."""
-        if inside:
-            return walker.run()
-        leg = max((last - self._start.event) // _LEGS, 1)
-        return walker.run(until_event=min(walker.live_event + leg, last))
+    def _forward(
+        self, walker: Walker, last: int, inside: bool, most: int
+    ) -> tuple[Stop | None, list[Changed]]:
+        """Over so many changes, or a leg: what is long is to be seen going on.  No stop: it was
+        interrupted."""
+        until = FOREVER
+        if not inside:
+            until = min(walker.live_event + max((last - self._start.event) // _LEGS, 1), last)
+        if self._length > CHANGE_BYTES:
+            return self._one(walker, until)
+        try:
+            stop = walker.run_changes(until, self._addr, self._length, most)
+        except Interrupted as interrupted:
+            if interrupted.stop is None:
+                raise
+            return None, walker.agent.changes()
+        return stop, walker.agent.changes()
+
+    def _one(self, walker: Walker, until: int) -> tuple[Stop, list[Changed]]:
+        stop = walker.run(until_event=until)
+        if stop.reason is not StopReason.WATCH:
+            return stop, []
+        now = walker.agent.read(self._addr, self._length)
+        return stop, [Changed(stop.event, stop.gpr.rip, bool(stop.by_event), now)]
 
     def _left(self, walker: Walker, here: Position, end: Position) -> int:
         """How many changes are between `here`, in the interval of `end`, and `end`."""

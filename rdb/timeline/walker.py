@@ -171,6 +171,14 @@ class Walker:
         )
         return self._moved(stop, began)
 
+    def run_changes(self, until_event: int, addr: int, length: int, most: int) -> Stop:
+        began = time.monotonic()
+        agent = self.agent
+        stop = self.control.running(
+            agent, lambda: agent.run_changes(until_event, addr, length, most)
+        )
+        return self._moved(stop, began)
+
     def step(
         self,
         count: int = 1,
