@@ -17,9 +17,11 @@ import pytest
 
 from rdb.paths import rdb_exec_path
 from rdb.replay.agent import (
+    FOREVER,
     AgentClient,
     AgentError,
     AgentGone,
+    Changed,
     Output,
     Regs,
     Stop,
@@ -150,6 +152,27 @@ def test_settling_changes_nothing(tmp_path: Path) -> None:
         settled.close()
     finally:
         rec.close()
+
+
+def test_changes_are_noted_as_stops_would_tell_them(rec: Recorded) -> None:
+    addr, length = rec.symbols["sum"], 8
+    noting, stopping = rec.replica(), rec.replica()
+    for agent in (noting, stopping):
+        assert agent.watch(1, addr, length)
+    noted: list[Changed] = []
+    batches = []
+    while not noted or batches[-1].reason is StopReason.LIMIT:
+        batches.append(noting.run_changes(FOREVER, addr, length, 300))
+        noted += noting.changes()
+    assert len(batches) > 3
+    assert batches[-1].reason is StopReason.END
+    for change in noted:
+        stop = stopping.run()
+        assert stop.reason is StopReason.WATCH
+        now = stopping.read(addr, length)
+        assert change == (stop.event, stop.gpr.rip, bool(stop.by_event), now)
+    assert stopping.run().reason is StopReason.END
+    assert len(noted) == 999  # the first turn adds nothing
 
 
 def test_run_gives_up_after_so_much_work(rec: Recorded) -> None:

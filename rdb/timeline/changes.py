@@ -17,7 +17,7 @@ from rdb.timeline.walker import ENDED, Walker
 _WATCH_ID, _LEAVE_ID = 1, 2
 _LEGS = 64
 _MOST = 2000  # changes in one run: as many as fit an answer
-_LOOK_S = 0.05  # of running between two looks
+_LOOK_S = 0.2  # of running between two looks
 
 Look = Callable[[float], None]
 
@@ -93,7 +93,8 @@ class ChangeSearch:
                 if stop.event != base.event:
                     base = Position(stop.event)
                 left -= len(changes) if inside else 0
-                most = min(2 * most, _MOST) if time.monotonic() - began < _LOOK_S else 1
+                quick = time.monotonic() - began < _LOOK_S
+                most = min(2 * most, _MOST) if quick else max(most // 2, 1)
         finally:
             walker.close()
 
