@@ -25,6 +25,8 @@ _GOALS_S = {
     "reverse-next": (0.020, 0.100),
     "undo": (0.200, None),
 }
+_THINKING_S = 0.5
+_ROUND = 8  # events, at most, to the next one
 _GOALS_MB = 1024  # what the goals are about
 # What is undone, in turn; and a goto.
 _COMMANDS = ("next", "step", "stepi 7", "continue", "reverse-next", f"break {SOURCE}:1")
@@ -41,6 +43,9 @@ def measure(bench: Bench, section: Section) -> None:
             _measure(bench, section, rank, runner)
     section.notes.append(
         "GDB over MI (rdb.session.gdb), command to prompt, the source line printed"
+    )
+    section.notes.append(
+        f"elsewhere: after a goto EVENT and a continue, at once or {_THINKING_S} s later"
     )
     section.notes.append(f"undo of, in turn: {', '.join(_COMMANDS)}, goto EVENT")
 
@@ -81,6 +86,17 @@ def _commands(bench: Bench, rank: RecordedRank, do: Do, add: Add) -> None:
     for command in ("reverse-continue", "reverse-step", "reverse-next"):
         add(command, take_times(bench, lambda command=command: do(command)))  # type: ignore[misc]
 
+    def elsewhere() -> None:
+        do(f"goto {events.randint(1, last - _ROUND)}")
+        do("continue")
+
+    def elsewhere_and_think() -> None:
+        elsewhere()
+        time.sleep(_THINKING_S)
+
+    for what, prepare in (("at once", elsewhere), ("later", elsewhere_and_think)):
+        times = take_times(bench, lambda: do("reverse-step"), prepare)
+        add(f"elsewhere, reverse-step {what}", times)
     do(f"goto {last // 2}")
     do("continue")
     others = itertools.cycle((*_COMMANDS, None))
