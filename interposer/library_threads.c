@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include "process.h"
+#include "signals.h"
 
 /* In front of libc's for everything that the lower half loads. */
 __attribute__((visibility("default"))) int pthread_create(pthread_t *id, const pthread_attr_t *attr,
@@ -19,6 +20,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *id, const p
 		return ENOSYS;
 	process_block_signals(&mask);
 	int rc = real(id, attr, fn, arg);
+	signals_reclaim();
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	return rc;
 }

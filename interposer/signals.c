@@ -183,6 +183,27 @@ static void on_async(int sig, siginfo_t *info, void *ctx)
 
 /* ---- dispositions ---- */
 
+/* Signals that libc keeps for itself, and sigaction(3) refuses: the upper half's libc does cancel threads and
+ * change user ids with them, the lower half's never.  The kernel's form of a handler is that of another one. */
+static void install_reserved(int sig)
+{
+	struct {
+		uint64_t handler, flags, restorer, mask;
+	} sa;
+	uint64_t h = lower.upper.sigactions[sig].handler;
+	raw_syscall(SYS_rt_sigaction, SIGNALS_REMINDER, 0, (long)&sa, 8, 0, 0);
+	if (h == (uint64_t)SIG_DFL || h == (uint64_t)SIG_IGN)
+		sa.handler = h;
+	raw_syscall(SYS_rt_sigaction, sig, (long)&sa, 0, 8, 0, 0);
+}
+
+void signals_reclaim(void)
+{
+	for (int sig = 32; sig <= 33; sig++)
+		if (!replaying() && signals_has_handler(sig))
+			install_reserved(sig);
+}
+
 void signals_install_one(int sig)
 {
 	struct sigaction sa = {.sa_sigaction = on_async, .sa_flags = SA_SIGINFO | SA_ONSTACK};
@@ -190,6 +211,10 @@ void signals_install_one(int sig)
 		return; /* in replay signals come from the log */
 	if ((SYNCHRONOUS & BIT(sig)) || sig == SIGKILL || sig == SIGSTOP)
 		return;
+	if (sig == 32 || sig == 33) {
+		install_reserved(sig);
+		return;
+	}
 	uint64_t h = lower.upper.sigactions[sig].handler;
 	if (sig == SIGNALS_REMINDER)
 		; /* ours as well as the program's */
@@ -206,7 +231,7 @@ void signals_install(bool mask_known)
 	for (int sig = 1; sig <= 64; sig++) {
 		struct sigaction old;
 		if (sig == 32 || sig == 33)
-			continue; /* the lower libc's own */
+			continue; /* until the program asks for them */
 		if (sigaction(sig, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
 			lower.upper.sigactions[sig].handler = (uint64_t)SIG_IGN; /* inherited over exec */
 		signals_install_one(sig);

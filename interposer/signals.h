@@ -21,6 +21,8 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6]);
 void signals_suspend(uint64_t mask);
 void signals_resume(void);
 bool signals_has_handler(int sig);
+/* The lower libc has made a thread, and may have taken a signal for itself that is the upper one's. */
+void signals_reclaim(void);
 
 /* The signal by which a thread is made to look at what is new: its slice is over, a signal is for it. */
 #define SIGNALS_REMINDER 64

@@ -200,7 +200,8 @@ def test_signals_as_natively(source: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["threads.c", "threads_mutex.c", "threads_turns.c", "threads_many.c"]
+    "source",
+    ["threads.c", "threads_mutex.c", "threads_turns.c", "threads_many.c", "threads_cancel.c"],
 )
 def test_threads(source: str, tmp_path: Path) -> None:
     made = record(tmp_path, build(source, tmp_path, "-pthread"))
