@@ -24,12 +24,13 @@ def record_until_it_fails(program: Path, assertion: str, *options: str) -> str:
         if named is None:
             sys.stderr.write(done.stderr)
             raise SystemExit("demo: nothing was recorded")
-        if done.returncode:
+        if assertion in done.stderr:
+            expect(done.returncode != 0, "a program that fails says so by its exit code")
             print(f"$ rdb {shlex.join(command)}")
             sys.stdout.write(done.stderr)
-            expect(assertion in done.stderr, "the program died of its assertion")
             return named[1]
-        print(f"run {attempt}: {done.stdout.strip()}")
+        ended = done.stdout.strip() or f"ended otherwise, exit code {done.returncode}"
+        print(f"run {attempt}: {ended}")
         subprocess.run([RDB, "rm", named[1]], check=True, capture_output=True)
     raise SystemExit(f"demo: {ATTEMPTS} runs and none failed; try again")
 

@@ -175,13 +175,17 @@ static void produce(void)
 		;
 }
 
-/* A window has messages of its own producer only. */
-static void check(int window)
+/* A window has messages of its own producer only, and the next one is there before those after it. */
+static void check(int window, int next)
 {
 	const volatile struct message *slot = windows[window].slot;
+	int later = 0;
 
-	for (int i = 0; i < SLOTS; i++)
+	for (int i = 0; i < SLOTS; i++) {
 		assert(!slot[i].producer || slot[i].producer == window + 1);
+		later += i != next && slot[i].producer;
+	}
+	assert(!later || slot[next].producer);
 }
 
 static void collect(void)
@@ -201,7 +205,7 @@ static void collect(void)
 		for (int i = 0; i < PRODUCERS; i++) {
 			struct message *slot = &windows[i].slot[done[i] % SLOTS];
 
-			check(i);
+			check(i, (int)(done[i] % SLOTS));
 			if (!*(volatile int *)&slot->producer)
 				continue;
 			assert(slot->number == done[i]);
