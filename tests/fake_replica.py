@@ -1,7 +1,7 @@
 """A replica without a process: a tiny deterministic machine behind AgentClient's interface.
 
-It follows interposer/agent.h to the letter and by brute force (every instruction is looked at), so
-that the timeline's algorithms can be compared with a complete list of all states.
+It follows interposer/agent/agent.h to the letter and by brute force (every instruction is looked
+at), so that the timeline's algorithms can be compared with a complete list of all states.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Image files, read for tests as interposer/image_format.h has them."""
+"""Image files, read for tests as interposer/image/image_format.h has them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from rdb.paths import rdb_exec_path
 ROOT = Path(__file__).parent.parent
 DRIVER = r"""
 #include <stdio.h>
-#include "log_reader.h"
+#include "log/log_reader.h"
 /* prints: return code, records, message; touches every byte that the index and the chunks name */
 int main(int argc, char **argv)
 {
@@ -55,7 +55,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "-I",
             ROOT / "interposer",
             folder / "driver.c",
-            ROOT / "interposer" / "log_reader.c",
+            ROOT / "interposer" / "log/log_reader.c",
             "-o",
             folder / "driver",
         ],

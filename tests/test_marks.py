@@ -11,23 +11,23 @@ import pytest
 ROOT = Path(__file__).parent.parent
 LOWER = [
     *(
-        "mark_trace",
-        "mark_learn",
-        "string_insn",
-        "trampoline",
-        "trampoline_plan",
-        "trampoline_code",
+        "marks/mark_trace",
+        "marks/mark_learn",
+        "instructions/string_insn",
+        "marks/trampoline",
+        "marks/trampoline_plan",
+        "marks/trampoline_code",
     ),
     *(
-        "trampoline_place",
-        "decode",
-        "emulate",
-        "hot_stubs",
-        "alu",
-        "vector",
-        "registers",
-        "upper_memory",
-        "arena",
+        "marks/trampoline_place",
+        "instructions/decode",
+        "instructions/emulate",
+        "boundary/hot_stubs",
+        "instructions/alu",
+        "instructions/vector",
+        "agent/registers",
+        "agent/upper_memory",
+        "memory/arena",
     ),
 ]
 FLAGS = [

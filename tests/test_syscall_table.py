@@ -14,7 +14,7 @@ from tools import syscall_docs
 ROWS = syscall_docs.rows()
 HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 FUNCTIONS = "\n".join(
-    path.read_text(encoding="utf-8") for path in syscall_docs.TABLE.parent.glob("*.c")
+    path.read_text(encoding="utf-8") for path in syscall_docs.TABLE.parent.parent.rglob("*.c")
 )
 
 

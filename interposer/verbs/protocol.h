@@ -8,7 +8,7 @@
 #ifndef RDB_VERBS_PROTOCOL_H
 #define RDB_VERBS_PROTOCOL_H
 #include <stdint.h>
-#include "gate.h"
+#include "boundary/gate.h"
 
 enum verbs_call {
 	VERBS_DEVICES = 1,     /* struct verbs_device list*, room -> how many */

@@ -1,4 +1,4 @@
-"""`--checkpoint-every` and `--keep`: quantities as interposer/limit.h reads them."""
+"""`--checkpoint-every` and `--keep`: quantities as interposer/process/limit.h reads them."""
 
 from __future__ import annotations
 

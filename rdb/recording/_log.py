@@ -1,4 +1,4 @@
-"""librdblog (interposer/log_reader.h) through cffi: the index of a log, and its bytes."""
+"""librdblog (interposer/log/log_reader.h) through cffi: the index of a log, and its bytes."""
 
 from __future__ import annotations
 

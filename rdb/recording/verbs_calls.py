@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from rdb.recording.record import Note, Record
 
-NAMESPACE_VERBS = 2  # RDB_NS_VERBS in interposer/gate.h
+NAMESPACE_VERBS = 2  # RDB_NS_VERBS in interposer/boundary/gate.h
 
 
 class Call(IntEnum):

@@ -12,8 +12,8 @@ HERE = Path(__file__).parent
 LOWER = HERE.parent.parent / "interposer"
 #: Target -> the sources under test.
 TARGETS = {
-    "log": ("log_reader.c",),
-    "image": ("image_file.c",),
+    "log": ("log/log_reader.c",),
+    "image": ("image/image_file.c",),
     "hca": tuple(f"verbs/soft/{path.name}" for path in sorted((LOWER / "verbs/soft").glob("*.c"))),
 }
 _LIBRARIES = {"hca": ("-lsodium", "-lpthread")}

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "crc32c.h"
-#include "descriptors.h"
-#include "image.h"
+#include "log/crc32c.h"
+#include "process/descriptors.h"
+#include "image/image.h"
 #include "target.h"
 
 /* What image_file.c needs of the rest. */

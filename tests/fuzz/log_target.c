@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "crc32c.h"
-#include "log_reader.h"
+#include "log/crc32c.h"
+#include "log/log_reader.h"
 #include "target.h"
 
 /* Checksums that match, as far as the records are well-formed: so that what lies behind them is reached. */

@@ -13,14 +13,14 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
-#include "../../interposer/mark.c" /* fill() too: marks at any pc */
-#include "arena.h"
-#include "breakpoints.h"
-#include "descriptors.h"
-#include "emulate.h"
-#include "mark_learn.h"
-#include "replica.h"
-#include "trampoline.h"
+#include "../../interposer/marks/mark.c" /* fill() too: marks at any pc */
+#include "memory/arena.h"
+#include "agent/breakpoints.h"
+#include "process/descriptors.h"
+#include "instructions/emulate.h"
+#include "marks/mark_learn.h"
+#include "replay/replica.h"
+#include "marks/trampoline.h"
 
 #define UPPER __attribute__((noinline, noclone, section("upper_text")))
 enum { STACK = 65536, CELLS = 4096, NODES = 3000, LASTS_US = 600, MANY = 20000 };

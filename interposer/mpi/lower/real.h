@@ -7,7 +7,7 @@
 #include <string.h>
 #include "functions.h"
 #include "handles.h"
-#include "host.h"
+#include "boundary/host.h"
 #include "objects.h"
 #include "status.h"
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "host.h"
+#include "boundary/host.h"
 #include "protocol.h"
 #include "provider.h"
 

@@ -1,0 +1,48 @@
+/* The boundary: every crossing of the upper half arrives here. */
+#ifndef RDB_BOUNDARY_H
+#define RDB_BOUNDARY_H
+#include "boundary/event.h"
+#include "boundary/gate_asm.h"
+
+/* Installs the signal handlers, maps the gate, switches Syscall User Dispatch (or the seccomp filter) on
+ * for this thread.  0 or -errno. */
+int boundary_init(void);
+/* Switches dispatch on again, as after fork. */
+int boundary_dispatch_on(void);
+/* Raises a signal on ourselves whose handler returns into the upper context that `fill` writes. */
+void boundary_resume(void (*fill)(ucontext_t *uc)) __attribute__((noreturn));
+/* The calling thread's signals are handled on t's stack from now on.  0 or -errno. */
+struct thread;
+int boundary_signal_stack(const struct thread *t);
+/* Event 0: the program's entry point is reached (both modes start logging/replaying here). */
+void boundary_started(ucontext_t *uc);
+/* The same at the system call before which uc stands, when a constructor makes a thread or a process: an image
+ * of the entry point would hold threads inside of calls that are in no log. */
+void boundary_started_early(ucontext_t *uc);
+/* Logs the hash of memory where the recording is about to end: only where a replay comes to the same
+ * place by itself (before exit, a fault, a signal sent to oneself). */
+void boundary_final_hash(void);
+/* Event 0 of a recording: its record, its image. */
+void boundary_begin(ucontext_t *uc);
+/* In a child after fork: what was under way belongs to the parent. */
+void boundary_forget(void);
+/* Ends the recording; later calls do nothing. */
+void boundary_end(enum log_end how, int64_t value, const char *text);
+/* SIGTRAP at the first upper instruction after the present hypercall. */
+void boundary_trap_on_return(void);
+/* The same, and signals_want_delivery() then. */
+void boundary_deliver_on_return(void);
+
+/* syscalls.c: answers the system call of uc (record and pass modes carry it out). */
+void syscall_event(ucontext_t *uc);
+/* host.c */
+int64_t host_call(struct event *ev, struct gate_frame *frame);
+uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args);
+/* In replay: makes scratch memory up to `end` present. */
+void host_scratch_upto(uint64_t end);
+
+#define UC_REG(uc, r) (*(uint64_t *)&(uc)->uc_mcontext.gregs[REG_##r])
+#define EFLAGS_TF 0x100ul
+#define EFLAGS_RF 0x10000ul
+
+#endif

@@ -1,0 +1,322 @@
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include "memory/arena.h"
+#include "boundary/arrivals.h"
+#include "boundary/boundary.h"
+#include "image/checkpoints.h"
+#include "memory/device_memory.h"
+#include "process/loader.h"
+#include "log/log_writer.h"
+#include "memory/looks.h"
+#include "replay/page_hashes.h"
+#include "replay/replay.h"
+#include "replay/replica.h"
+#include "threads/baton.h"
+#include "threads/thread.h"
+#include "memory/shared_memory.h"
+#include "process/vfork.h"
+
+enum { NOTES_KEPT = 64 << 20 };
+
+/* The time budget of hashes. */
+static struct {
+	uint64_t spent_ns, started_ns, last_event;
+} hashes;
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs)
+{
+	struct thread *self = thread_self();
+	if (self->depth == EVENTS_NESTED)
+		rdb_fatal("callbacks nested more than %d deep", EVENTS_NESTED);
+	self->state = THREAD_ASKS;
+	/* a signal belongs to the event or the place before it: nobody comes in between; and a thread that is
+	 * stopped or goes on asks for nothing that it could ask for again, if an image is taken meanwhile */
+	if (self->yield && kind != LOG_SIGNAL && kind != LOG_PREEMPT && kind != LOG_RESUME)
+		baton_yield();
+	struct event *ev = &self->events[self->depth++];
+	if (lower.mode == MODE_REPLICA)
+		agent_asked();
+	ev->kind = (uint16_t)kind;
+	ev->nr = nr;
+	ev->nargs = (uint16_t)nargs;
+	if (nargs)
+		memcpy(ev->args, args, 8ul * nargs);
+	ev->result = 0;
+	ev->emulated = false;
+	ev->nchunks = 0;
+	ev->notes_used = 0;
+	ev->more_used = 0;
+	return ev;
+}
+
+struct event *event_current(void)
+{
+	const struct thread *self = thread_self();
+	return self->depth ? &self->events[self->depth - 1] : NULL;
+}
+
+static struct event_chunk *new_chunk(struct event *ev)
+{
+	if (ev->nchunks == ev->chunk_cap) {
+		unsigned cap = ev->chunk_cap ? ev->chunk_cap * 2 : 128;
+		size_t old = ev->chunk_cap * sizeof(*ev->chunks), want = cap * sizeof(*ev->chunks);
+		void *p = ev->chunks ? mremap(ev->chunks, old, want, MREMAP_MAYMOVE)
+				     : mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			rdb_fatal("out of memory for an event of %u parts", cap);
+		ev->chunks = p;
+		ev->chunk_cap = cap;
+	}
+	return &ev->chunks[ev->nchunks++];
+}
+
+void event_out(struct event *ev, void *upper, size_t len)
+{
+	if (lower.mode != MODE_RECORD)
+		return;
+	for (char *p = upper; len;) {
+		size_t n = len < (1ul << 30) ? len : (1ul << 30);
+		*new_chunk(ev) = (struct event_chunk){.addr = (uint64_t)p, .data = p, .len = (uint32_t)n};
+		p += n;
+		len -= n;
+	}
+}
+
+void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const void *data, size_t len)
+{
+	struct event_chunk *last = ev->nchunks ? &ev->chunks[ev->nchunks - 1] : NULL;
+	if (lower.mode != MODE_RECORD)
+		return;
+	if (last && last->note == note && (const char *)last->data + last->len == data && last->len < 1u << 30 &&
+	    (addr ? last->addr + last->len == addr : !last->addr))
+		last->len += (uint32_t)len;
+	else
+		*new_chunk(ev) = (struct event_chunk){.addr = addr, .data = data, .len = (uint32_t)len, .note = note};
+}
+
+/* Room for a note that notes[] has no room for.  Growing moves them: their chunks follow. */
+static char *more_notes(struct event *ev, size_t len)
+{
+	if (ev->more_used + len + 8 > ev->more_room) {
+		unsigned room = ev->more_room ? ev->more_room * 2 : 1 << 20;
+		void *p = ev->more ? mremap(ev->more, ev->more_room, room, MREMAP_MAYMOVE)
+				   : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			rdb_fatal("out of memory for the notes of an event");
+		for (unsigned i = 0; ev->more && i < ev->nchunks; i++) {
+			const char *data = ev->chunks[i].data;
+			if (!ev->chunks[i].addr && data >= ev->more && data < ev->more + ev->more_room)
+				ev->chunks[i].data = (char *)p + (data - ev->more);
+		}
+		ev->more = p;
+		ev->more_room = room;
+	}
+	ev->more_used += (unsigned)((len + 7) & ~7ul);
+	return ev->more + ev->more_used - ((len + 7) & ~7ul);
+}
+
+void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len)
+{
+	if (lower.mode != MODE_RECORD)
+		return;
+	size_t at = (ev->notes_used + 7ul) & ~7ul;
+	char *copy = ev->notes + at;
+	if (len > (1u << 20) - 8)
+		rdb_fatal("a note of %zu bytes", len);
+	if (at + len > sizeof(ev->notes))
+		copy = more_notes(ev, len);
+	else
+		ev->notes_used = (unsigned)(at + len);
+	memcpy(copy, data, len);
+	*new_chunk(ev) = (struct event_chunk){.data = copy, .len = (uint32_t)len, .note = what};
+}
+
+bool event_takes_chunks(const struct event *ev)
+{
+	return ev->kind == LOG_HYPERCALL || ev->kind == LOG_PREEMPT || ev->kind == LOG_RESUME ||
+	       (ev->kind == LOG_SYSCALL && !ev->emulated);
+}
+
+void event_adopt(struct event *to, struct event *from)
+{
+	for (unsigned i = 0; i < from->nchunks; i++) {
+		const struct event_chunk *c = &from->chunks[i];
+		if (c->addr)
+			*new_chunk(to) = *c;
+		else
+			event_note(to, c->note, c->data, c->len);
+	}
+	from->nchunks = from->notes_used = from->more_used = 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct event_chunk *x = a, *y = b;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+void event_compact(struct event *ev)
+{
+	struct event_chunk *notes = malloc(ev->nchunks * sizeof(*notes));
+	unsigned all = ev->nchunks, nnotes = 0, n = 0, merged = 0;
+	if (!notes)
+		return;
+	for (unsigned i = 0; i < all; i++)
+		if (ev->chunks[i].addr)
+			ev->chunks[n++] = ev->chunks[i];
+		else
+			notes[nnotes++] = ev->chunks[i];
+	qsort(ev->chunks, n, sizeof(*ev->chunks), by_address);
+	for (unsigned i = 0; i < n; i++) {
+		const struct event_chunk c = ev->chunks[i];
+		struct event_chunk *last = merged ? &ev->chunks[merged - 1] : NULL;
+		if (last && last->addr + last->len >= c.addr && c.addr + c.len - last->addr < 1u << 30) {
+			if (c.addr + c.len > last->addr + last->len)
+				last->len = (uint32_t)(c.addr + c.len - last->addr);
+		} else {
+			ev->chunks[merged++] = c;
+		}
+	}
+	if (ev->more_used > NOTES_KEPT)
+		nnotes = ev->notes_used = ev->more_used = 0;
+	memcpy(ev->chunks + merged, notes, nnotes * sizeof(*notes));
+	ev->nchunks = merged + nnotes;
+	free(notes);
+}
+
+struct thread *volatile event_appending;
+
+static void append(const struct event *ev, uint64_t number)
+{
+	event_appending = thread_self();
+	int rc = log_append(ev, number);
+	event_appending = NULL;
+	if (rc) {
+		boundary_end(LOG_END_DISK, -rc, "the log could not be written");
+		rdb_warn("%s: %s: the recording ends at event %lu, the program goes on", lower.opt.dir, strerror(-rc),
+			 (unsigned long)lower.event);
+		lower.mode = MODE_PASS;
+		baton_open();
+	}
+}
+
+void event_mark(enum log_kind kind)
+{
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = (uint16_t)kind;
+	if (kind == LOG_START) {
+		hashes.started_ns = monotonic_ns();
+		page_hashes_forget();
+	}
+	append(&ev, lower.event);
+}
+
+void event_checkpoint(uint32_t number, uint64_t stop_ns)
+{
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = LOG_CHECKPOINT;
+	ev.nr = number;
+	ev.result = (int64_t)stop_ns;
+	append(&ev, lower.event);
+}
+
+void event_end(struct event *ev)
+{
+	if (lower.mode == MODE_RECORD && lower.started) {
+		if (arrivals_possible)
+			arrivals_at_event(ev);
+		if (device_regions)
+			device_memory_sync(ev);
+		if (shared_regions)
+			shared_sync(ev);
+		append(ev, lower.event + 1);
+		if (lower.mode == MODE_RECORD)
+			lower.event++;
+	}
+	struct thread *self = thread_self();
+	self->depth--;
+	self->state = THREAD_RUNS;
+}
+
+/* Hashes by default take at most about 1 % of the time; --hash-every N makes them exact. */
+static bool hash_due(void)
+{
+	if (lower.opt.hash_every)
+		return lower.event % lower.opt.hash_every == 0;
+	if (lower.event - hashes.last_event < 1000)
+		return false;
+	uint64_t elapsed = monotonic_ns() - hashes.started_ns;
+	hashes.last_event = lower.event - 900; /* look at the clock every 100 events at most */
+	return elapsed > 200 * 1000000ull && hashes.spent_ns * 100 < elapsed;
+}
+
+void event_hash(enum log_hash_when when)
+{
+	if ((shared_regions && !shared_hashable()) || (device_regions && !device_memory_settled()))
+		return;
+	uint64_t before = lower.opt.hash_every ? 0 : monotonic_ns();
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = LOG_HASH;
+	ev.nr = when;
+	struct event_chunk note = {.note = RDB_NOTE_PAGES};
+	if (lower.opt.hash_every) {
+		ev.result = (int64_t)page_hashes_take(&note.data, &note.len);
+		ev.chunks = &note;
+		ev.nchunks = note.len ? 1 : 0;
+	} else {
+		ev.result = (int64_t)arena_hash();
+	}
+	if (ev.result) /* 0: it could not be taken, and there is nothing to compare */
+		append(&ev, lower.event);
+	if (before)
+		hashes.spent_ns += monotonic_ns() - before;
+	hashes.last_event = lower.event;
+}
+
+void event_answered(ucontext_t *uc)
+{
+	if (!lower.started)
+		return;
+	if (lower.mode == MODE_RECORD) {
+		checkpoint_if_due(uc);
+		if (hash_due())
+			event_hash(LOG_HASH_AT_EVENT);
+	} else if (replaying()) {
+		replay_look_ahead();
+		looks_ahead(uc);
+		agent_event(lower.event, uc);
+	}
+}
+
+void boundary_final_hash(void)
+{
+	if (lower.mode == MODE_RECORD && lower.started && !lower.ended && !device_regions &&
+	    (!shared_regions || shared_hashable_at_end()))
+		event_hash(LOG_HASH_AT_END);
+}
+
+void boundary_end(enum log_end how, int64_t value, const char *text)
+{
+	if (how == LOG_END_EXIT || how == LOG_END_EXEC)
+		vfork_leaving();
+	if (lower.mode != MODE_RECORD || lower.ended)
+		return;
+	lower.ended = true;
+	while (event_appending && event_appending != thread_self())
+		sched_yield();
+	checkpoints_end(how);
+	log_end(how, value, text);
+}

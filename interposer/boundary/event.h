@@ -1,0 +1,58 @@
+/* One event in the making: what it was, and which bytes its answer put into upper memory. */
+#ifndef RDB_EVENT_H
+#define RDB_EVENT_H
+#include "boundary/lower.h"
+
+struct event_chunk {
+	uint64_t addr; /* 0: a note */
+	const void *data;
+	uint32_t len;
+	uint32_t note;
+};
+
+struct event {
+	uint16_t kind;
+	uint16_t nargs;
+	uint32_t nr;
+	uint64_t args[RDB_MAX_ARGS];
+	int64_t result;
+	bool emulated; /* a system call that a replay carries out again, after its chunks */
+	unsigned nchunks, chunk_cap;
+	struct event_chunk *chunks;
+	unsigned notes_used, more_used, more_room;
+	char *more;       /* notes beyond notes[]: an MPI_Waitall of thousands of receives */
+	char notes[4096]; /* copies of note data */
+};
+
+/* The events under way are a stack (an upcall nests); event_begin() gives a fresh one. */
+struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs);
+struct event *event_current(void);
+void event_out(struct event *ev, void *upper, size_t len);
+/* Bytes that lie elsewhere and stay until the event ends: a chunk for `addr`, or (0) a note. */
+void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const void *data, size_t len);
+/* False: in a replay its chunks are not applied, or something else is done after them. */
+bool event_takes_chunks(const struct event *ev);
+/* What `from` has written is part of `to`; `from` is empty afterwards. */
+void event_adopt(struct event *to, struct event *from);
+/* The same bytes in fewer chunks; all are still in their place.  Notes keep their order; of very many, none is kept:
+ * who sent what is not known then. */
+void event_compact(struct event *ev);
+void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
+/* Record: numbers and logs it.  In every mode: takes it off the stack. */
+void event_end(struct event *ev);
+/* Who is writing to the log: a signal that kills may end the recording from another thread. */
+extern struct thread *volatile event_appending;
+/* Logs a record that is a kind and the present event's number. */
+void event_mark(enum log_kind kind);
+/* Logs that checkpoint `number` is of the present event, and how long the program stood still for it. */
+void event_checkpoint(uint32_t number, uint64_t stop_ns);
+/* Logs the hash of the upper half. */
+void event_hash(enum log_hash_when when);
+/* Replay or verify: finds the recorded answer of `ev`, checks that it is the same question, applies it
+ * and sets ev->result.  Returns false if the recording ends before it (the end has been dealt with:
+ * in a replica the call does not return before the replica exits). */
+void event_replay(struct event *ev, ucontext_t *uc);
+/* After the answer and its effects are complete, both modes: hash, agent. */
+void event_answered(ucontext_t *uc);
+
+#endif

@@ -1,0 +1,241 @@
+/* Plug-ins: loading them, and what the boundary offers them (host.h). */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "boundary/arrivals.h"
+#include "threads/baton.h"
+#include "boundary/boundary.h"
+#include "clocks/clock.h"
+#include "memory/device_memory.h"
+#include "replay/replay.h"
+#include "threads/thread.h"
+
+enum { SLOTS = 8, NAMESPACES = 3, PIECES = 1024 };
+
+/* Scratch memory in use. */
+struct piece {
+	uint64_t start, end;
+	const struct event *call; /* whose it is */
+	unsigned slot;
+};
+
+static struct {
+	const struct rdb_plugin *plugins[NAMESPACES];
+	pthread_mutex_t lock;        /* held in plug-ins; without a recording it is all that keeps threads apart */
+	struct piece pieces[PIECES]; /* by address */
+	unsigned npieces;
+} host = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- scratch memory ---- */
+
+void host_scratch_upto(uint64_t end)
+{
+	uint64_t *have = &lower.upper.scratch_end;
+	end = (end + (1ul << 20) - 1) & ~((1ul << 20) - 1);
+	if (end <= *have)
+		return;
+	if (end > RDB_SCRATCH_END || mmap((void *)*have, end - *have, PROT_READ | PROT_WRITE,
+					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		rdb_fatal("no scratch memory for a callback: %lu bytes", (unsigned long)(end - RDB_SCRATCH));
+	*have = end;
+}
+
+/* slot SLOTS: all of them. */
+static void scratch_free(const struct event *call, unsigned slot)
+{
+	unsigned left = 0;
+	for (unsigned i = 0; i < host.npieces; i++)
+		if (host.pieces[i].call != call || (slot != SLOTS && host.pieces[i].slot != slot))
+			host.pieces[left++] = host.pieces[i];
+	host.npieces = left;
+}
+
+static void *scratch(unsigned slot, size_t len)
+{
+	const struct event *call = event_current();
+	uint64_t at = RDB_SCRATCH, bytes = (len + 63) & ~63ul;
+	unsigned i = 0;
+	if (slot >= SLOTS || !call)
+		rdb_fatal("a plug-in asked for scratch slot %u", slot);
+	scratch_free(call, slot);
+	while (i < host.npieces && host.pieces[i].start - at < bytes)
+		at = host.pieces[i++].end;
+	if (host.npieces == PIECES)
+		rdb_fatal("more than %d buffers for callbacks", PIECES);
+	memmove(&host.pieces[i + 1], &host.pieces[i], (host.npieces++ - i) * sizeof(host.pieces[0]));
+	host.pieces[i] = (struct piece){.start = at, .end = at + bytes, .call = call, .slot = slot};
+	host_scratch_upto(at + bytes);
+	return (void *)at;
+}
+
+/* ---- one at a time: who has the lock has the baton, too ---- */
+
+static bool hold(bool want)
+{
+	struct thread *self = thread_self();
+	bool had = !self->away;
+	if (want == had)
+		return had;
+	if (want) {
+		baton_block_end(self->handed);
+		arrivals_still_end();
+		pthread_mutex_lock(&host.lock);
+		self->away = false;
+	} else {
+		self->away = true;
+		pthread_mutex_unlock(&host.lock);
+		self->handed = baton_block_begin();
+		if (!self->handed)
+			arrivals_still_begin();
+	}
+	return had;
+}
+
+static bool shared(void)
+{
+	return lower.mode == MODE_RECORD && threads_alive() > 1;
+}
+
+/* ---- what plug-ins are offered ---- */
+
+static void out(void *upper, size_t len)
+{
+	struct event *ev = event_current();
+	if (len && ev)
+		event_out(ev, upper, len);
+}
+
+static void note(enum rdb_note what, const void *data, size_t len)
+{
+	struct event *ev = event_current();
+	if (ev)
+		event_note(ev, what, data, len);
+}
+
+static void ending(int exit_code)
+{
+	boundary_end(LOG_END_EXIT, exit_code, NULL);
+}
+
+uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args)
+{
+	uint64_t six[6], result;
+	if (args)
+		memcpy(six, args, sizeof(six));
+	else
+		replay_take_upcall(&fn, six, NULL);
+	event_answered(NULL);
+	result = gate_upcall(frame, fn, six);
+	thread_self()->state = THREAD_ASKS; /* the hypercall goes on */
+	return result;
+}
+
+static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, const struct rdb_span *spans,
+		       unsigned nspans)
+{
+	uint64_t logged[7] = {(uint64_t)upper_fn}, six[6] = {0};
+	if (nargs > 6)
+		rdb_fatal("an upcall with %u arguments", nargs);
+	memcpy(logged + 1, args, 8ul * nargs);
+	memcpy(six, args, 8ul * nargs);
+	/* before the event: it may hand on the baton, and who has that may want the lock */
+	pthread_mutex_unlock(&host.lock);
+	struct event *ev = event_begin(LOG_UPCALL, 0, logged, nargs + 1);
+	for (unsigned i = 0; i < nspans; i++) {
+		memcpy(spans[i].addr, spans[i].from, spans[i].len);
+		event_out(ev, spans[i].addr, spans[i].len);
+	}
+	event_end(ev);
+	uint64_t result = host_upcall(thread_self()->frame, (uint64_t)upper_fn, six);
+	pthread_mutex_lock(&host.lock);
+	return result;
+}
+
+static struct rdb_host offered = {
+	.version = RDB_HOST_VERSION,
+	.out = out,
+	.note = note,
+	.upcall = upcall,
+	.scratch = scratch,
+	.fatal = rdb_fatal,
+	.ending = ending,
+	.hold = hold,
+	.shared = shared,
+	.arrived = arrivals_came,
+	.device_memory = device_memory,
+	.keep_descriptor = lower_fd,
+	.warn = rdb_warn,
+};
+
+static const struct rdb_plugin *load(unsigned ns)
+{
+	const char *path = ns == RDB_NS_MPI ? lower.opt.mpi_lower : ns == RDB_NS_VERBS ? lower.opt.verbs_lower : NULL;
+	if (!path)
+		rdb_fatal("the program calls library %u, for which this rdb has no plug-in", ns);
+	void *so = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	if (!so)
+		rdb_fatal("%s", dlerror());
+	const struct rdb_plugin *p = dlsym(so, "rdb_plugin");
+	if (!p || p->version != RDB_HOST_VERSION)
+		rdb_fatal("%s: %s", path, p ? "made for another version of rdb-exec" : "not a plug-in of rdb");
+	offered.rank = lower.opt.rank;
+	offered.hca = lower.opt.hca;
+	offered.hca_key = lower.opt.hca_key;
+	int rc = p->init(&offered);
+	if (rc)
+		rdb_fatal("%s: %s", p->name, strerror(-rc));
+	return p;
+}
+
+int64_t host_call(struct event *ev, struct gate_frame *frame)
+{
+	unsigned ns = ev->nr >> 16;
+	if (ns == RDB_NS_CORE)
+		return clock_call(ev->nr, ev->args);
+	if (ns >= NAMESPACES)
+		rdb_fatal("hypercall %#x: no such library", ev->nr);
+	pthread_mutex_lock(&host.lock);
+	if (!host.plugins[ns])
+		host.plugins[ns] = load(ns);
+	if (!arrivals_possible && host.plugins[ns]->progress)
+		arrivals_begin();
+	int64_t result = host.plugins[ns]->call(ev->nr, ev->nargs, ev->args);
+	if (host.npieces)
+		scratch_free(ev, SLOTS);
+	pthread_mutex_unlock(&host.lock);
+	return result;
+}
+
+void host_progress(void)
+{
+	pthread_mutex_lock(&host.lock);
+	for (unsigned ns = 0; ns < NAMESPACES; ns++)
+		if (host.plugins[ns] && host.plugins[ns]->progress)
+			host.plugins[ns]->progress();
+	pthread_mutex_unlock(&host.lock);
+}
+
+void host_fork_begin(void)
+{
+	if (arrivals_possible)
+		pthread_mutex_lock(&host.lock);
+}
+
+void host_fork_end(void)
+{
+	if (arrivals_possible)
+		pthread_mutex_unlock(&host.lock);
+}
+
+void host_in_child(void)
+{
+	pthread_mutex_init(&host.lock, NULL); /* a thread of the parent may have had it */
+	arrivals_in_child();
+	for (unsigned ns = 0; ns < NAMESPACES; ns++)
+		if (host.plugins[ns] && host.plugins[ns]->in_child)
+			host.plugins[ns]->in_child();
+}

@@ -1,0 +1,112 @@
+/* What a plug-in (the real-MPI side, the verbs side) and the boundary offer each other.
+ *
+ * A plug-in is a shared object loaded with dlopen into the lower half the first time the program
+ * makes a call of its namespace WHILE RECORDING (or with --record=off).  It is never loaded in
+ * replay: there the log alone answers.  So everything the call did to upper memory must be said
+ * with host->out(), and everything else that it told the program must be in the return value.
+ */
+#ifndef RDB_HOST_H
+#define RDB_HOST_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "boundary/gate.h"
+
+#define RDB_HOST_VERSION 4
+
+/* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
+enum rdb_note {
+	RDB_NOTE_FILE = 1,   /* text: key of a file in the job's store (file mappings) */
+	RDB_NOTE_RECV = 2,   /* struct rdb_note_recv: a receive that this event completed */
+	RDB_NOTE_SEND = 3,   /* struct rdb_note_recv (peer = destination): a send this event posted */
+	RDB_NOTE_TEXT = 4,   /* free text for people, e.g. a communicator's construction */
+	RDB_NOTE_PAGES = 5,  /* of a LOG_HASH: page_hashes.h */
+	RDB_NOTE_THREAD = 6, /* uint32_t: number of the thread that this event made */
+	RDB_NOTE_MARK = 7,   /* struct mark: where a computation was stopped */
+	/* a part of shared memory: uint64_t start, end; of a chunk: its bytes were found there */
+	RDB_NOTE_SHARED = 8,
+	RDB_NOTE_AT = 9,       /* uint64_t: where the next note's bytes go, once it is mapped */
+	RDB_NOTE_BYTES = 10,   /* bytes, see RDB_NOTE_AT */
+	RDB_NOTE_VERBS = 11,   /* struct verbs_note_post (verbs/protocol.h): a work request that this event took */
+	RDB_NOTE_ARRIVAL = 12, /* struct verbs_note_arrival: whose request put bytes into memory */
+	RDB_NOTE_DEVICE = 13,  /* of a chunk: its bytes were found there; a device may have written them (looks.h) */
+};
+
+struct rdb_note_recv {
+	int32_t peer; /* rank in MPI_COMM_WORLD (-1: unknown) */
+	int32_t tag;
+	uint32_t comm;    /* virtual communicator id, the same number in every rank's stub table
+	                         only for predefined ones */
+	uint32_t request; /* virtual request id, 0 for blocking calls */
+	uint64_t bytes;
+	uint64_t order; /* of a receive: the how-manieth that was posted, from 1; of a send: 0 */
+	uint64_t from;  /* of a send: where the bytes lie, one after the other; 0: they have gaps */
+};
+
+struct rdb_span {
+	void *addr;       /* upper address */
+	size_t len;       /* bytes */
+	const void *from; /* where they are now, in lower memory */
+};
+
+struct rdb_host {
+	uint32_t version;
+	int rank;
+	/* These bytes of upper memory were (over)written by the present event.  Call it after they
+	 * have their final content; it may be called many times; the bytes are copied into the log
+	 * when the event ends. */
+	void (*out)(void *upper, size_t len);
+	void (*note)(enum rdb_note what, const void *data, size_t len);
+	/* Calls a function of the upper half (user MPI_Op, callback) with up to 6 integer/pointer
+	 * arguments; nested events may happen inside.  `spans` name the scratch memory that it is
+	 * given, and what to fill it with: logged, so that replay can make the same call. */
+	uint64_t (*upcall)(void *upper_fn, const uint64_t *args, unsigned nargs, const struct rdb_span *spans,
+			   unsigned nspans);
+	/* Upper-half scratch memory for upcall arguments: `slot` 0..7, at least `len` bytes, 64-byte
+	 * aligned.  Nobody else's until the event ends or the slot is asked for again. */
+	void *(*scratch)(unsigned slot, size_t len);
+	/* Ends the recording with a clear message on stderr ("rdb: ...") and the process with exit
+	 * code 125.  printf-like.  Does not return. */
+	void (*fatal)(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+	/* The program is about to die on purpose inside the plug-in (MPI_Abort): writes the END
+	 * record with that exit code and closes the log.  Returns. */
+	void (*ending)(int exit_code);
+	/* Plug-ins run in one thread at a time: they hold the right to run as they are called.
+	 * hold(false) gives it up, before a call that may wait for other processes; then other threads
+	 * of the program run, and come into the plug-in.  hold(true) takes it back: before
+	 * anything of this struct is used again, or the plug-in's own data, also in a callback of
+	 * the library from inside such a call.  Returns what was before, to be put back. */
+	bool (*hold)(bool want);
+	/* hold(false) lets other threads of a recorded program run: upper memory must not change
+	 * before it is held again, because the replay writes it when the event ends. */
+	bool (*shared)(void);
+	/* From any thread: something has come that `progress` has to carry out.  It is called soon. */
+	void (*arrived)(void);
+	/* Registered memory: a device writes to it (begin) without being asked by a call of the program; `remote`:
+	 * at any time, else only what the program has asked it for (device_memory.h). */
+	void (*device_memory)(void *upper, size_t len, bool remote, bool begin);
+	/* Moves a descriptor out of the program's range; returns the new one or -errno. */
+	int (*keep_descriptor)(int fd);
+	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+	const char *hca;     /* verbs: which provider: soft, real, auto; NULL: not said */
+	const char *hca_key; /* file with the secret of the software HCAs of one job, or NULL */
+};
+
+struct rdb_plugin {
+	uint32_t version; /* RDB_HOST_VERSION */
+	const char *name; /* "openmpi-4.1.4" */
+	/* 0 or -errno. */
+	int (*init)(const struct rdb_host *host);
+	/* One hypercall; nargs values, upper pointers among them.  Runs on the lower stack with the
+	 * lower thread pointer: any library may be used. */
+	int64_t (*call)(uint32_t fn, uint32_t nargs, const uint64_t *args);
+	/* May be NULL.  After host->arrived(), without blocking: writes to upper memory what has come, and says so
+	 * with host->out().  Called at an event, or while no upper thread runs (arrivals.h). */
+	int (*progress)(void);
+	/* May be NULL.  In a forked child, with the parent's memory and none of its threads. */
+	void (*in_child)(void);
+};
+
+/* The one symbol a plug-in exports: const struct rdb_plugin rdb_plugin; */
+
+#endif

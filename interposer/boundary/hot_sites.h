@@ -1,0 +1,31 @@
+/* Hot system calls: those that the C library makes by `mov $NR,%eax; syscall`.
+ *
+ * A system call by SIGSYS costs more than a microsecond, two crossings of the kernel with all registers.  When
+ * libc is mapped, before event 0, the mov (five bytes, one instruction: nobody jumps into it) of such a site is
+ * replaced by a jump to a stub, which executes the mov and jumps through the gate.  The syscall instruction stays
+ * where it is.  In the recording the gate is hot_gate (hot_gate.S): it does what SIGSYS would, on a context
+ * that looks like the one of a SIGSYS, and goes on behind the instruction.  Wherever that is not so simple, and
+ * in every replay, the gate jumps to the syscall instruction instead, and SIGSYS comes as ever: both ways leave
+ * the same registers and memory, so it does not matter which is taken, nor that they differ.
+ *
+ * Patches and stubs are upper memory, and in the first image, which is all that a replay knows of them.  What
+ * they look like there, and that no debugger sees them, is hot_stubs.h.  RDB_HOT_SITES=0 leaves the text alone.
+ */
+#ifndef RDB_HOT_SITES_H
+#define RDB_HOT_SITES_H
+#include "boundary/lower.h"
+
+/* New executable bytes of the file `path` at `at`. */
+void hot_sites_look(uint64_t at, size_t len, const char *path);
+/* uc is a signal frame of the kernel: what it says of its layout holds for ours. */
+void hot_sites_learn(const ucontext_t *uc);
+
+/* Where the stubs jump: an address for the gate page. */
+void (*hot_sites_entry(void))(void);
+/* hot_gate.S */
+void hot_gate(void);
+/* Its C side, on the lower stack with the lower thread pointer; uc is what the program goes on with.  Takes the
+ * program's thread pointer and returns it as it is now. */
+uint64_t hot_syscall(ucontext_t *uc, uint64_t fs_base);
+
+#endif

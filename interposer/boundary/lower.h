@@ -1,0 +1,108 @@
+/* The lower half's own state: one process-wide struct, shared by its files. */
+#ifndef RDB_LOWER_H
+#define RDB_LOWER_H
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <ucontext.h>
+#include "boundary/host.h"
+#include "boundary/layout.h"
+#include "process/limit.h"
+#include "log/log_format.h"
+
+enum mode {
+	MODE_RECORD,  /* the world answers, the log listens */
+	MODE_PASS,    /* the world answers, nothing is logged (--record=off, or the disk is full) */
+	MODE_VERIFY,  /* the log answers at full speed, hashes are compared */
+	MODE_REPLICA, /* the log answers, the agent stops us */
+};
+
+struct options {
+	enum mode mode;
+	const char *dir;         /* the rank's directory */
+	const char *files_dir;   /* the job's store of mapped files */
+	const char *mpi_lower;   /* plug-in with the real MPI */
+	const char *mpi_stub;    /* libmpi for the upper half */
+	const char *verbs_lower; /* plug-in with the providers of verbs */
+	const char *verbs_stub;  /* libibverbs for the upper half */
+	const char *cm_stub;     /* librdmacm */
+	const char *hca;         /* soft, real, auto; NULL: auto */
+	const char *hca_key;     /* secret of the job's software HCAs */
+	int rank;
+	uint64_t hash_every; /* record: a hash at every so many events; 0: by time budget */
+	long slice_ms;       /* a thread that computes gives way after so long, if another one waits */
+	const char *exe;     /* the program's file, where argv[0] is not its name */
+	struct limit checkpoint_every, keep;
+	bool no_checkpoints; /* --checkpoint-every 0: none but the first */
+	bool no_children;    /* leave child processes native */
+	bool lax;            /* pass on what the tables do not know */
+	unsigned checkpoint; /* replay: image to start from */
+	bool checkpoint_given;
+	bool checked; /* replay: the images' pages have been checked before */
+	int agent_fd; /* replica: socket to the server, else -1 */
+	char **argv;  /* program and its arguments */
+	char **envp;
+};
+
+/* What an image keeps besides memory and registers (image.h); versioned with it. */
+struct upper_state {
+	uint64_t brk;
+	uint64_t mmap_next;    /* next address the arena gives out */
+	uint64_t mmap_next_32; /* the same for MAP_32BIT */
+	uint64_t scratch_end;  /* mapped end of the scratch area */
+	uint64_t entry;        /* the program's entry point */
+	uint64_t interp_base;
+	uint64_t auxv_addr, auxv_len;
+	uint32_t threads_made; /* the newest thread's number */
+	uint32_t reserved;
+	uint64_t tsc_mode; /* rdtsc in the upper half traps */
+	struct upper_sigaction {
+		uint64_t handler, flags, restorer, mask;
+	} sigactions[65];
+	char exe[4096]; /* absolute path of the program */
+};
+
+struct lower {
+	struct options opt;
+	enum mode mode;
+	bool started;   /* event 0 has happened: crossings count */
+	bool ended;     /* the log is closed */
+	bool killed;    /* by a signal from outside: no thread's doing */
+	uint64_t event; /* last answered event */
+	pid_t pid;
+	int lowest_fd; /* our descriptors are at or above this */
+	struct upper_state upper;
+};
+
+extern struct lower lower;
+
+static inline bool replaying(void)
+{
+	return lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA;
+}
+
+/* Prints "rdb: ..." on stderr, ends the recording as unsupported, exits with 125. */
+void rdb_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Prints "rdb: ..." on stderr. */
+void rdb_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A system call as the kernel has it: result or -errno.  Never touches errno. */
+static inline long raw_syscall(long nr, long a, long b, long c, long d, long e, long f)
+{
+	long ret;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+/* Moves a descriptor of ours out of the program's way; returns the new one or -errno. */
+int lower_fd(int fd);
+
+#endif

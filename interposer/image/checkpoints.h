@@ -1,0 +1,16 @@
+/* Checkpoints of a rank while it is recorded: when they are due, the child that writes them. */
+#ifndef RDB_CHECKPOINTS_H
+#define RDB_CHECKPOINTS_H
+#include "boundary/lower.h"
+
+/* After an event.  uc: the program's context right after it; NULL (a hypercall): if one is due, the trap
+ * after the hypercall takes it. */
+void checkpoint_if_due(ucontext_t *uc);
+/* That trap has come. */
+void checkpoint_at_trap(ucontext_t *uc);
+/* In a child after fork: what the parent had under way is its own. */
+void checkpoints_forked(void);
+/* The recording ends; before execve what is being written is given up. */
+void checkpoints_end(enum log_end how);
+
+#endif

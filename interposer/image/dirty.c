@@ -1,0 +1,126 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "memory/arena.h"
+#include "image/dirty.h"
+#include "image/image.h"
+
+/* What Debian 12's headers lack (linux/fs.h, linux/userfaultfd.h of 6.7) */
+struct scan_region {
+	uint64_t start, end, categories;
+};
+struct scan {
+	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
+	uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+#define SCAN _IOWR('f', 16, struct scan)
+enum {
+	SCAN_PROTECT = 1, /* PM_SCAN_WP_MATCHING */
+	SCAN_CHECK = 2,   /* PM_SCAN_CHECK_WPASYNC */
+	SCAN_WRITTEN = 2, /* PAGE_IS_WRITTEN */
+	FEATURES = 1 << 15 /* WP_ASYNC */ | 1 << 13 /* WP_UNPOPULATED */,
+	USER_MODE_ONLY = 1, /* needs no privilege; asynchronous protection is lifted by the kernel's writes too */
+	REGIONS = 2048,
+};
+
+static struct {
+	int fd; /* 0: not tried, -1: not to be had */
+} dirty;
+
+static int open_tracking(void)
+{
+	struct uffdio_api api = {.api = UFFD_API, .features = FEATURES};
+	if (dirty.fd)
+		return dirty.fd < 0 ? -ENOSYS : 0;
+	int fd = (int)raw_syscall(SYS_userfaultfd, O_CLOEXEC | USER_MODE_ONLY, 0, 0, 0, 0, 0);
+	if (fd >= 0 && raw_syscall(SYS_ioctl, fd, (long)UFFDIO_API, (long)&api, 0, 0, 0)) {
+		close(fd);
+		fd = -1;
+	}
+	dirty.fd = fd < 0 ? -1 : lower_fd(fd);
+	return dirty.fd < 0 ? -ENOSYS : 0;
+}
+
+struct walk {
+	struct table *out;
+	int pagemap;
+};
+
+static int add(struct table *t, uint64_t start, uint64_t end)
+{
+	struct dirty_range *last = t->len ? (void *)(t->base + t->len - sizeof(*last)) : NULL;
+	if (last && last->end == start) {
+		last->end = end;
+		return 0;
+	}
+	struct dirty_range d = {start, end};
+	return table_add(t, &d, sizeof(d));
+}
+
+static int scan_mapping(const struct mapping *m, void *arg)
+{
+	static struct scan_region found[REGIONS];
+	struct walk *w = arg;
+	if (m->shared)
+		return 0; /* image_pages.c takes all of it */
+	struct uffdio_register reg = {
+		.range = {.start = m->start, .len = m->end - m->start},
+		.mode = UFFDIO_REGISTER_MODE_WP,
+	};
+	long rc = raw_syscall(SYS_ioctl, dirty.fd, (long)UFFDIO_REGISTER, (long)&reg, 0, 0, 0);
+	if (rc) /* of a kind that cannot be watched: all of it counts as written to */
+		return add(w->out, m->start, m->end);
+	for (uint64_t at = m->start; at < m->end;) {
+		struct scan s = {
+			.size = sizeof(s),
+			.flags = SCAN_PROTECT | SCAN_CHECK,
+			.start = at,
+			.end = m->end,
+			.vec = (uint64_t)found,
+			.vec_len = REGIONS,
+			.category_mask = SCAN_WRITTEN,
+			.return_mask = SCAN_WRITTEN,
+		};
+		long n = raw_syscall(SYS_ioctl, w->pagemap, (long)SCAN, (long)&s, 0, 0, 0);
+		if (n < 0)
+			return (int)n;
+		for (long i = 0; i < n; i++) {
+			int failed = add(w->out, found[i].start, found[i].end);
+			if (failed)
+				return failed;
+		}
+		if (s.walk_end <= at)
+			break;
+		at = s.walk_end;
+	}
+	return 0;
+}
+
+int dirty_collect(struct table *t)
+{
+	int rc = open_tracking();
+	if (rc)
+		return rc;
+	struct walk w = {.out = t, .pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)};
+	rc = w.pagemap < 0 ? -errno : arena_each(scan_mapping, &w);
+	if (w.pagemap >= 0)
+		close(w.pagemap);
+	if (rc) {
+		/* half of it may have been forgotten */
+		dirty_forget();
+		dirty.fd = -1;
+	}
+	return rc;
+}
+
+void dirty_forget(void)
+{
+	if (dirty.fd > 0)
+		close(dirty.fd);
+	dirty.fd = 0;
+}

@@ -1,0 +1,13 @@
+/* Which pages of the upper half were written to: userfaultfd(2) with asynchronous write protection, and
+ * PAGEMAP_SCAN (Linux 6.7, Documentation/admin-guide/mm/pagemap.rst). */
+#ifndef RDB_DIRTY_H
+#define RDB_DIRTY_H
+#include "boundary/table.h"
+
+/* Appends (struct dirty_range, in order) what was written to since the call before, and what memory there
+ * is that was not there then; begins anew.  0; -errno: this machine cannot tell. */
+int dirty_collect(struct table *t);
+/* In a child after fork: nothing is known. */
+void dirty_forget(void);
+
+#endif

@@ -1,0 +1,61 @@
+/* Writing and restoring images (image_format.h). */
+#ifndef RDB_IMAGE_H
+#define RDB_IMAGE_H
+#include "image/image_format.h"
+#include "boundary/table.h"
+
+/* What is written: collected where the program stands, written there or by a forked child. */
+struct image_plan {
+	uint32_t number;
+	bool incremental;    /* pages that `dirty` does not name, or that are the same, are left in `number` - 1 */
+	struct table *dirty; /* struct dirty_range, in order; NULL: which pages were written to is not known */
+	uint32_t log_segment;
+	uint64_t log_off;
+	struct table threads; /* struct image_thread */
+};
+
+struct dirty_range {
+	uint64_t start, end;
+};
+
+/* Appends what an image keeps of the threads; uc is the running one's.  0 or -errno. */
+int image_threads(struct table *t, const ucontext_t *uc);
+/* Writes the image of lower.event; `forked`: this is a child that may ruin its memory map.  0 or -errno;
+ * no partial file is left.  If the image before is not usable any more, -ESTALE. */
+int image_write(const struct image_plan *plan, bool forked);
+/* Image 0, at once. */
+int image_write_first(const ucontext_t *uc);
+/* Compresses an image's data where that saves a quarter; a temporary file replaces the image.  0 or -errno. */
+int image_compress(unsigned number);
+
+/* Maps everything, sets lower.event and lower.upper, opens the log there.  0 or -errno (said on stderr). */
+int image_restore(unsigned number, bool check_pages);
+/* Puts the restored registers into uc. */
+void image_registers(ucontext_t *uc);
+
+/* An image file, its header and tables mapped and checked. */
+struct image_file {
+	int fd;
+	char path[4096];
+	const uint8_t *map; /* header and tables */
+	const struct image_header *header;
+	const struct image_region *regions;
+	const struct image_run *runs;
+	uint64_t nregions, nruns;
+	size_t map_len;
+};
+
+/* 0 or -errno.  `say`: on stderr, too, with file and offset if it is damaged. */
+int image_open(struct image_file *f, unsigned number, bool say);
+void image_close(struct image_file *f);
+/* The first run that ends after addr, as an index; nruns if there is none. */
+uint64_t image_find(const struct image_file *f, uint64_t addr);
+/* Checks the data of all its own runs.  0 or -errno, said. */
+int image_check_pages(const struct image_file *f);
+void image_path(char *path, size_t size, unsigned number, const char *suffix);
+/* What a finished image takes on the disk, in bytes. */
+uint64_t image_bytes(unsigned number);
+/* The lowest and the highest number of an image in the rank's directory; -ENOENT: none. */
+int image_numbers(unsigned *lowest, unsigned *highest);
+
+#endif

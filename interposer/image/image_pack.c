@@ -1,0 +1,114 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <lz4.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "log/crc32c.h"
+#include "image/image_pack.h"
+#include "process/io.h"
+#include "process/private_file.h"
+
+enum { PIECE = 1 << 20 };
+
+int image_unpack(const struct image_file *f, const struct image_run *run, void *to)
+{
+	uint64_t from = run->off & ~(RDB_PAGE - 1), skip = run->off - from;
+	uint8_t *p = mmap(NULL, skip + run->stored, PROT_READ, MAP_PRIVATE | MAP_POPULATE, f->fd, (off_t)from);
+	if (p == MAP_FAILED)
+		return -errno;
+	int n = LZ4_decompress_safe((const char *)p + skip, to, (int)run->stored, (int)run->len);
+	munmap(p, skip + run->stored);
+	if (n == (int)run->len)
+		return 0;
+	rdb_warn("%s: damaged: offset %lu: expected compressed pages", f->path, (unsigned long)run->off);
+	return -EBADMSG;
+}
+
+struct packing {
+	const uint8_t *raw; /* the whole old file */
+	int fd;
+	uint64_t off;
+	uint8_t *room;
+};
+
+static int write_at(struct packing *p, const void *data, uint64_t len, uint64_t off)
+{
+	int rc = io_write_all(p->fd, data, len, off, PIECE);
+	p->off = off + len;
+	return rc;
+}
+
+/* Compressed if that saves a quarter, else raw at a page boundary, where it can be mapped. */
+static int pack_run(struct packing *p, struct image_run *run)
+{
+	const uint8_t *data = p->raw + run->off;
+	int most = (int)(run->len / 4 * 3);
+	int n = run->stored < run->len ? 0
+				       : LZ4_compress_default((const char *)data, (char *)p->room, (int)run->len, most);
+	if (n <= 0) {
+		uint64_t off = run->stored < run->len ? p->off : (p->off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+		run->off = off;
+		return write_at(p, data, run->stored, off);
+	}
+	run->off = p->off;
+	run->stored = (uint32_t)n;
+	run->check = crc32c_data(0, p->room, (size_t)n);
+	return write_at(p, p->room, (uint64_t)n, run->off);
+}
+
+static int pack(struct packing *p, const struct image_file *f, struct image_run *runs)
+{
+	const struct image_section *s = &f->header->sections[IMAGE_RUNS];
+	struct image_header h = *f->header;
+	int rc = write_at(p, f->map, s->off, 0); /* header and the tables before the runs stay as they are */
+	p->off = s->off + s->len;
+	for (uint64_t i = 0; i < f->nruns && !rc; i++)
+		if (runs[i].image == h.number)
+			rc = pack_run(p, &runs[i]);
+	h.file_len = p->off;
+	h.sections[IMAGE_RUNS].check = crc32c_data(0, runs, s->len);
+	h.header_check = crc32c(0, &h, offsetof(struct image_header, header_check));
+	if (!rc)
+		rc = io_write_all(p->fd, runs, s->len, s->off, PIECE);
+	return rc ? rc : io_write_all(p->fd, &h, sizeof(h), 0, PIECE);
+}
+
+int image_compress(unsigned number)
+{
+	static char temp[4096];
+	static struct image_file f;
+	int rc = image_open(&f, number, false);
+	if (rc)
+		return rc;
+	size_t raw_len = f.header->file_len, runs_len = f.header->sections[IMAGE_RUNS].len;
+	struct packing p = {.fd = -1};
+	void *raw = mmap(NULL, raw_len, PROT_READ, MAP_PRIVATE, f.fd, 0);
+	void *room = mmap(NULL, IMAGE_RUN_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct table runs = {0};
+	rc = raw == MAP_FAILED || room == MAP_FAILED ? -ENOMEM : table_add(&runs, f.runs, runs_len);
+	image_path(temp, sizeof(temp), number, ".part");
+	if (!rc) {
+		int fd = private_create(AT_FDCWD, temp, O_WRONLY | O_TRUNC);
+		p.fd = fd < 0 ? fd : lower_fd(fd);
+		rc = p.fd < 0 ? p.fd : 0;
+	}
+	p.raw = raw;
+	p.room = room;
+	if (!rc)
+		rc = pack(&p, &f, (struct image_run *)runs.base);
+	if (p.fd >= 0 && close(p.fd) && !rc)
+		rc = -errno;
+	if (!rc && rename(temp, f.path))
+		rc = -errno;
+	if (rc && p.fd >= 0)
+		unlink(temp);
+	if (raw != MAP_FAILED)
+		munmap(raw, raw_len);
+	if (room != MAP_FAILED)
+		munmap(room, IMAGE_RUN_MAX);
+	table_drop(&runs);
+	image_close(&f);
+	return rc;
+}

@@ -1,0 +1,163 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "memory/arena.h"
+#include "boundary/boundary.h"
+#include "log/crc32c.h"
+#include "image/image.h"
+#include "image/image_pages.h"
+#include "process/io.h"
+#include "log/log_writer.h"
+#include "process/private_file.h"
+#include "threads/thread.h"
+
+enum { PIECE = 1 << 20 }; /* of one write */
+
+int image_threads(struct table *table, const ucontext_t *uc)
+{
+	static struct image_thread one;
+	int rc = 0;
+	for (const struct thread *t = threads_first(); t && !rc; t = t->next) {
+		ucontext_t parked;
+		one = (struct image_thread){.upper = t->upper, .state = t->state};
+		if (t == thread_self()) {
+			one.state = THREAD_RUNS;
+			context_save(&one.context, uc);
+		} else if (!t->frame && !t->uc) { /* not started: with the vector registers of who made it */
+			one.context = t->start;
+		} else {
+			thread_context(t, &parked);
+			context_save(&one.context, &parked);
+		}
+		rc = table_add(table, &one, sizeof(one));
+	}
+	return rc;
+}
+
+/* Gives each run of this image its place in the file. */
+static uint64_t place_runs(const struct table *runs, uint32_t number, uint64_t off)
+{
+	struct image_run *r = (void *)runs->base;
+	off = (off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+	for (; (uint8_t *)r < runs->base + runs->len; r++) {
+		if (r->image != number)
+			continue;
+		r->off = off;
+		r->stored = (uint32_t)r->len;
+		off += r->len;
+	}
+	return off;
+}
+
+static int write_file(int fd, const struct image_plan *plan, const struct table *regions, const struct table *runs,
+		      uint32_t base)
+{
+	const struct {
+		const void *p;
+		size_t len, size;
+	} parts[IMAGE_SECTIONS] = {
+		[IMAGE_STATE] = {&lower.upper, sizeof(lower.upper), sizeof(lower.upper)},
+		[IMAGE_THREADS] = {plan->threads.base, plan->threads.len, sizeof(struct image_thread)},
+		[IMAGE_REGIONS] = {regions->base, regions->len, sizeof(struct image_region)},
+		[IMAGE_RUNS] = {runs->base, runs->len, sizeof(struct image_run)},
+	};
+	struct image_header h = {
+		.magic = RDB_IMAGE_MAGIC,
+		.version = RDB_IMAGE_VERSION,
+		.number = plan->number,
+		.event = lower.event,
+		.log_off = plan->log_off,
+		.log_segment = plan->log_segment,
+		.base = base,
+		.state_size = sizeof(struct upper_state),
+		.thread_size = sizeof(struct image_thread),
+	};
+	uint64_t off = sizeof(h);
+	for (unsigned i = 0; i < IMAGE_SECTIONS; i++) {
+		off = (off + 63) & ~63ul;
+		h.sections[i] = (struct image_section){
+			.off = off, .len = parts[i].len, .count = (uint32_t)(parts[i].len / parts[i].size)};
+		off += parts[i].len;
+	}
+	h.file_len = place_runs(runs, plan->number, off);
+	int rc = 0;
+	/* pages first: the run table has their checksums */
+	struct image_run *r = (void *)runs->base;
+	for (; (uint8_t *)r < runs->base + runs->len && !rc; r++) {
+		if (r->image != plan->number)
+			continue;
+		r->check = crc32c_data(0, (const void *)r->addr, r->len);
+		rc = io_write_all(fd, (const void *)r->addr, r->len, r->off, PIECE);
+	}
+	for (unsigned i = 0; i < IMAGE_SECTIONS && !rc; i++) {
+		h.sections[i].check = crc32c_data(0, parts[i].p, parts[i].len);
+		rc = io_write_all(fd, parts[i].p, parts[i].len, h.sections[i].off, PIECE);
+	}
+	h.header_check = crc32c(0, &h, offsetof(struct image_header, header_check));
+	if (!rc)
+		rc = io_write_all(fd, &h, sizeof(h), 0, PIECE);
+	if (!rc && ftruncate(fd, (off_t)h.file_len)) /* no runs at all: the file would end before the next page */
+		rc = -errno;
+	return rc;
+}
+
+/* A file without a name, which a killed process leaves no trace of; *named if the file system has none. */
+static int open_new(const char *temp, bool forked, bool *named)
+{
+	int fd = forked ? open(lower.opt.dir, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600) : -1;
+	*named = fd < 0;
+	if (fd < 0)
+		fd = private_create(AT_FDCWD, temp, O_WRONLY | O_TRUNC);
+	else if (fchmod(fd, 0600)) /* whatever the program's umask says */
+		return -errno;
+	return fd < 0 ? fd : lower_fd(fd);
+}
+
+/* open(2), O_TMPFILE: how to give it a name without privilege */
+static int give_name(int fd, const char *path)
+{
+	char own[32];
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+int image_write(const struct image_plan *plan, bool forked)
+{
+	static char path[4096], temp[4096];
+	struct table regions = {0}, runs = {0};
+	uint32_t base = plan->number;
+	bool named = false;
+	image_path(path, sizeof(path), plan->number, "");
+	image_path(temp, sizeof(temp), plan->number, ".part");
+	int rc = image_pages(plan, &regions, &runs, &base), fd = -1;
+	if (!rc) {
+		fd = open_new(temp, forked, &named);
+		rc = fd < 0 ? fd : write_file(fd, plan, &regions, &runs, base);
+	}
+	if (!rc)
+		rc = named ? (rename(temp, path) ? -errno : 0) : give_name(fd, path);
+	if (fd >= 0 && close(fd) && !rc)
+		rc = -errno;
+	if (rc && named)
+		unlink(temp);
+	if (!forked)
+		image_pages_protect(&regions);
+	table_drop(&regions);
+	table_drop(&runs);
+	return rc;
+}
+
+int image_write_first(const ucontext_t *uc)
+{
+	struct image_plan plan = {.number = 0};
+	log_position(&plan.log_segment, &plan.log_off);
+	int rc = image_threads(&plan.threads, uc);
+	if (!rc)
+		rc = image_write(&plan, false);
+	table_drop(&plan.threads);
+	return rc;
+}

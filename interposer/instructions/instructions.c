@@ -1,0 +1,225 @@
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <x86intrin.h>
+#include "boundary/boundary.h"
+#include "instructions/cpuid_events.h"
+#include "instructions/decode.h"
+#include "instructions/instructions.h"
+#include "replay/replay.h"
+#include "threads/thread.h"
+
+enum { CHAINS = 48 };
+
+enum answer { RDTSC = 0, RDTSCP = 1, RDRAND = 2, RDSEED = 3 };
+
+/* Decoding from wherever one starts falls into step with the real instructions after a few of them, so
+ * nearly all starts before a real instruction boundary arrive at it, and few at any other place. */
+bool instructions_starts_within(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end, unsigned chains)
+{
+	unsigned tried = 0, arrived = 0;
+	for (unsigned back = 4; back <= chains && candidate - back >= begin; back++) {
+		const uint8_t *p = candidate - back;
+		struct insn in;
+		tried++;
+		while (p < candidate && decode(p, (size_t)(end - p), &in) == 0)
+			p += in.len;
+		arrived += p == candidate;
+	}
+	return tried == 0 || arrived * 4 >= tried * 3;
+}
+
+bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end)
+{
+	return instructions_starts_within(begin, candidate, end, CHAINS);
+}
+
+/* Whoever asks for a random number looks at the carry flag soon. */
+static bool carry_is_read(const uint8_t *p, const uint8_t *end)
+{
+	struct insn in;
+	for (unsigned i = 0; i < 6 && decode(p, (size_t)(end - p), &in) == 0; i++, p += in.len) {
+		unsigned cc = in.op & 0xf;
+		bool carry = cc == 2 || cc == 3;
+		if (in.map == MAP_ONE && !in.vector_prefix &&
+		    ((carry && (in.op & 0xf0) == 0x70) || (in.op & 0xf8) == 0x10 || (in.op & 0xf8) == 0x18))
+			return true; /* jb jae adc sbb */
+		if (in.map == MAP_0F && !in.vector_prefix && carry &&
+		    ((in.op & 0xf0) == 0x80 || (in.op & 0xf0) == 0x90 || (in.op & 0xf0) == 0x40))
+			return true; /* jb jae setb setae cmovb cmovae */
+		if (in.jumps && i > 2)
+			return false;
+	}
+	return false;
+}
+
+void instructions_patch(uint8_t *op, uint8_t to)
+{
+	uint8_t *page = (uint8_t *)((uint64_t)op & ~(RDB_PAGE - 1));
+	/* executable file mappings are read-execute when they get here */
+	if (mprotect(page, RDB_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
+		rdb_fatal("cannot patch an instruction at %p: %s", (void *)op, strerror(errno));
+	*op = to;
+	if (mprotect(page, RDB_PAGE, PROT_READ | PROT_EXEC))
+		rdb_fatal("cannot patch an instruction at %p: %s", (void *)op, strerror(errno));
+}
+
+static bool is_rex(uint8_t b)
+{
+	return (b & 0xf0) == 0x40;
+}
+
+static void look_for_random(uint8_t *begin, uint8_t *end)
+{
+	for (uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
+		if (p[1] != 0xc7 || p[2] < 0xf0)
+			continue;
+		bool here = instructions_starts_here(begin, p, end) || (p > begin && (is_rex(p[-1]) || p[-1] == 0x66) &&
+									instructions_starts_here(begin, p - 1, end));
+		if (here && carry_is_read(p + 3, end))
+			instructions_patch(p + 1, 0xb9);
+	}
+}
+
+/* The C library's own few rdtsc are on paths whose answer goes nowhere.  Not so ld.so's as a program. */
+static bool known_harmless(const char *key, uint64_t at)
+{
+	if (at >= RDB_PROG && at < RDB_INTERP)
+		return false;
+	static const char *const known[] = {"ld-linux", "libc.so",   "libc-",      "libm.so", "libm-",
+					    "libgcc_s", "libstdc++", "libpthread", "libdl",   "libmpi.so"};
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strncmp(key, known[i], strlen(known[i])))
+			return true;
+	return false;
+}
+
+/* A mistake here costs time (rdtsc traps without need), never the right answer. */
+static bool has_rdtsc(const uint8_t *begin, const uint8_t *end)
+{
+	for (const uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++)
+		if ((p[1] == 0x31 || (p[1] == 0x01 && p[2] == 0xf9)) && instructions_starts_here(begin, p, end))
+			return true;
+	return false;
+}
+
+void instructions_look(uint64_t at, size_t len, const char *key)
+{
+	uint8_t *begin = (uint8_t *)at, *end = begin + len;
+	cpuid_look(begin, end);
+	if (lower.mode == MODE_PASS)
+		return;
+	look_for_random(begin, end);
+	if (lower.upper.tsc_mode || known_harmless(key, at) || !has_rdtsc(begin, end))
+		return;
+	lower.upper.tsc_mode = 1;
+	if (lower.started)
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+}
+
+void instructions_thread(void)
+{
+	struct thread *self = thread_self();
+	if (!lower.upper.tsc_mode || !lower.started || self->tsc_traps)
+		return;
+	prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	self->tsc_traps = true;
+}
+
+/* ---- answering ---- */
+
+static uint64_t tick(unsigned *aux)
+{
+	prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	uint64_t value = __rdtscp(aux);
+	prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	return value;
+}
+
+static uint64_t live_answer(enum answer what, unsigned *aux)
+{
+	uint64_t value;
+	if (what <= RDTSCP)
+		return tick(aux);
+	if (getrandom(&value, sizeof(value), 0) != (ssize_t)sizeof(value))
+		rdb_fatal("no random number from the kernel: %s", strerror(errno));
+	return value;
+}
+
+static uint64_t answer(enum answer what, unsigned *aux, ucontext_t *uc)
+{
+	struct event *ev = event_begin(LOG_TSC, what, NULL, 0);
+	if (lower.started && replaying()) {
+		size_t n;
+		event_replay(ev, uc);
+		const void *note = replay_note(RDB_NOTE_TEXT, &n);
+		if (note)
+			memcpy(aux, note, sizeof(*aux));
+	} else {
+		ev->result = (int64_t)live_answer(what, aux);
+		if (what == RDTSCP)
+			event_note(ev, RDB_NOTE_TEXT, aux, sizeof(*aux));
+	}
+	uint64_t value = (uint64_t)ev->result;
+	event_end(ev);
+	return value;
+}
+
+static uint64_t *gpr(ucontext_t *uc, unsigned n)
+{
+	static const uint8_t order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+					  REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+	return (uint64_t *)&uc->uc_mcontext.gregs[order[n]];
+}
+
+static bool random_fault(ucontext_t *uc)
+{
+	const uint8_t *p = (const uint8_t *)UC_REG(uc, RIP);
+	uint8_t rex = 0, opsize = *p == 0x66;
+	unsigned aux, len = opsize;
+	if (is_rex(p[len]))
+		rex = p[len++];
+	if (p[len] != 0x0f || p[len + 1] != 0xb9 || p[len + 2] < 0xf0)
+		return false;
+	uint8_t modrm = p[len + 2];
+	uint64_t value = answer((modrm >> 3 & 1) ? RDSEED : RDRAND, &aux, uc);
+	uint64_t *reg = gpr(uc, (modrm & 7u) | (rex & 1u) << 3);
+	if (rex & 8)
+		*reg = value;
+	else if (opsize)
+		*reg = (*reg & ~0xfffful) | (value & 0xffff);
+	else
+		*reg = (uint32_t)value;
+	UC_REG(uc, EFL) = (UC_REG(uc, EFL) & ~0x8d4ul) | 1; /* CF says: here is one */
+	UC_REG(uc, RIP) += len + 3;
+	event_answered(uc);
+	return true;
+}
+
+static bool tsc_fault(ucontext_t *uc)
+{
+	const uint8_t *p = (const uint8_t *)UC_REG(uc, RIP);
+	bool with_aux = p[0] == 0x0f && p[1] == 0x01 && p[2] == 0xf9;
+	unsigned aux = 0;
+	if (!with_aux && (p[0] != 0x0f || p[1] != 0x31))
+		return false;
+	bool upper = RDB_IS_UPPER(p);
+	uint64_t value = upper ? answer(with_aux ? RDTSCP : RDTSC, &aux, uc) : tick(&aux);
+	UC_REG(uc, RAX) = (uint32_t)value;
+	UC_REG(uc, RDX) = value >> 32;
+	if (with_aux)
+		UC_REG(uc, RCX) = aux;
+	UC_REG(uc, RIP) += with_aux ? 3 : 2;
+	if (upper)
+		event_answered(uc);
+	return true;
+}
+
+bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc)
+{
+	if (sig == SIGSEGV)
+		return info->si_code == SI_KERNEL && lower.upper.tsc_mode && tsc_fault(uc);
+	return sig == SIGILL && RDB_IS_UPPER(UC_REG(uc, RIP)) && (random_fault(uc) || cpuid_fault(uc));
+}

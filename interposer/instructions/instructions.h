@@ -1,0 +1,27 @@
+/* Instructions whose answer differs from run to run: rdtsc, rdrand, rdseed (and CPUID: cpuid_events.h).
+ *
+ * rdtsc can be made to fault (PR_SET_TSC, prctl(2)).  rdrand and rdseed cannot, where CPUID cannot be made
+ * to hide them; confirmed ones are patched when code is mapped: 0F C7 /6 and /7 (register form) become
+ * 0F B9 (UD1, Intel SDM vol. 2), which has the same length and operand and faults with SIGILL.
+ */
+#ifndef RDB_INSTRUCTIONS_H
+#define RDB_INSTRUCTIONS_H
+#include "boundary/lower.h"
+
+/* New executable bytes of the file `key` at `at`: patches and notes what they hold. */
+void instructions_look(uint64_t at, size_t len, const char *key);
+/* In a thread that takes its turn: whether rdtsc traps is each kernel thread's own, and a library that holds
+ * one may have come while others ran. */
+void instructions_thread(void);
+/* Is this, as far as one can tell, the first byte of an instruction?  Looks at decodings that start up to `chains`
+ * bytes before it. */
+bool instructions_starts_within(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end, unsigned chains);
+/* A fault at an instruction of ours: answers the event and goes on after it.  False: not ours. */
+bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc);
+
+/* Is there an instruction at `candidate`, as far as decoding from many places before it tells? */
+bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end);
+/* Changes one byte of read-execute text. */
+void instructions_patch(uint8_t *op, uint8_t to);
+
+#endif

@@ -1,0 +1,24 @@
+/* --keep: which images and log segments a recording that goes on does without. */
+#ifndef RDB_KEEP_H
+#define RDB_KEEP_H
+#include "boundary/lower.h"
+
+/* An image that is finished. */
+struct kept {
+	uint32_t number, base; /* base: the full image its chain begins with */
+	uint32_t log_segment;
+	uint32_t reserved;
+	uint64_t event, at_ns, bytes;
+	uint64_t log_before; /* bytes of the log before that segment */
+};
+
+/* How many images a chain has at most. */
+unsigned keep_chain(void);
+/* The newest image.  Drops what is not to be kept any more.  `log_bytes`: of the log so far;
+ * `now_ns`: of the clock of at_ns.  True: the next image should be a full one, or nothing can ever be dropped. */
+bool keep_add(const struct kept *image, uint64_t log_bytes, uint64_t now_ns);
+/* Number of the oldest image that is kept. */
+unsigned keep_oldest(void);
+void keep_forked(void);
+
+#endif

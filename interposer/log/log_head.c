@@ -1,0 +1,66 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "log/crc32c.h"
+#include "process/io.h"
+#include "log/log_head.h"
+#include "process/meta.h"
+#include "process/private_file.h"
+#include "boundary/table.h"
+
+static int add_record(uint32_t kind, const char *text, size_t len, void *arg)
+{
+	static const uint8_t zeros[8];
+	struct table *t = arg;
+	size_t pad = (8 - len % 8) % 8, at = t->len;
+	struct log_chunk chunk = {.len = (uint32_t)len, .note = RDB_NOTE_TEXT};
+	struct log_record rec = {
+		.size = (uint32_t)(sizeof(rec) + sizeof(chunk) + len + pad),
+		.not_repeat = UINT32_MAX,
+		.kind = (uint16_t)kind,
+	};
+	uint32_t crc = crc32c(0, (uint8_t *)&rec + 16, sizeof(rec) - 16);
+	crc = crc32c_data(crc32c(crc, &chunk, sizeof(chunk)), text, len);
+	rec.check = crc32c(crc, zeros, pad);
+	int rc = table_add(t, &rec, sizeof(rec));
+	if (!rc)
+		rc = table_add(t, &chunk, sizeof(chunk));
+	if (!rc)
+		rc = table_add(t, text, len);
+	if (!rc)
+		rc = table_add(t, zeros, pad);
+	if (rc)
+		t->len = at;
+	return rc;
+}
+
+int log_head_write(uint64_t first_event)
+{
+	char path[4096], temp[4096];
+	struct table t = {0};
+	struct log_segment_header h = {
+		.magic = RDB_LOG_MAGIC, .version = RDB_LOG_VERSION, .index = 0, .first_event = first_event};
+	h.check = crc32c(0, &h, offsetof(struct log_segment_header, check));
+	if ((size_t)snprintf(path, sizeof(path), "%s/log-000000.seg", lower.opt.dir) >= sizeof(path) ||
+	    (size_t)snprintf(temp, sizeof(temp), "%s/log-000000.part", lower.opt.dir) >= sizeof(temp))
+		return -ENAMETOOLONG;
+	int rc = table_add(&t, &h, sizeof(h));
+	if (!rc)
+		rc = meta_each(add_record, &t);
+	int fd = rc ? rc : private_create(AT_FDCWD, temp, O_WRONLY | O_TRUNC);
+	if (fd < 0) {
+		table_drop(&t);
+		return fd;
+	}
+	rc = io_write_all(fd, t.base, t.len, 0, 1 << 20);
+	if (close(fd) && !rc)
+		rc = -errno;
+	if (!rc && rename(temp, path))
+		rc = -errno;
+	if (rc)
+		unlink(temp);
+	table_drop(&t);
+	return rc;
+}

@@ -1,0 +1,379 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "log/crc32c.h"
+#include "log/log_reader.h"
+
+static int damaged(struct log_reader *r, size_t off, const char *expected)
+{
+	snprintf(r->error, sizeof(r->error), "log-%06u.seg: offset %zu: expected %s", r->segment, off, expected);
+	return -EBADMSG;
+}
+
+static void unmap(struct log_reader *r)
+{
+	if (r->base) {
+		munmap((void *)r->base, r->len);
+		close(r->fd);
+	}
+	r->base = NULL;
+	r->last = NULL;
+	r->len = r->off = r->checked_end = 0;
+}
+
+/* The number that the next event must have.  The last one's count may have grown since it was read. */
+static uint64_t next_number(const struct log_reader *r)
+{
+	return r->last ? r->last->event + __atomic_load_n(&r->last->repeat, __ATOMIC_ACQUIRE) + 1 : r->next_event;
+}
+
+/* -ENOENT: there is no such segment. */
+static int map_segment(struct log_reader *r, unsigned index)
+{
+	char name[32];
+	struct stat st;
+	snprintf(name, sizeof(name), "log-%06u.seg", index);
+	int fd = openat(r->dirfd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r->next_event = next_number(r);
+	unmap(r);
+	r->segment = index;
+	int rc = fstat(fd, &st) ? -errno : 0;
+	if (!rc && (size_t)st.st_size < sizeof(struct log_segment_header))
+		rc = damaged(r, 0, "a segment header");
+	if (!rc) {
+		void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+		if (p == MAP_FAILED)
+			rc = -errno;
+		else {
+			r->base = p;
+			r->len = (size_t)st.st_size;
+			r->fd = fd;
+		}
+	}
+	if (rc) {
+		close(fd);
+		return rc;
+	}
+	const struct log_segment_header *h = (const void *)r->base;
+	if (h->magic != RDB_LOG_MAGIC)
+		return damaged(r, 0, "the magic number of an rdb log");
+	if (h->version != RDB_LOG_VERSION) {
+		snprintf(r->error, sizeof(r->error), "log v%u, this rdb reads v%u", h->version, RDB_LOG_VERSION);
+		return -EPROTO;
+	}
+	if (h->check != crc32c(0, h, offsetof(struct log_segment_header, check)) || h->index != index)
+		return damaged(r, 0, "an intact segment header");
+	r->off = sizeof(*h);
+	return 0;
+}
+
+int log_reader_open(struct log_reader *r, const char *dir)
+{
+	memset(r, 0, sizeof(*r));
+	r->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r->dirfd < 0) {
+		int rc = -errno;
+		snprintf(r->error, sizeof(r->error), "%s: %s", dir, strerror(-rc));
+		return rc;
+	}
+	int rc = map_segment(r, 0);
+	if (rc) {
+		if (!r->error[0])
+			snprintf(r->error, sizeof(r->error), "%s/log-000000.seg: %s", dir, strerror(-rc));
+		close(r->dirfd);
+		unmap(r);
+	}
+	return rc;
+}
+
+void log_reader_close(struct log_reader *r)
+{
+	unmap(r);
+	close(r->dirfd);
+}
+
+int log_reader_seek(struct log_reader *r, unsigned segment, size_t off)
+{
+	if (!r->base || r->segment != segment) {
+		int rc = map_segment(r, segment);
+		if (rc)
+			return rc;
+	}
+	if (off < sizeof(struct log_segment_header) || off > r->len)
+		return damaged(r, off, "a record inside the segment");
+	r->off = off;
+	r->last = NULL;
+	r->counted = false;
+	return 0;
+}
+
+/* Chunks are well-formed and the checksum is right.  *crc is left at the checksum. */
+static bool chunks_fit(const struct log_record *rec, uint32_t *crc)
+{
+	const uint8_t *p = (const uint8_t *)(log_args(rec) + rec->nargs);
+	const uint8_t *end = (const uint8_t *)rec + rec->size;
+	if (p > end)
+		return false;
+	*crc = crc32c(0, (const uint8_t *)rec + 16, (size_t)(p - (const uint8_t *)rec) - 16);
+	while (p < end) {
+		const struct log_chunk *c = (const void *)p;
+		if ((size_t)(end - p) < sizeof(*c))
+			return false;
+		size_t padded = ((size_t)c->len + 7) & ~(size_t)7;
+		if ((size_t)(end - p) - sizeof(*c) < padded)
+			return false;
+		const uint8_t *data = p + sizeof(*c);
+		*crc = crc32c_data(crc32c(*crc, p, sizeof(*c)), data, c->len);
+		*crc = crc32c(*crc, data + c->len, padded - c->len);
+		p += sizeof(*c) + padded;
+	}
+	return p == end;
+}
+
+/* The writer cuts a segment that it leaves: what is mapped beyond must not be touched. */
+static bool cut(const struct log_reader *r)
+{
+	struct stat st;
+	return r->off % 4096 == 0 && !fstat(r->fd, &st) && (size_t)st.st_size <= r->off;
+}
+
+/* A segment that was not closed ends in the room kept for END; a closed one ends with its last record. */
+static bool ends_in_zeros(const struct log_reader *r)
+{
+	uint8_t end[64];
+	size_t n = r->len - r->off < sizeof(end) ? r->len - r->off : sizeof(end);
+	ssize_t got = pread(r->fd, end, n, (off_t)(r->len - n));
+	for (ssize_t i = 0; i < got; i++)
+		if (end[i])
+			return false;
+	return true;
+}
+
+/* Where the log seems to end, but records follow: their predecessor's length is lost, or a piece of the file.
+ * What a killed writer leaves is part of one record, which nothing follows. */
+static bool records_follow(struct log_reader *r)
+{
+	uint64_t words[1024];
+	const size_t head = sizeof(struct log_record) / 8;
+	if (r->checked_end == r->off)
+		return false;
+	for (size_t at = r->off + 8; at < r->len;) {
+		ssize_t got = pread(r->fd, words, sizeof(words), (off_t)at);
+		if (got < (ssize_t)sizeof(struct log_record))
+			break;
+		size_t n = (size_t)got / 8 - head + 1;
+		for (size_t i = 0; i < n; i++) {
+			const struct log_record *rec = (const void *)(words + i);
+			size_t place = at + i * 8;
+			uint32_t crc;
+			if (!rec->size || rec->size % 8 || rec->size < sizeof(*rec) || rec->size > r->len - place ||
+			    rec->repeat != ~rec->not_repeat)
+				continue;
+			rec = (const void *)(r->base + place);
+			if (chunks_fit(rec, &crc) && crc == rec->check)
+				return true;
+		}
+		at += n * 8;
+	}
+	r->checked_end = r->off;
+	return false;
+}
+
+/* The lowest and the highest index above 0 of a segment that is there; 0: there is none. */
+static void find_segments(int dirfd, unsigned *lowest, unsigned *highest)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	*lowest = *highest = 0;
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(dir));) {
+		unsigned index;
+		int len = 0;
+		if (sscanf(e->d_name, "log-%u.seg%n", &index, &len) != 1 || !len || e->d_name[len] || !index)
+			continue;
+		if (!*lowest || index < *lowest)
+			*lowest = index;
+		if (index > *highest)
+			*highest = index;
+	}
+	closedir(dir);
+}
+
+/* After the head of a bounded log comes the oldest segment that was kept. */
+static unsigned next_segment(const struct log_reader *r)
+{
+	const struct log_segment_header *h = (const void *)r->base;
+	unsigned lowest = 0, highest;
+	if (r->segment == 0 && h->first_event)
+		find_segments(r->dirfd, &lowest, &highest);
+	return lowest ? lowest : r->segment + 1;
+}
+
+/* A writer that was killed while it made a segment, or makes it just now, leaves room without a whole
+ * header: the log ends before it. */
+static bool begun(const struct log_reader *r, unsigned index)
+{
+	struct log_segment_header h;
+	uint64_t words[512];
+	char name[32];
+	size_t at = sizeof(h);
+	ssize_t got;
+	snprintf(name, sizeof(name), "log-%06u.seg", index);
+	int fd = openat(r->dirfd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true; /* map_segment() says why */
+	got = pread(fd, &h, sizeof(h), 0);
+	bool yes = got > 0 &&
+		   (got != (ssize_t)sizeof(h) || h.check == crc32c(0, &h, offsetof(struct log_segment_header, check)));
+	if (got == (ssize_t)sizeof(h) && !h.magic && !h.version && !h.check)
+		yes = false;
+	/* a header that is damaged, or lost with more of the file, has records behind it */
+	for (; !yes && (got = pread(fd, words, sizeof(words), (off_t)at)) >= 8; at += (size_t)got)
+		for (size_t i = 0; i < (size_t)got / 8 && !yes; i++)
+			yes = words[i] != 0;
+	close(fd);
+	return yes;
+}
+
+const struct log_record *log_reader_next(struct log_reader *r)
+{
+	r->error[0] = 0;
+	for (;;) {
+		size_t left = r->len - r->off;
+		const struct log_record *rec = (const void *)(r->base + r->off);
+		uint32_t crc, size = left < 8 || cut(r) ? 0 : __atomic_load_n(&rec->size, __ATOMIC_ACQUIRE);
+		if (size == 0 && left && (!ends_in_zeros(r) || records_follow(r))) {
+			if (left >= 8 && !cut(r) && __atomic_load_n(&rec->size, __ATOMIC_ACQUIRE))
+				continue; /* written while we looked */
+			damaged(r, r->off, "a record length");
+			return NULL;
+		}
+		if (size == 0) {
+			unsigned next = next_segment(r), lowest, highest;
+			int rc = begun(r, next) ? map_segment(r, next) : -ENOENT;
+			if (rc == -ENOENT) {
+				find_segments(r->dirfd, &lowest, &highest);
+				if (highest == next && !begun(r, next))
+					return NULL;
+				if (highest > r->segment && (rc = map_segment(r, next)) == -ENOENT)
+					snprintf(r->error, sizeof(r->error),
+						 "log-%06u.seg: expected this segment, log-%06u.seg is there", next,
+						 highest);
+			}
+			if (rc == -ENOENT)
+				return NULL;
+			if (rc) {
+				if (!r->error[0])
+					snprintf(r->error, sizeof(r->error), "log-%06u.seg: %s", r->segment + 1,
+						 strerror(-rc));
+				return NULL;
+			}
+			continue;
+		}
+		if (size < sizeof(*rec) || size % 8 || size > left)
+			damaged(r, r->off, "a record length");
+		else if (rec->repeat != ~rec->not_repeat)
+			damaged(r, r->off, "a repeat count and its complement");
+		else if (!chunks_fit(rec, &crc))
+			damaged(r, r->off, "well-formed chunks");
+		else if (rec->check != crc)
+			damaged(r, r->off, "a record with a matching checksum");
+		else if (LOG_IS_EVENT(rec->kind) && r->counted && rec->event != next_number(r))
+			damaged(r, r->off, "the event that follows");
+		else {
+			r->off += size;
+			if (LOG_IS_EVENT(rec->kind)) {
+				r->last = rec;
+				r->counted = true;
+			}
+			return rec;
+		}
+		return NULL;
+	}
+}
+
+/* tail: 0, or of how many segments at the end. */
+static int index_log(const char *dir, unsigned tail, struct log_entry **entries, size_t *count, char *error)
+{
+	struct log_reader r;
+	size_t cap = 1024;
+	const struct log_record *rec;
+	*entries = NULL;
+	*count = 0;
+	int rc = log_reader_open(&r, dir);
+	if (rc) {
+		memcpy(error, r.error, sizeof(r.error));
+		return rc;
+	}
+	struct log_entry *e = malloc(cap * sizeof(*e));
+	while (e && (rec = log_reader_next(&r))) {
+		if (*count == cap) {
+			struct log_entry *grown = realloc(e, (cap *= 2) * sizeof(*e));
+			if (!grown)
+				free(e);
+			e = grown;
+			if (!e)
+				break;
+		}
+		e[(*count)++] = (struct log_entry){
+			.event = rec->event,
+			.result = rec->result,
+			.at_ns = rec->at_ns,
+			.offset = (uint64_t)((const uint8_t *)rec - r.base),
+			.segment = r.segment,
+			.size = rec->size,
+			.nr = rec->nr,
+			.repeat = rec->repeat,
+			.thread = rec->thread,
+			.kind = rec->kind,
+			.nargs = rec->nargs,
+		};
+		if (*count == 1 && tail) {
+			unsigned lowest, highest;
+			find_segments(r.dirfd, &lowest, &highest);
+			if (highest + 1 >= lowest + tail &&
+			    (rc = log_reader_seek(&r, highest + 1 - tail, sizeof(struct log_segment_header))))
+				break;
+		}
+	}
+	if (!e) {
+		*count = 0;
+		snprintf(error, 256, "out of memory");
+		log_reader_close(&r);
+		return -ENOMEM;
+	}
+	*entries = e;
+	memcpy(error, r.error, sizeof(r.error));
+	log_reader_close(&r);
+	if (rc)
+		return rc;
+	return error[0] ? -EBADMSG : 0;
+}
+
+int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error)
+{
+	return index_log(dir, 0, entries, count, error);
+}
+
+int log_index_tail(const char *dir, struct log_entry **entries, size_t *count, char *error)
+{
+	/* two: the newest may have been opened just now and be empty */
+	return index_log(dir, 2, entries, count, error);
+}
+
+void log_index_free(struct log_entry *entries)
+{
+	free(entries);
+}

@@ -1,0 +1,293 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "log/crc32c.h"
+#include "process/io.h"
+#include "log/log_segment.h"
+#include "log/log_writer.h"
+#include "log/stamp.h"
+#include "threads/thread.h"
+#include "process/private_file.h"
+
+enum {
+	FIRST_SEGMENT = 1 << 20, /* bytes; short programs stay small */
+	SEGMENT = 16 << 20,
+	PREFAULT_FIRST = 32 << 10, /* pages are made present this many bytes at a time, */
+	PREFAULT = 512 << 10,      /* twice as many each time up to so many */
+	DIRECT = 64 << 10,         /* records from this size on are written, not copied through the map */
+	REPEAT_MAX = 512,          /* records up to this size are compared with the one before */
+};
+
+struct log_segment log_;
+
+static int open_segment(unsigned index, size_t len, uint64_t first_event)
+{
+	char name[32];
+	snprintf(name, sizeof(name), "log-%06u.seg", index);
+	int fd = private_create(log_.dirfd, name, O_RDWR | O_EXCL);
+	if (fd < 0)
+		return fd;
+	fd = lower_fd(fd);
+	int rc = fd < 0 ? fd : -posix_fallocate(fd, 0, (off_t)len);
+	uint8_t *p = MAP_FAILED;
+	if (!rc) {
+		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		rc = p == MAP_FAILED ? -errno : 0;
+	}
+	if (rc) {
+		unlinkat(log_.dirfd, name, 0);
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	/* no read-ahead on faults: it would fill pages with zeros that are about to be overwritten */
+	madvise(p, len, MADV_RANDOM);
+	struct log_segment_header h = {
+		.magic = RDB_LOG_MAGIC,
+		.version = RDB_LOG_VERSION,
+		.index = index,
+		.first_event = first_event,
+	};
+	h.check = crc32c(0, &h, offsetof(struct log_segment_header, check));
+	memcpy(p, &h, sizeof(h));
+	if (log_.base) {
+		/* what is left over stays zero: the reader goes on to the next segment */
+		munmap(log_.base, log_.len);
+		log_.closed += log_.off;
+		if (ftruncate(log_.fd, (off_t)log_.off))
+			rdb_warn("log segment %u: %s", log_.segment, strerror(errno));
+		close(log_.fd);
+	}
+	log_.fd = fd;
+	log_.segment = index;
+	log_.base = p;
+	log_.len = len;
+	log_.off = sizeof(h);
+	log_.faulted = 0;
+	log_.ahead = PREFAULT_FIRST;
+	log_.last = NULL;
+	return 0;
+}
+
+int log_open(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	log_.dirfd = lower_fd(fd);
+	return log_.dirfd < 0 ? log_.dirfd : open_segment(0, FIRST_SEGMENT, 0);
+}
+
+int log_reopen(const char *dir)
+{
+	if (log_.base) {
+		munmap(log_.base, log_.len);
+		close(log_.fd);
+	}
+	close(log_.dirfd);
+	memset(&log_, 0, sizeof(log_));
+	return log_open(dir);
+}
+
+static size_t record_size(const struct event *ev)
+{
+	size_t size = sizeof(struct log_record) + 8ul * ev->nargs;
+	for (unsigned i = 0; i < ev->nchunks; i++)
+		size += sizeof(struct log_chunk) + (((size_t)ev->chunks[i].len + 7) & ~7ul);
+	return size;
+}
+
+/* The answer is the one just logged: count it instead of writing it again. */
+static bool repeated(const struct event *ev, size_t size)
+{
+	struct log_record *rec = log_.last;
+	if (!rec || size != rec->size || rec->thread != thread_self()->upper.number || ev->kind != rec->kind ||
+	    ev->nr != rec->nr || ev->nargs != rec->nargs || ev->result != rec->result || rec->repeat == UINT32_MAX)
+		return false;
+	uint8_t *p = (uint8_t *)(rec + 1);
+	if (memcmp(p, ev->args, 8ul * ev->nargs))
+		return false;
+	p += 8ul * ev->nargs;
+	for (unsigned i = 0; i < ev->nchunks; i++) {
+		const struct event_chunk *c = &ev->chunks[i];
+		struct log_chunk head = {.addr = c->addr, .len = c->len, .note = c->note};
+		if (memcmp(p, &head, sizeof(head)) || memcmp(p + sizeof(head), c->data, c->len))
+			return false;
+		p += sizeof(head) + ((c->len + 7ul) & ~7ul);
+	}
+	uint64_t n = rec->repeat + 1u;
+	__atomic_store_n((uint64_t *)&rec->repeat, n | (~n << 32), __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Makes pages present up to `end`, and more each time.  Zeros are written first: that makes many pages at a
+ * time, where a fault on a mapped file makes one and costs as much as four. */
+static void prefault(size_t end)
+{
+	static const uint8_t zeros[PREFAULT_FIRST];
+	if (log_.faulted < log_.off) /* the page that `off` is in has been written to */
+		log_.faulted = (log_.off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+	while (log_.faulted < end) {
+		size_t from = log_.faulted, to = (from + log_.ahead) & ~(size_t)(PREFAULT_FIRST - 1);
+		struct io_gather g = {.fd = log_.fd, .off = from};
+		if (to > log_.len)
+			to = log_.len;
+		while (g.off < to && !g.rc) /* what fails here faults below */
+			io_gather_put(&g, zeros, to - g.off < sizeof(zeros) ? to - g.off : sizeof(zeros));
+		io_gather_flush(&g);
+		/* a kernel without MADV_POPULATE_WRITE (< 5.14) faults page by page instead */
+		madvise(log_.base + from, to - from, 23 /* MADV_POPULATE_WRITE */);
+		log_.faulted = to;
+		if (log_.ahead < PREFAULT)
+			log_.ahead *= 2;
+	}
+}
+
+static void fill_header(struct log_record *rec, const struct event *ev, uint64_t number)
+{
+	*rec = (struct log_record){
+		.not_repeat = UINT32_MAX,
+		.kind = ev->kind,
+		.nargs = ev->nargs,
+		.nr = ev->nr,
+		.event = number,
+		.result = ev->result,
+		.at_ns = stamp_ns(),
+		.thread = ev->kind == LOG_END && lower.killed ? 0 : thread_self()->upper.number,
+	};
+}
+
+static void append_mapped(const struct event *ev, uint64_t number, size_t size)
+{
+	prefault(log_.off + size);
+	struct log_record *rec = (void *)(log_.base + log_.off);
+	fill_header(rec, ev, number);
+	uint8_t *p = (uint8_t *)(rec + 1);
+	memcpy(p, ev->args, 8ul * ev->nargs);
+	p += 8ul * ev->nargs;
+	uint32_t crc = crc32c(0, (uint8_t *)rec + 16, (size_t)(p - (uint8_t *)rec) - 16);
+	for (unsigned i = 0; i < ev->nchunks; i++) {
+		const struct event_chunk *c = &ev->chunks[i];
+		size_t pad = (8 - c->len % 8) % 8;
+		*(struct log_chunk *)p = (struct log_chunk){.addr = c->addr, .len = c->len, .note = c->note};
+		memcpy(p + sizeof(struct log_chunk), c->data, c->len);
+		memset(p + sizeof(struct log_chunk) + c->len, 0, pad);
+		crc = crc32c(crc, p, sizeof(struct log_chunk));
+		p += sizeof(struct log_chunk);
+		crc = crc32c(crc32c_data(crc, p, c->len), p + c->len, pad);
+		p += c->len + pad;
+	}
+	rec->check = crc;
+	__atomic_store_n(&rec->size, (uint32_t)size, __ATOMIC_RELEASE);
+	log_.last = size <= REPEAT_MAX && LOG_IS_EVENT(ev->kind) ? rec : NULL;
+}
+
+/* Large answers: no page faults on the mapped segment, one copy into the page cache.  What makes the record
+ * valid, its size, is written last. */
+static int append_direct(const struct event *ev, uint64_t number, size_t size)
+{
+	static const uint8_t zeros[8];
+	struct log_record rec;
+	struct log_chunk head;
+	struct io_gather g = {.fd = log_.fd, .off = log_.off};
+	fill_header(&rec, ev, number);
+	uint32_t crc = crc32c(0, (uint8_t *)&rec + 16, sizeof(rec) - 16);
+	crc = crc32c(crc, ev->args, 8ul * ev->nargs);
+	io_gather_put(&g, &rec, sizeof(rec));
+	io_gather_put(&g, ev->args, 8ul * ev->nargs);
+	for (unsigned i = 0; i < ev->nchunks && !g.rc; i++) {
+		const struct event_chunk *c = &ev->chunks[i];
+		size_t pad = (8 - c->len % 8) % 8;
+		head = (struct log_chunk){.addr = c->addr, .len = c->len, .note = c->note};
+		crc = crc32c(crc32c_data(crc32c(crc, &head, sizeof(head)), c->data, c->len), zeros, pad);
+		io_gather_put(&g, &head, sizeof(head));
+		io_gather_put(&g, c->data, c->len);
+		io_gather_put(&g, zeros, pad);
+		if (g.nparts && i + 1 < ev->nchunks)
+			io_gather_flush(&g); /* `head` is used again */
+	}
+	io_gather_flush(&g);
+	rec.size = (uint32_t)size;
+	rec.check = crc;
+	if (!g.rc)
+		g.rc = io_write_all(log_.fd, &rec, offsetof(struct log_record, repeat), log_.off, IO_PIECE);
+	log_.last = NULL;
+	log_.ahead = PREFAULT_FIRST;
+	return g.rc;
+}
+
+/* Segments are what --keep can drop. */
+static size_t segment_size(void)
+{
+	const struct limit *keep = &lower.opt.keep;
+	size_t part = keep->value / 8 & ~(RDB_PAGE - 1);
+	if (keep->unit != LIMIT_BYTES || part >= SEGMENT)
+		return SEGMENT;
+	return part > FIRST_SEGMENT ? part : FIRST_SEGMENT;
+}
+
+int log_append(const struct event *ev, uint64_t number)
+{
+	size_t size = record_size(ev);
+	if (repeated(ev, size))
+		return 0;
+	if (size > UINT32_MAX - 8)
+		return -EFBIG;
+	if (log_.off + size + LOG_END_ROOM > log_.len) {
+		size_t want = (size + LOG_END_ROOM + sizeof(struct log_segment_header) + RDB_PAGE - 1) &
+			      ~(RDB_PAGE - 1);
+		size_t usual = segment_size();
+		int rc = open_segment(log_.segment + 1, want > usual ? want : usual, number);
+		if (rc)
+			return rc;
+	}
+	int rc = 0;
+	if (size >= DIRECT)
+		rc = append_direct(ev, number, size);
+	else
+		append_mapped(ev, number, size);
+	if (!rc)
+		log_.off += size;
+	return rc;
+}
+
+void log_position(uint32_t *segment, uint64_t *off)
+{
+	*segment = log_.segment;
+	*off = log_.off;
+	log_.last = NULL; /* a repetition must not cross an image */
+}
+
+uint64_t log_written(void)
+{
+	return log_.closed + log_.off;
+}
+
+void log_end(enum log_end how, int64_t value, const char *text)
+{
+	if (!log_.base)
+		return;
+	size_t len = text ? strnlen(text, LOG_END_ROOM - 128) : 0;
+	struct event_chunk chunk = {.addr = 0, .data = text, .len = (uint32_t)len, .note = RDB_NOTE_TEXT};
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = LOG_END;
+	ev.nr = how;
+	ev.result = value;
+	ev.nchunks = len ? 1 : 0;
+	ev.chunks = &chunk;
+	size_t size = record_size(&ev);
+	append_mapped(&ev, lower.event, size);
+	log_.off += size;
+	munmap(log_.base, log_.len);
+	log_.base = NULL;
+	if (ftruncate(log_.fd, (off_t)log_.off))
+		rdb_warn("log segment %u: %s", log_.segment, strerror(errno));
+	close(log_.fd);
+	log_.fd = -1;
+}

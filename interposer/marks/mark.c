@@ -1,0 +1,110 @@
+#include "marks/mark.h"
+#include <errno.h>
+#include <string.h>
+#include "log/crc32c.h"
+#include "boundary/layout.h"
+#include "marks/mark_trace.h"
+#include "agent/registers.h"
+#include "agent/upper_memory.h"
+
+enum { XMM_LEN = 256, BLOCK = 256 };
+
+static uint32_t vector_crc(const ucontext_t *uc)
+{
+	const char *fp = (const char *)uc->uc_mcontext.fpregs;
+
+	return fp ? crc32c(0, fp + MARK_XMM_AT, XMM_LEN) : 0;
+}
+
+/* What of [from, to) is there, around `at`: whole pages decide. */
+static void clip(uint64_t at, uint64_t *from, uint64_t *to)
+{
+	uint64_t page = at & ~(RDB_PAGE - 1);
+
+	if (*from < page && !upper_readable(*from, 1))
+		*from = page;
+	if (*to > page + RDB_PAGE && !upper_readable(*to - 1, 1))
+		*to = page + RDB_PAGE;
+	if (!upper_readable(at, 1))
+		*to = *from;
+}
+
+static uint32_t block_crc(const struct mark *m)
+{
+	uint32_t crc = 0;
+
+	for (unsigned i = 0; i < m->nwords; i++)
+		crc = crc32c(crc, (const void *)(m->words[i].addr & ~(uint64_t)(BLOCK - 1)), BLOCK);
+	return crc;
+}
+
+static void fill(const ucontext_t *uc, struct mark *m)
+{
+	const greg_t *g = uc->uc_mcontext.gregs;
+	uint64_t sp = (uint64_t)g[REG_RSP], from = sp - MARK_STACK_BELOW, to = sp + MARK_STACK_ABOVE;
+
+	for (unsigned i = 0; i < 16; i++)
+		m->gpr[i] = (uint64_t)g[registers_greg[i]];
+	m->rip = uc_pc(uc);
+	m->flags = (uint64_t)g[REG_EFL] & MARK_FLAGS;
+	for (unsigned i = 0; i < m->nvectors; i++)
+		m->vector[i] = mark_xmm(uc, m->vector_n[i]);
+	clip(sp, &from, &to);
+	m->stack_from = from;
+	m->stack_len = (uint32_t)(to - from);
+	memcpy(m->stack, (const void *)from, m->stack_len);
+	m->vector_crc = vector_crc(uc);
+	for (unsigned i = 0; i < m->nwords; i++)
+		memcpy(&m->words[i].value, (const void *)m->words[i].addr, 8);
+	m->block_crc = block_crc(m);
+}
+
+int mark_take(ucontext_t *uc, struct mark *m, unsigned instructions)
+{
+	int rc;
+
+	memset(m, 0, sizeof(*m));
+	upper_here();
+	rc = mark_trace(uc, m, instructions);
+	if (rc >= 0)
+		fill(uc, m);
+	return rc;
+}
+
+bool mark_here(const struct mark *m, const ucontext_t *uc)
+{
+	const greg_t *g = uc->uc_mcontext.gregs;
+
+	if (uc_pc(uc) != m->rip || ((uint64_t)g[REG_EFL] & MARK_FLAGS) != m->flags)
+		return false;
+	for (unsigned i = 0; i < 16; i++)
+		if ((uint64_t)g[registers_greg[i]] != m->gpr[i])
+			return false;
+	upper_here();
+	for (unsigned i = 0; i < m->nwords; i++)
+		if (!upper_readable(m->words[i].addr, 8) ||
+		    memcmp((const void *)m->words[i].addr, &m->words[i].value, 8))
+			return false;
+	if (m->stack_len && (!upper_readable(m->stack_from, m->stack_len) ||
+			     memcmp((const void *)m->stack_from, m->stack, m->stack_len)))
+		return false;
+	return block_crc(m) == m->block_crc && vector_crc(uc) == m->vector_crc;
+}
+
+int mark_load(struct mark *m, const void *bytes, size_t len)
+{
+	if (len < offsetof(struct mark, words) || len > sizeof(*m))
+		return -EINVAL;
+	memset(m, 0, sizeof(*m));
+	memcpy(m, bytes, len);
+	if (m->nwords > MARK_WORDS || m->nvectors > MARK_VECTORS || mark_size(m) != len || !RDB_IS_UPPER(m->rip) ||
+	    m->stack_len > sizeof(m->stack))
+		return -EINVAL;
+	for (unsigned i = 0; i < m->nvectors; i++)
+		if (m->vector_n[i] > 15)
+			return -EINVAL;
+	for (unsigned i = 0; i < m->nwords; i++)
+		if (m->words[i].addr % 8)
+			return -EINVAL;
+	return 0;
+}

@@ -1,0 +1,304 @@
+#include "marks/mark_trace.h"
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include "instructions/decode.h"
+#include "instructions/emulate.h"
+#include "boundary/layout.h"
+#include "agent/registers.h"
+#include "instructions/string_insn.h"
+#include "marks/trampoline.h"
+#include "agent/upper_memory.h"
+
+enum {
+	PLACES = 2048, /* powers of two */
+	WORDS = 1024,
+	RECENT = 16,  /* a power of two */
+	CHANGING = 6, /* of a mark's words: those that change, */
+	WRITTEN = 4,  /* those written last; the rest: those read last */
+	LOOK_AHEAD = 48,
+	SHORT = 300, /* a trace that says nothing about what changes */
+	LIMIT_NS = 2000000,
+	AT_LAST = 500, /* instructions after that */
+};
+
+struct registers {
+	uint64_t gpr[16], xmm[16];
+};
+
+struct visited {
+	uint64_t pc;
+	uint32_t trace; /* of this trace, or an old one's */
+	uint32_t count, last;
+	bool jumped_to;
+	struct registers before; /* at the arrival before */
+};
+
+struct word {
+	uint64_t addr, value;
+	uint32_t trace, changes;
+};
+
+static struct {
+	uint32_t number;
+	unsigned nplaces, nwords;
+	struct visited places[PLACES];
+	struct word words[WORDS];
+	uint64_t written[RECENT], read[RECENT];
+	unsigned nwritten, nread;
+	struct registers start;
+} trace;
+
+static struct visited *place_at(uint64_t pc)
+{
+	for (unsigned i = (unsigned)(pc * 0x9e3779b97f4a7c15ull >> 53) % PLACES;; i = (i + 1) % PLACES) {
+		struct visited *v = &trace.places[i];
+
+		if (v->trace == trace.number && v->pc == pc)
+			return v;
+		if (v->trace == trace.number)
+			continue;
+		if (trace.nplaces >= PLACES * 3 / 4)
+			return NULL;
+		trace.nplaces++;
+		v->pc = pc;
+		v->trace = trace.number;
+		v->count = v->last = 0;
+		v->jumped_to = false;
+		return v;
+	}
+}
+
+static struct word *word_at(uint64_t addr)
+{
+	for (unsigned i = (unsigned)(addr * 0x9e3779b97f4a7c15ull >> 54) % WORDS;; i = (i + 1) % WORDS) {
+		struct word *w = &trace.words[i];
+
+		if (w->trace == trace.number && w->addr == addr)
+			return w;
+		if (w->trace == trace.number)
+			continue;
+		if (trace.nwords >= WORDS * 3 / 4)
+			return NULL;
+		trace.nwords++;
+		memcpy(&w->value, (const void *)addr, 8);
+		w->addr = addr;
+		w->trace = trace.number;
+		w->changes = 0;
+		return w;
+	}
+}
+
+/* `len` bytes at addr were written or read just now. */
+static void note(uint64_t addr, uint64_t len, bool write)
+{
+	uint64_t first = addr & ~7ull, last = (addr + len - 1) & ~7ull;
+	struct word *w;
+
+	for (uint64_t at = first; at <= last && at - first < 32; at += 8) {
+		if (!write) {
+			trace.read[trace.nread++ % RECENT] = at;
+			continue;
+		}
+		trace.written[trace.nwritten++ % RECENT] = at;
+		w = word_at(at);
+		if (w && memcmp(&w->value, (const void *)at, 8)) {
+			memcpy(&w->value, (const void *)at, 8);
+			w->changes++;
+		}
+	}
+}
+
+static void add_word(struct mark *m, unsigned limit, uint64_t addr)
+{
+	for (unsigned i = 0; i < m->nwords; i++)
+		if (m->words[i].addr == addr)
+			return;
+	/* the gate's page holds addresses of the lower half, which are others in replay */
+	if (m->nwords < limit && (addr & ~(RDB_PAGE - 1)) != RDB_GATE && upper_readable(addr, 8))
+		m->words[m->nwords++].addr = addr;
+}
+
+static void choose_words(struct mark *m)
+{
+	while (m->nwords < CHANGING) {
+		struct word *best = NULL;
+
+		for (unsigned i = 0; i < WORDS; i++)
+			if (trace.words[i].trace == trace.number && trace.words[i].changes &&
+			    (!best || trace.words[i].changes > best->changes))
+				best = &trace.words[i];
+		if (!best)
+			break;
+		best->changes = 0;
+		add_word(m, CHANGING, best->addr);
+	}
+	for (unsigned i = 1; i <= RECENT && i <= trace.nwritten; i++)
+		add_word(m, CHANGING + WRITTEN, trace.written[(trace.nwritten - i) % RECENT]);
+	for (unsigned i = 1; i <= RECENT && i <= trace.nread; i++)
+		add_word(m, MARK_WORDS, trace.read[(trace.nread - i) % RECENT]);
+}
+
+/* The trace ended soon, at an instruction that we cannot carry out: what do it and those after it name?
+ * Globals and locals; conditional jumps back are taken for those of loops. */
+static void look_ahead(const ucontext_t *uc, struct mark *m)
+{
+	ucontext_t at = *uc;
+
+	for (unsigned i = 0; i < LOOK_AHEAD; i++) {
+		const struct insn *in = emulate_insn(uc_pc(&at));
+		bool fixed, jcc;
+		uint64_t next;
+
+		if (!in)
+			return;
+		next = uc_pc(&at) + in->len;
+		fixed = i == 0 ||
+			(in->index == 0xff && (in->rip_relative || in->base == 0xff || in->base == 4 || in->base == 5));
+		if (in->memory && fixed && !(in->map == MAP_0F && in->op == 0x1f) &&
+		    !(in->map == MAP_ONE && in->op == 0x8d))
+			add_word(m, MARK_WORDS, decode_address(in, &at) & ~7ull);
+		jcc = (in->map == MAP_ONE && in->op >= 0x70 && in->op <= 0x7f) ||
+		      (in->map == MAP_0F && in->op >= 0x80 && in->op <= 0x8f && !in->vector_prefix);
+		if ((in->map == MAP_ONE && (in->op == 0xe9 || in->op == 0xeb)) || (jcc && in->imm < 0))
+			next += (uint64_t)in->imm;
+		else if (in->jumps && !jcc && !(in->map == MAP_ONE && in->op == 0xe8))
+			return;
+		at.uc_mcontext.gregs[REG_RIP] = (greg_t)next;
+	}
+}
+
+static bool can_stop_at(uint64_t pc)
+{
+	uint64_t starts[4];
+	unsigned n;
+
+	if (!trampoline_possible(pc, starts, &n))
+		return false;
+	for (unsigned i = 0; i < n; i++) { /* each jump to one of these would be a trap */
+		struct visited *v = place_at(starts[i]);
+
+		if (v && v->jumped_to)
+			return false;
+	}
+	return true;
+}
+
+/* The fewest visits of those places that have been met lately. */
+static uint32_t coolest(uint32_t since)
+{
+	uint32_t best = UINT32_MAX;
+
+	for (unsigned i = 0; i < PLACES; i++) {
+		const struct visited *v = &trace.places[i];
+
+		if (v->trace == trace.number && v->last >= since && v->count < best && can_stop_at(v->pc))
+			best = v->count;
+	}
+	return best;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void registers_now(const ucontext_t *uc, struct registers *r)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		r->gpr[i] = (uint64_t)uc->uc_mcontext.gregs[registers_greg[i]];
+		r->xmm[i] = mark_xmm(uc, i);
+	}
+}
+
+static void finish(const ucontext_t *uc, struct mark *m, const struct visited *v, uint32_t n, bool short_trace)
+{
+	/* met for the first time: those that changed at all are a fair guess */
+	const struct registers *before = v && v->count > 1 ? &v->before : &trace.start;
+	struct registers now;
+
+	registers_now(uc, &now);
+	for (unsigned i = 0; i < 16; i++) {
+		if (before->gpr[i] != now.gpr[i])
+			m->varies |= (uint16_t)(1u << i);
+		if (before->xmm[i] != now.xmm[i] && m->nvectors < MARK_VECTORS)
+			m->vector_n[m->nvectors++] = (uint8_t)i;
+	}
+	m->heat = (uint16_t)(v ? v->count * 1000ull / (n + 1) : 0);
+	choose_words(m);
+	if (short_trace)
+		look_ahead(uc, m);
+}
+
+/* A repeated string instruction is no place to stand in: carries it out to its end.  `any`: one that is
+ * not repeated as well. */
+static int leave_string(ucontext_t *uc, bool any)
+{
+	const struct insn *in = emulate_insn(uc_pc(uc));
+
+	if (in && in->map == MAP_0F38 && in->vector_prefix && in->op >= 0x90 && in->op <= 0x93)
+		return -EAGAIN; /* a gather keeps its progress in its mask */
+	if (!in || !in->string || !(any || in->rep || in->repne))
+		return 0;
+	return string_finish(uc, in);
+}
+
+int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions)
+{
+	uint32_t warm = instructions / 6, search = instructions * 2 / 3, n, least = 0;
+	uint64_t end_ns = now_ns() + LIMIT_NS, fell_to = 0;
+	enum emulation how = EMU_DONE;
+	struct visited *v = NULL;
+	struct emulated did;
+	bool slow = false, good;
+	int rc = leave_string(uc, false);
+
+	if (rc)
+		return rc;
+	trace.number++;
+	trace.nplaces = trace.nwords = trace.nwritten = trace.nread = 0;
+	registers_now(uc, &trace.start);
+	for (n = 0;; n++) {
+		uint64_t pc = uc_pc(uc);
+		struct registers now;
+
+		v = place_at(pc);
+		if (v) {
+			v->count++;
+			v->last = n;
+			v->jumped_to |= pc != fell_to && n;
+		}
+		if ((slow || n % 64 == 63) && now_ns() > end_ns) { /* the next good place must do */
+			end_ns = UINT64_MAX;
+			search = n < search ? n : search;
+			instructions = n + AT_LAST < instructions ? n + AT_LAST : instructions;
+		}
+		if (n == search)
+			least = coolest(search / 2) + 1; /* the arrival to come */
+		if (n >= instructions)
+			break;
+		slow = false;
+		/* new to us, or one of the rarest, or at last any that is possible at all */
+		good = n >= warm && v && (v->count == 1 || n + AT_LAST >= instructions);
+		if ((good || (n >= search && v && v->count <= least)) && can_stop_at(pc))
+			break;
+		registers_now(uc, &now);
+		how = emulate(uc, false, &did);
+		if (how == EMU_PLAIN && leave_string(uc, true) == 0 && uc_pc(uc) != pc) {
+			did.naccess = 0;
+			slow = true; /* it may have been long */
+		} else if (how != EMU_DONE) {
+			break;
+		}
+		if (v)
+			v->before = now;
+		fell_to = pc + did.len;
+		for (unsigned i = 0; i < did.naccess; i++)
+			note(did.access[i].addr, did.access[i].len, did.access[i].write);
+	}
+	finish(uc, m, v, n, how != EMU_DONE && n < SHORT);
+	return how == EMU_SYSCALL || how == EMU_GATE ? MARK_EVENT : MARK_TAKEN;
+}

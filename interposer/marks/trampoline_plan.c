@@ -1,0 +1,120 @@
+/* What can be displaced by a patch. */
+#include <errno.h>
+#include "instructions/emulate.h"
+#include "boundary/layout.h"
+#include "marks/trampoline_code.h"
+#include "agent/upper_memory.h"
+
+#define REACH 0x7fff0000ull
+
+static bool displaceable_jump(const struct insn *in)
+{
+	if (in->opsize || in->addr32)
+		return false;
+	if (in->map == MAP_0F)
+		return in->op >= 0x80 && in->op <= 0x8f;
+	switch (in->op) {
+	case 0x70 ... 0x7f:
+	case 0xc2:
+	case 0xc3:
+	case 0xe0 ... 0xe3:
+	case 0xe8:
+	case 0xe9:
+	case 0xeb: return true;
+	case 0xff: return (in->reg & 7) == 2 || (in->reg & 7) == 4;
+	}
+	return false;
+}
+
+static bool displaceable(const struct insn *in)
+{
+	if (in->jumps)
+		return in->map <= MAP_0F && displaceable_jump(in);
+	if (in->vector_prefix)
+		return true;
+	if (in->map == MAP_ONE) /* in and out: they fault wherever they are */
+		return !(in->op >= 0x6c && in->op <= 0x6f) && !(in->op >= 0xe4 && in->op <= 0xe7) &&
+		       !(in->op >= 0xec && in->op <= 0xef);
+	if (in->map == MAP_0F) /* rdtsc, cpuid, xgetbv and others may fault and be answered; rdrand */
+		return in->op != 0x01 && in->op != 0xa2 && !(in->op >= 0x30 && in->op <= 0x33) &&
+		       !(in->op == 0xc7 && !in->memory);
+	return true;
+}
+
+static bool never_goes_on(const struct insn *in)
+{
+	return in->map == MAP_ONE && !in->vector_prefix &&
+	       (in->op == 0xc2 || in->op == 0xc3 || in->op == 0xe9 || in->op == 0xeb ||
+		(in->op == 0xff && (in->reg & 7) == 4));
+}
+
+static bool padding(const struct insn *in)
+{
+	return (in->map == MAP_ONE && (in->op == 0xcc || (in->op == 0x90 && !in->rex && !in->rep))) ||
+	       (in->map == MAP_0F && !in->vector_prefix && in->op == 0x1f);
+}
+
+static void narrow(struct plan *p, uint64_t target)
+{
+	uint64_t low = target > REACH ? target - REACH : 0, high = target + REACH;
+
+	if (low > p->low)
+		p->low = low;
+	if (high < p->high)
+		p->high = high;
+}
+
+/* After a jump that is always taken may come data, which must stay as it is: only padding is taken. */
+static int rest_is_padding(const struct plan *p)
+{
+	for (uint64_t at = p->next; at < p->pc + PATCH;) {
+		const struct insn *in = emulate_insn(at);
+
+		if (!in || !padding(in))
+			return -ENOTSUP;
+		at += in->len;
+	}
+	return 0;
+}
+
+int plan_make(uint64_t pc, struct plan *p)
+{
+	p->pc = p->next = pc;
+	p->n = 0;
+	p->ends = false;
+	p->low = RDB_PAGE * 16;
+	p->high = RDB_ARENA_END;
+	narrow(p, pc);
+	if (pc >= RDB_GATE && pc < RDB_GATE_CODE + RDB_PAGE)
+		return -ENOTSUP;
+	while (p->next < pc + PATCH) {
+		const struct insn *in = emulate_insn(p->next);
+
+		if (!in || !displaceable(in))
+			return -ENOTSUP;
+		p->in[p->n] = *in;
+		p->from[p->n] = p->next;
+		p->copy[p->n] = 0;
+		p->n++;
+		p->next += in->len;
+		if (in->has_modrm && in->rip_relative)
+			narrow(p, p->next + (uint64_t)(int64_t)in->disp);
+		if (never_goes_on(in)) {
+			p->ends = true;
+			return rest_is_padding(p);
+		}
+	}
+	return p->low <= p->high ? 0 : -ENOTSUP;
+}
+
+bool trampoline_possible(uint64_t pc, uint64_t starts[4], unsigned *nstarts)
+{
+	struct plan p;
+
+	*nstarts = 0;
+	if (plan_make(pc, &p))
+		return false;
+	for (unsigned i = 1; i < p.n; i++)
+		starts[(*nstarts)++] = p.from[i];
+	return true;
+}

@@ -1,0 +1,40 @@
+/* The memory map of the upper half. */
+#ifndef RDB_ARENA_H
+#define RDB_ARENA_H
+#include "boundary/lower.h"
+
+struct mapping {
+	uint64_t start, end;
+	int prot; /* PROT_* */
+	bool shared;
+	bool anonymous;
+	uint64_t offset;
+	uint64_t dev, inode;
+};
+
+/* Calls fn for every mapping of the upper half, lowest first, without the gate.  Stops at the first
+ * nonzero return and gives it back; -errno if /proc/self/maps cannot be read. */
+int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg);
+
+/* The address of the next `len` bytes (page multiple); low: below 4 GiB for MAP_32BIT.  0: full. */
+uint64_t arena_take(size_t len, bool low);
+
+/* Hash of the contents of all readable mappings of the upper half, by page and address; pages of zeros
+ * do not count, so it does not depend on what has been touched.  0 on error (said on stderr). */
+uint64_t arena_hash(void);
+/* The same; `page` hears of each page that is not zero, lowest first. */
+uint64_t arena_hash_pages(void (*page)(uint64_t addr, uint64_t hash));
+
+/* Private file mappings of the upper half: which bytes of which stored file they show. */
+struct file_mapping {
+	uint64_t start, end;
+	uint64_t offset; /* in the file */
+	char key[160];   /* in the job's store */
+};
+void arena_file_mapped(uint64_t start, uint64_t end, uint64_t offset, const char *key);
+void arena_unmapped(uint64_t start, uint64_t end);
+/* The file mapping that holds addr, or NULL. */
+const struct file_mapping *arena_file_at(uint64_t addr);
+const struct file_mapping *arena_files(unsigned *count);
+
+#endif

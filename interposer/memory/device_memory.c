@@ -1,0 +1,244 @@
+#include "memory/device_memory.h"
+#include "memory/cautions.h"
+#include "boundary/gate.h"
+#include "boundary/lower.h"
+#include "memory/shared_kinds.h"
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#define UP(x) (((x) + RDB_PAGE - 1) & ~(RDB_PAGE - 1))
+
+enum {
+	REGIONS = 8192,
+	SMALL = 64 << 10,       /* so much is compared at every event, */
+	SMALL_REMOTE = 1 << 20, /* and so much of what others write when they like */
+	MUCH = 1 << 30,         /* what is beyond it is not compared at all */
+};
+
+/* Whole pages, in order, none twice. */
+struct region {
+	uint64_t start, end;
+	char *shadow;
+	unsigned users, remote_users; /* registrations that cover it */
+};
+
+static struct {
+	struct region r[REGIONS];
+	uint64_t bytes, remote_bytes;
+	uint64_t settled_at; /* the event at which all were looked at last */
+	bool cautioned, too_much;
+} device;
+unsigned device_regions;
+
+static void insert(unsigned at, const struct region *r)
+{
+	if (device_regions == REGIONS)
+		rdb_fatal("more than %d pieces of memory registered with an RDMA device", REGIONS);
+	memmove(&device.r[at + 1], &device.r[at], (device_regions++ - at) * sizeof(*r));
+	device.r[at] = *r;
+}
+
+static void drop(unsigned at)
+{
+	munmap(device.r[at].shadow, device.r[at].end - device.r[at].start);
+	memmove(&device.r[at], &device.r[at + 1], (--device_regions - at) * sizeof(device.r[0]));
+}
+
+static void count(void)
+{
+	device.bytes = device.remote_bytes = 0;
+	for (unsigned i = 0; i < device_regions; i++) {
+		const struct region *r = &device.r[i];
+		device.bytes += r->end - r->start;
+		device.remote_bytes += r->remote_users ? r->end - r->start : 0;
+	}
+}
+
+/* The first that ends behind `at`. */
+static unsigned first_behind(uint64_t at)
+{
+	unsigned low = 0, high = device_regions;
+	while (low < high) {
+		unsigned mid = (low + high) / 2;
+		if (device.r[mid].end > at)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+/* Afterwards none lies on both sides of `at`. */
+static void split(uint64_t at)
+{
+	unsigned i = first_behind(at);
+	if (i == device_regions || device.r[i].start >= at)
+		return;
+	struct region tail = device.r[i];
+	tail.shadow += at - tail.start;
+	tail.start = device.r[i].end = at;
+	insert(i + 1, &tail);
+}
+
+static void log_page(struct event *ev, const struct region *r, uint64_t addr)
+{
+	char page[RDB_PAGE], *shadow = r->shadow + (addr - r->start);
+	size_t first = 0, last = RDB_PAGE - 8;
+	memcpy(page, (const void *)addr, RDB_PAGE); /* the device may write to it all the time */
+	if (!memcmp(page, shadow, RDB_PAGE))
+		return;
+	while (!memcmp(page + first, shadow + first, 8))
+		first += 8;
+	while (!memcmp(page + last, shadow + last, 8))
+		last -= 8;
+	memcpy(shadow + first, page + first, last + 8 - first);
+	event_chunk_from(ev, addr + first, r->remote_users ? RDB_NOTE_DEVICE : 0, shadow + first, last + 8 - first);
+}
+
+static void sync_region(struct event *ev, const struct region *r)
+{
+	if (!memcmp((const void *)r->start, r->shadow, r->end - r->start))
+		return;
+	for (uint64_t at = r->start; at < r->end; at += RDB_PAGE)
+		if (memcmp((const void *)at, r->shadow + (at - r->start), RDB_PAGE))
+			log_page(ev, r, at);
+}
+
+/* May the program have been told by it that something has come? */
+static bool tells(const struct event *ev)
+{
+	if (ev->kind == LOG_SYSCALL)
+		return shared_call_synchronises(ev, true);
+	if (ev->kind != LOG_HYPERCALL || ev->nr >> 16 == RDB_NS_MPI)
+		return ev->kind != LOG_TSC;
+	return ev->nr >> 16 == RDB_NS_VERBS && ev->result > 0;
+}
+
+void device_memory_sync(struct event *ev)
+{
+	if (!event_takes_chunks(ev) && ev->kind != LOG_TSC)
+		return;
+	bool hashed = lower.opt.hash_every && (lower.event + 1) % lower.opt.hash_every == 0, all = hashed || tells(ev);
+	const bool local = all || device.bytes <= SMALL, remote = all || device.remote_bytes <= SMALL_REMOTE;
+	for (unsigned i = 0; i < device_regions; i++)
+		if (device.r[i].remote_users ? remote : local)
+			sync_region(ev, &device.r[i]);
+	if (local && remote)
+		device.settled_at = lower.event + 1;
+}
+
+bool device_memory_settled(void)
+{
+	return !device.too_much && device.settled_at == lower.event;
+}
+
+const void *device_page(uint64_t at)
+{
+	unsigned i = first_behind(at);
+	if (i == device_regions || device.r[i].start > at)
+		return NULL;
+	return device.r[i].shadow + (at - device.r[i].start);
+}
+
+void device_memory_settle(void)
+{
+	for (unsigned i = 0; i < device_regions; i++)
+		for (uint64_t at = device.r[i].start; at < device.r[i].end; at += RDB_PAGE)
+			if (memcmp((const void *)at, device_page(at), RDB_PAGE))
+				memcpy((void *)at, device_page(at), RDB_PAGE);
+}
+
+/* As if the program had written there: who tracks stores (dirty.h) does not see
+ * a device's. */
+static void touch(const struct region *r)
+{
+	for (uint64_t at = r->start; at < r->end; at += RDB_PAGE) {
+		volatile char *byte = (volatile char *)at;
+		*byte = *byte;
+	}
+}
+
+static void begin(uint64_t start, uint64_t end, bool remote)
+{
+	split(start);
+	split(end);
+	for (uint64_t at = start; at < end;) {
+		unsigned i = first_behind(at);
+		if (i == device_regions || device.r[i].start > at) {
+			uint64_t upto = i < device_regions && device.r[i].start < end ? device.r[i].start : end;
+			void *shadow = mmap(NULL, upto - at, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			if (shadow == MAP_FAILED)
+				rdb_fatal("out of memory for a copy of %lu registered bytes",
+					  (unsigned long)(upto - at));
+			memcpy(shadow, (const void *)at, upto - at);
+			insert(i, &(struct region){.start = at, .end = upto, .shadow = shadow});
+		}
+		device.r[i].users++;
+		device.r[i].remote_users += remote;
+		at = device.r[i].end;
+	}
+}
+
+static void end(uint64_t start, uint64_t end, bool remote)
+{
+	split(start);
+	split(end);
+	for (unsigned i = first_behind(start); i < device_regions && device.r[i].start < end;) {
+		struct region *r = &device.r[i];
+		r->remote_users -= remote && r->remote_users;
+		if (--r->users) {
+			i++;
+			continue;
+		}
+		/* no event can look at it any more: what has changed belongs to this one */
+		if (memcmp((const void *)r->start, r->shadow, r->end - r->start))
+			event_out(event_current(), (void *)r->start, r->end - r->start);
+		touch(r);
+		drop(i);
+	}
+}
+
+void device_memory(void *addr, size_t len, bool remote, bool from_now)
+{
+	uint64_t start = (uint64_t)addr & ~(RDB_PAGE - 1), upto = UP((uint64_t)addr + len);
+	if (lower.mode != MODE_RECORD || !len)
+		return;
+	if (from_now && (len > MUCH || device.bytes + len > MUCH)) {
+		if (!device.too_much)
+			caution("more than %d MiB of memory are registered with an RDMA device: "
+				"what it writes there is not "
+				"looked at, and a replay will differ",
+				MUCH >> 20);
+		device.too_much = true;
+		return;
+	}
+	if (from_now && remote && !device.cautioned) {
+		device.cautioned = true;
+		caution("memory at %#lx-%#lx may be written by other ranks over RDMA: a "
+			"replay may differ from here on "
+			"where the program looks at such memory between two events",
+			(unsigned long)(uint64_t)addr, (unsigned long)((uint64_t)addr + len));
+	}
+	(from_now ? begin : end)(start, upto, remote);
+	count();
+}
+
+void device_memory_gone(uint64_t start, uint64_t upto)
+{
+	if (!device_regions)
+		return;
+	split(start);
+	split(upto);
+	for (unsigned i = first_behind(start); i < device_regions && device.r[i].start < upto;)
+		drop(i);
+	count();
+}
+
+void device_memory_in_child(void)
+{
+	while (device_regions)
+		drop(device_regions - 1);
+	count();
+}

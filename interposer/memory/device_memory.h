@@ -1,0 +1,35 @@
+/* Memory that a device writes by itself: regions registered with a real HCA.
+ *
+ * They stay where they are, and what the device writes is in the program's
+ * memory at once.  As with memory shared with other processes (shared_memory.h)
+ * a shadow holds what was there at the last event at which it was looked at;
+ * what differs is logged with the event, the program's own stores among it.  It
+ * is looked at where the program can have been told that something has come: at
+ * completions, and at calls that may wait.  So a program that waits for
+ * completions is replayed exactly.  One that looks at memory without asking
+ * sees what a replay does not have yet: where it does nothing but look, looks.h
+ * gives it to the replay in time; else a caution says that the replay may
+ * differ.
+ */
+#ifndef RDB_DEVICE_MEMORY_H
+#define RDB_DEVICE_MEMORY_H
+#include "boundary/event.h"
+
+extern unsigned device_regions; /* how many there are */
+
+/* host->device_memory */
+void device_memory(void *addr, size_t len, bool remote, bool begin);
+/* What was mapped there is there no more, or protected otherwise. */
+void device_memory_gone(uint64_t start, uint64_t end);
+/* At the end of an event: logs what has changed. */
+void device_memory_sync(struct event *ev);
+/* Has all of it been looked at at the present event? */
+bool device_memory_settled(void);
+/* The page as a replay has it at the present event, or NULL: none of these. */
+const void *device_page(uint64_t at);
+/* In a child that writes an image: memory becomes what a replay has. */
+void device_memory_settle(void);
+/* In a forked child devices write nothing: what it has is its own. */
+void device_memory_in_child(void);
+
+#endif

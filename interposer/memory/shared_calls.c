@@ -1,0 +1,188 @@
+/* Shared memory in a replay, and System V shared memory in both. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "memory/arena.h"
+#include "process/descriptors.h"
+#include "log/log_reader.h"
+#include "memory/memory_calls.h"
+#include "replay/replay.h"
+#include "memory/shared_kinds.h"
+#include "memory/shared_memory.h"
+
+#define A(i) (ev->args[i])
+
+static struct {
+	uint64_t event, addr; /* the first that somebody else wrote */
+} foreign;
+
+static const struct log_chunk *next_note(const struct log_chunk *c, enum rdb_note what)
+{
+	while ((c = log_chunk_next(replay_record(), c)))
+		if (!c->addr && c->note == what)
+			return c;
+	return NULL;
+}
+
+static void fill_recorded(void)
+{
+	uint64_t at = 0;
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(replay_record(), c));) {
+		if (c->addr)
+			continue;
+		if (c->note == RDB_NOTE_AT)
+			at = *(const uint64_t *)(c + 1);
+		if (c->note != RDB_NOTE_BYTES)
+			continue;
+		memcpy((void *)at, c + 1, c->len);
+		at += c->len;
+	}
+}
+
+bool shared_map_recorded(uint64_t at, size_t len, int prot, long *rc)
+{
+	if (!next_note(NULL, RDB_NOTE_SHARED))
+		return false;
+	*rc = memory_map_zero(at, len, PROT_READ | PROT_WRITE);
+	if (*rc)
+		return true;
+	arena_unmapped(at, at + len);
+	fill_recorded();
+	if (prot != (PROT_READ | PROT_WRITE))
+		*rc = raw_syscall(SYS_mprotect, (long)at, (long)len, prot, 0, 0, 0);
+	return true;
+}
+
+bool shared_noted(uint64_t addr, uint64_t *end)
+{
+	for (const struct log_chunk *c = NULL; (c = next_note(c, RDB_NOTE_SHARED));) {
+		const uint64_t *part = (const uint64_t *)(c + 1);
+		if (addr >= part[0] && addr < part[1]) {
+			*end = part[1];
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Through /proc/self/mem (proc(5)), which asks for no permission: the program may only read it, or not even
+ * that.  Opened each time: a forked replica has memory of its own. */
+void shared_apply(uint64_t addr, const void *data, size_t len)
+{
+	static char was[RDB_PAGE];
+	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
+	for (size_t done = 0; done < len;) {
+		size_t n = len - done < sizeof(was) ? len - done : sizeof(was);
+		const char *from = (const char *)data + done;
+		if (fd < 0 || pread(fd, was, n, (off_t)(addr + done)) != (ssize_t)n ||
+		    pwrite(fd, from, n, (off_t)(addr + done)) != (ssize_t)n)
+			rdb_fatal("shared memory at %#lx cannot be written", (unsigned long)(addr + done));
+		if (!foreign.event && memcmp(was, from, n)) {
+			foreign.event = lower.event;
+			foreign.addr = addr + done;
+		}
+		done += n;
+	}
+	close(fd);
+}
+
+/* The event that the program did not come to would have stored something else than what is there? */
+static void look_at(const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
+		if (c->addr && c->note == RDB_NOTE_SHARED && memcmp((const void *)c->addr, c + 1, c->len)) {
+			foreign.event = rec->event;
+			foreign.addr = c->addr;
+			return;
+		}
+}
+
+const char *shared_suspicion(const struct log_record *next)
+{
+	static char text[192];
+	if (!foreign.event && next && LOG_IS_EVENT(next->kind))
+		look_at(next);
+	if (foreign.event)
+		snprintf(text, sizeof(text),
+			 "; shared memory at %#lx was written by somebody else before event %lu: the likely cause",
+			 (unsigned long)foreign.addr, (unsigned long)foreign.event);
+	return text;
+}
+
+/* ---- System V ---- */
+
+static bool from_log(void)
+{
+	return lower.started && (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA);
+}
+
+static long attach(struct event *ev)
+{
+	struct shmid_ds ds;
+	long rc = raw_syscall(SYS_shmctl, (long)A(0), IPC_STAT, (long)&ds, 0, 0, 0);
+	if (rc < 0)
+		return rc;
+	size_t len = (ds.shm_segsz + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+	uint64_t at = A(1), before = lower.upper.mmap_next;
+	if (at && A(2) & SHM_RND)
+		at &= ~(RDB_PAGE - 1);
+	if (at && (at & (RDB_PAGE - 1) || at >= RDB_ARENA_END || len > RDB_ARENA_END - at))
+		return -EINVAL;
+	if (!at)
+		at = arena_take(len, false);
+	if (!at)
+		return -ENOMEM;
+	rc = raw_syscall(SYS_shmat, (long)A(0), (long)at, (long)A(2), 0, 0, 0);
+	if (rc < 0) {
+		lower.upper.mmap_next = before;
+		return rc;
+	}
+	shared_unmapped(at, at + len);
+	arena_unmapped(at, at + len);
+	shared_adopt(ev, at, len, SHARED_SYSV);
+	return (long)at;
+}
+
+long shared_shmat(struct event *ev, ucontext_t *uc)
+{
+	int prot = PROT_READ | (A(2) & SHM_RDONLY ? 0 : PROT_WRITE) | (A(2) & SHM_EXEC ? PROT_EXEC : 0);
+	shared_sync_before(ev);
+	if (!from_log())
+		return attach(ev);
+	const struct log_chunk *c = next_note(NULL, RDB_NOTE_SHARED);
+	if (!c || (ev->result < 0 && ev->result > -4096))
+		return ev->result;
+	const uint64_t *part = (const uint64_t *)(c + 1);
+	size_t len = part[1] - part[0];
+	uint64_t at = A(1) ? part[0] : arena_take(len, false);
+	long rc;
+	bool mapped = shared_map_recorded(at, len, prot, &rc);
+	memory_remapped(at, len);
+	return mapped && rc ? rc : (long)at;
+}
+
+long shared_shmdt(struct event *ev, ucontext_t *uc)
+{
+	uint64_t end;
+	shared_sync_before(ev);
+	if (from_log()) {
+		if (ev->result == 0 && shared_noted(A(0), &end)) {
+			memory_remapped(A(0), end - A(0));
+			munmap((void *)A(0), end - A(0));
+		}
+		return ev->result;
+	}
+	if (lower.mode != MODE_RECORD || !shared_at(A(0)))
+		return raw_syscall(SYS_shmdt, (long)A(0), 0, 0, 0, 0, 0);
+	shared_note_parts(ev, A(0), A(0) + 1);
+	long rc = raw_syscall(SYS_shmdt, (long)A(0), 0, 0, 0, 0, 0);
+	if (rc == 0)
+		shared_detached(A(0));
+	return rc;
+}

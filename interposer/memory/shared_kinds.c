@@ -1,0 +1,85 @@
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include "memory/shared_kinds.h"
+
+static bool writes_files(uint32_t nr)
+{
+	switch (nr) {
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_ftruncate:
+	case SYS_truncate:
+	case SYS_fallocate:
+	case SYS_copy_file_range:
+	case SYS_sendfile:
+	case SYS_splice:
+	case SYS_open:
+	case SYS_openat:
+	case SYS_openat2:
+	case SYS_creat:   /* O_TRUNC */
+	case SYS_ioctl:   /* FICLONE */
+	case SYS_madvise: /* MADV_REMOVE */
+	case SYS_msync: return true;
+	default: return false;
+	}
+}
+
+bool shared_call_changes_map(const struct event *ev)
+{
+	if (ev->kind != LOG_SYSCALL)
+		return false;
+	switch (ev->nr) {
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_mremap:
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+	case SYS_brk:
+	case SYS_shmat:
+	case SYS_shmdt: return true;
+	default: return false;
+	}
+}
+
+/* Calls that neither wait nor hear from anybody. */
+static bool keeps_to_itself(uint32_t nr)
+{
+	switch (nr) {
+	case SYS_clock_gettime:
+	case SYS_gettimeofday:
+	case SYS_time:
+	case SYS_getpid:
+	case SYS_gettid:
+	case SYS_getrandom:
+	case SYS_rt_sigprocmask:
+	case SYS_rt_sigaction:
+	case SYS_sigaltstack:
+	case SYS_stat:
+	case SYS_fstat:
+	case SYS_newfstatat:
+	case SYS_lseek: return true;
+	default: return false;
+	}
+}
+
+bool shared_call_synchronises(const struct event *ev, bool contested)
+{
+	if (ev->kind != LOG_SYSCALL)
+		return contested && ev->kind != LOG_TSC;
+	return contested ? !keeps_to_itself(ev->nr) : writes_files(ev->nr);
+}
+
+bool shared_call_gives_away(const struct event *ev)
+{
+	if (ev->kind != LOG_SYSCALL || ev->result < 0)
+		return false;
+	switch (ev->nr) {
+	case SYS_pidfd_getfd: return true;
+	case SYS_sendmsg:
+	case SYS_recvmsg: return ((const struct msghdr *)ev->args[1])->msg_controllen > 0;
+	default: return false;
+	}
+}

@@ -1,0 +1,376 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <linux/magic.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include "memory/arena.h"
+#include "memory/cautions.h"
+#include "memory/shared_kinds.h"
+#include "memory/shared_memory.h"
+
+enum {
+	REGIONS = 1024,
+	BATCH = 64 << 10,
+	SMALL = 1 << 20,        /* so much is compared at every event in any case */
+	EVERY_EVENT = 16 << 20, /* so much is, where others may write */
+};
+
+struct region {
+	uint64_t start, end;
+	char *alias;  /* the same memory, mapped once more, readable whatever the program does */
+	char *shadow; /* what it held at the last event; NULL: nobody else can change it */
+	uint64_t dev, ino;
+	int kind;
+	bool twice; /* mapped at another place as well */
+	bool cautioned;
+};
+
+static struct region regions[REGIONS];
+unsigned shared_regions;
+static bool relatives; /* a process was forked, or a descriptor went away: others have what we have */
+static uint64_t buffer[BATCH / 8];
+
+/* Shadows of what is unmapped: the record of the event that did it is still made from them. */
+static struct {
+	char *begin;
+	size_t len;
+} retired[REGIONS];
+static unsigned retired_count;
+static uint64_t retired_at; /* the event before that one */
+
+static void drop_retired(void)
+{
+	if (retired_at == lower.event)
+		return;
+	while (retired_count) {
+		retired_count--;
+		munmap(retired[retired_count].begin, retired[retired_count].len);
+	}
+}
+
+static void retire(char *shadow, size_t len)
+{
+	if (lower.mode != MODE_RECORD) {
+		munmap(shadow, len);
+		return;
+	}
+	drop_retired();
+	if (retired_count == REGIONS)
+		rdb_fatal("more than %d shared mappings", REGIONS);
+	retired[retired_count].begin = shadow;
+	retired[retired_count++].len = len;
+	retired_at = lower.event;
+}
+
+static bool contested(const struct region *r)
+{
+	return r->kind == SHARED_SYSV || r->kind == SHARED_NAMED ||
+	       (relatives && (r->kind == SHARED_ANONYMOUS || r->kind == SHARED_NAMELESS));
+}
+
+static uint64_t total(bool only_contested)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (regions[i].shadow && (!only_contested || contested(&regions[i])))
+			sum += regions[i].end - regions[i].start;
+	return sum;
+}
+
+static bool every_event(const struct region *r)
+{
+	if (r->twice || total(false) <= SMALL)
+		return true;
+	return contested(r) && total(true) <= EVERY_EVENT;
+}
+
+/* Bytes beyond the end of the file count as zero. */
+static bool fetch(const char *from, void *to, size_t len)
+{
+	struct iovec l = {to, len}, r = {(void *)from, len};
+	long got = raw_syscall(SYS_process_vm_readv, lower.pid, (long)&l, 1, (long)&r, 1, 0);
+	size_t n = got < 0 ? 0 : (size_t)got;
+	memset((char *)to + n, 0, len - n);
+	return n > 0;
+}
+
+static char *zero_memory(size_t len)
+{
+	long p = raw_syscall(SYS_mmap, 0, (long)len, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p < 0)
+		rdb_fatal("out of memory for a copy of %zu bytes of shared memory", len);
+	return (char *)p;
+}
+
+static size_t batch_at(const struct region *r, uint64_t off)
+{
+	uint64_t left = r->end - r->start - off;
+	return left < BATCH ? left : BATCH;
+}
+
+/* Makes the shadow what the memory holds; with an event, logs what is not zero as notes. */
+static void copy_all(struct region *r, struct event *ev)
+{
+	static const uint64_t zeros[RDB_PAGE / 8];
+	uint64_t noted = 0; /* up to here the last note goes */
+	if (!r->shadow)
+		r->shadow = zero_memory(r->end - r->start);
+	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
+		size_t n = batch_at(r, off);
+		fetch(r->alias + off, buffer, n);
+		for (size_t p = 0; p < n; p += RDB_PAGE) {
+			char *page = (char *)buffer + p, *shadow = r->shadow + off + p;
+			uint64_t addr = r->start + off + p;
+			if (!memcmp(page, zeros, RDB_PAGE) && !memcmp(shadow, zeros, RDB_PAGE))
+				continue;
+			memcpy(shadow, page, RDB_PAGE);
+			if (!ev)
+				continue;
+			if (addr != noted)
+				event_note(ev, RDB_NOTE_AT, &addr, sizeof(addr));
+			event_chunk_from(ev, 0, RDB_NOTE_BYTES, shadow, RDB_PAGE);
+			noted = addr + RDB_PAGE;
+		}
+	}
+}
+
+static void be_cautious(struct region *r)
+{
+	static const char *const names[] = {"anonymous memory", "a file without a name", "a file made to be shared",
+					    "System V shared memory", "a file"};
+	if (!contested(r) || r->cautioned)
+		return;
+	r->cautioned = true;
+	caution("shared memory at %#lx-%#lx (%s) may be written by other processes: a replay may differ from here "
+		"on where the program looks at it between two events",
+		(unsigned long)r->start, (unsigned long)r->end, names[r->kind]);
+}
+
+static int identify(const struct mapping *m, void *arg)
+{
+	struct region *r = arg;
+	if (r->start < m->start || r->start >= m->end)
+		return 0;
+	r->dev = m->dev;
+	r->ino = m->inode;
+	return 1;
+}
+
+void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
+{
+	if (lower.mode != MODE_RECORD)
+		return;
+	if (shared_regions == REGIONS)
+		rdb_fatal("more than %d shared mappings", REGIONS);
+	/* mremap(2): an old size of zero makes another mapping of the same pages.  Not of System V memory, which
+	 * counts its mappings where everybody can see it. */
+	long alias = (long)at;
+	if (kind != SHARED_SYSV)
+		alias = raw_syscall(SYS_mremap, (long)at, 0, (long)len, MREMAP_MAYMOVE, 0, 0);
+	if (alias < 0 || (alias != (long)at && raw_syscall(SYS_mprotect, alias, (long)len, PROT_READ, 0, 0, 0)))
+		rdb_fatal("shared memory at %#lx cannot be mapped a second time", (unsigned long)at);
+	struct region *r = &regions[shared_regions++];
+	*r = (struct region){.start = at, .end = at + len, .alias = (char *)alias, .kind = kind};
+	arena_each(identify, r);
+	for (struct region *o = regions; o < r; o++)
+		if (o->dev == r->dev && o->ino == r->ino) {
+			o->twice = r->twice = true;
+			if (!o->shadow)
+				copy_all(o, NULL);
+		}
+	event_note(ev, RDB_NOTE_SHARED, (uint64_t[2]){at, at + len}, 16);
+	copy_all(r, ev);
+	if (kind == SHARED_ANONYMOUS && !relatives && !r->twice) {
+		munmap(r->shadow, len); /* nobody else: nothing to compare with */
+		r->shadow = NULL;
+	}
+	be_cautious(r);
+}
+
+static int kind_of(int fd)
+{
+	struct stat st;
+	struct statfs fs;
+	if (fstat(fd, &st) || fstatfs(fd, &fs))
+		return SHARED_FILE;
+	if (!st.st_nlink)
+		return SHARED_NAMELESS;
+	return fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC ? SHARED_NAMED : SHARED_FILE;
+}
+
+bool shared_volatile(int fd)
+{
+	return kind_of(fd) != SHARED_FILE || (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
+}
+
+long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset)
+{
+	long rc = raw_syscall(SYS_mmap, (long)at, (long)len, prot, flags | MAP_FIXED | MAP_NORESERVE, fd, (long)offset);
+	if (rc < 0)
+		return rc;
+	shared_unmapped(at, at + len);
+	arena_unmapped(at, at + len);
+	shared_adopt(ev, at, len, flags & MAP_ANONYMOUS ? SHARED_ANONYMOUS : kind_of(fd));
+	return 0;
+}
+
+void shared_unmapped(uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < shared_regions;) {
+		struct region *r = &regions[i++];
+		uint64_t from = r->start > start ? r->start : start, to = r->end < end ? r->end : end;
+		if (from >= to)
+			continue;
+		if (r->kind != SHARED_SYSV)
+			munmap(r->alias + (from - r->start), to - from);
+		if (r->shadow)
+			retire(r->shadow + (from - r->start), to - from);
+		struct region head = *r, tail = *r;
+		head.end = from;
+		tail.start = to;
+		tail.alias += to - r->start;
+		if (tail.shadow)
+			tail.shadow += to - r->start;
+		*r = regions[--shared_regions];
+		i--;
+		if (shared_regions + 2 > REGIONS)
+			rdb_fatal("more than %d shared mappings", REGIONS);
+		if (head.end > head.start)
+			regions[shared_regions++] = head; /* outside [start, end) now */
+		if (tail.end > tail.start)
+			regions[shared_regions++] = tail;
+	}
+}
+
+void shared_detached(uint64_t start)
+{
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (regions[i].start == start) {
+			shared_unmapped(start, regions[i].end);
+			return;
+		}
+}
+
+bool shared_at(uint64_t addr)
+{
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (addr >= regions[i].start && addr < regions[i].end)
+			return true;
+	return false;
+}
+
+int shared_kind_at(uint64_t addr)
+{
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (addr >= regions[i].start && addr < regions[i].end)
+			return regions[i].kind;
+	return SHARED_FILE;
+}
+
+void shared_note_parts(struct event *ev, uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < shared_regions; i++) {
+		const struct region *r = &regions[i];
+		if (r->start < end && r->end > start)
+			event_note(ev, RDB_NOTE_SHARED, (uint64_t[2]){r->start, r->end}, 16);
+	}
+}
+
+static void log_page(struct event *ev, uint64_t addr, const char *page, char *shadow)
+{
+	size_t first = 0, last = RDB_PAGE - 8;
+	while (!memcmp(page + first, shadow + first, 8))
+		first += 8;
+	while (!memcmp(page + last, shadow + last, 8))
+		last -= 8;
+	memcpy(shadow + first, page + first, last + 8 - first);
+	event_chunk_from(ev, addr + first, RDB_NOTE_SHARED, shadow + first, last + 8 - first);
+}
+
+static void sync_region(struct event *ev, struct region *r)
+{
+	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
+		size_t n = batch_at(r, off);
+		if (!fetch(r->alias + off, buffer, n) && r->kind == SHARED_SYSV)
+			continue; /* the program has protected it */
+		if (!memcmp(buffer, r->shadow + off, n))
+			continue;
+		for (size_t p = 0; p < n; p += RDB_PAGE)
+			if (memcmp((char *)buffer + p, r->shadow + off + p, RDB_PAGE))
+				log_page(ev, r->start + off + p, (char *)buffer + p, r->shadow + off + p);
+	}
+}
+
+void shared_sync_before(struct event *ev)
+{
+	if (lower.mode != MODE_RECORD || !lower.started)
+		return;
+	drop_retired();
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (regions[i].shadow &&
+		    (every_event(&regions[i]) || shared_call_synchronises(ev, contested(&regions[i]))))
+			sync_region(ev, &regions[i]);
+}
+
+void shared_sync(struct event *ev)
+{
+	if (!shared_call_changes_map(ev))
+		shared_sync_before(ev);
+	if (!relatives && shared_call_gives_away(ev)) {
+		relatives = true;
+		for (unsigned i = 0; i < shared_regions; i++)
+			be_cautious(&regions[i]);
+	}
+}
+
+void shared_before_fork(void)
+{
+	relatives = true;
+	if (lower.mode != MODE_RECORD)
+		return;
+	for (unsigned i = 0; i < shared_regions; i++) {
+		if (!regions[i].shadow)
+			copy_all(&regions[i], NULL);
+		be_cautious(&regions[i]);
+	}
+}
+
+void shared_in_child(void)
+{
+	for (unsigned i = 0; i < shared_regions; i++) {
+		regions[i].cautioned = false;
+		be_cautious(&regions[i]);
+		copy_all(&regions[i], NULL);
+	}
+}
+
+bool shared_page(uint64_t at, void *page)
+{
+	for (unsigned i = 0; i < shared_regions; i++) {
+		const struct region *r = &regions[i];
+		if (at < r->start || at >= r->end)
+			continue;
+		if (r->shadow && every_event(r))
+			memcpy(page, r->shadow + (at - r->start), RDB_PAGE);
+		else
+			fetch(r->alias + (at - r->start), page, RDB_PAGE);
+		return true;
+	}
+	return false;
+}
+
+bool shared_hashable(void)
+{
+	return total(true) <= EVERY_EVENT;
+}
+
+bool shared_hashable_at_end(void)
+{
+	return total(true) == 0;
+}

@@ -1,0 +1,55 @@
+/* Memory that is mapped shared: others may write it, or the program may through the file.
+ *
+ * While recording it is really shared.  A shadow in lower memory holds what it held at the last event; at
+ * every event what differs is logged, the program's own stores among it, which a replay makes again by
+ * itself.  So a replay, where the memory is private, has at every event what the recording had.  Stores
+ * of others that the program sees without any event in between cannot be replayed: where they are possible
+ * the recording carries a caution.
+ */
+#ifndef RDB_SHARED_MEMORY_H
+#define RDB_SHARED_MEMORY_H
+#include "boundary/event.h"
+
+extern unsigned shared_regions; /* how many there are */
+
+/* May the content of the file change while it is mapped?  Not if the program can only read it, and it is an
+ * ordinary one on a disk.  A MAP_SHARED mapping of it must then really be shared. */
+bool shared_volatile(int fd);
+/* Maps it while recording: content and all go into the log.  0 or -errno. */
+long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset);
+/* The memory there is shared and mapped, by mremap or shmat: the same. */
+void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind);
+/* In replay: was the mapping that this event made shared?  Then it is mapped, with its content. */
+bool shared_map_recorded(uint64_t at, size_t len, int prot, long *rc);
+
+void shared_unmapped(uint64_t start, uint64_t end);
+void shared_detached(uint64_t start); /* all of the region that starts there */
+bool shared_at(uint64_t addr);
+/* Shared parts of [start, end), as notes of the event; and in replay, whether addr is in one. */
+void shared_note_parts(struct event *ev, uint64_t start, uint64_t end);
+bool shared_noted(uint64_t addr, uint64_t *end);
+
+/* Logs what has changed.  Called when an event ends; calls that change the map call it before they do. */
+void shared_sync(struct event *ev);
+void shared_sync_before(struct event *ev);
+/* The parent is about to fork: from here on there is somebody else. */
+void shared_before_fork(void);
+/* In the child, before its recording begins. */
+void shared_in_child(void);
+/* The page as a replay will have it.  False: no such page. */
+bool shared_page(uint64_t at, void *page);
+/* Can memory be hashed now, or may it have changed since it was last looked at? */
+bool shared_hashable(void);
+/* Can it at the end of the recording, where nothing can be logged any more? */
+bool shared_hashable_at_end(void);
+
+/* In replay: stores bytes that an event found there. */
+void shared_apply(uint64_t addr, const void *data, size_t len);
+struct log_record;
+/* "", or for the text of a divergence before the recorded event `next`: what has been written from outside. */
+const char *shared_suspicion(const struct log_record *next);
+
+long shared_shmat(struct event *ev, ucontext_t *uc);
+long shared_shmdt(struct event *ev, ucontext_t *uc);
+
+#endif

@@ -1,0 +1,16 @@
+/* What a log says about the process it is of: LOG_META and LOG_FILE records. */
+#ifndef RDB_META_H
+#define RDB_META_H
+#include "boundary/lower.h"
+
+/* META for the present process running `path`.  No malloc: it is also called right after fork. */
+void meta_log(const char *path);
+/* A file that the process has mapped: `key` in the store is what it opened as `path`. */
+void meta_log_file(const char *key, const char *path);
+/* All of them again, in the log of a child. */
+void meta_log_files(void);
+
+/* Calls fn for the text of META and those of all files, until one does not return 0. */
+int meta_each(int (*fn)(uint32_t kind, const char *text, size_t len, void *arg), void *arg);
+
+#endif

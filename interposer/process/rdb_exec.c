@@ -1,0 +1,413 @@
+/* rdb-exec: the lower half's main program.
+ *
+ *   rdb-exec --dir RANKDIR --files FILESDIR [options] -- PROG ARGS     records
+ *   rdb-exec --replay RANKDIR --files FILESDIR --verify                replays at full speed
+ *   rdb-exec --replay RANKDIR --files FILESDIR --agent-fd FD           a replica for the server
+ *   rdb-exec --probe
+ *
+ * Exit codes: the program's own; 127 not found, 126 cannot be executed, 125 rdb itself could not.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include "boundary/boundary.h"
+#include "process/descriptors.h"
+#include "process/cpu_features.h"
+#include "boundary/fsgsbase.h"
+#include "boundary/gate_asm.h"
+#include "image/image.h"
+#include "process/loader.h"
+#include "memory/looks.h"
+#include "log/log_writer.h"
+#include "process/meta.h"
+#include "process/process.h"
+#include "process/probe.h"
+#include "replay/replay.h"
+#include "replay/replica.h"
+#include "boundary/seccomp.h"
+#include "signals/signals.h"
+#include "threads/thread.h"
+#include "agent/upper_memory.h"
+
+struct lower lower;
+
+static void say(const char *fmt, va_list ap)
+{
+	char line[1024] = "rdb: ";
+	int n = vsnprintf(line + 5, sizeof(line) - 7, fmt, ap);
+	size_t len = 5 + (n < (int)sizeof(line) - 7 ? (size_t)n : sizeof(line) - 8);
+	line[len++] = '\n';
+	raw_syscall(1 /* write */, 2, (long)line, (long)len, 0, 0, 0);
+}
+
+void rdb_warn(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+}
+
+void rdb_fatal(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	boundary_end(LOG_END_UNSUPPORTED, 125, text);
+	_exit(125);
+}
+
+static void usage(void) __attribute__((noreturn));
+
+static void usage(void)
+{
+	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
+	      "                [--mpi-stub PATH] [--record=off] [--lax] [--no-children] [--exe PATH]\n"
+	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
+	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--slice MS]\n"
+	      "                [--dispatch sud|seccomp] -- PROG ARGS\n"
+	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
+	      "                [--checked]\n"
+	      "       rdb-exec --probe\n",
+	      stderr);
+	exit(2);
+}
+
+static long number(const char *name, const char *text, long max)
+{
+	char *end;
+	errno = 0;
+	long v = strtol(text, &end, 10);
+	if (errno || *end || end == text || v < 0 || v > max) {
+		fprintf(stderr, "rdb: --%s %s: not a number from 0 to %ld\n", name, text, max);
+		exit(2);
+	}
+	return v;
+}
+
+static bool mask_known; /* --sigmask was given */
+
+/* inherited: by process_exec, from the program before, whose filter we are under. */
+static void choose_dispatch(const char *how)
+{
+	if (!strcmp(how, "seccomp") || !strcmp(how, "inherited"))
+		seccomp_use(*how == 'i');
+	else if (strcmp(how, "sud"))
+		usage();
+}
+
+static void parse(int argc, char **argv)
+{
+	enum {
+		DIR_ = 1,
+		FILES,
+		RANK,
+		HASH,
+		LOWER,
+		STUB,
+		RECORD,
+		LAX,
+		REPLAY,
+		VERIFY,
+		AGENT,
+		CKPT,
+		PROBE,
+		EXE,
+		MASK,
+		NO_CHILDREN,
+		SLICE,
+		CPU,
+		DISPATCH,
+		CHECKED,
+		CKPT_EVERY,
+		KEEP,
+		VERBS_LOWER,
+		VERBS_STUB,
+		CM_STUB,
+		HCA,
+		HCA_KEY
+	};
+	static const struct option names[] = {
+		// clang-format off
+		{"dir", 1, 0, DIR_},
+		{"files", 1, 0, FILES},
+		{"rank", 1, 0, RANK},
+		{"hash-every", 1, 0, HASH},
+		{"mpi-lower", 1, 0, LOWER},
+		{"mpi-stub", 1, 0, STUB},
+		{"verbs-lower", 1, 0, VERBS_LOWER},
+		{"verbs-stub", 1, 0, VERBS_STUB},
+		{"cm-stub", 1, 0, CM_STUB},
+		{"hca", 1, 0, HCA},
+		{"hca-key", 1, 0, HCA_KEY},
+		{"record", 1, 0, RECORD},
+		{"lax", 0, 0, LAX},
+		{"replay", 1, 0, REPLAY},
+		{"verify", 0, 0, VERIFY},
+		{"agent-fd", 1, 0, AGENT},
+		{"checkpoint", 1, 0, CKPT},
+		{"probe", 0, 0, PROBE},
+		{"exe", 1, 0, EXE},
+		{"sigmask", 1, 0, MASK},
+		{"no-children", 0, 0, NO_CHILDREN},
+		{"slice", 1, 0, SLICE},
+		{"cpu", 1, 0, CPU},
+		{"dispatch", 1, 0, DISPATCH},
+		{"checked", 0, 0, CHECKED},
+		{"checkpoint-every", 1, 0, CKPT_EVERY},
+		{"keep", 1, 0, KEEP},
+		// clang-format on
+		{0, 0, 0, 0},
+	};
+	struct options *o = &lower.opt;
+	bool replay = false, verify = false;
+	int c;
+	o->agent_fd = -1;
+	while ((c = getopt_long(argc, argv, "+", names, NULL)) != -1) {
+		switch (c) {
+		case DIR_: o->dir = optarg; break;
+		case FILES: o->files_dir = optarg; break;
+		case RANK: o->rank = (int)number("rank", optarg, 1 << 30); break;
+		case HASH: o->hash_every = (uint64_t)number("hash-every", optarg, 1L << 60); break;
+		case LOWER: o->mpi_lower = optarg; break;
+		case STUB: o->mpi_stub = optarg; break;
+		case VERBS_LOWER: o->verbs_lower = optarg; break;
+		case VERBS_STUB: o->verbs_stub = optarg; break;
+		case CM_STUB: o->cm_stub = optarg; break;
+		case HCA:
+			if (strcmp(optarg, "soft") && strcmp(optarg, "real") && strcmp(optarg, "auto"))
+				usage();
+			o->hca = optarg;
+			break;
+		case HCA_KEY: o->hca_key = optarg; break;
+		case RECORD:
+			if (strcmp(optarg, "off") && strcmp(optarg, "full"))
+				usage();
+			o->mode = strcmp(optarg, "off") ? MODE_RECORD : MODE_PASS;
+			break;
+		case LAX: o->lax = true; break;
+		case REPLAY:
+			o->dir = optarg;
+			replay = true;
+			break;
+		case VERIFY: verify = true; break;
+		case AGENT: o->agent_fd = (int)number("agent-fd", optarg, 1 << 20); break;
+		case CKPT:
+			o->checkpoint = (unsigned)number("checkpoint", optarg, 1 << 30);
+			o->checkpoint_given = true;
+			break;
+		case EXE: o->exe = optarg; break;
+		case MASK:
+			thread_self()->upper.sigmask = strtoul(optarg, NULL, 16);
+			mask_known = true;
+			break;
+		case NO_CHILDREN: o->no_children = true; break;
+		case SLICE: o->slice_ms = number("slice", optarg, 60000); break;
+		case CPU:
+			if (!cpu_choose(optarg))
+				usage();
+			break;
+		case DISPATCH: choose_dispatch(optarg); break;
+		case CHECKED: o->checked = true; break;
+		case CKPT_EVERY:
+			o->no_checkpoints = !strcmp(optarg, "0");
+			if (!o->no_checkpoints && !limit_parse(optarg, "events", &o->checkpoint_every))
+				usage();
+			break;
+		case KEEP:
+			if (!limit_parse(optarg, "checkpoints", &o->keep))
+				usage();
+			break;
+		case PROBE: exit(probe_print());
+		default: usage();
+		}
+	}
+	if (!o->dir || !o->files_dir)
+		usage();
+	if (replay) {
+		if (verify == (o->agent_fd >= 0) || optind != argc)
+			usage();
+		o->mode = verify ? MODE_VERIFY : MODE_REPLICA;
+	} else {
+		if (optind == argc)
+			usage();
+		o->argv = argv + optind;
+	}
+	lower.mode = o->mode;
+}
+
+/* The program's environment is ours, with LD_BIND_NOW: lazy binding spills dead vector registers, whose
+ * content after a call to the lower half is nobody's business (rr does the same). */
+static char **upper_environment(char **envp)
+{
+	static char bind_now[] = "LD_BIND_NOW=1";
+	bool bound = false;
+	size_t n = 0;
+	while (envp[n])
+		bound |= !strncmp(envp[n++], bind_now, 12);
+	char **copy = malloc((n + 2) * sizeof(*copy));
+	if (!copy)
+		rdb_fatal("out of memory");
+	memcpy(copy, envp, n * sizeof(*copy));
+	if (!bound)
+		copy[n++] = bind_now;
+	copy[n] = NULL;
+	return copy;
+}
+
+/* execve(2), interpreter scripts: `#!interpreter [argument]`.  Puts the interpreter before the command
+ * line, path becomes its path; name is what the script was called by.  0, or -errno: not found, or scripts
+ * nested too deep. */
+static int follow_script(char *path, const char *name, unsigned depth)
+{
+	static char line[5][4096];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, line[depth], sizeof(line[0]) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n < 3 || strncmp(line[depth], "#!", 2))
+		return 0;
+	line[depth][n] = 0;
+	line[depth][strcspn(line[depth], "\n")] = 0;
+	char *interp = line[depth] + 2 + strspn(line[depth] + 2, " \t");
+	char *arg = interp + strcspn(interp, " \t");
+	if (*arg)
+		*arg++ = 0;
+	arg += strspn(arg, " \t");
+	for (char *end = arg + strlen(arg); end > arg && strchr(" \t", end[-1]);)
+		*--end = 0;
+	size_t argc = 0;
+	while (lower.opt.argv[argc])
+		argc++;
+	char **v = calloc(argc + 3, sizeof(*v)), *script = strdup(name);
+	if (!v || !script)
+		return -ENOMEM;
+	size_t k = 0;
+	v[k++] = interp;
+	if (*arg)
+		v[k++] = arg;
+	v[k++] = script;
+	memcpy(v + k, lower.opt.argv + 1, (argc - 1) * sizeof(*v));
+	lower.opt.argv = v;
+	int rc = loader_find(interp, path);
+	return rc ? rc : depth == 4 ? -ELOOP : follow_script(path, interp, depth + 1);
+}
+
+/* Paths stay right when the program changes its directory. */
+static void make_absolute(const char **path)
+{
+	char *full = *path ? realpath(*path, NULL) : NULL;
+	if (full)
+		*path = full;
+}
+
+static int record(char **envp)
+{
+	static char path[4096];
+	struct loaded prog;
+	const char *why = NULL;
+	const char **paths[] = {&lower.opt.dir,      &lower.opt.files_dir,   &lower.opt.mpi_lower,
+				&lower.opt.mpi_stub, &lower.opt.verbs_lower, &lower.opt.verbs_stub,
+				&lower.opt.cm_stub,  &lower.opt.hca_key};
+	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+		make_absolute(paths[i]);
+	int rc = loader_find(lower.opt.exe ? lower.opt.exe : lower.opt.argv[0], path);
+	const char *called = lower.opt.exe ? lower.opt.exe : strchr(lower.opt.argv[0], '/') ? lower.opt.argv[0] : path;
+	if (!rc)
+		rc = follow_script(path, called, 0);
+	if (rc) {
+		rdb_warn("%s: %s", lower.opt.argv[0], rc == -ENOENT ? "no such program" : "not an executable file");
+		return rc == -ENOENT ? 127 : 126;
+	}
+	if (lower.mode == MODE_RECORD) {
+		rc = log_open(lower.opt.dir);
+		if (rc) {
+			rdb_warn("%s: the log cannot be created: %s", lower.opt.dir, strerror(-rc));
+			return 125;
+		}
+		meta_log(path);
+	}
+	rc = loader_load(path, lower.opt.argv, upper_environment(envp), &prog, &why);
+	if (rc) {
+		rdb_warn("%s: %s", path, why);
+		boundary_end(LOG_END_UNSUPPORTED, 126, why);
+		return 126;
+	}
+	rc = boundary_init();
+	if (rc) {
+		rdb_warn("cannot take over system calls: %s", strerror(-rc));
+		return 125;
+	}
+	/* ps(1) shows it by its own name */
+	const char *slash = strrchr(called, '/');
+	prctl(PR_SET_NAME, slash ? slash + 1 : called);
+	signals_install(mask_known);
+	gate_enter(prog.pc, prog.sp);
+}
+
+static void replay_fill(ucontext_t *uc)
+{
+	image_registers(uc);
+	if (lower.upper.tsc_mode)
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	looks_ahead(uc);
+	if (lower.mode == MODE_REPLICA)
+		agent_started(uc);
+	else
+		agent_free_run();
+}
+
+static int replay(void)
+{
+	if (cpu_check_recording(lower.opt.dir))
+		return 5;
+	unsigned newest;
+	/* of a bounded recording the first image is not number 0 */
+	if (!lower.opt.checkpoint_given && image_numbers(&lower.opt.checkpoint, &newest))
+		lower.opt.checkpoint = 0;
+	int rc = image_restore(lower.opt.checkpoint, !lower.opt.checked);
+	if (!rc)
+		rc = boundary_init();
+	if (!rc && lower.mode == MODE_REPLICA)
+		rc = agent_init(lower.opt.agent_fd);
+	if (!rc && lower.mode == MODE_VERIFY)
+		rc = upper_open();
+	if (rc) {
+		if (rc != -EBADMSG && rc != -EPROTO)
+			rdb_warn("%s: cannot be replayed: %s", lower.opt.dir, strerror(-rc));
+		return rc == -EPROTO ? 3 : 5;
+	}
+	boundary_resume(replay_fill);
+}
+
+int main(int argc, char **argv, char **envp)
+{
+	/* first of all: every thread is found through its GS base */
+	int rc = probe_fsgsbase() ? 0 : fsgsbase_emulate();
+	if (rc) {
+		rdb_warn("no FSGSBASE instructions here, and they cannot be emulated: %s", strerror(-rc));
+		return 125;
+	}
+	lower.pid = getpid();
+	lower.opt.slice_ms = 20;
+	if (threads_init())
+		rdb_fatal("out of memory");
+	parse(argc, argv);
+	descriptors_init();
+	const char *dispatch = getenv("RDB_DISPATCH"); /* for tests of the fall-back */
+	if (!seccomp_in_use() && (!probe_dispatch() || (dispatch && !strcmp(dispatch, "seccomp"))))
+		seccomp_use(false);
+	return replaying() ? replay() : record(envp);
+}

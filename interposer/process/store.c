@@ -1,0 +1,74 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "boundary/lower.h"
+#include "process/private_file.h"
+#include "process/store.h"
+
+static int copy_bytes(int from, int to, off_t size)
+{
+	char buf[65536];
+	off_t at = 0;
+	if (ioctl(to, FICLONE, from) == 0)
+		return 0;
+	while (at < size) {
+		loff_t in = at, out = at;
+		ssize_t n = copy_file_range(from, &in, to, &out, (size_t)(size - at), 0);
+		if (n < 0) { /* not on this pair of file systems */
+			n = pread(from, buf, sizeof(buf), at);
+			if (n > 0)
+				n = pwrite(to, buf, (size_t)n, at);
+		}
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break; /* it shrank while we copied: the mapping ends there too */
+		at += n;
+	}
+	return 0;
+}
+
+int store_add(int fd, const char *path, bool changing, char *key)
+{
+	struct stat st;
+	char final[4096], temp[4160];
+	const char *slash = strrchr(path, '/');
+	if (fstat(fd, &st))
+		return -errno;
+	snprintf(key, 160, "%.60s-%x.%x-%lx-%lx.%lx-%lx", slash ? slash + 1 : path, major(st.st_dev), minor(st.st_dev),
+		 (unsigned long)st.st_ino, (unsigned long)st.st_mtim.tv_sec, (unsigned long)st.st_mtim.tv_nsec,
+		 (unsigned long)st.st_size);
+	if (changing) { /* neither time nor size need tell two contents of it apart */
+		static unsigned copies;
+		size_t n = strlen(key);
+		snprintf(key + n, 160 - n, "-%d.%u", lower.pid, ++copies);
+	}
+	if ((size_t)snprintf(final, sizeof(final), "%s/%s", lower.opt.files_dir, key) >= sizeof(final))
+		return -ENAMETOOLONG;
+	if (access(final, F_OK) == 0)
+		return 0;
+	snprintf(temp, sizeof(temp), "%s.%d", final, lower.pid);
+	int out = private_create(AT_FDCWD, temp, O_WRONLY | O_EXCL);
+	int rc = out < 0 ? out : copy_bytes(fd, out, st.st_size);
+	if (out >= 0 && close(out) && !rc)
+		rc = -errno;
+	if (!rc && rename(temp, final))
+		rc = -errno;
+	if (rc && out >= 0)
+		unlink(temp);
+	return rc;
+}
+
+int store_open(const char *key)
+{
+	char path[4096];
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", lower.opt.files_dir, key) >= sizeof(path))
+		return -ENAMETOOLONG;
+	return descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
+}

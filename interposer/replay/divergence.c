@@ -1,0 +1,140 @@
+#include <stdio.h>
+#include <string.h>
+#include "memory/arena.h"
+#include "replay/divergence.h"
+#include "replay/page_hashes.h"
+#include "threads/thread.h"
+
+enum { STACK_WORDS = 4096 };
+
+static struct {
+	uint64_t pc, sp; /* of the newest question */
+	bool page;
+	struct page_difference difference;
+} here;
+
+void divergence_crossing(const ucontext_t *uc)
+{
+	const struct gate_frame *frame = thread_self()->frame;
+	if (uc) {
+		here.pc = UC_REG(uc, RIP);
+		here.sp = UC_REG(uc, RSP);
+	} else if (frame) {
+		here.pc = *(const uint64_t *)frame->rsp;
+		here.sp = frame->rsp + 8;
+	}
+}
+
+void divergence_hash(const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
+		if (!c->addr && c->note == RDB_NOTE_PAGES)
+			page_hashes_expect(c + 1, c->len);
+}
+
+void divergence_in_memory(void)
+{
+	here.page = page_hashes_compare(&here.difference);
+}
+
+/* ---- places ---- */
+
+struct search {
+	uint64_t addr;
+	struct mapping found;
+};
+
+static int holds(const struct mapping *m, void *arg)
+{
+	struct search *s = arg;
+	if (s->addr < m->start || s->addr >= m->end)
+		return 0;
+	s->found = *m;
+	return 1;
+}
+
+static bool mapping_at(uint64_t addr, struct mapping *out)
+{
+	struct search s = {.addr = addr};
+	if (arena_each(holds, &s) != 1)
+		return false;
+	*out = s.found;
+	return true;
+}
+
+/* The name in a key NAME-DEVICE-INODE-MTIME-SIZE. */
+static int name_length(const char *key)
+{
+	size_t n = strlen(key);
+	for (unsigned dashes = 0; n && dashes < 4; n--)
+		dashes += key[n - 1] == '-';
+	return (int)n;
+}
+
+static void mapping_text(uint64_t addr, char *out, size_t size)
+{
+	const struct file_mapping *f = arena_file_at(addr);
+	struct mapping m;
+	if (f)
+		snprintf(out, size, "%.*s+%#lx", name_length(f->key), f->key,
+			 (unsigned long)(f->offset + (addr - f->start)));
+	else if (!mapping_at(addr, &m))
+		snprintf(out, size, "not mapped");
+	else if (addr >= RDB_BRK && addr < RDB_BRK_END)
+		snprintf(out, size, "heap");
+	else if (addr >= RDB_MMAP_END && addr < RDB_STACK_TOP)
+		snprintf(out, size, "stack");
+	else if (addr >= RDB_SCRATCH && addr < RDB_SCRATCH_END)
+		snprintf(out, size, "arguments of callbacks");
+	else if ((f = arena_file_at(m.start - 1)))
+		snprintf(out, size, ".bss of %.*s", name_length(f->key), f->key);
+	else
+		snprintf(out, size, "anonymous memory at %#lx-%#lx", (unsigned long)m.start, (unsigned long)m.end);
+}
+
+/* What stands before a return address: call rel32, call *reg, call *disp(reg), call *disp(rip). */
+static bool after_call(const uint8_t *ret)
+{
+	return ret[-5] == 0xe8 || (ret[-2] == 0xff && (ret[-1] & 0xf8) == 0xd0) ||
+	       (ret[-3] == 0xff && (ret[-2] & 0xf8) == 0x50) || (ret[-6] == 0xff && (ret[-5] & 0x38) == 0x10);
+}
+
+/* The program's own statement that asked: the first return address into it on the stack.  Without its
+ * frames described this is a guess, and a good one. */
+static uint64_t own_caller(void)
+{
+	struct mapping text, stack;
+	if (!mapping_at(lower.upper.entry, &text) || (here.pc >= text.start && here.pc < text.end))
+		return here.pc;
+	if (!mapping_at(here.sp, &stack))
+		return 0;
+	const uint64_t *word = (const uint64_t *)(here.sp & ~7ul);
+	for (unsigned i = 0; i < STACK_WORDS && (uint64_t)(word + i + 1) <= stack.end; i++)
+		if (word[i] >= text.start + 8 && word[i] < text.end && after_call((const uint8_t *)word[i]))
+			return word[i];
+	return 0;
+}
+
+static size_t add_place(char *out, size_t size, const char *what, uint64_t addr)
+{
+	const struct file_mapping *f = addr ? arena_file_at(addr) : NULL;
+	if (!f)
+		return 0;
+	int n = snprintf(out, size, ",\"%s\":{\"address\":\"%#lx\",\"key\":\"%s\",\"offset\":%lu}", what,
+			 (unsigned long)addr, f->key, (unsigned long)(f->offset + (addr - f->start)));
+	return (size_t)n < size ? (size_t)n : 0;
+}
+
+size_t divergence_json(uint64_t event, char *out, size_t size)
+{
+	char where[160];
+	size_t n = (size_t)snprintf(out, size, ",\"event\":%lu", (unsigned long)event);
+	if (here.page) {
+		mapping_text(here.difference.addr, where, sizeof(where));
+		n += (size_t)snprintf(out + n, size - n, ",\"page\":\"%#lx\",\"pages\":%lu,\"mapping\":\"%s\"",
+				      (unsigned long)here.difference.addr, (unsigned long)here.difference.pages, where);
+	}
+	n += add_place(out + n, size - n, "pc", here.pc);
+	n += add_place(out + n, size - n, "caller", own_caller());
+	return n;
+}

@@ -1,0 +1,18 @@
+/* Where a replay did not do what was recorded: what `--verify` tells of it besides the reason. */
+#ifndef RDB_DIVERGENCE_H
+#define RDB_DIVERGENCE_H
+#include <stddef.h>
+#include "boundary/boundary.h"
+#include "log/log_reader.h"
+
+/* The program asks for an event: where it stands, for a report.  uc: of its system call, NULL in a
+ * hypercall. */
+void divergence_crossing(const ucontext_t *uc);
+/* A hash of the log is passed, or about to be compared: what it says of single pages. */
+void divergence_hash(const struct log_record *rec);
+/* Memory is not what that hash says: finds the page. */
+void divergence_in_memory(void);
+/* The rest of the JSON object, of at most `size` bytes: event, page, place.  Returns its length. */
+size_t divergence_json(uint64_t event, char *out, size_t size);
+
+#endif

@@ -1,0 +1,405 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "memory/arena.h"
+#include "boundary/boundary.h"
+#include "replay/divergence.h"
+#include "log/log_reader.h"
+#include "marks/mark.h"
+#include "replay/replay.h"
+#include "replay/replica.h"
+#include "threads/thread.h"
+#include "memory/shared_memory.h"
+
+static struct {
+	struct log_reader reader;
+	const struct log_record *next;    /* the next event's record, END, or NULL at the end */
+	const struct log_record *present; /* the record last applied */
+	uint32_t done;                    /* repetitions of `next` already answered */
+	uint64_t last_event;
+	uint32_t end_kind;
+	int32_t end_value;
+	uint64_t hashes, last_hash;
+	uint64_t agreed;   /* event of the last hash that agreed */
+	uint64_t diverged; /* event at which the replay was seen not to be the recording, if `located` */
+	bool located;
+	const struct log_record *final; /* the hash at the end, if there is one */
+	struct mark mark;               /* of `next`, if that is a PREEMPT */
+} replay;
+
+static void finish(bool ok, const char *what) __attribute__((noreturn));
+
+/* --verify: one JSON line on stdout. */
+static void finish(bool ok, const char *what)
+{
+	char line[2048];
+	int n = snprintf(line, sizeof(line), "{\"ok\":%s,\"events\":%lu,\"hashes\":%lu,\"hash\":\"%#lx\"",
+			 ok ? "true" : "false", (unsigned long)lower.event, (unsigned long)replay.hashes,
+			 (unsigned long)replay.last_hash);
+	if (what && (size_t)n < sizeof(line)) {
+		n += snprintf(line + n, sizeof(line) - (size_t)n, ",\"what\":\"");
+		for (; *what && (size_t)n < 900; what++) {
+			if (*what == '"' || *what == '\\')
+				line[n++] = '\\';
+			line[n++] = *what >= ' ' ? *what : ' ';
+		}
+		line[n++] = '"';
+	}
+	if (!ok)
+		n += (int)divergence_json(replay.located ? replay.diverged : lower.event, line + n,
+					  sizeof(line) - (size_t)n - 4);
+	n += snprintf(line + n, sizeof(line) - (size_t)n, "}\n");
+	raw_syscall(1 /* write */, 1, (long)line, n, 0, 0, 0);
+	_exit(ok ? 0 : 5);
+}
+
+static void damaged(void)
+{
+	if (lower.mode == MODE_VERIFY)
+		finish(false, replay.reader.error);
+	rdb_warn("%s: %s", lower.opt.dir, replay.reader.error);
+	_exit(5);
+}
+
+/* The program stands before the call or system call that is not in the log.  Registers that the crossing
+ * overwrites are not known any more (rcx and r11; in a hypercall all but the callee-saved ones): who
+ * needs them exactly goes there again by position. */
+static ucontext_t *before_crossing(void)
+{
+	static ucontext_t uc;
+	static uint8_t fpregs[512] __attribute__((aligned(64)));
+	struct thread *self = thread_self();
+	self->state = THREAD_ASKS;
+	thread_context(self, &uc);
+	if (!uc.uc_mcontext.fpregs)
+		uc.uc_mcontext.fpregs = (void *)fpregs;
+	return &uc;
+}
+
+void replay_diverged(ucontext_t *uc, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (n > 0 && (size_t)n < sizeof(text))
+		snprintf(text + n, sizeof(text) - (size_t)n, "%s", shared_suspicion(replay.next));
+	if (!replay.located)
+		replay.diverged = lower.event + 1;
+	replay.located = true;
+	if (lower.mode == MODE_VERIFY)
+		finish(false, text);
+	agent_diverged(uc ? uc : before_crossing(), text);
+}
+
+static const struct log_record *advance(void)
+{
+	const struct log_record *rec = log_reader_next(&replay.reader);
+	if (!rec && replay.reader.error[0])
+		damaged();
+	return rec;
+}
+
+static void check_hash(const struct log_record *rec)
+{
+	if (lower.mode != MODE_VERIFY)
+		return;
+	uint64_t hash = arena_hash();
+	replay.hashes++;
+	replay.last_hash = hash;
+	divergence_hash(rec);
+	if (hash == (uint64_t)rec->result) {
+		replay.agreed = rec->event;
+		return;
+	}
+	divergence_in_memory();
+	replay.diverged = rec->event;
+	replay.located = true;
+	replay_diverged(NULL, "memory differs at %s %lu (it agreed at %lu): recorded hash %#lx, replayed %#lx",
+			rec->nr == LOG_HASH_AT_END ? "the end, after event" : "event", (unsigned long)rec->event,
+			(unsigned long)replay.agreed, (unsigned long)rec->result, (unsigned long)hash);
+}
+
+static void load_mark(const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
+		if (!c->addr && c->note == RDB_NOTE_MARK && mark_load(&replay.mark, c + 1, c->len) == 0)
+			return;
+	replay_diverged(NULL, "event %lu: a switch without a place", (unsigned long)rec->event);
+}
+
+void replay_look_ahead(void)
+{
+	if (replay.next && LOG_IS_EVENT(replay.next->kind) && replay.done <= replay.next->repeat)
+		return;
+	replay.done = 0;
+	while ((replay.next = advance()) && !LOG_IS_EVENT(replay.next->kind) && replay.next->kind != LOG_END)
+		if (replay.next->kind == LOG_HASH && replay.next->nr == LOG_HASH_AT_END)
+			replay.final = replay.next;
+		else if (replay.next->kind == LOG_HASH)
+			check_hash(replay.next);
+	if (replay.next && replay.next->kind == LOG_PREEMPT)
+		load_mark(replay.next);
+	/* The program may never ask for more, if it was killed in a loop: nothing is left to compare. */
+	if (lower.mode == MODE_VERIFY && !replay.final && (!replay.next || replay.next->kind == LOG_END))
+		finish(true, NULL);
+}
+
+const struct log_record *replay_next_record(void)
+{
+	return replay.next;
+}
+
+/* The record just read is before that place. */
+static bool before(const struct log_reader *r, unsigned segment, uint64_t off)
+{
+	return r->segment < segment || (r->segment == segment && r->off <= off);
+}
+
+int replay_open(unsigned segment, uint64_t off)
+{
+	int rc = log_reader_open(&replay.reader, lower.opt.dir);
+	if (rc) {
+		rdb_warn("%s", replay.reader.error);
+		return rc;
+	}
+	rc = log_reader_seek(&replay.reader, segment, off);
+	/* what the recording holds from here on; the agent tells the server */
+	const struct log_record *rec;
+	replay.last_event = lower.event;
+	while (!rc && (rec = advance())) {
+		if (LOG_IS_EVENT(rec->kind))
+			replay.last_event = rec->event + rec->repeat;
+		else if (rec->kind == LOG_HASH && lower.mode == MODE_VERIFY && before(&replay.reader, segment, off))
+			divergence_hash(rec);
+		else if (rec->kind == LOG_END) {
+			replay.end_kind = rec->nr;
+			replay.end_value = (int32_t)rec->result;
+		}
+	}
+	if (!rc)
+		rc = log_reader_seek(&replay.reader, segment, off);
+	if (rc)
+		rdb_warn("%s", replay.reader.error);
+	else
+		replay_look_ahead();
+	return rc;
+}
+
+void replica_info(struct replica_info *out)
+{
+	*out = (struct replica_info){
+		.last_event = replay.last_event,
+		.entry = lower.upper.entry,
+		.auxv_addr = lower.upper.auxv_addr,
+		.auxv_len = lower.upper.auxv_len,
+		.interp_base = lower.upper.interp_base,
+		.end_kind = replay.end_kind,
+		.end_value = replay.end_value,
+	};
+}
+
+uint64_t replica_event(void)
+{
+	return lower.event;
+}
+
+uint64_t replica_hash(ucontext_t *uc)
+{
+	return arena_hash();
+}
+
+uint64_t replica_thread(void)
+{
+	return thread_self()->upper.number;
+}
+
+uint32_t replica_next_thread(uint32_t number)
+{
+	uint32_t next = 0;
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		if (t->upper.number > number && (!next || t->upper.number < next))
+			next = t->upper.number;
+	return next;
+}
+
+bool replica_other_thread(uint32_t number, struct replica_thread_info *out)
+{
+	const struct thread *t = threads_find(number);
+	if (!t)
+		return false;
+	*out = (struct replica_thread_info){
+		.number = number, .tid = t->upper.tid, .state = t->state, .fs_base = t->upper.fs_base};
+	memcpy(out->name, t->upper.name, sizeof(out->name));
+	if (t == thread_self())
+		out->state = THREAD_RUNS;
+	else
+		thread_context(t, &out->uc);
+	return true;
+}
+
+uint64_t replica_fs_base(void)
+{
+	return thread_self()->upper.fs_base;
+}
+
+void replica_set_fs_base(uint64_t v)
+{
+	thread_self()->upper.fs_base = v;
+}
+
+uint64_t replica_gs_base(void)
+{
+	return 0;
+}
+
+void replay_ended(ucontext_t *uc)
+{
+	if (lower.mode == MODE_VERIFY) {
+		if (replay.final)
+			check_hash(replay.final);
+		finish(true, NULL);
+	}
+	agent_end(before_crossing(), replay.end_kind, replay.end_value);
+}
+
+void replay_fault(int sig, siginfo_t *info, ucontext_t *uc)
+{
+	const struct log_record *rec = replay.next;
+	bool recorded = rec && rec->kind == LOG_END && rec->nr == LOG_END_SIGNAL && rec->result == sig;
+	if (lower.mode == MODE_VERIFY && recorded && replay.final)
+		check_hash(replay.final);
+	if (lower.mode == MODE_VERIFY)
+		finish(recorded, recorded ? NULL : "the program faults where the recording goes on");
+	agent_fault(sig, info, uc);
+}
+
+static void apply_chunks(const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
+		if (!c->addr)
+			continue;
+		if (c->addr >= RDB_SCRATCH && c->addr < RDB_SCRATCH_END)
+			host_scratch_upto(c->addr + c->len);
+		if (c->note == RDB_NOTE_SHARED)
+			shared_apply(c->addr, c + 1, c->len);
+		else
+			memcpy((void *)c->addr, c + 1, c->len);
+	}
+}
+
+static const char *kind_name(unsigned kind)
+{
+	static const char *const names[] = {"?",      "meta",   "start",      "system call", "hypercall",
+					    "upcall", "signal", "rdtsc",      "hash",        "checkpoint",
+					    "file",   "end",    "resumption", "switch"};
+	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "?";
+}
+
+static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t *uc)
+{
+	const struct log_record *rec = replay.next;
+	if (!rec || rec->kind == LOG_END) {
+		replay_ended(uc);
+		return NULL;
+	}
+	if (rec->kind != kind || rec->nr != nr) {
+		replay_diverged(uc, "event %lu: recorded %s %u, replayed %s %u", (unsigned long)lower.event + 1,
+				kind_name(rec->kind), rec->nr, kind_name(kind), nr);
+		return NULL;
+	}
+	replay.done++;
+	replay.present = rec;
+	lower.event++;
+	return rec;
+}
+
+void event_replay(struct event *ev, ucontext_t *uc)
+{
+	turns_await(uc);
+	divergence_crossing(uc);
+	const struct log_record *rec = take((enum log_kind)ev->kind, ev->nr, uc);
+	if (!rec)
+		return;
+	if (rec->nargs != ev->nargs || memcmp(log_args(rec), ev->args, 8ul * ev->nargs)) {
+		unsigned i = 0;
+		while (i + 1 < ev->nargs && i < rec->nargs && log_args(rec)[i] == ev->args[i])
+			i++;
+		lower.event--;
+		replay_diverged(uc, "event %lu: %s %u: argument %u was %#lx, is %#lx", (unsigned long)lower.event + 1,
+				kind_name(ev->kind), ev->nr, i, i < rec->nargs ? (unsigned long)log_args(rec)[i] : 0,
+				(unsigned long)ev->args[i]);
+		return;
+	}
+	ev->result = rec->result;
+	apply_chunks(rec);
+}
+
+static bool next_is(enum log_kind kind)
+{
+	const struct log_record *rec = replay.next;
+	return rec && rec->kind == kind && rec->thread == thread_self()->upper.number;
+}
+
+bool replay_upcall_next(void)
+{
+	return next_is(LOG_UPCALL);
+}
+
+void replay_take_upcall(uint64_t *fn, uint64_t args[6], ucontext_t *uc)
+{
+	const struct log_record *rec = take(LOG_UPCALL, 0, uc);
+	*fn = log_args(rec)[0];
+	memset(args, 0, 6 * sizeof(*args));
+	memcpy(args, log_args(rec) + 1, 8ul * (rec->nargs - 1u));
+	apply_chunks(rec);
+}
+
+bool replay_signal_next(void)
+{
+	return next_is(LOG_SIGNAL);
+}
+
+bool replay_take_signal(int *sig, siginfo_t *info)
+{
+	if (!next_is(LOG_SIGNAL))
+		return false;
+	const struct log_record *rec = take(LOG_SIGNAL, replay.next->nr, NULL);
+	*sig = (int)rec->nr;
+	memset(info, 0, sizeof(*info));
+	memcpy(info, log_args(rec), 8ul * rec->nargs < sizeof(*info) ? 8ul * rec->nargs : sizeof(*info));
+	return true;
+}
+
+uint32_t replay_next_thread(void)
+{
+	return replay.next ? replay.next->thread : 0;
+}
+
+bool replay_resume_next(void)
+{
+	return next_is(LOG_RESUME);
+}
+
+const struct mark *replay_mark(void)
+{
+	return next_is(LOG_PREEMPT) ? &replay.mark : NULL;
+}
+
+const struct log_record *replay_record(void)
+{
+	return replay.present;
+}
+
+const void *replay_note(enum rdb_note what, size_t *len)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(replay.present, c));)
+		if (!c->addr && c->note == what) {
+			*len = c->len;
+			return c + 1;
+		}
+	return NULL;
+}

@@ -1,0 +1,38 @@
+/* Answering events from the log. */
+#ifndef RDB_REPLAY_H
+#define RDB_REPLAY_H
+#include "boundary/event.h"
+
+/* Opens the log at the place an image belongs to. */
+int replay_open(unsigned segment, uint64_t off);
+/* Goes to the next event's record, comparing hashes on the way (MODE_VERIFY). */
+void replay_look_ahead(void);
+/* The next recorded event is an upcall of this thread. */
+bool replay_upcall_next(void);
+/* Takes the upcall's record: applies its memory, gives function and arguments. */
+void replay_take_upcall(uint64_t *fn, uint64_t args[6], ucontext_t *uc);
+/* The next recorded event is a signal for this thread. */
+bool replay_signal_next(void);
+/* The next recorded event is a signal: takes it.  False if it is something else. */
+bool replay_take_signal(int *sig, siginfo_t *info);
+/* Whose the next record is; 0: nobody's, or there is none. */
+uint32_t replay_next_thread(void);
+/* The next recorded event is that this thread goes on. */
+bool replay_resume_next(void);
+/* The next recorded event is that this thread is stopped in a computation: where; else NULL. */
+struct mark;
+const struct mark *replay_mark(void);
+/* The next recorded event's, or NULL. */
+const struct log_record *replay_next_record(void);
+/* The record of the event that is being answered. */
+const struct log_record *replay_record(void);
+/* The data of a note of the present record, or NULL. */
+const void *replay_note(enum rdb_note what, size_t *len);
+/* The program did something that the recording does not have: says so and stops. */
+void replay_diverged(ucontext_t *uc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The program has come to the end of the recording (the event it asks for is not there). */
+void replay_ended(ucontext_t *uc);
+/* A fault of the program in replay: the end if the recording ends with it. */
+void replay_fault(int sig, siginfo_t *info, ucontext_t *uc);
+
+#endif

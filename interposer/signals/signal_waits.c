@@ -1,0 +1,144 @@
+/* System calls that wait, until a signal comes. */
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include "boundary/arrivals.h"
+#include "threads/baton.h"
+#include "signals/signal_frame.h"
+#include "signals/signal_queue.h"
+#include "signals/signals.h"
+#include "threads/thread.h"
+
+/* gate.S: the call, unless a signal is pending that the program has not blocked.  Between the two labels
+ * nothing has happened yet: a signal that arrives there makes it -EINTR. */
+long interruptible_syscall(long nr, const uint64_t args[6], const volatile uint64_t *pending, uint64_t mask);
+
+/* signal(7): calls that are never restarted */
+static bool restartable(long nr)
+{
+	switch (nr) {
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case 441: /* epoll_pwait2: newer than some headers */
+	case SYS_pause:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_rt_sigtimedwait:
+	case SYS_rt_sigsuspend:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_msgsnd:
+	case SYS_msgrcv:
+	case SYS_io_getevents: return false;
+	default: return true;
+	}
+}
+
+long signals_syscall_as(long shown, long nr, const uint64_t args[6])
+{
+	struct thread *self = thread_self();
+	for (;;) {
+		signal_claim(self);
+		arrivals_still_begin();
+		long r = interruptible_syscall(nr, args, &self->pending, self->upper.sigmask);
+		arrivals_still_end();
+		if (r != -EINTR || nr == SYS_close /* it is closed all the same */)
+			return r;
+		uint64_t due = signal_due(self);
+		if (!due && self->yield && !self->gave) {
+			/* it blocks, and others wait for us */
+			self->yield = false;
+			self->gave = baton_block_begin();
+			continue;
+		}
+		if (!due)
+			continue; /* none that the program would have seen */
+		int sig = __builtin_ctzl(due) + 1;
+		bool restart = lower.upper.sigactions[sig].flags & SA_RESTART;
+		return restart && restartable(shown) ? SIGNALS_RESTART : -EINTR;
+	}
+}
+
+long signals_syscall(long nr, const uint64_t args[6])
+{
+	return signals_syscall_as(nr, nr, args);
+}
+
+/* sigwaitinfo(2) */
+long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout, size_t size)
+{
+	struct thread *self = thread_self();
+	struct timespec now, left = {0};
+	uint64_t wanted = *set & ~(BIT(SIGKILL) | BIT(SIGSTOP));
+	siginfo_t got;
+	int sig;
+	if (size != 8 || (timeout && (timeout->tv_nsec < 0 || timeout->tv_nsec >= 1000000000)))
+		return -EINVAL;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	const int64_t until = timeout ? (now.tv_sec + timeout->tv_sec) * 1000000000l + now.tv_nsec + timeout->tv_nsec
+				      : 0;
+	bool given = false;
+	long r = 0;
+	while (!r) {
+		uint64_t in_kernel = wanted & signals_read_by_descriptor();
+		if (in_kernel)
+			r = raw_syscall(SYS_rt_sigtimedwait, (long)&in_kernel, (long)&got, (long)&left, 8, 0, 0);
+		if (in_kernel && r > 0)
+			break;
+		r = 0;
+		if (signal_take(wanted, &got, &sig)) {
+			r = sig;
+			break;
+		}
+		struct timespec rest;
+		if (timeout) {
+			clock_gettime(CLOCK_MONOTONIC, &now);
+			int64_t ns = until - (now.tv_sec * 1000000000l + now.tv_nsec);
+			if (ns <= 0) {
+				r = -EAGAIN;
+				break;
+			}
+			rest = (struct timespec){ns / 1000000000, ns % 1000000000};
+		}
+		if (!given)
+			given = baton_block_begin();
+		const uint64_t wait[6] = {0, 0, timeout ? (uint64_t)&rest : 0};
+		self->awaited = wanted;
+		signal_claim(self);
+		arrivals_still_begin();
+		interruptible_syscall(SYS_ppoll, wait, &self->pending, self->upper.sigmask & ~wanted);
+		arrivals_still_end();
+		self->awaited = 0;
+		if (signal_due(self) & ~wanted)
+			r = -EINTR;
+	}
+	baton_block_end(given);
+	if (r > 0 && info)
+		*info = got;
+	return r;
+}
+
+void signals_suspend(uint64_t mask)
+{
+	struct thread *self = thread_self();
+	struct upper_thread *u = &self->upper;
+	if (!u->suspended)
+		u->suspended_mask = u->sigmask;
+	u->suspended = 1;
+	u->sigmask = mask & ~(BIT(SIGKILL) | BIT(SIGSTOP));
+	signals_sync_kernel(self);
+}
+
+void signals_resume(void)
+{
+	struct thread *self = thread_self();
+	if (self->upper.suspended)
+		self->upper.sigmask = self->upper.suspended_mask;
+	self->upper.suspended = 0;
+	signals_sync_kernel(self);
+}

@@ -1,0 +1,309 @@
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "threads/baton.h"
+#include "boundary/boundary.h"
+#include "threads/computation.h"
+#include "boundary/hot_stubs.h"
+#include "instructions/instructions.h"
+#include "replay/replay.h"
+#include "signals/signal_frame.h"
+#include "signals/signal_queue.h"
+#include "signals/signals.h"
+#include "threads/thread.h"
+
+#define STOPS (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU))
+
+/* So long may a signal wait for an event; then it is delivered in the middle of the computation. */
+enum { PATIENCE_MS = 5 };
+
+extern const char interruptible_begin[], interruptible_call[], interruptible_abort[]; /* gate.S */
+
+static char cookie; /* our own signals carry its address */
+
+/* ---- dying ---- */
+
+static void die(int sig)
+{
+	struct sigaction sa = {.sa_handler = SIG_DFL};
+	sigset_t one;
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	sigaction(sig, &sa, NULL);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	raw_syscall(234 /* tgkill */, lower.pid, raw_syscall(186 /* gettid */, 0, 0, 0, 0, 0, 0), sig, 0, 0, 0);
+}
+
+bool signals_has_handler(int sig)
+{
+	uint64_t h = lower.upper.sigactions[sig].handler;
+	return h != (uint64_t)SIG_DFL && h != (uint64_t)SIG_IGN;
+}
+
+void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
+{
+	uint64_t pc = UC_REG(uc, RIP);
+	if (instructions_fault(sig, info, uc))
+		return;
+	if (RDB_IS_UPPER(pc) && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
+		signal_frame_push(sig, info, uc);
+		return;
+	}
+	if (replaying()) {
+		if (RDB_IS_UPPER(pc))
+			replay_fault(sig, info, uc);
+		else
+			rdb_fatal("signal %d in rdb itself at %#lx, address %p", sig, (unsigned long)pc, info->si_addr);
+		return;
+	}
+	if (RDB_IS_UPPER(pc))
+		boundary_final_hash();
+	boundary_end(LOG_END_SIGNAL, sig, NULL);
+	/* back to the instruction, which now kills us: the core is the program's */
+	struct sigaction sa = {.sa_handler = SIG_DFL};
+	sigaction(sig, &sa, NULL);
+	if (info->si_code <= 0 || sig == SIGTRAP)
+		die(sig);
+}
+
+/* ---- arrival ---- */
+
+static void end_by(int sig, bool own_doing)
+{
+	lower.killed = !own_doing;
+	boundary_end(LOG_END_SIGNAL, sig, NULL);
+	die(sig);
+}
+
+/* Makes the thread look at what is pending: its handler of this signal is on_reminder. */
+void signals_remind(const struct thread *t)
+{
+	siginfo_t info = {.si_signo = SIGNALS_REMINDER, .si_code = SI_QUEUE, .si_value.sival_ptr = &cookie};
+	raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, t->upper.tid, SIGNALS_REMINDER, (long)&info, 0, 0);
+}
+
+/* Once for all that come meanwhile: a later one must not put off the first. */
+static void start_patience(struct thread *self)
+{
+	if (self->patient)
+		return;
+	self->patient = true;
+	struct sigevent how = {
+		.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNALS_REMINDER, .sigev_value.sival_ptr = &cookie};
+	struct itimerspec in = {.it_value = {.tv_nsec = PATIENCE_MS * 1000000l}};
+	how._sigev_un._tid = self->upper.tid;
+	if (!self->patience_made && timer_create(CLOCK_MONOTONIC, &how, (timer_t *)&self->patience) == 0)
+		self->patience_made = true;
+	if (!self->patience_made || timer_settime((timer_t)self->patience, 0, &in, NULL))
+		self->patient = false;
+}
+
+/* Nothing is recorded: wherever the program stands, but where no unwinder knows the way. */
+static void deliver_here(ucontext_t *uc)
+{
+	if (!hot_stubs_leading(uc))
+		signals_want_delivery(uc);
+}
+
+/* The slice is over, or a signal has waited for long. */
+static void on_reminder(struct thread *self, ucontext_t *uc)
+{
+	uint64_t pc = UC_REG(uc, RIP);
+	self->yield = true;
+	self->patient = false;
+	if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
+		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
+	else if (RDB_IS_UPPER(pc) && lower.mode == MODE_PASS)
+		deliver_here(uc);
+	else if (RDB_IS_UPPER(pc) && lower.mode == MODE_RECORD && lower.started)
+		computation_stopped(uc, signal_due(self));
+}
+
+/* kernel/signal.c, complete_signal: the thread it came to if that wants it, else any other that does. */
+static struct thread *recipient(int sig, struct thread *self)
+{
+	if (!(self->upper.sigmask & BIT(sig)))
+		return self;
+	for (struct thread *t = threads_first(); t; t = t->next)
+		if (t->awaited & BIT(sig))
+			return t;
+	for (struct thread *t = threads_first(); t; t = t->next)
+		if (!(t->upper.sigmask & BIT(sig)))
+			return t;
+	return NULL;
+}
+
+static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
+{
+	struct thread *self = thread_self();
+	uint64_t pc = UC_REG(uc, RIP);
+	if (sig == SIGNALS_REMINDER && info->si_value.sival_ptr == &cookie) {
+		on_reminder(self, uc);
+		return;
+	}
+	bool for_one = info->si_code == SI_TKILL;
+	struct thread *to = for_one ? self : recipient(sig, self);
+	bool blocked = !to || (to->upper.sigmask & BIT(sig));
+	if (!signals_has_handler(sig) && !blocked) {
+		const struct event *ev = event_current();
+		/* sent by itself: kill, tkill, tgkill */
+		bool own_doing = ev && ev->kind == LOG_SYSCALL &&
+				 (ev->nr == SYS_kill || ev->nr == SYS_tkill || ev->nr == SYS_tgkill) &&
+				 info->si_pid == lower.pid;
+		if (own_doing)
+			boundary_final_hash();
+		end_by(sig, own_doing);
+	}
+	signal_keep(sig, info, to);
+	if (to && to != self)
+		signals_remind(to);
+	else if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
+		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
+	else if (RDB_IS_UPPER(pc) && !blocked && lower.mode == MODE_PASS)
+		deliver_here(uc);
+	else if ((RDB_IS_UPPER(pc) || self->fast) && !blocked)
+		start_patience(self);
+}
+
+static void on_async(int sig, siginfo_t *info, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	struct thread *self = thread_self();
+	bool upper = RDB_IS_UPPER(UC_REG(uc, RIP));
+	uint64_t fs = __builtin_ia32_rdfsbase64();
+	__builtin_ia32_wrfsbase64(self->gate.lower_fs);
+	if (upper)
+		self->upper.fs_base = fs;
+	arrived(sig, info, uc);
+	__builtin_ia32_wrfsbase64(upper ? self->upper.fs_base : fs);
+}
+
+/* ---- dispositions ---- */
+
+/* Signals that libc keeps for itself, and sigaction(3) refuses: the upper half's libc does cancel threads and
+ * change user ids with them, the lower half's never.  The kernel's form of a handler is that of another one. */
+static void install_reserved(int sig)
+{
+	struct {
+		uint64_t handler, flags, restorer, mask;
+	} sa;
+	uint64_t h = lower.upper.sigactions[sig].handler;
+	raw_syscall(SYS_rt_sigaction, SIGNALS_REMINDER, 0, (long)&sa, 8, 0, 0);
+	if (h == (uint64_t)SIG_DFL || h == (uint64_t)SIG_IGN)
+		sa.handler = h;
+	raw_syscall(SYS_rt_sigaction, sig, (long)&sa, 0, 8, 0, 0);
+}
+
+void signals_reclaim(void)
+{
+	for (int sig = 32; sig <= 33; sig++)
+		if (!replaying() && signals_has_handler(sig))
+			install_reserved(sig);
+}
+
+void signals_install_one(int sig)
+{
+	struct sigaction sa = {.sa_sigaction = on_async, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	if (replaying())
+		return; /* in replay signals come from the log */
+	if ((SYNCHRONOUS & BIT(sig)) || sig == SIGKILL || sig == SIGSTOP)
+		return;
+	if (sig == 32 || sig == 33) {
+		install_reserved(sig);
+		return;
+	}
+	uint64_t h = lower.upper.sigactions[sig].handler;
+	if (sig == SIGNALS_REMINDER)
+		; /* ours as well as the program's */
+	else if (h == (uint64_t)SIG_IGN)
+		sa = (struct sigaction){.sa_handler = SIG_IGN};
+	else if (h == (uint64_t)SIG_DFL && ((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)))
+		sa = (struct sigaction){.sa_handler = SIG_DFL};
+	sigaction(sig, &sa, NULL);
+}
+
+void signals_install(bool mask_known)
+{
+	sigset_t none, inherited;
+	for (int sig = 1; sig <= 64; sig++) {
+		struct sigaction old;
+		if (sig == 32 || sig == 33)
+			continue; /* until the program asks for them */
+		if (sigaction(sig, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+			lower.upper.sigactions[sig].handler = (uint64_t)SIG_IGN; /* inherited over exec */
+		signals_install_one(sig);
+	}
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, &inherited);
+	if (!mask_known)
+		memcpy(&thread_self()->upper.sigmask, &inherited, sizeof(uint64_t));
+}
+
+/* Its signals are for the others; none may find its carrier any more. */
+void signals_thread_gone(struct thread *t)
+{
+	const uint64_t all = ~0ul;
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, 8, 0, 0);
+	if (t->patience_made)
+		timer_delete((timer_t)t->patience);
+	for (int sig = 1; sig <= 64; sig++)
+		if (t->pending & BIT(sig))
+			signal_keep(sig, &t->info[sig], NULL);
+}
+
+/* ---- delivery ---- */
+
+static void deliver(int sig, siginfo_t *info, ucontext_t *uc)
+{
+	/* the frame is part of what the event did: hashes and the agent see it */
+	signal_frame_push(sig, info, uc);
+	event_answered(uc);
+}
+
+static void replay_delivery(ucontext_t *uc)
+{
+	siginfo_t info;
+	int sig;
+	if (!lower.started)
+		return;
+	if (!uc) {
+		/* which record comes next decides; taken when the trap arrives */
+		if (replay_signal_next())
+			boundary_deliver_on_return();
+		return;
+	}
+	while (replay_take_signal(&sig, &info))
+		deliver(sig, &info, uc);
+}
+
+void signals_want_delivery(ucontext_t *uc)
+{
+	struct thread *self = thread_self();
+	siginfo_t info;
+	int sig;
+	if (replaying()) {
+		replay_delivery(uc);
+		return;
+	}
+	if (!signal_due(self))
+		return;
+	if (!uc) {
+		boundary_deliver_on_return();
+		return;
+	}
+	if (!signal_take(~self->upper.sigmask, &info, &sig))
+		return;
+	if (!signals_has_handler(sig)) {
+		/* it was blocked when it came: ignored, or the end */
+		if (lower.upper.sigactions[sig].handler == (uint64_t)SIG_DFL &&
+		    !((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)))
+			end_by(sig, true);
+		return;
+	}
+	struct event *ev = event_begin(LOG_SIGNAL, (uint32_t)sig, (const uint64_t *)&info, 10);
+	event_end(ev);
+	deliver(sig, &info, uc);
+}

@@ -1,0 +1,53 @@
+/* Signals of the upper half. */
+#ifndef RDB_SIGNALS_H
+#define RDB_SIGNALS_H
+#include "boundary/lower.h"
+
+/* SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP: a trapped rdtsc, the program's own handler, or its death. */
+void signals_fault(int sig, siginfo_t *info, ucontext_t *uc);
+/* After every answered event: delivers what is pending (record) or recorded next (replay).  uc NULL: a
+ * hypercall; delivery then happens by a trap at the first upper instruction. */
+void signals_want_delivery(ucontext_t *uc);
+
+/* Carries out a system call that may block: an arriving signal that the program wants interrupts it, also
+ * one that arrives just before.  Result, -errno, or SIGNALS_RESTART: the program makes the call again after
+ * its handler (SA_RESTART, signal(7)). */
+enum { SIGNALS_RESTART = -512 };
+long signals_syscall(long nr, const uint64_t args[6]);
+/* The same by way of another call: `shown` is the one that the program makes. */
+long signals_syscall_as(long shown, long nr, const uint64_t args[6]);
+/* rt_sigsuspend, ppoll and their kin, before they are answered, in every mode: their mask is in force until a
+ * handler has run, or they return. */
+void signals_suspend(uint64_t mask);
+void signals_resume(void);
+bool signals_has_handler(int sig);
+/* The lower libc has made a thread, and may have taken a signal for itself that is the upper one's. */
+void signals_reclaim(void);
+
+/* The signal by which a thread is made to look at what is new: its slice is over, a signal is for it. */
+#define SIGNALS_REMINDER 64
+struct thread;
+void signals_remind(const struct thread *t);
+void signals_thread_gone(struct thread *t);
+/* The carrier's mask in the kernel (signalfd). */
+void signals_sync_kernel(struct thread *self);
+
+/* The system calls about signals: result or -errno. */
+long signals_sigaction(int sig, const void *act, void *old, size_t size);
+long signals_sigprocmask(int how, const void *set, void *old, size_t size);
+long signals_sigaltstack(const stack_t *ss, stack_t *old, ucontext_t *uc);
+void signals_sigreturn(ucontext_t *uc);
+uint64_t signals_pending(void);
+void signals_by_descriptor(uint64_t set);
+uint64_t signals_read_by_descriptor(void);
+long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout, size_t size);
+/* In a child after fork: what was pending for the parent is not for it. */
+void signals_forget(void);
+/* Before an exec, with all signals blocked: what waits here for delivery waits in the kernel instead. */
+void signals_give_back(void);
+/* Recording and pass modes: makes the kernel's dispositions those of the upper half's table; then all
+ * signals are heard. mask_known: the upper half's mask has been set, it is not what was inherited. */
+void signals_install(bool mask_known);
+void signals_install_one(int sig);
+
+#endif

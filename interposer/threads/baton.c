@@ -1,0 +1,189 @@
+#include "threads/baton.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include "boundary/boundary.h"
+#include "instructions/instructions.h"
+#include "signals/signals.h"
+#include "threads/thread.h"
+
+static struct {
+	uint32_t lock;
+	bool open; /* nobody needs it any more */
+	struct thread *holder, *head, *tail;
+} baton;
+
+static void lock(void)
+{
+	while (__atomic_exchange_n(&baton.lock, 1, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&baton.lock, 0, __ATOMIC_RELEASE);
+}
+
+static bool needed(void)
+{
+	return lower.mode == MODE_RECORD && !baton.open;
+}
+
+static void wake(struct thread *t)
+{
+	__atomic_store_n(&t->turn, 1, __ATOMIC_RELEASE);
+	raw_syscall(SYS_futex, (long)&t->turn, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+/* Its slice is over. */
+static void remind(struct thread *self)
+{
+	lock();
+	struct thread *holder = baton.head == self ? baton.holder : NULL;
+	if (holder)
+		signals_remind(holder);
+	unlock();
+}
+
+static struct timespec end_of(long slice_ms)
+{
+	struct timespec at;
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	at.tv_nsec += (slice_ms ? slice_ms : 1) * 1000000l;
+	at.tv_sec += at.tv_nsec / 1000000000l;
+	at.tv_nsec %= 1000000000l;
+	return at;
+}
+
+/* Who has waited for the world is let in sooner than who has computed. */
+enum { SOONER = 4 };
+
+static void queue(long slice_ms)
+{
+	struct thread *self = thread_self();
+	if (!needed())
+		return;
+	lock();
+	if (!baton.holder || baton.open) {
+		baton.holder = self;
+		unlock();
+		return;
+	}
+	self->turn = 0;
+	self->behind = NULL;
+	if (baton.tail)
+		baton.tail->behind = self;
+	else
+		baton.head = self;
+	baton.tail = self;
+	unlock();
+	/* absolute: signals that arrive meanwhile must not put it off */
+	struct timespec until = end_of(slice_ms);
+	while (!__atomic_load_n(&self->turn, __ATOMIC_ACQUIRE))
+		if (raw_syscall(SYS_futex, (long)&self->turn, FUTEX_WAIT_BITSET_PRIVATE, 0, (long)&until, 0,
+				FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT) {
+			remind(self);
+			until = end_of(slice_ms);
+		}
+}
+
+static void take(long slice_ms)
+{
+	queue(slice_ms);
+	instructions_thread();
+}
+
+void baton_take(void)
+{
+	take(lower.opt.slice_ms);
+}
+
+void baton_give(void)
+{
+	if (!needed())
+		return;
+	lock();
+	struct thread *next = baton.head;
+	if (next) {
+		baton.head = next->behind;
+		if (!baton.head)
+			baton.tail = NULL;
+	}
+	baton.holder = next;
+	unlock();
+	if (next)
+		wake(next);
+}
+
+struct thread *baton_visit(struct thread *visitor, uint32_t before, uint32_t after)
+{
+	struct thread *visited = NULL;
+	lock();
+	if (!baton.holder)
+		baton.holder = visited = visitor;
+	else if (__atomic_compare_exchange_n(&baton.holder->still, &before, after, false, __ATOMIC_SEQ_CST,
+					     __ATOMIC_SEQ_CST))
+		visited = baton.holder;
+	unlock();
+	return visited;
+}
+
+void baton_remind_holder(void)
+{
+	lock();
+	if (baton.holder)
+		signals_remind(baton.holder);
+	unlock();
+}
+
+bool baton_wanted(void)
+{
+	return baton.head != NULL;
+}
+
+void baton_yield(void)
+{
+	thread_self()->yield = false;
+	if (!baton.head)
+		return;
+	baton_give();
+	baton_take();
+}
+
+bool baton_block_begin(void)
+{
+	if (!needed() || threads_alive() < 2)
+		return false;
+	baton_give();
+	return true;
+}
+
+void baton_block_end(bool given)
+{
+	if (given)
+		take(lower.opt.slice_ms / SOONER);
+}
+
+void baton_open(void)
+{
+	lock();
+	baton.open = true;
+	struct thread *t = baton.head;
+	baton.head = baton.tail = NULL;
+	unlock();
+	while (t) {
+		struct thread *next = t->behind;
+		wake(t);
+		t = next;
+	}
+}
+
+void baton_reset(void)
+{
+	baton.lock = 0;
+	baton.open = false;
+	baton.holder = thread_self();
+	baton.head = baton.tail = NULL;
+}

@@ -1,0 +1,209 @@
+#include "threads/blocking.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include "threads/baton.h"
+#include "threads/bounce.h"
+#include "signals/signals.h"
+#include "threads/thread.h"
+
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+
+enum waiting {
+	NEVER,    /* does not wait for anybody, or so seldom that the reminder is good enough */
+	ALWAYS,   /* as far as one can tell */
+	READABLE, /* until its descriptor, the first argument, is readable */
+	WRITABLE,
+	EVENTS, /* poll, epoll: the timeout says */
+};
+
+static bool regular(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode));
+}
+
+static bool fifo(int at, const char *path)
+{
+	struct stat st;
+	return path && fstatat(at, path, &st, 0) == 0 && S_ISFIFO(st.st_mode);
+}
+
+static enum waiting waits(long nr, const uint64_t a[6])
+{
+	switch (nr) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_accept:
+	case SYS_accept4: return READABLE;
+	case SYS_write:
+	case SYS_writev:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg: return regular((int)a[0]) ? NEVER : WRITABLE;
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2: return EVENTS;
+	case SYS_fcntl: return a[1] == F_SETLKW || a[1] == F_OFD_SETLKW ? ALWAYS : NEVER;
+	case SYS_open: return fifo(AT_FDCWD, (const char *)a[0]) ? ALWAYS : NEVER;
+	case SYS_openat: return fifo((int)a[0], (const char *)a[1]) ? ALWAYS : NEVER;
+	case SYS_sendfile:
+	case SYS_splice:
+	case SYS_tee: return regular((int)a[0]) && regular((int)a[nr == SYS_splice ? 2 : 1]) ? NEVER : ALWAYS;
+	case SYS_sched_yield:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep:
+	case SYS_pause:
+	case SYS_connect:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_flock:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_msgrcv:
+	case SYS_msgsnd:
+	case SYS_mq_timedsend:
+	case SYS_mq_timedreceive:
+	case SYS_io_getevents: return ALWAYS;
+	default: return NEVER;
+	}
+}
+
+static bool is_ready(int fd, short events)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+	return raw_syscall(SYS_poll, (long)&p, 1, 0, 0, 0, 0) != 0;
+}
+
+static bool never_blocks(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	return flags >= 0 && (flags & O_NONBLOCK);
+}
+
+/* With the baton handed on. */
+static long released(long shown, long nr, const uint64_t args[6])
+{
+	struct bounce bounce;
+	uint64_t own[6];
+	bounce_in(&bounce, shown == nr ? nr : -1, args, own);
+	bool given = baton_block_begin();
+	long r = signals_syscall_as(shown, nr, own);
+	baton_block_end(given);
+	bounce_out(&bounce);
+	return r;
+}
+
+/* A timeout of its own (SO_RCVTIMEO) would not be known to poll. */
+static bool has_timeout(int fd)
+{
+	struct timeval tv = {0};
+	socklen_t len = sizeof(tv);
+	return getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, &len) == 0 && (tv.tv_sec || tv.tv_usec);
+}
+
+/* The wait is for readiness and writes nothing to upper memory, which other threads may be looking at; the
+ * call itself is made with the baton. */
+static long when_readable(long nr, const uint64_t args[6])
+{
+	int fd = (int)args[0];
+	while (!is_ready(fd, POLLIN | POLLPRI) && !never_blocks(fd)) {
+		struct pollfd p = {.fd = fd, .events = POLLIN | POLLPRI};
+		const uint64_t wait[6] = {(uint64_t)&p, 1};
+		if (has_timeout(fd))
+			return released(nr, nr, args);
+		long r = released(nr, SYS_ppoll, wait);
+		if (r < 0)
+			return r;
+	}
+	return signals_syscall(nr, args);
+}
+
+static long when_writable(long nr, const uint64_t args[6])
+{
+	/* POLLOUT promises PIPE_BUF bytes; more than that may wait in the middle */
+	bool small = (nr == SYS_write || nr == SYS_sendto) && args[2] <= 4096;
+	if (small && is_ready((int)args[0], POLLOUT))
+		return signals_syscall(nr, args);
+	return released(nr, nr, args);
+}
+
+/* Without waiting first: then nobody else need run. */
+static long for_events(long nr, const uint64_t args[6])
+{
+	uint64_t now[6];
+	memcpy(now, args, sizeof(now));
+	static const struct timespec zero;
+	if (nr == SYS_ppoll || nr == SYS_epoll_pwait2)
+		now[nr == SYS_ppoll ? 2 : 3] = (uint64_t)&zero;
+	else
+		now[nr == SYS_poll ? 2 : 3] = 0;
+	long r = raw_syscall(nr, (long)now[0], (long)now[1], (long)now[2], (long)now[3], (long)now[4], (long)now[5]);
+	return r ? r : released(nr, nr, args);
+}
+
+static long alone(long nr, const uint64_t args[6])
+{
+	struct thread *self = thread_self();
+	long r = signals_syscall(nr, args);
+	baton_block_end(self->gave); /* it blocked after all */
+	self->gave = false;
+	return r;
+}
+
+long blocking_syscall(long nr, const uint64_t args[6])
+{
+	if (lower.mode != MODE_RECORD || threads_alive() < 2)
+		return signals_syscall(nr, args);
+	switch (waits(nr, args)) {
+	case ALWAYS: return released(nr, nr, args);
+	case READABLE: return when_readable(nr, args);
+	case WRITABLE: return when_writable(nr, args);
+	case EVENTS: return for_events(nr, args);
+	default: return alone(nr, args);
+	}
+}
+
+long blocking_futex(struct event *ev)
+{
+	const uint64_t *a = ev->args;
+	int op = (int)a[1] & FUTEX_CMD_MASK;
+	bool given = false;
+	long r;
+	switch (op) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+	case FUTEX_WAIT_REQUEUE_PI:
+		if ((op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && a[0] % 4 == 0 && a[0] &&
+		    __atomic_load_n((uint32_t *)a[0], __ATOMIC_SEQ_CST) != (uint32_t)a[2])
+			return -EAGAIN;
+		given = baton_block_begin();
+		r = signals_syscall(SYS_futex, a);
+		baton_block_end(given);
+		break;
+	default: r = signals_syscall(SYS_futex, a);
+	}
+	/* the kernel writes to the futex itself (futex(2), "Priority-inheritance futexes", FUTEX_WAKE_OP) */
+	if (op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 || op == FUTEX_TRYLOCK_PI || op == FUTEX_UNLOCK_PI)
+		event_out(ev, (void *)a[0], 4);
+	else if (r >= 0 && (op == FUTEX_WAKE_OP || op == FUTEX_WAIT_REQUEUE_PI || op == FUTEX_CMP_REQUEUE_PI))
+		event_out(ev, (void *)a[4], 4);
+	return r;
+}
