@@ -7,6 +7,7 @@
 #include "process/descriptors.h"
 #include "memory/device_memory.h"
 #include "image/image_pages.h"
+#include "memory/shared_memory.h"
 
 enum { BATCH = 512, SOURCES = 16 };
 
@@ -38,13 +39,25 @@ static bool zero_page(const uint64_t *p)
 	return true;
 }
 
+const void *image_content(uint64_t at)
+{
+	const void *logged = shared_regions ? shared_as_logged(at) : NULL;
+	return logged ? logged : (const void *)at;
+}
+
+static bool continues(const struct image_run *run, uint64_t at)
+{
+	return run->addr + run->len == at &&
+	       (const char *)image_content(run->addr) + run->len == (const char *)image_content(at);
+}
+
 static int add_page(struct collect *c, uint64_t at, uint32_t image)
 {
 	struct image_run *last = c->runs->len ? (void *)(c->runs->base + c->runs->len - sizeof(*last)) : NULL;
 	bool room = image != c->plan->number || (last && last->len < IMAGE_RUN_MAX);
 	if (image < c->base)
 		c->base = image;
-	if (last && last->image == image && last->addr + last->len == at && room) {
+	if (last && last->image == image && continues(last, at) && room) {
 		last->len += RDB_PAGE;
 		return 0;
 	}
@@ -104,7 +117,7 @@ static bool same_page(struct collect *c, uint64_t at, uint32_t image)
 	const struct image_run *run = &s->file.runs[i];
 	if (run->addr > at || run->image != image || run->stored != run->len)
 		return false;
-	return !memcmp((const void *)at, s->data + run->off + (at - run->addr), RDB_PAGE);
+	return !memcmp(image_content(at), s->data + run->off + (at - run->addr), RDB_PAGE);
 }
 
 static int take_page(struct collect *c, uint64_t at, bool over_file, bool shared)
@@ -113,7 +126,7 @@ static int take_page(struct collect *c, uint64_t at, bool over_file, bool shared
 	bool tracked = c->incremental && c->plan->dirty && !shared && !device_page(at); /* dirty.h knows of no device */
 	if (tracked && !known_dirty(c, at))
 		return had < 0 ? 0 : add_page(c, at, (uint32_t)had);
-	if (!over_file && zero_page((const void *)at))
+	if (!over_file && zero_page(image_content(at)))
 		return 0;
 	if (!tracked && had >= 0 && same_page(c, at, (uint32_t)had))
 		return add_page(c, at, (uint32_t)had);

@@ -90,8 +90,8 @@ static int write_file(int fd, const struct image_plan *plan, const struct table 
 	for (; (uint8_t *)r < runs->base + runs->len && !rc; r++) {
 		if (r->image != plan->number)
 			continue;
-		r->check = crc32c_data(0, (const void *)r->addr, r->len);
-		rc = io_write_all(fd, (const void *)r->addr, r->len, r->off, PIECE);
+		r->check = crc32c_data(0, image_content(r->addr), r->len);
+		rc = io_write_all(fd, image_content(r->addr), r->len, r->off, PIECE);
 	}
 	for (unsigned i = 0; i < IMAGE_SECTIONS && !rc; i++) {
 		h.sections[i].check = crc32c_data(0, parts[i].p, parts[i].len);

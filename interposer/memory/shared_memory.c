@@ -365,6 +365,14 @@ bool shared_page(uint64_t at, void *page)
 	return false;
 }
 
+const void *shared_as_logged(uint64_t at)
+{
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (at >= regions[i].start && at < regions[i].end && regions[i].shadow)
+			return regions[i].shadow + (at - regions[i].start);
+	return NULL;
+}
+
 bool shared_hashable(void)
 {
 	return total(true) <= EVERY_EVENT;

@@ -38,6 +38,8 @@ void shared_before_fork(void);
 void shared_in_child(void);
 /* The page as a replay will have it.  False: no such page. */
 bool shared_page(uint64_t at, void *page);
+/* Where it is as the log has it, which others cannot change; NULL: it is not shared. */
+const void *shared_as_logged(uint64_t at);
 /* Can memory be hashed now, or may it have changed since it was last looked at? */
 bool shared_hashable(void);
 /* Can it at the end of the recording, where nothing can be logged any more? */
