@@ -119,6 +119,18 @@ class Record:
             at += (size + 7) & ~7
         return chunks
 
+    def written(self, address: int, size: int) -> bytes:
+        """What the event left at an address; chunks may overlap."""
+        found = bytearray(size)
+        for chunk in self.chunks:
+            start = max(chunk.addr, address)
+            stop = min(chunk.addr + len(chunk.data), address + size)
+            if chunk.addr and start < stop:
+                found[start - address : stop - address] = chunk.data[
+                    start - chunk.addr : stop - chunk.addr
+                ]
+        return bytes(found)
+
     def text(self) -> str:
         """The first chunk as text: META, FILE and END records have one."""
         chunks = self.chunks

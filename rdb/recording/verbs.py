@@ -201,21 +201,9 @@ def verbs_at(recording: RankRecording, event: int | None = None) -> Verbs:
     return state
 
 
-def _written(record: Record, address: int, size: int) -> bytes:
-    """What the event left at an address; chunks may overlap."""
-    found = bytearray(size)
-    for chunk in record.chunks:
-        start, stop = max(chunk.addr, address), min(chunk.addr + len(chunk.data), address + size)
-        if chunk.addr and start < stop:
-            found[start - address : stop - address] = chunk.data[
-                start - chunk.addr : stop - chunk.addr
-            ]
-    return bytes(found)
-
-
 def _reg_mr(state: Verbs, record: Record) -> None:
     pd, address, size, _, access, keys = record.args
-    lkey, rkey = _KEYS.unpack(_written(record, keys, _KEYS.size))
+    lkey, rkey = _KEYS.unpack(record.written(keys, _KEYS.size))
     state.regions[record.result] = MemoryRegion(
         record.result, pd, address, size, access, lkey, rkey
     )
@@ -224,7 +212,7 @@ def _reg_mr(state: Verbs, record: Record) -> None:
 def _rereg_mr(state: Verbs, record: Record) -> None:
     handle, flags, _, address, size, access, keys = record.args
     region = state.regions[handle]
-    region.lkey, region.rkey = _KEYS.unpack(_written(record, keys, _KEYS.size))
+    region.lkey, region.rkey = _KEYS.unpack(record.written(keys, _KEYS.size))
     if flags & _CHANGE_TRANSLATION:
         region.address, region.size_bytes = address, size
     if flags & _CHANGE_ACCESS:
@@ -253,7 +241,7 @@ def _destroy_srq(state: Verbs, record: Record) -> None:
 
 def _create_qp(state: Verbs, record: Record) -> None:
     pd, send_cq, recv_cq, srq, kind, _, _, number_at = record.args
-    (number,) = _NUMBER.unpack(_written(record, number_at, _NUMBER.size))
+    (number,) = _NUMBER.unpack(record.written(number_at, _NUMBER.size))
     name = _TYPES.get(kind, str(kind))
     state.queue_pairs[record.result] = QueuePair(
         record.result, number, name, pd, send_cq, recv_cq, srq
@@ -317,7 +305,7 @@ class Completion:
 def completions(record: Record) -> list[Completion]:
     """What an ibv_poll_cq() gave the program."""
     _, _, at = record.args
-    data = _written(record, at, max(record.result, 0) * _WC.size)
+    data = record.written(at, max(record.result, 0) * _WC.size)
     return [
         Completion(wr_id, status, bool(opcode & _WC_RECV), size_bytes, number)
         for wr_id, status, opcode, _, size_bytes, _, number, *_ in _WC.iter_unpack(data)

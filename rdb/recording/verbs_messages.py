@@ -17,6 +17,7 @@ from rdb.recording.record import Kind, Note, Record
 from rdb.recording.verbs_calls import Call, WorkRequest, posted, verbs_call
 
 _NOTE_ARRIVAL = struct.Struct("<QQIIII")  # struct verbs_note_arrival
+_NUMBER = struct.Struct("<I")  # of a queue pair
 _NUMBERS = 1 << 24
 _LOCAL = frozenset({7, 8})  # IBV_WR_LOCAL_INV, IBV_WR_BIND_MW: no message
 _RESET = 0  # IBV_QPS_RESET
@@ -76,7 +77,7 @@ class Posts:
                 continue
             record = index.record(place)
             if call is Call.CREATE_QP and record.result >= 0:
-                number = _created(record)
+                (number,) = _NUMBER.unpack(record.written(record.args[7], _NUMBER.size))
                 numbers[record.result] = number
                 self._lives[number].append(_Life([]))
             elif call is Call.MODIFY_QP and record.result >= 0:
@@ -105,13 +106,3 @@ class Posts:
             if post.at_ns <= arrival.at_ns
         ]
         return candidates[-1] if candidates else None
-
-
-def _created(record: Record) -> int:
-    """The number that the new queue pair got."""
-    address = record.args[7]
-    for chunk in record.chunks:
-        if chunk.addr <= address and address + 4 <= chunk.addr + len(chunk.data):
-            at = address - chunk.addr
-            return int.from_bytes(chunk.data[at : at + 4], "little")
-    return 0

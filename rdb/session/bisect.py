@@ -100,6 +100,7 @@ async def bisect(
 
     OPTIONS are more of those that the extension's command takes.
     """
+    messages = Messages(job)  # of all ranks that are searched: each log is read once
     slots = asyncio.Semaphore(max(os.cpu_count() or 1, _AT_ONCE))
     options = f"--json --progress {'--last' if last else ''} {options}"
 
@@ -107,7 +108,7 @@ async def bisect(
         async with slots:
             try:
                 answer: Found | NotFound = await _search(
-                    job, expression, rank, options, progress, script
+                    job, messages, expression, rank, options, progress, script
                 )
             except RdbError as error:
                 answer = NotFound(rank, error.message)
@@ -130,6 +131,7 @@ async def bisect(
 
 async def _search(
     job: JobLike,
+    messages: Messages,
     expression: str,
     rank: Rank,
     options: str,
@@ -159,18 +161,22 @@ async def _search(
             )
         source_line = await _source_line(debugger, found)
         if found.by_event is not None:
-            found = await _with_message(found, debugger, job, expression, script)
+            found = await _with_message(found, debugger, job, messages, expression, script)
     finally:
         await debugger.close()
     return replace(found, source_line=source_line, at_ns=_recorded_ns(job, rank, found))
 
 
 async def _with_message(
-    found: Found, debugger: RankDebugger, job: JobLike, expression: str, script: Path | None
+    found: Found,
+    debugger: RankDebugger,
+    job: JobLike,
+    messages: Messages,
+    expression: str,
+    script: Path | None,
 ) -> Found:
     """Adds the message that wrote an operand, and who sent it."""
     assert found.by_event is not None
-    messages = Messages(job)
     came = await writing_message(debugger, messages, expression, found.by_event)
     if came is None:
         return found

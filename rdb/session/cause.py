@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rdb.recording.messages import Came, Messages
-from rdb.session.debugger import RankDebugger
+from rdb.session.debugger import NotInMemory, RankDebugger
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
 from rdb.session.stacks import own_frame
@@ -43,14 +43,11 @@ async def writing_message(
     if frame is not None:
         await debugger.gdb.execute(f"frame {frame.level}")
     for term in dict.fromkeys(_TERM.findall(expression)):
-        # %lu takes any address; an operand that has none (a constant, a register) fails here.
-        answer = await debugger.gdb.execute(
-            f'printf "%lu %lu", (unsigned long) &({term}), (unsigned long) sizeof({term})'
-        )
-        words = answer.text.split()
-        if not answer.ok or len(words) != 2:
+        try:
+            memory = await debugger.memory_of(term)
+        except NotInMemory:
             continue
-        came = messages.came(debugger.rank, event, int(words[0]), int(words[1]))
+        came = messages.came(debugger.rank, event, *memory)
         if came is not None:
             return came
     return None

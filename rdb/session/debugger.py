@@ -47,6 +47,10 @@ class RankAnswer:
         return (self.before.position, self.before.pc) != (self.after.position, self.after.pc)
 
 
+class NotInMemory(RdbError):
+    """An expression that has no address, or no value."""
+
+
 class RankDebugger:
     """Made by `open`; `state` is what the last command left."""
 
@@ -101,6 +105,18 @@ class RankDebugger:
         if answer.error is not None:
             raise RdbError(answer.error)
         return parse_frames(answer.payload)
+
+    async def memory_of(self, expression: str) -> tuple[int, int]:
+        """Address and bytes of what EXPRESSION names in the selected frame, or NotInMemory."""
+        # %lu takes any address; what has none (a constant, a register) fails here.
+        answer = await self.gdb.execute(
+            f'printf "%lu %lu", (unsigned long) &({expression}), '
+            f"(unsigned long) sizeof({expression})"
+        )
+        words = answer.text.split()
+        if not answer.ok or len(words) != 2:
+            raise NotInMemory(answer.error or f"{expression} is not in memory")
+        return int(words[0]), int(words[1])
 
     async def complete(self, text: str) -> list[str]:
         """What GDB would complete TEXT to, whole lines."""

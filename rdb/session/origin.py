@@ -8,7 +8,6 @@ else than a message wrote them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rdb.errors import RdbError
@@ -22,8 +21,6 @@ _BY_EVENT = re.compile(r"^Changed by event (\d+): (.*)$", re.MULTILINE)
 _NOW = re.compile(r"^Now = (.*)$", re.MULTILINE)
 _UNCHANGED = "has not changed since the start"
 _HOPS = 64
-
-Hear = Callable[["Hop"], None]
 
 
 @dataclass(frozen=True)
@@ -59,14 +56,14 @@ class _Object:
     size: int
 
 
-async def origin(session: Session, expression: str, hear: Hear | None = None) -> Origin:
+async def origin(session: Session, expression: str) -> Origin:
     """Follows EXPRESSION from the one rank in focus.  The focus goes with it, as one command."""
     if len(session.focus) != 1:
         raise RdbError("a value is followed from one rank", "focus on one: focus RANK")
     focus = session.focus
     walk = _Walk(session, expression)
     try:
-        return await walk.go(focus[0], hear)
+        return await walk.go(focus[0])
     finally:
         await session.set_focus([walk.rank if walk.rank is not None else focus[0]])
         session.log.add(f"origin {expression}", walk.answers, focus, session.focus)
@@ -81,7 +78,7 @@ class _Walk:
         self._messages = Messages(session.job)
         self._hops: list[Hop] = []
 
-    async def go(self, rank: Rank, hear: Hear | None) -> Origin:
+    async def go(self, rank: Rank) -> Origin:
         goal: _Object | None = None
         while len(self._hops) < _HOPS:
             self.rank = rank
@@ -94,13 +91,13 @@ class _Walk:
             by = _BY_EVENT.search(answer.text)
             hop = await self._hop(debugger, goal, answer)
             if by is None:
-                self._add(replace(hop, how="computed"), hear)
+                self._hops.append(replace(hop, how="computed"))
                 return self._end("")
             came = self._messages.came(rank, int(by[1]), goal.address, goal.size)
             if came is None:
-                self._add(replace(hop, how=by[2]), hear)
+                self._hops.append(replace(hop, how=by[2]))
                 return self._end("")
-            self._add(replace(hop, how=came.how), hear)
+            self._hops.append(replace(hop, how=came.how))
             try:
                 send = self._messages.sent(rank, came)
             except RdbError as unknown:
@@ -108,7 +105,9 @@ class _Walk:
             rank = self.rank = send.rank
             debugger = await self._session.debugger(rank)
             answer = await self._run(debugger, f"goto {send.event}")
-            self._add(replace(await self._hop(debugger, goal, answer), how="sent", value=""), hear)
+            self._hops.append(
+                replace(await self._hop(debugger, goal, answer), how="sent", value="")
+            )
             if not send.address:
                 return self._end(
                     f"rank {rank} sent it at event {send.event}, as a part of data with gaps"
@@ -142,23 +141,14 @@ class _Walk:
             how="",
         )
 
-    def _add(self, hop: Hop, hear: Hear | None) -> None:
-        self._hops.append(hop)
-        if hear is not None:
-            hear(hop)
-
     def _end(self, why: str) -> Origin:
         return Origin(tuple(self._hops), why)
 
 
 async def _object(debugger: RankDebugger, expression: str) -> _Object:
     """What EXPRESSION names where the rank stands."""
-    where = await debugger.gdb.execute(
-        f'printf "%lu %lu", (unsigned long) &({expression}), (unsigned long) sizeof({expression})'
-    )
+    address, size = await debugger.memory_of(expression)
     kind = await debugger.gdb.execute(f"whatis {expression}")
-    words = where.text.split()
-    if where.error is not None or kind.error is not None or len(words) != 2:
-        raise RdbError(where.error or kind.error or f"{expression} is not in memory")
-    type_name = kind.text.strip().removeprefix("type = ")
-    return _Object(expression, type_name, int(words[0]), int(words[1]))
+    if kind.error is not None:
+        raise RdbError(kind.error)
+    return _Object(expression, kind.text.strip().removeprefix("type = "), address, size)
