@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import pexpect  # type: ignore[import-untyped]
@@ -19,12 +18,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
     made = Recorded(folder, build("reverse.c", "-O0"), PROGRAMS / "reverse.c")
     assert made.done.returncode == 0, made.done.stderr
     return made
-
-
-@pytest.fixture
-def gdb(recorded: Recorded) -> Iterator[Gdb]:
-    with recorded.gdb() as session:
-        yield session
 
 
 def seen(gdb: Gdb) -> tuple[Any, ...]:

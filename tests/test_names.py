@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,12 +17,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
     made = Recorded(folder, build("reverse.c", "-O0"), PROGRAMS / "reverse.c")
     assert made.done.returncode == 0, made.done.stderr
     return made
-
-
-@pytest.fixture
-def gdb(recorded: Recorded) -> Iterator[Gdb]:
-    with recorded.gdb() as session:
-        yield session
 
 
 def test_checkpoints_as_in_rr(gdb: Gdb, recorded: Recorded) -> None:

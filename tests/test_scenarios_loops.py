@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 
 import pytest
 from conftest import PROGRAMS, Build
@@ -24,12 +23,6 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
     made = Recorded(folder, program, PROGRAMS / source, str(TURNS), str(SCRAMBLES))
     assert made.done.returncode == 0, made.done.stderr
     return made
-
-
-@pytest.fixture
-def gdb(recorded: Recorded) -> Iterator[Gdb]:
-    with recorded.gdb() as session:
-        yield session
 
 
 # Row 26.

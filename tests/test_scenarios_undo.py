@@ -19,20 +19,6 @@ MOTIONS = ("finish", "until", "advance", "stepi 7", "step", "next", "nexti 3", "
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
-    source = "scenario_motion.c"
-    made = Recorded(tmp_path_factory.mktemp("undo"), build(source, "-O0"), PROGRAMS / source)
-    assert made.done.returncode == 0, made.done.stderr
-    return made
-
-
-@pytest.fixture
-def gdb(recorded: Recorded) -> Iterator[Gdb]:
-    with recorded.gdb() as session:
-        yield session
-
-
-@pytest.fixture(scope="module")
 def edges(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
     source = "scenario_edges.c"
     made = Recorded(tmp_path_factory.mktemp("edges"), build(source, "-O0"), PROGRAMS / source)

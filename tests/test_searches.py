@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 from conftest import PROGRAMS, Build
@@ -27,12 +26,6 @@ def much(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
     made = Recorded(folder, build("searches.c", "-O0"), PROGRAMS / "searches.c", "much")
     assert made.done.returncode == 0, made.done.stderr
     return made
-
-
-@pytest.fixture
-def gdb(recorded: Recorded) -> Iterator[Gdb]:
-    with recorded.gdb() as session:
-        yield session
 
 
 def rows(text: str) -> list[list[str]]:
