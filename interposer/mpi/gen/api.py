@@ -83,6 +83,7 @@ class Abi:
     functions: tuple[Function, ...]  # MPI_*, sorted; index = place
     internals: tuple[str, ...]  # every other function the library exports
     data: tuple[Symbol, ...]
+    absent: tuple[str, ...]  # of the standard, and not in this library
 
 
 def _param(source: Any) -> Param:
@@ -132,4 +133,6 @@ def load(table: Path) -> Abi:
         functions.append(Function(name, index, params, result, source is not None))
     aliases = {"P" + name for name in mpi}
     internals = tuple(n for n in names if not n.startswith("MPI_") and n not in aliases)
-    return Abi(tuple(functions), internals, tuple(data))
+    return Abi(
+        tuple(functions), internals, tuple(data), tuple(sorted(standard.keys() - set(names)))
+    )

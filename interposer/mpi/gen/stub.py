@@ -16,6 +16,8 @@ CALLBACKS = {
     for kind in ("COMM_", "TYPE_", "WIN_", "")
     for name in ("DUP", "NULL_COPY", "NULL_DELETE")
 }
+# Functions of the standard that the library has as macros or not at all, and that stub/ has.
+EXTRAS = {"MPI_Aint_add", "MPI_Aint_diff"}
 
 
 def _value(param: Param) -> str:
@@ -106,6 +108,7 @@ def write(abi: Abi) -> str:
             lines.extend(_call(function, row))
             lines.append(_alias(function))
     lines += [f"RDB_INTERNAL({name})" for name in abi.internals if name not in CALLBACKS]
+    lines += [f"RDB_ABSENT({name})" for name in abi.absent if name not in EXTRAS]
     return "\n".join(lines) + "\n"
 
 

@@ -132,6 +132,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)), 
 
 	if (index == RDB_INTERNAL_SYMBOL)
 		host->fatal("%s is not supported yet: it is internal to the MPI library", (const char *)args[0]);
+	if (index == RDB_ABSENT_FUNCTION)
+		host->fatal("%s: the MPI library that the program runs with does not have it", (const char *)args[0]);
 	if (index >= real_function_count)
 		host->fatal("MPI function number %u: the stub and the MPI plug-in differ", index);
 	function = &real_functions[index];

@@ -27,6 +27,12 @@ void rdb_internal(const char *name)
 	__builtin_trap();
 }
 
+void rdb_absent(const char *name)
+{
+	rdb_call(RDB_ABSENT_FUNCTION, 1, (uint64_t[]){(uint64_t)name});
+	__builtin_trap();
+}
+
 RDB_MPI(int, Init, int *argc, char ***argv)
 {
 	int err = (int)rdb_call(RDB_Init, 3, (uint64_t[]){(uint64_t)argc, (uint64_t)argv, (uint64_t)&rdb_predefined});
@@ -117,6 +123,17 @@ RDB_MPI(int, Get_address, const void *location, MPI_Aint *address)
 {
 	*address = (MPI_Aint)location;
 	return MPI_SUCCESS;
+}
+
+/* Macros in Open MPI's mpi.h. */
+RDB_MPI(MPI_Aint, Aint_add, MPI_Aint base, MPI_Aint disp)
+{
+	return (MPI_Aint)((char *)base + disp);
+}
+
+RDB_MPI(MPI_Aint, Aint_diff, MPI_Aint addr1, MPI_Aint addr2)
+{
+	return (MPI_Aint)((char *)addr1 - (char *)addr2);
 }
 
 RDB_MPI(int, Address, void *location, MPI_Aint *address)

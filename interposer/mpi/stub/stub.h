@@ -66,6 +66,14 @@ enum {
 		rdb_internal(#name); \
 	}
 
+/* A function of the standard that the library does not have, so that a program which only mentions it starts. */
+#define RDB_ABSENT(name) \
+	EXPORT void P##name(void) \
+	{ \
+		rdb_absent(#name); \
+	} \
+	RDB_ALIAS(name)
+
 #include "prototypes.h"
 
 extern const struct rdb_predef_table rdb_predefined;
@@ -92,6 +100,7 @@ static inline long rdb_syscall(long nr, long a, long b, long c, long d, long e, 
 }
 
 void rdb_internal(const char *name) __attribute__((noreturn));
+void rdb_absent(const char *name) __attribute__((noreturn));
 
 /* memory.c: around what the stub's threads share; never held where the program's functions are called. */
 struct rdb_lock {
