@@ -8,6 +8,7 @@ import gdb
 
 from . import history, link, place
 from .command import Command, typed
+from .watched import in_memory
 
 
 class Last(Command):
@@ -35,14 +36,7 @@ class Last(Command):
             self._go()
 
     def _find(self, text: str) -> None:
-        try:
-            value = gdb.parse_and_eval(text)
-        except gdb.error as error:
-            raise gdb.GdbError(str(error)) from None
-        if value.is_optimized_out:
-            raise gdb.GdbError(f"{text} is optimized out here.")
-        if value.address is None:
-            raise gdb.GdbError(f"{text} is not in memory, so nothing writes it.")
+        value = in_memory(text)
         self._text, self._type, self._address = text, value.type, int(value.address)
 
     def _value(self) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from typing import Any
 
 import gdb
 
 from . import bookmark, link
+from .progress import ProgressLine
 
-_QUIET_S = 1.0
 INTERRUPTED = "Interrupted: this is what was known by then."
 
 
@@ -98,12 +96,10 @@ def _between(argument: str, words: list[str]) -> str:
 
 
 class Progress:
-    """Says how far a search is once it has taken a while; on a terminal in one line."""
+    """Says how far a search is, and how much it has found."""
 
     def __init__(self, what: str) -> None:
-        self._what = what
-        self._began = time.monotonic()
-        self._said = False
+        self._line = ProgressLine(what)
 
     def __call__(self, answer: dict[str, Any]) -> None:
         part = answer.get("progress")
@@ -112,20 +108,10 @@ class Progress:
             self.say(part, "" if not found else f", {found} found")
 
     def say(self, part: float, more: str = "") -> None:
-        if time.monotonic() - self._began < _QUIET_S:
-            return
-        text = f"{self._what}: {100 * part:.0f}%{more}"
-        if os.isatty(2):
-            gdb.write(f"\r\033[K{text}", gdb.STDERR)
-            self._said = True
-        else:
-            gdb.write(f"rdb-progress: {text}\n", gdb.STDLOG)
-        gdb.flush()
+        self._line.say(f"{100 * part:.0f}%{more}")
 
     def end(self) -> None:
-        if self._said:
-            gdb.write("\r\033[K", gdb.STDERR)
-            gdb.flush(gdb.STDERR)
+        self._line.end()
 
 
 def ask(what: str, **options: Any) -> dict[str, Any]:

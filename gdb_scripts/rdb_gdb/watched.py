@@ -8,21 +8,27 @@ from typing import Any
 import gdb
 
 
+def in_memory(text: str) -> gdb.Value:
+    """What an expression names, which can be written to; else gdb.GdbError."""
+    try:
+        value = gdb.parse_and_eval(text)
+    except gdb.error as error:
+        raise gdb.GdbError(str(error)) from None
+    if value.is_optimized_out:
+        raise gdb.GdbError(f"{text} is optimized out here.")
+    if value.address is None:
+        raise gdb.GdbError(
+            f"{text} is not in memory, so nothing writes it; name what it is computed from."
+        )
+    return value
+
+
 class Watched:
     """Address and type of an expression, evaluated once, in the selected frame."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        try:
-            value = gdb.parse_and_eval(text)
-        except gdb.error as error:
-            raise gdb.GdbError(str(error)) from None
-        if value.is_optimized_out:
-            raise gdb.GdbError(f"{text} is optimized out here.")
-        if value.address is None:
-            raise gdb.GdbError(
-                f"{text} is not in memory, so nothing writes it; name what it is computed from."
-            )
+        value = in_memory(text)
         self._type = value.type
         self.address = int(value.address)
         self.length = self._type.sizeof

@@ -45,4 +45,16 @@ void host_scratch_upto(uint64_t end);
 #define EFLAGS_TF 0x100ul
 #define EFLAGS_RF 0x10000ul
 
+/* What a hypercall leaves as it was, with the stack as it is after the return (gate.S). */
+static inline void gate_frame_kept(ucontext_t *uc, const struct gate_frame *frame)
+{
+	UC_REG(uc, RSP) = frame->rsp + 8;
+	UC_REG(uc, RBP) = frame->rbp;
+	UC_REG(uc, RBX) = frame->rbx;
+	UC_REG(uc, R12) = frame->r12;
+	UC_REG(uc, R13) = frame->r13;
+	UC_REG(uc, R14) = frame->r14;
+	UC_REG(uc, R15) = frame->r15;
+}
+
 #endif

@@ -28,16 +28,10 @@ static bool brings_something(const struct log_record *rec)
 static void after_hypercall(ucontext_t *uc, const struct gate_frame *frame, int64_t result)
 {
 	memset(uc, 0, sizeof(*uc));
+	gate_frame_kept(uc, frame);
 	UC_REG(uc, EFL) = 0x246;
 	UC_REG(uc, RAX) = (uint64_t)result;
 	UC_REG(uc, RIP) = *(const uint64_t *)frame->rsp;
-	UC_REG(uc, RSP) = frame->rsp + 8;
-	UC_REG(uc, RBP) = frame->rbp;
-	UC_REG(uc, RBX) = frame->rbx;
-	UC_REG(uc, R12) = frame->r12;
-	UC_REG(uc, R13) = frame->r13;
-	UC_REG(uc, R14) = frame->r14;
-	UC_REG(uc, R15) = frame->r15;
 }
 
 static ucontext_t returning;

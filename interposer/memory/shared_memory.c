@@ -257,20 +257,23 @@ void shared_detached(uint64_t start)
 		}
 }
 
-bool shared_at(uint64_t addr)
+static const struct region *region_at(uint64_t addr)
 {
 	for (unsigned i = 0; i < shared_regions; i++)
 		if (addr >= regions[i].start && addr < regions[i].end)
-			return true;
-	return false;
+			return &regions[i];
+	return NULL;
+}
+
+bool shared_at(uint64_t addr)
+{
+	return region_at(addr);
 }
 
 int shared_kind_at(uint64_t addr)
 {
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (addr >= regions[i].start && addr < regions[i].end)
-			return regions[i].kind;
-	return SHARED_FILE;
+	const struct region *r = region_at(addr);
+	return r ? r->kind : SHARED_FILE;
 }
 
 void shared_note_parts(struct event *ev, uint64_t start, uint64_t end)
@@ -352,25 +355,20 @@ void shared_in_child(void)
 
 bool shared_page(uint64_t at, void *page)
 {
-	for (unsigned i = 0; i < shared_regions; i++) {
-		const struct region *r = &regions[i];
-		if (at < r->start || at >= r->end)
-			continue;
-		if (r->shadow && every_event(r))
-			memcpy(page, r->shadow + (at - r->start), RDB_PAGE);
-		else
-			fetch(r->alias + (at - r->start), page, RDB_PAGE);
-		return true;
-	}
-	return false;
+	const struct region *r = region_at(at);
+	if (!r)
+		return false;
+	if (r->shadow && every_event(r))
+		memcpy(page, r->shadow + (at - r->start), RDB_PAGE);
+	else
+		fetch(r->alias + (at - r->start), page, RDB_PAGE);
+	return true;
 }
 
 const void *shared_as_logged(uint64_t at)
 {
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (at >= regions[i].start && at < regions[i].end && regions[i].shadow)
-			return regions[i].shadow + (at - regions[i].start);
-	return NULL;
+	const struct region *r = region_at(at);
+	return r && r->shadow ? r->shadow + (at - r->start) : NULL;
 }
 
 bool shared_hashable(void)

@@ -175,13 +175,7 @@ static void before_hypercall(const struct gate_frame *frame, ucontext_t *uc)
 {
 	const uint8_t *back = *(const uint8_t **)frame->rsp;
 	UC_REG(uc, RIP) = (uint64_t)back - call_length(back);
-	UC_REG(uc, RSP) = frame->rsp + 8;
-	UC_REG(uc, RBP) = frame->rbp;
-	UC_REG(uc, RBX) = frame->rbx;
-	UC_REG(uc, R12) = frame->r12;
-	UC_REG(uc, R13) = frame->r13;
-	UC_REG(uc, R14) = frame->r14;
-	UC_REG(uc, R15) = frame->r15;
+	gate_frame_kept(uc, frame);
 	/* what the call itself needs (gate.h, rdb_gate_call); the others are lost to everybody */
 	UC_REG(uc, RAX) = RDB_GATE;
 	UC_REG(uc, RDI) = frame->fn;

@@ -1,0 +1,39 @@
+"""Programs that time an operation at several sizes themselves, and print `size seconds` a line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+from bench.figures import Section, ratio
+from bench.setup import Bench, BenchError
+from bench.ways import NATIVE, PLAIN, RECORDED, WAYS, alternate
+
+NAMES = {8: "8 B", 4096: "4 KiB", 65_536: "64 KiB", 1 << 20: "1 MiB"}
+
+
+def by_size(
+    bench: Bench,
+    section: Section,
+    sizes: Sequence[tuple[int, int]],
+    goals: Mapping[tuple[int, str], float],
+    once: Callable[[str, list[str]], str],
+) -> None:
+    """A ratio for each of `sizes` (bytes, times) and way; `once` runs one way with these arguments
+    and gives what the program printed."""
+    amounts = [str(number) for size in sizes for number in size]
+    times: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+
+    def read(way: str) -> None:
+        said = once(way, amounts)
+        rows = [row.split() for row in said.splitlines()]
+        if len(rows) != len(sizes):
+            raise BenchError(f"{section.title}, {way}: unexpected output {said!r}")
+        for size, seconds in rows:
+            times[int(size)][way].append(float(seconds))
+
+    alternate(bench.scale.rounds, WAYS, read)
+    for size, ways in times.items():
+        for way in (PLAIN, RECORDED):
+            goal = goals.get((size, way))
+            section.ratios.append(ratio(NAMES[size], way, ways[NATIVE], ways[way], goal))
