@@ -48,10 +48,24 @@ class Open(Command):
         bookmark.bookmarks.clear()
         history.log.begin()
         info = link.ask("info")
+        use_sources(info.get("sources"))
         gdb.write(
             f"Opened {info['job']}, rank {info['process']}: events 0 to {info['last_event']}, "
             f"{info['state']}.\n"
         )
+
+
+packed_roots: list[str] = []  # top folders whose sources come from the pack that is open
+
+
+def use_sources(folder: str | None) -> None:
+    """Sources that came with a pack, in place of the machine's own of the same names."""
+    for root in packed_roots:
+        gdb.execute(f"unset substitute-path {root}", to_string=True)
+    packed_roots.clear()
+    for root in sorted(os.listdir(folder)) if folder else ():
+        gdb.execute(f"set substitute-path /{root} {folder}/{root}", to_string=True)
+        packed_roots.append(f"/{root}")
 
 
 def why_not(serve: list[str]) -> str | None:

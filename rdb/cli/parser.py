@@ -120,6 +120,16 @@ def build_parser() -> argparse.ArgumentParser:
     remove = command("rm", "remove recorded jobs", "rdb.cli.jobs:rm_command")
     remove.add_argument("job", nargs="+")
 
+    pack = command(
+        "pack", "one file to carry away: all that a debugger needs", "rdb.cli.pack:pack_command"
+    )
+    pack.add_argument("job")
+    pack.add_argument("-o", dest="out", metavar="FILE", help="the pack (default: JOB.rdb)")
+    pack.add_argument("--ranks", type=_ranks, metavar="3,7-9", help="only these ranks")
+    pack.add_argument(
+        "--since", type=_checkpoint, metavar="ckpt:N", help="only from each rank's checkpoint N on"
+    )
+
     replay = command(
         "replay", "replay each process, alone, at full speed", "rdb.cli.replay:replay_command", True
     )
@@ -212,11 +222,29 @@ def _count(text: str) -> int:
     return value
 
 
+def _ranks(text: str) -> list[int]:
+    """`3,7-9`"""
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        numbers = range(_natural(first), _natural(last or first) + 1)
+        if not numbers or len(numbers) > 1 << 20:
+            raise ValueError(part)
+        found += numbers
+    return found
+
+
+def _checkpoint(text: str) -> int:
+    return _natural(text.removeprefix("ckpt:"))
+
+
 def _position(text: str) -> str:
     """EVENT or EVENT:PC:N, as `when` prints it."""
     return str(Position.parse(text))
 
 
 _position.__name__ = "position"
+_ranks.__name__ = "list of ranks"
+_checkpoint.__name__ = "checkpoint"
 _natural.__name__ = "number"  # argparse names the type in its message
 _count.__name__ = "count"

@@ -16,6 +16,8 @@ from rdb.recording.processes import Process, ProcessName, find_process, mpi_proc
 from rdb.recording.rank import RankRecording
 
 FORMAT = 1  # of job.json and of the directory
+_PACK_MAGIC = b"PK\x03\x04"
+_PACKS = ".packs"  # $RDB_HOME/.packs/SHA256/JOB: packs that were opened
 
 
 def home() -> Path:
@@ -132,7 +134,10 @@ class Job:
         try:
             import shutil  # late: opening a recording is to be quick
 
-            shutil.rmtree(self.path)
+            from rdb.recording.unpacking import forget
+
+            if not forget(self.path, home().resolve() / _PACKS):
+                shutil.rmtree(self.path)
         except OSError as error:
             raise RdbError(f"cannot remove {self.path}: {error.strerror}") from error
 
@@ -188,9 +193,16 @@ def _is_job(path: Path) -> bool:
 
 
 def open_job(name_or_path: str | os.PathLike[str]) -> Job:
-    """A job by its name in $RDB_HOME, or by the path of its directory."""
+    """A job by its name in $RDB_HOME, or by the path of its directory or of a pack."""
     text = os.fspath(name_or_path)
     for path in _candidates(text):
+        if _is_pack(path):
+            from rdb.recording.unpacking import unpacked  # late: opening is to be quick
+
+            check_store(str(home()))
+            job = Job(unpacked(path, home().resolve() / _PACKS))
+            _ = job.meta
+            return job
         if _is_job(path):
             if path.parent == home():
                 check_store(str(path.parent))
@@ -204,6 +216,8 @@ def find_job(name_or_path: str | os.PathLike[str]) -> Job:
     """The same for one that may be damaged, or of which no more than its directory was made."""
     text = os.fspath(name_or_path)
     for path in _candidates(text):
+        if _is_pack(path):
+            return open_job(path)
         if _is_job(path) or _is_torso(path):
             check_job(str(path))
             job = Job(path.resolve())
@@ -211,6 +225,17 @@ def find_job(name_or_path: str | os.PathLike[str]) -> Job:
                 _ = job.meta
             return job
     raise UnknownJob(f"no job {text!r} in {home()}")
+
+
+def _is_pack(path: Path) -> bool:
+    """By its first bytes."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_PACK_MAGIC)) == _PACK_MAGIC
+    except OSError:
+        return False
 
 
 def _candidates(text: str) -> list[Path]:

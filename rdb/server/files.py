@@ -12,12 +12,13 @@ import stat as stat_bits
 import struct
 from pathlib import Path
 
+from rdb.recording.symbols import DEBUG_FOLDER, SYMBOLS
 from rdb.server.packets import PACKET_SIZE, escape
 from rdb.server.target import RankRecordingLike
 
 _PART_MIN = 2048
 _PART_MAX = PACKET_SIZE // 2 - 64  # escaping may double the bytes
-_HOST_FOLDERS = (Path("/usr/lib/debug"),)
+_HOST_FOLDERS = (DEBUG_FOLDER,)
 # File I/O protocol constants (GDB manual, E.13.9): not the host's.
 _WRITING = 0x1 | 0x2 | 0x8 | 0x200 | 0x400 | 0x800
 _ERRNO = {errno.ENOENT: 2, errno.EBADF: 9, errno.EACCES: 13, errno.EINVAL: 22, errno.EROFS: 30}
@@ -60,10 +61,20 @@ class Files:
         stored = self._recording.store_path(path)
         if stored is not None:
             return Path(stored)
+        packed = self._packed(path)
+        if packed is not None:
+            return packed
         real = Path(os.path.realpath(path))
         if any(real.is_relative_to(folder) for folder in _HOST_FOLDERS) and real.is_file():
             return real
         return None
+
+    def _packed(self, path: str) -> Path | None:
+        """Debug information that came with the recording (rdb pack)."""
+        folder = self._recording.files_dir.parent / SYMBOLS
+        below = os.path.relpath(os.path.normpath(path), DEBUG_FOLDER)
+        found = folder / below
+        return found if not below.startswith("..") and found.is_file() else None
 
     def _setfs(self, arguments: bytes) -> bytes:
         int(arguments, 16)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rdb.errors import RdbError
+from rdb.recording.symbols import SOURCES
 from rdb.server.bisecting import Bisecting
 from rdb.server.jobs import Job, Worker
 from rdb.server.libraries import Libraries
@@ -162,7 +163,9 @@ class Queries:
 
     def _info(self, text: str) -> Answer:
         recording = self._recording
+        sources = recording.files_dir.parent / SOURCES  # of a pack
         return {
+            "sources": str(sources) if sources.is_dir() else None,
             "job": recording.files_dir.parent.name,
             "rank": recording.rank,
             "process": recording.name,

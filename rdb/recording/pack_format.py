@@ -1,0 +1,111 @@
+"""The form of a pack: a zip archive with one job, and a manifest that says what must be in it.
+
+    manifest.json            the job's name, and size and SHA-256 of each file below
+    job.json, files/KEY      as in a job's directory
+    rank-R/...               logs, images, cautions of the ranks packed and of their processes
+    symbols/PATH             detached debug information, by its path below /usr/lib/debug
+    sources/PATH             source files, by their absolute path
+
+The archive is only a container: nothing in it is believed but the manifest, and nothing in the
+manifest before it was checked here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from rdb.errors import DamagedRecording, VersionMismatch
+
+PACK_VERSION = 1
+MANIFEST = "manifest.json"
+MANIFEST_MAX_BYTES = 64 << 20
+BLOCK_BYTES = 1 << 16  # what is read, hashed and written at a time; blocks of zeros become holes
+ZEROS = bytes(BLOCK_BYTES)
+
+_JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,200}\Z")
+_SHA256 = re.compile(r"[0-9a-f]{64}\Z")
+_RECORDING = re.compile(
+    r"rank-\d{1,9}/(?:(?:child-[1-9]\d{0,8}|exec)/){0,64}"
+    r"(?:log-\d{6,9}\.seg|ckpt-\d{6,9}\.img|cautions)\Z"
+)
+_TREES = ("symbols", "sources")
+_NAME_MAX = 255
+_PATH_MAX = 3000
+
+
+@dataclass(frozen=True, slots=True)
+class PackedFile:
+    size_bytes: int
+    data_bytes: int  # of blocks that are not all zeros
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    job: str
+    files: dict[str, PackedFile]
+
+    def to_json(self) -> bytes:
+        files = {
+            path: {"size": one.size_bytes, "data": one.data_bytes, "sha256": one.sha256}
+            for path, one in sorted(self.files.items())
+        }
+        return json.dumps({"version": PACK_VERSION, "job": self.job, "files": files}).encode()
+
+    @classmethod
+    def from_json(cls, where: str, data: bytes) -> Manifest:
+        """Checked in all that unpacking relies on."""
+        try:
+            value = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise DamagedRecording(f"{where}: {MANIFEST}: expected JSON") from error
+        if not isinstance(value, dict) or not isinstance(value.get("version"), int):
+            raise DamagedRecording(f"{where}: {MANIFEST}: expected an object with a version")
+        if value["version"] != PACK_VERSION:
+            raise VersionMismatch(
+                f"{where} is a pack v{value['version']}, this rdb reads v{PACK_VERSION}"
+            )
+        job, files = value.get("job"), value.get("files")
+        if not isinstance(job, str) or not _JOB_NAME.match(job):
+            raise DamagedRecording(f"{where}: {MANIFEST}: {job!r} cannot be a job's name")
+        if not isinstance(files, dict) or "job.json" not in files:
+            raise DamagedRecording(f"{where}: {MANIFEST}: expected the job's files")
+        return cls(job, {path: _file(where, path, one) for path, one in files.items()})
+
+
+def _file(where: str, path: str, value: Any) -> PackedFile:
+    if not allowed(path):
+        raise DamagedRecording(f"{where}: {path!r} has no place in a job's directory")
+    fields = value if isinstance(value, dict) else {}
+    size, data, digest = fields.get("size"), fields.get("data"), fields.get("sha256")
+    if (
+        not isinstance(size, int)
+        or not isinstance(data, int)
+        or not isinstance(digest, str)
+        or not 0 <= data <= size < 1 << 62
+        or not _SHA256.match(digest)
+    ):
+        raise DamagedRecording(f"{where}: {MANIFEST}: {path}: expected size, data and sha256")
+    return PackedFile(size, data, digest)
+
+
+def allowed(path: str) -> bool:
+    """A name that can only be a file of a job's directory: relative, plain, where one belongs."""
+    parts = path.split("/")
+    if len(path) > _PATH_MAX or not all(_plain(part) for part in parts):
+        return False
+    if path == "job.json" or _RECORDING.match(path):
+        return True
+    return (len(parts) == 2 and parts[0] == "files") or (len(parts) > 1 and parts[0] in _TREES)
+
+
+def _plain(part: str) -> bool:
+    return (
+        part not in ("", ".", "..")
+        and len(part.encode("utf-8", "surrogatepass")) <= _NAME_MAX
+        and part.isprintable()
+        and "\\" not in part
+    )

@@ -1,0 +1,186 @@
+"""Making a pack: what of a job goes into it, and the file itself."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import stat
+import struct
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from rdb.errors import RdbError, UnknownJob, Unsupported
+from rdb.private import opener
+from rdb.recording.log_head import log_head
+from rdb.recording.pack_format import BLOCK_BYTES, MANIFEST, ZEROS, Manifest, PackedFile, allowed
+from rdb.recording.rank import RankRecording
+from rdb.recording.record import Kind
+from rdb.recording.store import Job
+from rdb.recording.symbols import DEBUG_FOLDER, SOURCES, SYMBOLS, debug_files, source_files
+
+_SEGMENT = re.compile(r"log-(\d{6,})\.seg\Z")
+_IMAGE_HEAD = struct.Struct("<QIIQQII")  # struct image_header up to `base`
+_SEGMENT_HEADER_BYTES = 24
+Adder = Callable[[str, Path | bytes], None]
+_DATE = (1980, 1, 1, 0, 0, 0)  # a zip's earliest: the same job gives the same pack
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What a pack was made of."""
+
+    path: Path
+    ranks: list[int]
+    files: int
+    size_bytes: int
+
+
+def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None = None) -> Packed:
+    """Writes the job, or those of its ranks, from that checkpoint of each on, to one new file."""
+    missing = sorted(set(ranks or []) - set(job.ranks))
+    if missing:
+        known = ", ".join(map(str, job.ranks))
+        raise UnknownJob(f"{job.name} has no rank {missing[0]}", f"its ranks: {known}")
+    chosen = job.ranks if ranks is None else sorted(set(ranks))
+    recordings = [
+        recording
+        for rank in chosen
+        for process in job.process(rank).walk()
+        for recording in process.programs
+    ]
+    for recording in recordings:
+        _ = recording.index  # refuses a damaged log
+        if recording.state == "running":
+            raise RdbError(f"rank {recording.name} of {job.name} still runs", "end the job first")
+    if since is not None and not any(one.number == since for r in recordings for one in r.images):
+        raise UnknownJob(f"no rank packed has a checkpoint {since}", f"rdb info {job.name}")
+    temporary = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        with open(temporary, "xb", opener=opener) as file:
+            count = _write(file, job, recordings, since)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(temporary, out)
+    except OSError as error:
+        raise Unsupported(f"cannot write {out}: {error.strerror}", "is there room?") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return Packed(out, chosen, count, out.stat().st_size)
+
+
+def _write(file: BinaryIO, job: Job, recordings: list[RankRecording], since: int | None) -> int:
+    files: dict[str, PackedFile] = {}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+
+        def add(name: str, source: Path | bytes) -> None:
+            if name in files:
+                return
+            if not allowed(name):
+                raise RdbError(f"{name!r}: a pack cannot hold a file of this name")
+            files[name] = _add(archive, name, source)
+
+        add("job.json", job.path / "job.json")
+        for recording in recordings:
+            below = recording.path.relative_to(job.path)
+            for name, source in _parts(recording, since):
+                add(f"{below}/{name}", source)
+        for key in sorted({key for recording in recordings for key in _keys(recording)}):
+            stored = job.path / "files" / key
+            if not stored.is_file():
+                raise RdbError(f"{stored} is missing: the recording is not whole")
+            add(f"files/{key}", stored)
+            _add_helpers(add, stored)
+        info = _info(MANIFEST)
+        archive.writestr(info, Manifest(job.name, files).to_json(), compresslevel=1)
+    return len(files)
+
+
+def _add_helpers(add: Adder, stored: Path) -> None:
+    """Debug information and sources; what cannot be had, or has no possible name, is left out."""
+    for path in debug_files(stored):
+        name = f"{SYMBOLS}/{path.relative_to(DEBUG_FOLDER)}"
+        if allowed(name):
+            add(name, path)
+    for path in source_files(stored):
+        name = f"{SOURCES}{os.path.normpath(path)}"
+        if allowed(name):
+            add(name, path)
+
+
+def _parts(recording: RankRecording, since: int | None) -> Iterator[tuple[str, Path | bytes]]:
+    """Names and contents of what a program's directory holds, or of what begins later in it."""
+    first_image, first_segment, head = -1, 0, None
+    if since is not None:
+        first_image, first_segment, head = _beginning(recording, since)
+    for image in recording.images:
+        if image.number >= first_image:
+            yield image.path.name, image.path
+    for path in sorted(recording.path.iterdir()):
+        segment = _SEGMENT.match(path.name)
+        if segment and int(segment[1]) == 0 and head is not None:
+            yield path.name, head
+        elif path.name == "cautions" or (
+            segment and (int(segment[1]) >= first_segment or int(segment[1]) == 0)
+        ):
+            yield path.name, path
+
+
+def _beginning(recording: RankRecording, since: int) -> tuple[int, int, bytes | None]:
+    """The first image to keep, the first segment, and what takes the place of segment 0.
+
+    Images rest on earlier ones, so it is the full one of the group.  A program that never got to
+    that checkpoint keeps its newest group.
+    """
+    images = recording.images
+    if not images:
+        return -1, 0, None
+    asked = next((one for one in images if one.number >= since), images[-1])
+    base = next(one for one in images if one.number == _image_base(asked.path)[0])
+    _, segment = _image_base(base.path)
+    if segment == 0:
+        return base.number, 0, None
+    first = recording.path / "log-000000.seg"
+    with first.open("rb") as file:
+        header = file.read(_SEGMENT_HEADER_BYTES)
+    return base.number, segment, log_head(recording.index, header, base.event)
+
+
+def _image_base(path: Path) -> tuple[int, int]:
+    """Number of the full image that this one rests on, and the log's segment after this one."""
+    with path.open("rb") as file:
+        head = file.read(_IMAGE_HEAD.size)
+    _, _, _, _, _, segment, base = _IMAGE_HEAD.unpack(head)
+    return int(base), int(segment)
+
+
+def _keys(recording: RankRecording) -> Iterable[str]:
+    """Of all stored files that the program has mapped: a path may have had several contents."""
+    for place in recording.index.of_kind(Kind.FILE):
+        for line in recording.index.record(place).text().splitlines():
+            if line.startswith("key="):
+                yield line.removeprefix("key=")
+
+
+def _info(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, _DATE)
+    info.external_attr = (stat.S_IFREG | 0o600) << 16
+    info.compress_type = zipfile.ZIP_DEFLATED
+    return info
+
+
+def _add(archive: zipfile.ZipFile, name: str, source: Path | bytes) -> PackedFile:
+    digest = hashlib.sha256()
+    size = data = 0
+    opened = io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")
+    with opened, archive.open(_info(name), "w", force_zip64=True) as packed:
+        while block := opened.read(BLOCK_BYTES):
+            digest.update(block)
+            packed.write(block)
+            size += len(block)
+            data += 0 if ZEROS.startswith(block) else len(block)
+    return PackedFile(size, data, digest.hexdigest())

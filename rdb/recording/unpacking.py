@@ -1,0 +1,138 @@
+"""Opening a pack: checked, and unpacked once into the user's own folder.
+
+A pack comes from somewhere else.  Names are those that the manifest may have (pack_format.py),
+files are made anew in a fresh private folder, and nothing is longer than it says; so a pack can
+neither write elsewhere nor fill the disk by surprise.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import shutil
+import stat
+import zipfile
+import zlib
+from pathlib import Path
+from typing import BinaryIO
+
+from rdb.errors import DamagedRecording, RdbError, Unsupported
+from rdb.private import check_job, make_directories, make_directory, opener
+from rdb.recording.pack_format import (
+    BLOCK_BYTES,
+    MANIFEST,
+    MANIFEST_MAX_BYTES,
+    ZEROS,
+    Manifest,
+    PackedFile,
+)
+
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+
+
+def unpacked(path: Path, store: Path) -> Path:
+    """The directory of the pack's job, below STORE; unpacked now if it has not been before."""
+    check_job(str(path))
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            manifest, digest = _manifest(path, archive)
+            folder = store / digest
+            job = folder / manifest.job
+            if not (job / "job.json").is_file():
+                _unpack(path, archive, manifest, folder)
+            return job
+    except _BROKEN as error:
+        raise DamagedRecording(f"{path}: not a whole pack: {error}") from error
+    except OSError as error:
+        raise Unsupported(f"cannot unpack {path}: {error.strerror or error}") from error
+
+
+def forget(job: Path, store: Path) -> bool:
+    """Removes what was unpacked; False if this is not from there."""
+    if job.parent.parent != store:
+        return False
+    shutil.rmtree(job.parent)
+    return True
+
+
+def _manifest(path: Path, archive: zipfile.ZipFile) -> tuple[Manifest, str]:
+    """Also compares it with what the archive says that it holds."""
+    members = {}
+    for info in archive.infolist():
+        if info.filename in members:
+            raise DamagedRecording(f"{path}: it holds {info.filename!r} twice")
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG) or info.is_dir() or info.flag_bits & 1:
+            raise DamagedRecording(f"{path}: {info.filename!r} is not a plain file")
+        members[info.filename] = info
+    if MANIFEST not in members:
+        raise DamagedRecording(f"{path}: expected {MANIFEST}: it is no pack of rdb's")
+    if members[MANIFEST].file_size > MANIFEST_MAX_BYTES:
+        raise DamagedRecording(f"{path}: {MANIFEST} is larger than {MANIFEST_MAX_BYTES} bytes")
+    with archive.open(MANIFEST) as file:
+        data = file.read(MANIFEST_MAX_BYTES + 1)
+    manifest = Manifest.from_json(str(path), data)
+    for name, info in members.items():
+        known = manifest.files.get(name)
+        if name != MANIFEST and (known is None or known.size_bytes != info.file_size):
+            raise DamagedRecording(f"{path}: {name!r} is not what {MANIFEST} says")
+    for name in manifest.files:
+        if name not in members:
+            raise DamagedRecording(f"{path}: {name!r} is missing")
+    return manifest, hashlib.sha256(data).hexdigest()
+
+
+def _unpack(path: Path, archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
+    make_directories(str(folder.parent))
+    needed = sum(one.data_bytes for one in manifest.files.values())
+    free = shutil.disk_usage(folder.parent).free
+    if needed > free:
+        raise Unsupported(
+            f"{path} holds {needed} bytes, {folder.parent} has room for {free}",
+            "set RDB_HOME to another disk",
+        )
+    temporary = folder.with_name(f".{folder.name}.{os.getpid()}")
+    shutil.rmtree(temporary, ignore_errors=True)
+    try:
+        make_directory(str(temporary))
+        for name, wanted in sorted(manifest.files.items()):
+            target = temporary / manifest.job / name
+            make_directories(str(target.parent))
+            with archive.open(name) as source, open(target, "xb", opener=opener) as file:
+                _copy(f"{path}: {name}", source, file, wanted)  # type: ignore[arg-type]
+        _in_place(temporary, folder, manifest.job)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _copy(what: str, source: BinaryIO, target: BinaryIO, wanted: PackedFile) -> None:
+    digest = hashlib.sha256()
+    size = data = 0
+    while block := source.read(BLOCK_BYTES):
+        size += len(block)
+        empty = ZEROS.startswith(block)
+        data += 0 if empty else len(block)
+        if size > wanted.size_bytes or data > wanted.data_bytes:
+            raise DamagedRecording(f"{what}: larger than it should be")
+        digest.update(block)
+        if empty:
+            target.seek(len(block), os.SEEK_CUR)
+        else:
+            target.write(block)
+    if size != wanted.size_bytes or digest.hexdigest() != wanted.sha256:
+        raise DamagedRecording(f"{what}: its SHA-256 is not the one recorded")
+    target.truncate(size)
+
+
+def _in_place(temporary: Path, folder: Path, job: str) -> None:
+    """Under its own name when it is whole; another rdb may have been faster."""
+    try:
+        os.rename(temporary, folder)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
+        if not (folder / job / "job.json").is_file():
+            raise RdbError(
+                f"{folder} is there but not whole", f"remove it: rm -r {folder}"
+            ) from error
