@@ -13,6 +13,7 @@ def load() -> None:
     _loaded = True
     from . import (
         aliases,
+        asked,
         bisect,
         bookmark,
         branch,
@@ -38,7 +39,7 @@ def load() -> None:
 
     for module in (opening, undo, redo, listing, when, goto, bookmark, branch, names, warnings):
         module.define()
-    for module in (last, first, changes, calls, bisect, find_event, output, state):
+    for module in (last, first, changes, calls, bisect, find_event, output, state, asked):
         module.define()
     finishing.define()
     conditions.define()

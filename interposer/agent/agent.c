@@ -294,6 +294,16 @@ static void fetch_output(void)
 }
 
 /* One request.  GO_ON: the program is to run; otherwise it has been answered. */
+static void question(void)
+{
+	struct agent_asked asked;
+
+	if (replica_asked(&asked))
+		reply(0, &asked, sizeof(asked));
+	else
+		reply(-ENODATA, NULL, 0);
+}
+
 static enum verdict handle(ucontext_t *uc)
 {
 	const struct agent_request *rq = &agent.rq;
@@ -340,6 +350,7 @@ static enum verdict handle(ucontext_t *uc)
 	case AGENT_THREADS: threads(uc); break;
 	case AGENT_UNDO: undo(); break;
 	case AGENT_CHANGES: reply_changes(); break;
+	case AGENT_ASKED: question(); break;
 	case AGENT_SETTLE: reply(settle(), NULL, 0); break;
 	case AGENT_EXIT: reply(0, NULL, 0); _exit(0);
 	default: reply(-ENOSYS, NULL, 0);

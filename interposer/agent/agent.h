@@ -18,7 +18,7 @@
 #define RDB_AGENT_H
 #include <stdint.h>
 
-#define AGENT_VERSION 3
+#define AGENT_VERSION 4
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -85,6 +85,8 @@ enum agent_op {
 	                       first one made) that is all that they wrote. */
 	AGENT_THREADS = 18, /* -> payload struct agent_thread[], oldest first */
 	AGENT_CHANGES = 21, /* -> payload struct agent_change[], of the last RUN that noted them */
+	AGENT_ASKED = 22,   /* After AGENT_STOP_END -> payload struct agent_asked: what the program asks for there, to
+	                       which the log has no answer; -ENODATA: it is not there, or asks for nothing */
 	AGENT_SETTLE = 20,  /* Makes this replica cheap to fork (settle.h) -> status bytes moved / -errno */
 };
 
@@ -208,6 +210,13 @@ struct agent_change {
 	uint64_t by_event;
 	uint64_t len;      /* so many bytes there were */
 	uint8_t bytes[32]; /* that are there now */
+};
+
+#define AGENT_ASKED_ARGS 16
+struct agent_asked {
+	uint32_t kind, nr; /* as in struct log_record */
+	uint32_t thread, nargs;
+	uint64_t args[AGENT_ASKED_ARGS]; /* the first ones */
 };
 
 struct agent_map {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "agent/agent.h"
 #include "memory/arena.h"
 #include "boundary/boundary.h"
 #include "replay/divergence.h"
@@ -27,6 +28,7 @@ static struct {
 	bool located;
 	const struct log_record *final; /* the hash at the end, if there is one */
 	struct mark mark;               /* of `next`, if that is a PREEMPT */
+	struct agent_asked question;    /* to which the log has no answer; kind 0: none so far */
 } replay;
 
 static void finish(bool ok, const char *what) __attribute__((noreturn));
@@ -202,6 +204,26 @@ void replica_info(struct replica_info *out)
 	};
 }
 
+static bool at_end(void)
+{
+	return !replay.next || replay.next->kind == LOG_END;
+}
+
+static void keep_question(const struct event *ev)
+{
+	struct agent_asked *q = &replay.question;
+
+	*q = (struct agent_asked){.kind = ev->kind, .nr = ev->nr, .thread = thread_self()->upper.number};
+	q->nargs = ev->nargs < AGENT_ASKED_ARGS ? ev->nargs : AGENT_ASKED_ARGS;
+	memcpy(q->args, ev->args, q->nargs * sizeof(q->args[0]));
+}
+
+bool replica_asked(struct agent_asked *out)
+{
+	*out = replay.question;
+	return at_end() && out->kind;
+}
+
 uint64_t replica_event(void)
 {
 	return lower.event;
@@ -302,7 +324,7 @@ static const char *kind_name(unsigned kind)
 static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t *uc)
 {
 	const struct log_record *rec = replay.next;
-	if (!rec || rec->kind == LOG_END) {
+	if (at_end()) {
 		replay_ended(uc);
 		return NULL;
 	}
@@ -321,6 +343,8 @@ void event_replay(struct event *ev, ucontext_t *uc)
 {
 	turns_await(uc);
 	divergence_crossing(uc);
+	if (at_end())
+		keep_question(ev);
 	const struct log_record *rec = take((enum log_kind)ev->kind, ev->nr, uc);
 	if (!rec)
 		return;

@@ -93,5 +93,8 @@ struct replica_info {
 	int32_t end_value;
 };
 void replica_info(struct replica_info *out);
+/* What the program asked for when it came to the end of the log; false: it did not come there. */
+struct agent_asked;
+bool replica_asked(struct agent_asked *out);
 
 #endif

@@ -10,12 +10,13 @@ from rdb.errors import MissingTool, UnknownJob
 from rdb.recording import Job, open_job
 
 
-def _need_gdb() -> None:
+def need_gdb() -> None:
+    """Everything that shows a rank at a place needs it."""
     if shutil.which("gdb") is None:
         raise MissingTool("gdb is not in PATH", "apt-get install gdb")
 
 
-def _need_ranks(name: str, rank: str | None = None) -> Job:
+def need_ranks(name: str, rank: str | None = None) -> Job:
     """Refuses at once what cannot be debugged: unknown, foreign or damaged recordings."""
     job = open_job(name) if rank is None else open_job(name).only(rank)
     if not job.ranks:
@@ -26,8 +27,8 @@ def _need_ranks(name: str, rank: str | None = None) -> Job:
 
 
 def attach_command(args: argparse.Namespace) -> int:
-    job = _need_ranks(args.job, args.rank)
-    _need_gdb()
+    job = need_ranks(args.job, args.rank)
+    need_gdb()
     for number in job.ranks:
         for text in job.rank(number).cautions:
             print(f"rdb: rank {number}, {text}", file=sys.stderr)
@@ -37,8 +38,8 @@ def attach_command(args: argparse.Namespace) -> int:
 
 
 def bisect_command(args: argparse.Namespace) -> int:
-    job = _need_ranks(args.job, args.rank)
-    _need_gdb()
+    job = need_ranks(args.job, args.rank)
+    need_gdb()
     from rdb.console.bisect import main
 
     options = [

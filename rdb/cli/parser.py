@@ -184,6 +184,31 @@ def build_parser() -> argparse.ArgumentParser:
     find.add_argument("--rank", metavar="R", help="only in this rank or process (0.1, 0:1)")
     find.add_argument("--limit", type=_count, default=1000, metavar="N", help="at most N per rank")
 
+    queues = command(
+        "messages",
+        "receives posted and messages on their way, of all ranks",
+        "rdb.cli.parallel:messages_command",
+        json=True,
+    )
+    queues.add_argument("job")
+    queues.add_argument("--rank", metavar="R", help="those of this rank only")
+    queues.add_argument(
+        "--at",
+        type=_natural,
+        metavar="EVENT",
+        help="when the rank (the first one) had that event, not at the end",
+    )
+    queues.add_argument(
+        "--limit", type=_natural, default=8, metavar="N", help="the newest N received (8)"
+    )
+    waits = command(
+        "deadlock",
+        "which rank waits for which in MPI at the end of a recording",
+        "rdb.cli.parallel:deadlock_command",
+        json=True,
+    )
+    waits.add_argument("job")
+
     # Parsed by rdb.server itself, which GDB also starts as `python -m rdb.server`.
     commands.add_parser("serve", help="serve a rank to GDB (target extended-remote)")
     command("doctor", "what works here, and how to mend it", "rdb.cli.doctor:doctor_command", True)

@@ -1,6 +1,6 @@
 """The registry of commands, filled."""
 
-from rdb.commands import known_names, look, meta, ranks, script, search, time
+from rdb.commands import known_names, look, meta, parallel, ranks, script, search, time
 from rdb.commands.registry import REGISTRY, Command, Group, Need
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "known_names",
     "look",
     "meta",
+    "parallel",
     "ranks",
     "script",
     "search",

@@ -11,7 +11,7 @@ import ast
 from rdb.commands.registry import REGISTRY
 from rdb.paths import gdb_scripts_dir
 
-_INTERNAL = ("rdb-open", "rdb-state")  # the console gives these itself
+_INTERNAL = ("rdb-asked", "rdb-open", "rdb-state")  # the console gives these itself
 
 
 def extension_commands() -> dict[str, str]:

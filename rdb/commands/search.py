@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from rdb.commands.registry import Group, Need, command
+from rdb.commands.values import Bisected
+from rdb.recording.messages import Messages
 from rdb.session import Outcome, Session
+from rdb.session.causal_order import causal_order
+from rdb.session.debugger import RankAnswer
 from rdb.session.origin import Origin, origin
+
+_BY_EVENT = re.compile(r"^(?:Changed by|By) event (\d+):", re.MULTILINE)
 
 
 @command(
@@ -98,7 +106,7 @@ async def origin_command(session: Session, expression: str) -> Origin:
     usage="bisect EXPR [--last] [--from POS] [--to POS] [--depth DEPTH] [--all-ranks]",
     needs=Need.STOPPED,
 )
-async def bisect(session: Session, expression: str) -> Outcome:
+async def bisect(session: Session, expression: str) -> Outcome | Bisected:
     """Find the statement that first made EXPR false, in each rank in focus, and go there.
 
     EXPR is a condition that is true at the start and false at the end of the recording, or of the
@@ -106,10 +114,23 @@ async def bisect(session: Session, expression: str) -> Outcome:
     changes an early one is found that halving the events meets, and the first one between its two
     events; with `--last` a late one, and the last one there. DEPTH is `instruction` (just before
     the one that made it false), `statement` (where that begins) or `event` (the event before).
-    `FUNCTION::VARIABLE` names a local. `--all-ranks` puts all ranks into focus first. Ctrl-C ends
-    it with what is known by then.
+    `FUNCTION::VARIABLE` names a local. `--all-ranks` puts all ranks into focus first. Of several
+    ranks it says in which it turned false first in causal order: what came to a rank in messages
+    and collectives is later than where it was made. Ctrl-C ends it with what is known by then.
     """
     words = [word for word in expression.split(" ") if word != "--all-ranks"]
     if len(words) < len(expression.split(" ")):
         await session.set_focus(session.ranks, text="focus all")
-    return await session.run(f"bisect {' '.join(words)}")
+    outcome = await session.run(f"bisect {' '.join(words)}")
+    events = {rank: found for rank, answer in outcome.answers.items() if (found := _event(answer))}
+    if len(events) < 2:
+        return outcome
+    return Bisected(outcome, causal_order(Messages(session.job), events))
+
+
+def _event(answer: RankAnswer) -> int | None:
+    """The event after whose answer the expression was false in a rank; None: nothing was found."""
+    if not answer.ok or answer.after is None or " turned false in rank " not in answer.text:
+        return None
+    by = _BY_EVENT.search(answer.text)
+    return int(by[1]) if by else answer.after.event

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rdb.commands.registry import Command, Group
+from rdb.recording.queues import Queues
 from rdb.recording.verbs import Verbs
 from rdb.session import Outcome
+from rdb.session.causal_order import CausalOrder
 from rdb.session.history import Entry
 from rdb.session.ranks import Rank
 from rdb.session.stacks import StackNode
@@ -34,6 +36,21 @@ class VerbsShown:
     """Verbs objects of each rank where it stands."""
 
     ranks: Mapping[Rank, Verbs]
+
+
+@dataclass(frozen=True)
+class Bisected:
+    """What a search of several ranks found, and in which of them it came first."""
+
+    outcome: Outcome
+    order: CausalOrder
+
+
+@dataclass(frozen=True)
+class MessagesShown:
+    """The message queues of some ranks."""
+
+    queues: Sequence[Queues]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory
 from rich.console import Console
 
+import rdb.console.parallel  # noqa: F401 - shows what its commands return
 from rdb.commands import REGISTRY
 from rdb.console.completion import ConsoleCompleter
 from rdb.console.lifetime import supervised

@@ -73,8 +73,14 @@ def _bars(ranks: list[Rank]) -> Iterator[Heard | None]:
 def show(report: Report, expression: str, out: Console, name: Callable[[Rank], str] = str) -> None:
     """NAME is what a rank is called: that of a process shown in its place."""
     if report.found:
-        first = report.found[0]
-        out.print(Text(f"{expression} first turned false in rank {name(first.rank)}", "bold"))
+        first = [name(rank) for rank in report.first]
+        where = f"rank {first[0]}" if len(first) == 1 else f"ranks {', '.join(first)}"
+        apart = ", independently of each other" if len(first) > 1 else ""
+        out.print(Text(f"{expression} first turned false in {where}{apart}", "bold"))
+        if len(report.found) > 1 and report.order_unknown is not None:
+            out.print(
+                Text(f"by recorded time; the causal order is not known: {report.order_unknown}")
+            )
     else:
         out.print(Text(f"{expression}: found in no rank", "bold"))
     for answer in report.found:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rdb.commands import REGISTRY
-from rdb.commands.values import Leave, Printed, Script
+from rdb.commands.values import Bisected, Leave, Printed, Script
 from rdb.console.input import read_lines
 from rdb.console.lines import LineReader
 from rdb.console.prompt import prompt_text
@@ -137,7 +137,7 @@ class Shell:
 def succeeded(value: object) -> bool:
     if isinstance(value, Outcome):
         return value.ok
-    if isinstance(value, Printed):
+    if isinstance(value, Printed | Bisected):
         return value.outcome.ok
     if isinstance(value, Travelled):
         return not value.errors

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -134,12 +135,17 @@ def mpi_functions() -> list[dict[str, Any]]:
 
 def mpi_parameters(record: Record) -> dict[str, int]:
     """Arguments of an MPI call by name; handles are the stub's ids."""
-    function = _mpi_function(record.nr)
+    return mpi_arguments(record.nr, record.args)
+
+
+def mpi_arguments(nr: int, args: Sequence[int]) -> dict[str, int]:
+    """The same of a call that may have no record."""
+    function = _mpi_function(nr)
     if function is None:
         return {}
     return {
         name: value - (1 << 64) if value >> 63 else value
-        for name, value in zip(function["params"], record.args, strict=False)
+        for name, value in zip(function["params"], args, strict=False)
     }
 
 
@@ -181,19 +187,24 @@ def _hypercall(record: Record) -> str:
     call = verbs_call(record.nr)
     if call is not None:
         return describe_verbs(record, call)
-    function = _mpi_function(record.nr)
-    if function is None:
+    text = mpi_call(record.nr, record.args)
+    if text is None:
         return f"hypercall {record.nr >> 16}:{record.nr & 0xFFFF} = {record.result}"
-    arguments = ", ".join(
-        f"{name}={_mpi_argument(name, kind, value)}"
-        for name, kind, value in zip(
-            function["params"], function["kinds"], record.args, strict=False
-        )
-    )
-    text = f"{function['name']}({arguments})"
     if record.result:
         text += f" = {record.result}"
     return text + _messages(record)
+
+
+def mpi_call(nr: int, args: Sequence[int]) -> str | None:
+    """An MPI call with its arguments by name."""
+    function = _mpi_function(nr)
+    if function is None:
+        return None
+    arguments = ", ".join(
+        f"{name}={_mpi_argument(name, kind, value)}"
+        for name, kind, value in zip(function["params"], function["kinds"], args, strict=False)
+    )
+    return f"{function['name']}({arguments})"
 
 
 def _mpi_argument(name: str, kind: str, value: int) -> str:

@@ -9,21 +9,16 @@ be matched with its neighbour.  Sizes are compared, so most of these mistakes ar
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
+from array import array
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rdb.errors import RdbError
+from rdb.recording.communication import Channel, Item, RankCommunication
 from rdb.recording.rank import RankRecording
-from rdb.recording.record import Kind, Note, Receive
+from rdb.recording.record import Receive
 from rdb.recording.verbs_messages import Arrival, Posts, arrival_into
-
-_FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
-_COMM = re.compile(r"comm=(\d+) context=(-?\d+) ")
-
-Channel = tuple[int, str, int]
-"""The other rank, the communicator by a name that all ranks share, the tag."""
 
 
 class RanksLike(Protocol):
@@ -57,31 +52,9 @@ class Came:
 class RankMessages:
     """What one rank sent and received, by channel, in MPI's order."""
 
-    def __init__(self, recording: RankRecording) -> None:
-        self.sends: dict[Channel, list[Receive]] = defaultdict(list)
-        self.receives: dict[Channel, list[Receive]] = defaultdict(list)
-        contexts: dict[int, str] = {}
-        for record in recording.records():
-            if record.kind is not Kind.HYPERCALL:
-                continue
-            for chunk in record.chunks:
-                if chunk.addr:
-                    continue
-                if chunk.note == Note.TEXT:
-                    made = _COMM.match(bytes(chunk.data).decode(errors="replace"))
-                    if made:
-                        contexts[int(made[1])] = f"context {made[2]}"
-                elif chunk.note in (Note.SEND, Note.RECV):
-                    one = Receive.of(record, chunk)
-                    ways = self.sends if chunk.note == Note.SEND else self.receives
-                    ways[self._channel(one, contexts)].append(one)
-        for way in self.receives.values():
-            way.sort(key=lambda one: one.order)
-
-    @staticmethod
-    def _channel(one: Receive, contexts: dict[int, str]) -> Channel:
-        known = f"predefined {one.comm}" if one.comm < _FIRST_DYNAMIC else contexts.get(one.comm)
-        return one.source, known or f"unknown {one.comm}", one.tag
+    def __init__(self, communication: RankCommunication) -> None:
+        self.sends = _all(communication, communication.sends)
+        self.receives = _all(communication, communication.receives)
 
     def place(self, received: Receive) -> tuple[Channel, int]:
         """On which channel it came, and as the how-manieth there, from 0."""
@@ -92,6 +65,28 @@ class RankMessages:
         raise RdbError(f"event {received.event} received no such message")
 
 
+def _all(
+    communication: RankCommunication, ways: Mapping[Channel, array[int]]
+) -> dict[Channel, list[Receive]]:
+    return {
+        channel: [_receive(communication.item(place)) for place in places]
+        for channel, places in ways.items()
+    }
+
+
+def _receive(item: Item) -> Receive:
+    return Receive(
+        event=item.event,
+        source=item.peer,
+        tag=item.tag,
+        comm=item.comm,
+        request=item.request,
+        size_bytes=item.size_bytes,
+        order=item.order,
+        address=item.address,
+    )
+
+
 class Messages:
     """Matches sends and receives of a job; each rank's log is read once, when it is needed."""
 
@@ -99,6 +94,11 @@ class Messages:
         self._job = job
         self._known: dict[int, RankMessages] = {}
         self._posts: dict[int, Posts] = {}
+        self._communications: dict[int, RankCommunication] = {}
+
+    @property
+    def ranks(self) -> list[int]:
+        return self._job.ranks
 
     def came(self, rank: int, event: int, addr: int, size: int) -> Came | None:
         """The message with which this event of RANK wrote any of these bytes."""
@@ -139,8 +139,13 @@ class Messages:
 
     def of(self, rank: int) -> RankMessages:
         if rank not in self._known:
-            self._known[rank] = RankMessages(self._whole(rank))
+            self._known[rank] = RankMessages(self.communication(rank))
         return self._known[rank]
+
+    def communication(self, rank: int) -> RankCommunication:
+        if rank not in self._communications:
+            self._communications[rank] = RankCommunication(self._whole(rank).path)
+        return self._communications[rank]
 
     def sent_as(self, rank: int, received: Receive) -> Send:
         """The send of what RANK received.  RdbError: why it is not known."""

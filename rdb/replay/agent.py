@@ -118,6 +118,17 @@ class AgentClient:
             for number, tid, state, _, pc, name in wire.THREAD.iter_unpack(payload)
         ]
 
+    def asked(self) -> tuple[int, int, tuple[int, ...]] | None:
+        """Kind, number and arguments of what the program asks for where the recording ends."""
+        try:
+            payload = self._ask(Op.ASKED)[1]
+        except AgentError as error:
+            if error.code == errno.ENODATA:
+                return None
+            raise
+        kind, nr, _, count, *arguments = wire.ASKED.unpack(payload)
+        return kind, nr, tuple(arguments[:count])
+
     def hash(self) -> int:
         (value,) = wire.HASH.unpack(self._ask(Op.HASH)[1])
         return int(value)

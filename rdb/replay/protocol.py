@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 3
+VERSION = 4
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
@@ -30,6 +30,7 @@ CHANGE = struct.Struct("=4Q32s")
 CHANGE_BYTES = 32
 UNDO_FIRST = struct.Struct("=Q")
 HASH = struct.Struct("=Q")
+ASKED = struct.Struct("=4I16Q")
 
 
 class Op(IntEnum):
@@ -54,6 +55,7 @@ class Op(IntEnum):
     UNDO = 19
     SETTLE = 20
     CHANGES = 21
+    ASKED = 22
 
 
 class BreakFlag(IntFlag):

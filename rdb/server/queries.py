@@ -13,6 +13,7 @@ from typing import Any
 
 from rdb.errors import RdbError
 from rdb.recording.symbols import SOURCES
+from rdb.server.asking import asked
 from rdb.server.bisecting import Bisecting
 from rdb.server.jobs import Job, Worker
 from rdb.server.libraries import Libraries
@@ -54,6 +55,7 @@ class Queries:
                 "known": self._bisecting.known if self._bisecting else ""
             },
             "receive-into": self._receive_into,
+            "asked": lambda text: asked(self._timeline, recording),
         }
 
     def handle(self, body: bytes) -> bytes:

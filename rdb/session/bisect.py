@@ -1,7 +1,8 @@
 """Bisect over ranks: in which rank, where and when an expression first turned false.
 
-Each rank is searched alone by the GDB extension (gdb_scripts/rdb_gdb/bisect.py).  The recorded
-wall-clock time orders what the ranks answered.
+Each rank is searched alone by the GDB extension (gdb_scripts/rdb_gdb/bisect.py).  What the ranks
+answered is ordered by cause: what was passed on in messages comes after where it was made.  Of what
+is independent the recorded wall-clock time says what to show first.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from rdb.errors import RdbError
 from rdb.recording.messages import Messages
 from rdb.recording.record import Receive
+from rdb.session.causal_order import causal_order
 from rdb.session.cause import Sender, sender, writing_message
 from rdb.session.debugger import RankDebugger
 from rdb.session.ranks import Rank
@@ -81,10 +83,15 @@ class NotFound:
 
 @dataclass(frozen=True)
 class Report:
-    """Answers of all ranks that were asked, the earliest in recorded time first."""
+    """Answers of all ranks that were asked, in causal order."""
 
     found: tuple[Found, ...]
     not_found: tuple[NotFound, ...]
+    first: tuple[Rank, ...] = ()
+    """Ranks in which it was found and before which it was in no other: the first in causal order,
+    independent of each other if they are several."""
+    order_unknown: str | None = None
+    """Why that is not known; the recorded time orders the answers then."""
 
 
 async def bisect(
@@ -125,8 +132,23 @@ async def bisect(
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
     found = [answer for answer in answers if isinstance(answer, Found)]
-    found.sort(key=lambda answer: (answer.at_ns is None, answer.at_ns or 0, answer.rank))
-    return Report(tuple(found), tuple(answer for answer in answers if isinstance(answer, NotFound)))
+    order = causal_order(messages, {one.rank: _event(one) for one in found})
+    found.sort(
+        key=lambda one: (
+            order.depths.get(one.rank, 0), one.at_ns is None, one.at_ns or 0, one.rank
+        )
+    )  # fmt: skip
+    return Report(
+        tuple(found),
+        tuple(answer for answer in answers if isinstance(answer, NotFound)),
+        order.first or tuple(one.rank for one in found[:1]),
+        order.unknown,
+    )
+
+
+def _event(found: Found) -> int:
+    """The event after whose answer it was false."""
+    return found.event if found.by_event is None else found.by_event
 
 
 async def _search(
@@ -256,6 +278,6 @@ def is_false(value: str) -> bool:
 
 def _recorded_ns(job: JobLike, rank: Rank, found: Found) -> int | None:
     """When the change happened while recording: at its event, or after the event before it."""
-    event = found.event if found.by_event is None else found.by_event
+    event = _event(found)
     record = next(iter(job.rank(rank).records(event, event)), None)
     return None if record is None else record.at_ns

@@ -219,6 +219,16 @@ class Timeline:
     def maps(self) -> list[Map]:
         return self._need_live().agent.maps()
 
+    def asked(self) -> tuple[int, int, tuple[int, ...]] | None:
+        """Kind, number and arguments of what the program asks for at the end of the recording."""
+        if self.branch or self.event != self.last_event:
+            return None
+        copy = self._need_live().agent.fork()
+        try:
+            return copy.asked() if copy.run().reason is StopReason.END else None
+        finally:
+            copy.close()
+
     def hash(self) -> int:
         """Of all memory and registers of the program, as recording computed it."""
         return self._need_live().agent.hash()

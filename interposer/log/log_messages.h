@@ -1,0 +1,36 @@
+/* What a log says of communication, without all else: for rdb.recording, as part of librdblog.so. */
+#ifndef RDB_LOG_MESSAGES_H
+#define RDB_LOG_MESSAGES_H
+#include "log/log_reader.h"
+
+enum log_message_what {
+	LOG_MESSAGE_RECV = 1,   /* a receive was completed */
+	LOG_MESSAGE_SEND = 2,   /* a send was posted */
+	LOG_MESSAGE_CALL = 3,   /* a call that the table asks for: a collective */
+	LOG_MESSAGE_POSTED = 4, /* a call that the table asks for: a nonblocking receive was posted */
+	LOG_MESSAGE_TEXT = 5,   /* a text note: `address` is its offset in segment `order`, `bytes` its length */
+};
+
+struct log_message {
+	uint64_t event, at_ns;
+	uint64_t bytes, order, address;
+	int32_t peer; /* of a send or receive: rank in MPI_COMM_WORLD; of a call: the argument */
+	int32_t tag;
+	uint32_t comm, request;
+	uint32_t nr; /* of the hypercall */
+	uint32_t what;
+};
+
+/* Which calls are wanted, by the low 16 bits of their number: places of arguments, -1: none. */
+struct log_wanted {
+	uint8_t what; /* 0: not wanted */
+	int8_t comm, peer, tag, request, size;
+};
+
+/* All of a rank's log, in order; events that are repeated come as often as they happened.  *found is
+ * malloc'ed: log_messages_free().  Returns as log_index() does. */
+LOG_API int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *wanted, size_t wanted_count,
+			 struct log_message **found, size_t *count, char *error);
+LOG_API void log_messages_free(struct log_message *found);
+
+#endif

@@ -1,0 +1,72 @@
+"""`rdb messages` and `rdb deadlock`: what the ranks of a job have to do with each other."""
+
+from __future__ import annotations
+
+import argparse
+import bisect
+from dataclasses import asdict
+
+from rdb.cli.debug import need_gdb, need_ranks
+from rdb.cli.output import print_json
+from rdb.recording import Job
+from rdb.recording.messages import Messages
+from rdb.recording.queues import queues
+
+
+def messages_command(args: argparse.Namespace) -> int:
+    """0: some are on their way or waited for, 1: none."""
+    job = need_ranks(args.job)
+    ranks = job.ranks if args.rank is None else [job.rank(args.rank).rank]
+    found = queues(Messages(job), positions(job, args.rank, args.at), ranks, args.limit)
+    if args.json:
+        print_json([asdict(one) for one in found])
+    else:
+        from rich.console import Console
+
+        from rdb.console.parallel import show_queues
+
+        show_queues(found, Console(highlight=False, soft_wrap=True, emoji=False))
+    return 0 if any(one.posted or one.incoming or one.outgoing for one in found) else 1
+
+
+def positions(job: Job, rank: str | None, event: int | None) -> dict[int, int]:
+    """Where each rank stood when RANK had its EVENT, by the recorded times; without, its end."""
+    if event is None:
+        return {one: job.rank(one).last_event for one in job.ranks}
+    own = job.rank(job.ranks[0] if rank is None else rank)
+    at_ns = own.event(event).at_ns
+    found = {}
+    for one in job.ranks:
+        records = [record for record in job.rank(one).records() if record.kind.is_event]
+        place = bisect.bisect_right([record.at_ns for record in records], at_ns)
+        found[one] = records[place - 1].event + records[place - 1].repeat if place else 0
+    return {**found, own.rank: event}
+
+
+def deadlock_command(args: argparse.Namespace) -> int:
+    """0: there is none, 1: there is one."""
+    job = need_ranks(args.job)
+    need_gdb()
+    from rich.console import Console
+
+    from rdb.console.lifetime import supervised
+    from rdb.console.parallel import show_deadlock
+    from rdb.session import Session
+    from rdb.session.deadlock import Deadlock, deadlock
+
+    async def look() -> Deadlock:
+        async with Session(job) as session:
+            return await deadlock(session)
+
+    found: list[Deadlock] = []
+
+    async def work() -> int:
+        found.append(await look())
+        return 1 if found[0].graph.deadlocked else 0
+
+    status = supervised(work())
+    if found and args.json:
+        print_json(asdict(found[0]))
+    elif found:
+        show_deadlock(found[0], Console(highlight=False, soft_wrap=True, emoji=False))
+    return status

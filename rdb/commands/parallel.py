@@ -1,0 +1,38 @@
+"""Commands about what ranks have to do with each other: messages, and who waits for whom."""
+
+from __future__ import annotations
+
+from rdb.commands.registry import Group, Need, command
+from rdb.commands.values import MessagesShown
+from rdb.recording.messages import Messages
+from rdb.recording.queues import queues
+from rdb.session import Session
+from rdb.session.deadlock import Deadlock, deadlock
+
+
+@command("messages", group=Group.RANKS, usage="messages [COUNT]", needs=Need.STOPPED)
+async def messages(session: Session, count: int = 8) -> MessagesShown:
+    """Show the message queues of the ranks in focus: receives posted, messages on their way.
+
+    Each rank of the job counts as far as it stands, one that has not been opened to its end. A
+    message is on its way if its sender has sent it and its receiver has not received it; it is
+    expected if a receive that could take it has been posted. Of those that were received the
+    newest COUNT (8) are shown. `rdb messages JOB` shows those of all ranks.
+    """
+    states = session.states
+    at = {
+        rank: states[rank].event if rank in states else session.job.rank(rank).last_event
+        for rank in session.ranks
+    }
+    return MessagesShown(queues(Messages(session.job), at, list(session.focus), count))
+
+
+@command("deadlock", group=Group.RANKS)
+async def deadlock_command(session: Session) -> Deadlock:
+    """Show which rank waits for which in MPI, with the calls and lines, and name the deadlock.
+
+    Ranks that have been opened count where they stand, the others at the end of their recordings.
+    A rank is deadlocked if nobody that it waits for can ever go on. `rdb deadlock JOB` does it at
+    the end of a recording.
+    """
+    return await deadlock(session)

@@ -1,0 +1,286 @@
+"""What one rank said to others: its messages and collectives, from its log alone.
+
+The log is read by librdblog (interposer/log/log_messages.h), which gives one item of fixed size for
+each send, receive, collective and posted receive.  They stay in that form; who wants to see one
+unpacks it, so that a rank with a million messages costs some dozen megabytes and a second.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import re
+import struct
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cffi import FFI
+
+from rdb.errors import DamagedRecording, RdbError, VersionMismatch
+from rdb.paths import log_library_path
+from rdb.recording.describe import mpi_functions
+
+_CDEF = """
+struct log_message {
+    uint64_t event, at_ns;
+    uint64_t bytes, order, address;
+    int32_t peer, tag;
+    uint32_t comm, request, nr, what;
+};
+struct log_wanted { uint8_t what; int8_t comm, peer, tag, request, size; };
+int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *wanted,
+                 size_t wanted_count, struct log_message **found, size_t *count, char *error);
+void log_messages_free(struct log_message *found);
+"""
+_ITEM = struct.Struct("<5Q2i4I")  # struct log_message
+_NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/boundary/gate.h
+_FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
+_WORLD, _SELF = 2, 3  # ids of the predefined communicators
+_COMM = re.compile(r"comm=(\d+) context=(-?\d+) by=(\S*) rank=(-?\d+) ranks=([-\d,]*)")
+
+Channel = tuple[int, str, int]
+"""The other rank, the communicator by a name that all ranks share, the tag."""
+
+
+class What(IntEnum):
+    """enum log_message_what."""
+
+    RECV = 1
+    SEND = 2
+    CALL = 3
+    POSTED = 4
+    TEXT = 5
+
+
+class Item(NamedTuple):
+    """struct log_message."""
+
+    event: int
+    at_ns: int
+    size_bytes: int
+    order: int
+    address: int
+    peer: int
+    """Of a message the other rank of the job (-1: none of it), of a call the root or source."""
+    tag: int
+    comm: int
+    request: int
+    nr: int
+    what: int
+
+
+@dataclass(frozen=True)
+class Communicator:
+    """As one rank knows it."""
+
+    name: str
+    """The same in all its ranks."""
+    members: tuple[int, ...] | None
+    """Ranks of the job in its order; of an intercommunicator the remote ones.  None: whoever has a
+    communicator of that name."""
+    inter: bool = False
+
+
+WORLD = Communicator("MPI_COMM_WORLD", None)
+
+_TO_ALL = (
+    "Barrier Allreduce Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce_scatter "
+    "Reduce_scatter_block Comm_dup Comm_dup_with_info Comm_split Comm_split_type Comm_create "
+    "Cart_create Graph_create Dist_graph_create Dist_graph_create_adjacent Win_create Win_allocate "
+    "Win_allocate_shared Win_create_dynamic Win_free Win_fence File_open File_close"
+)
+_FROM_ROOT = "Bcast Scatter Scatterv"
+_TO_ROOT = "Gather Gatherv Reduce"
+_UPWARDS = "Scan Exscan"
+
+
+class Flow(IntEnum):
+    """Whose data a collective brings to whom."""
+
+    ALL = 1
+    FROM_ROOT = 2
+    TO_ROOT = 3
+    UPWARDS = 4
+    """From the ranks below."""
+    LATER = 5
+    """Nonblocking: not known when it was complete."""
+
+
+_FLOWS = {
+    **{f"MPI_{name}": Flow.ALL for name in _TO_ALL.split()},
+    **{f"MPI_{name}": Flow.FROM_ROOT for name in _FROM_ROOT.split()},
+    **{f"MPI_{name}": Flow.TO_ROOT for name in _TO_ROOT.split()},
+    **{f"MPI_{name}": Flow.UPWARDS for name in _UPWARDS.split()},
+}
+
+
+@cache
+def collectives() -> dict[int, tuple[str, Flow]]:
+    """Hypercall number -> name and flow of data, of each function that is a collective."""
+    found = {}
+    for function in mpi_functions():
+        name, params = str(function["name"]), function["params"]
+        if "comm" not in params:
+            continue
+        if name in _FLOWS:
+            found[int(function["nr"])] = (name, _FLOWS[name])
+        elif name.startswith("MPI_I") and f"MPI_{name[5:].capitalize()}" in _FLOWS:
+            found[int(function["nr"])] = (name, Flow.LATER)
+    return found
+
+
+@cache
+def _library() -> tuple[FFI, Any, Any, int]:
+    """librdblog and its table of the calls that are wanted."""
+    ffi = FFI()
+    ffi.cdef(_CDEF)
+    functions = mpi_functions()
+    count = 1 + max((int(one["nr"]) & 0xFFFF for one in functions), default=-1)
+    wanted = ffi.new("struct log_wanted[]", max(count, 1))
+    for one in functions:
+        nr, params = int(one["nr"]), list(one["params"])
+        row = wanted[nr & 0xFFFF]
+        row.comm = row.peer = row.tag = row.request = row.size = -1
+        if nr in collectives():
+            row.what = What.CALL
+            row.comm = params.index("comm")
+            row.peer = params.index("root") if "root" in params else -1
+            row.request = params.index("request") if "request" in params else -1
+        elif one["name"] == "MPI_Irecv":
+            row.what = What.POSTED
+            row.size, row.peer, row.tag, row.comm, row.request = (1, 3, 4, 5, 6)
+    return ffi, ffi.dlopen(str(log_library_path())), wanted, count
+
+
+class RankCommunication:
+    """One rank's messages by channel and its collectives by communicator, in MPI's order.
+
+    Messages are named by the places of their items (`item`).
+    """
+
+    def __init__(self, path: Path) -> None:
+        ffi, library, wanted, wanted_count = _library()
+        found = ffi.new("struct log_message **")
+        count = ffi.new("size_t *")
+        error = ffi.new("char[256]")
+        status = library.log_messages(
+            os.fsencode(path), _NAMESPACE_MPI, wanted, wanted_count, found, count, error
+        )
+        self._keep = ffi.gc(found[0], library.log_messages_free)  # the view borrows C memory
+        text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
+        if status == -errno.EPROTO:
+            raise VersionMismatch(f"{path}: {text}", "record it again with this rdb")
+        if status == -errno.EBADMSG:
+            raise DamagedRecording(f"{path}/{text}")
+        if status != 0:
+            raise RdbError(f"{path}: {text or os.strerror(-status)}", exit_code=5)
+        self._path = path
+        self.count: int = count[0]
+        size = self.count * _ITEM.size
+        self._view = memoryview(ffi.buffer(self._keep, size)) if size else memoryview(b"")
+        self.sends: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
+        self.receives: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
+        self.collectives: dict[str, array[int]] = defaultdict(lambda: array("Q"))
+        self.posted = array("Q")
+        self.communicators: dict[str, Communicator] = {WORLD.name: WORLD}
+        self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
+        self._sort()
+
+    def item(self, place: int) -> Item:
+        return Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
+
+    def items(self) -> Iterator[Item]:
+        return map(Item._make, _ITEM.iter_unpack(self._view))
+
+    def event(self, place: int) -> int:
+        (event,) = struct.unpack_from("<Q", self._view, place * _ITEM.size)
+        return int(event)
+
+    def event_of(self, name: str) -> Callable[[int], int]:
+        """The event of the how-manieth collective on that communicator."""
+        calls = self.collectives[name]
+        return lambda number: self.event(calls[number])
+
+    def communicator(self, number: int, event: int | None = None) -> Communicator:
+        """What this rank's id of a communicator meant at an event (None: at the end)."""
+        if number == _WORLD:
+            return WORLD
+        if number < _FIRST_DYNAMIC:
+            return Communicator(f"predefined {number}", ())
+        for since, known in reversed(self._ids[number]):
+            if event is None or since <= event:
+                return known
+        return Communicator(f"unknown {number}", ())
+
+    def _sort(self) -> None:
+        names: dict[int, str] = {_WORLD: WORLD.name}
+        made: dict[str, int] = defaultdict(int)
+        for place, raw in enumerate(_ITEM.iter_unpack(self._view)):
+            what, comm = raw[10], raw[7]
+            if what == What.TEXT:
+                self._learn(Item._make(raw), names, made)
+                continue
+            name = names.get(comm)
+            if name is None:
+                name = names[comm] = self.communicator(comm).name
+            if what == What.SEND:
+                self.sends[(raw[5], name, raw[6])].append(place)
+            elif what == What.RECV:
+                self.receives[(raw[5], name, raw[6])].append(place)
+            elif what == What.CALL:
+                if comm != _SELF:
+                    self.collectives[name].append(place)
+            else:
+                self.posted.append(place)
+        for channel, places in self.receives.items():
+            self.receives[channel] = self._in_order(places)
+
+    def _in_order(self, places: array[int]) -> array[int]:
+        """As the receives were posted; mostly that is how they were completed, too."""
+        orders = [self.item(place).order for place in places]
+        if all(first <= second for first, second in itertools.pairwise(orders)):
+            return places
+        return array("Q", [place for _, place in sorted(zip(orders, places, strict=True))])
+
+    def _learn(self, item: Item, names: dict[int, str], made: dict[str, int]) -> None:
+        """A text note: that of a new communicator says its id, and what all its ranks call it."""
+        with (self._path / f"log-{item.order:06}.seg").open("rb") as file:
+            file.seek(item.address)
+            text = file.read(item.size_bytes).decode(errors="replace")
+        found = _COMM.match(text)
+        if found is None:
+            return
+        members = tuple(int(word) for word in found[5].split(",") if word)
+        own = int(found[4])
+        # The remote group's ranks are those of an intercommunicator: one's own is not among them.
+        inter = "Intercomm_create" in found[3] or not 0 <= own < len(members)
+        whole = not text.endswith("...")
+        basis = f"context {found[2]}" if inter else f"context {found[2]} of {found[5]}"
+        made[basis] += 1
+        # Two halves of a split may have the same context, and so may one that was freed.
+        name = f"context {found[2]}" if inter else f"context {found[2]} of {_spans(members, whole)}"
+        if made[basis] > 1:
+            name += f" (#{made[basis]})"
+        known = Communicator(name, members if whole else None, inter)
+        names[int(found[1])] = name
+        self.communicators[name] = known
+        self._ids[int(found[1])].append((item.event, known))
+
+
+def _spans(ranks: tuple[int, ...], whole: bool) -> str:
+    """`0-3,8`, in their order."""
+    parts: list[list[int]] = []
+    for rank in ranks:
+        if parts and rank == parts[-1][-1] + 1:
+            parts[-1] = [parts[-1][0], rank]
+        else:
+            parts.append([rank])
+    text = ",".join("-".join(map(str, part)) for part in parts)
+    return text if whole else f"{text},..."

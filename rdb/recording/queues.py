@@ -1,0 +1,162 @@
+"""The message queues of ranks where they stand: what is posted, on its way, and received.
+
+Each rank stands at an event of its own.  A message is on its way if its send is not after where its
+sender stands, and its receive is not before where its receiver does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rdb.recording.communication import Item, RankCommunication, What
+from rdb.recording.messages import Messages
+
+ANY = -1
+"""MPI_ANY_SOURCE and MPI_ANY_TAG as the stub has them."""
+
+
+@dataclass(frozen=True)
+class Posted:
+    """A receive that was posted and has not been completed; -1: from any rank, of any tag."""
+
+    rank: int
+    event: int
+    source: int
+    """A rank of the job, if the communicator's members are known."""
+    tag: int
+    comm: str
+    request: int
+    count: int
+    """Elements that there is room for."""
+
+    def takes(self, source: int, tag: int, comm: str) -> bool:
+        return self.comm == comm and self.source in (ANY, source) and self.tag in (ANY, tag)
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message; `received_at` is None while it is on its way."""
+
+    source: int
+    dest: int
+    tag: int
+    comm: str
+    size_bytes: int
+    sent_at: int
+    """The event of its sender, and of its receiver."""
+    received_at: int | None
+    expected: bool = False
+    """On its way: a receive that could take it has been posted."""
+
+
+@dataclass(frozen=True)
+class Queues:
+    """Those of one rank at an event."""
+
+    rank: int
+    event: int
+    posted: tuple[Posted, ...]
+    incoming: tuple[Message, ...]
+    """Sent to it and not received, in the order of each channel."""
+    outgoing: tuple[Message, ...]
+    """Sent by it and not received."""
+    received: tuple[Message, ...]
+    """The newest ones last."""
+
+
+def queues(
+    messages: Messages, at: Mapping[int, int], ranks: list[int], newest: int = 8
+) -> list[Queues]:
+    """Of RANKS, when each rank of the job stands at the event that AT says; NEWEST received."""
+    return [_queues(messages, at, rank, newest) for rank in ranks]
+
+
+def _queues(messages: Messages, at: Mapping[int, int], rank: int, newest: int) -> Queues:
+    posted = posted_receives(messages.communication(rank), rank, at[rank])
+    incoming = []
+    for source in at:
+        for one in unreceived(messages, at, source, rank):
+            expected = any(post.takes(source, one.tag, one.comm) for post in posted)
+            incoming.append(
+                Message(
+                    source, rank, one.tag, one.comm, one.size_bytes, one.sent_at, None, expected
+                )
+            )
+    outgoing = [one for dest in at for one in unreceived(messages, at, rank, dest)]
+    return Queues(
+        rank,
+        at[rank],
+        tuple(posted),
+        tuple(incoming),
+        tuple(sorted(outgoing, key=lambda one: one.sent_at)),
+        tuple(_received(messages, at, rank, newest)),
+    )
+
+
+def posted_receives(communication: RankCommunication, rank: int, event: int) -> list[Posted]:
+    """Nonblocking receives that RANK had posted, and not completed, by EVENT."""
+    pending: dict[int, Item] = {}
+    for place in range(communication.count):
+        item = communication.item(place)
+        if item.event > event:
+            break
+        if item.what == What.POSTED:
+            pending[item.request] = item
+        elif item.what == What.RECV and item.request:
+            pending.pop(item.request, None)
+    found = []
+    for item in pending.values():
+        comm = communication.communicator(item.comm, item.event)
+        source = item.peer
+        if source >= 0 and comm.members is not None:
+            source = comm.members[source] if source < len(comm.members) else source
+        found.append(
+            Posted(rank, item.event, source, item.tag, comm.name, item.request, item.size_bytes)
+        )
+    return found
+
+
+def unreceived(messages: Messages, at: Mapping[int, int], source: int, dest: int) -> list[Message]:
+    """What SOURCE had sent to DEST, and DEST not received, where both stand."""
+    sender, receiver = messages.communication(source), messages.communication(dest)
+    found = []
+    for (to, comm, tag), sends in sender.sends.items():
+        if to != dest:
+            continue
+        receives = receiver.receives.get((source, comm, tag), ())
+        for number, send in enumerate(sends):
+            if sender.event(send) > at[source]:
+                break
+            if number < len(receives) and receiver.event(receives[number]) <= at[dest]:
+                continue
+            item = sender.item(send)
+            found.append(Message(source, dest, tag, comm, item.size_bytes, item.event, None))
+    return sorted(found, key=lambda one: one.sent_at)
+
+
+def _received(messages: Messages, at: Mapping[int, int], rank: int, newest: int) -> list[Message]:
+    """The last messages that RANK received, by its events."""
+    receiver = messages.communication(rank)
+    found: list[Message] = []
+    for (source, comm, tag), receives in receiver.receives.items():
+        if source not in at:
+            continue
+        sends = messages.communication(source).sends.get((rank, comm, tag), ())
+        for send, receive in zip(sends, receives, strict=False):
+            event = receiver.event(receive)
+            if event <= at[rank]:
+                sender = messages.communication(source)
+                found.append(
+                    Message(
+                        source,
+                        rank,
+                        tag,
+                        comm,
+                        receiver.item(receive).size_bytes,
+                        sender.event(send),
+                        event,
+                    )
+                )
+    found.sort(key=lambda one: one.received_at or 0)
+    return found[-newest:] if newest else []

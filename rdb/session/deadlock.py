@@ -1,0 +1,72 @@
+"""The ranks of a job that are blocked in MPI where they stand: who waits for whom, and where."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rdb.errors import RdbError
+from rdb.recording.messages import Messages
+from rdb.recording.waiting import Call, WaitFor, wait_for
+from rdb.session.debugger import RankDebugger
+from rdb.session.ranks import Rank
+from rdb.session.session import Session
+from rdb.session.stacks import own_frame
+from rdb.session.state import Place
+
+_ENDED = ("exited", "became")
+_FRAMES = 64
+
+
+@dataclass(frozen=True)
+class Deadlock:
+    """The wait-for graph, and the user's own line in which each rank waits."""
+
+    graph: WaitFor
+    places: Mapping[Rank, Place]
+    problems: Mapping[Rank, str]
+    """Ranks that could not be looked at, and why."""
+
+
+async def deadlock(session: Session) -> Deadlock:
+    """Of all ranks: those that have been opened where they stand, the others at their end."""
+    ended = {
+        rank: state
+        for rank in session.ranks
+        if (state := session.job.rank(rank).state).startswith(_ENDED)
+        and (rank not in session.states or session.states[rank].at_end)
+    }
+    await session.open([rank for rank in session.ranks if rank not in ended])
+    problems = {rank: session.failed[rank] for rank in session.ranks if rank in session.failed}
+    states = session.states
+    asked = [rank for rank in states if rank not in ended]
+    debuggers = [await session.debugger(rank) for rank in asked]
+    answers = await asyncio.gather(*map(_asked, debuggers))
+    calls, places = {}, {}
+    for rank, (call, place) in zip(asked, answers, strict=True):
+        places[rank] = place
+        if call is not None:
+            calls[rank] = call
+    at = {
+        rank: states[rank].event if rank in states else session.job.rank(rank).last_event
+        for rank in session.ranks
+        if rank not in problems
+    }
+    graph = wait_for(Messages(session.job), at, calls, ended)
+    return Deadlock(graph, places, problems)
+
+
+async def _asked(debugger: RankDebugger) -> tuple[Call | None, Place]:
+    answer = await debugger.gdb.execute("rdb-asked")
+    line = next((line for line in answer.text.splitlines() if line.startswith("{")), None)
+    if answer.error is not None or line is None:
+        raise RdbError(f"rank {debugger.rank}: {answer.error or answer.text}")
+    raw: dict[str, Any] = json.loads(line)
+    own = own_frame(await debugger.frames(_FRAMES))
+    place = debugger.state.place if own is None else own.place
+    if not raw:
+        return None, place
+    return Call(raw["call"], raw["text"], raw["arguments"], tuple(raw["requests"])), place
