@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Build, Rdb
-from test_mpi import lines, record
+from mpijob import lines, record
 
 from rdb.errors import RdbError
 from rdb.recording import Kind, RankRecording

@@ -3,95 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import subprocess
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from conftest import TIMEOUT_S, Build
+from conftest import Build
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
+from mpijob import lines, mpirun, record
 
-from rdb.paths import mpi_dir, mpi_functions_path, rdb_exec_path
-from rdb.recording import Kind, RankRecording
+from rdb.paths import mpi_dir, mpi_functions_path
 
 REAL_LIBMPI = Path("/usr/lib/x86_64-linux-gnu/libmpi.so.40")
 FAMILIES = ["ring", "nonblocking", "collectives", "types", "comms", "many"]
-
-
-@dataclass
-class Job:
-    """A recorded MPI job, made with rdb-exec itself."""
-
-    path: Path
-    ranks: int
-    result: subprocess.CompletedProcess[str]
-
-    @property
-    def files(self) -> Path:
-        return self.path / "files"
-
-    def rank(self, rank: int) -> RankRecording:
-        return RankRecording(self.path / f"rank-{rank}", self.files)
-
-    def expect_equal(self) -> None:
-        """Every rank, replayed alone, has the recorded memory at every event."""
-        for rank in range(self.ranks):
-            done = subprocess.run(
-                [rdb_exec_path(), "--replay", self.path / f"rank-{rank}", "--files", self.files,
-                 "--verify"],
-                capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-            )  # fmt: skip
-            answer: dict[str, Any] = (
-                json.loads(done.stdout) if done.stdout else {"what": done.stderr}
-            )
-            assert (done.returncode, answer.get("ok")) == (0, True), (rank, answer)
-            recording = self.rank(rank)
-            assert answer["events"] == recording.last_event
-            hashes = [r.nr for r in recording.records() if r.kind is Kind.HASH]
-            assert hashes.count(0) == answer["events"] + 1, "one at each event, also at event 0"
-            assert answer["hashes"] == len(hashes), answer
-
-
-def mpirun(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """In a session of its own, so that a hanging job can be ended as a whole."""
-    command = ["mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl", "self,vader"]
-    process = subprocess.Popen(
-        [*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    try:
-        out, err = process.communicate(timeout=TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
-
-
-def record(tmp_path: Path, ranks: int, *command: str | Path) -> Job:
-    path = tmp_path / "job"
-    (path / "files").mkdir(parents=True)
-    arguments: list[str | Path] = []
-    for rank in range(ranks):
-        rank_dir = path / f"rank-{rank}"
-        rank_dir.mkdir()
-        arguments += [
-            *(":",) * (rank > 0), "-n", "1", rdb_exec_path(), "--dir", rank_dir,
-            "--files", path / "files", "--rank", str(rank), "--hash-every", "1",
-            "--mpi-lower", mpi_dir() / "lower.so", "--mpi-stub", mpi_dir() / "libmpi.so.40",
-            "--", *command,
-        ]  # fmt: skip
-    return Job(path, ranks, mpirun(*arguments))
-
-
-def lines(result: subprocess.CompletedProcess[str]) -> list[str]:
-    return sorted(result.stdout.splitlines())
 
 
 @pytest.mark.parametrize("ranks", [2, 3])

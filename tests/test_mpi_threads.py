@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Build, Rdb
-from test_mpi import Job, lines, mpirun, record
+from mpijob import Job, lines, mpirun, record
 
 from rdb.paths import mpi_dir, rdb_exec_path
 from rdb.recording import Kind

@@ -11,7 +11,8 @@ standard leaves open.
 
 `blocks`: the call may wait for other processes; other threads of the program run meanwhile, so what
 it wrote is named by landing_part() and landing_vector() in `after` (lower/landing.c).  `call` is C
-for the call itself where that is not the function's name and its arguments.
+for the call itself where that is not the function's name and its arguments.  `pending`: a nonblocking
+collective; C that names in the same way what it will write (lower/pending.c).
 """
 
 from __future__ import annotations
@@ -28,17 +29,20 @@ class Row:
     after: str = ""
     made: str = ""
     first: str = ""
+    pending: str = ""
     lengths: dict[str, str] = field(default_factory=dict)
 
 
 ROWS: dict[str, Row] = {}
 
 
-def _rows(names: str, row: Row) -> None:
+def add(names: str, row: Row) -> None:
     for name in names.split():
         assert f"MPI_{name}" not in ROWS, name
         ROWS[f"MPI_{name}"] = row
 
+
+_rows = add
 
 # Done in the upper half alone: no event.
 _rows(
@@ -211,7 +215,7 @@ _rows(
         after="for (int i = 0; i < comm_peers(vc_comm); i++)\n"
         "\tlanding_part(&land, (char *)recvbuf + rdispls[i], recvcounts[i],"
         " type_of(ids_recvtypes[i]));",
-        lengths={"sendtypes": "comm_peers(vc_comm)", "recvtypes": "comm_peers(vc_comm)"},
+        lengths={"sendtypes": "sendbuf == MPI_IN_PLACE ? 0 : comm_peers(vc_comm)", "recvtypes": "comm_peers(vc_comm)"},
     ),
 )
 # Reductions: how many elements of recvbuf (inoutbuf) each writes.

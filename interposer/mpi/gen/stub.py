@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .api import Abi, Function, Param
+from . import rows_collectives, rows_processes  # noqa: F401
 from .rows import ROWS, Row
 
 CLASS_ORDER = (

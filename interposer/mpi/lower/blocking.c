@@ -6,7 +6,7 @@ int waited(MPI_Request *real, MPI_Status *status)
 	int flag = 0;
 	int rc;
 
-	if (host->shared()) {
+	if (apart()) {
 		rc = PMPI_Test(real, &flag, status);
 		if (flag || rc != MPI_SUCCESS)
 			return rc;
@@ -21,7 +21,7 @@ int sent(send_call *call, isend_call *start, const void *buf, int count, MPI_Dat
 	MPI_Request real;
 	int rc;
 
-	if (!host->shared())
+	if (!apart())
 		return BLOCKING(call(buf, count, type, dest, tag, comm));
 	rc = start(buf, count, type, dest, tag, comm, &real);
 	return rc == MPI_SUCCESS ? waited(&real, &status) : rc;

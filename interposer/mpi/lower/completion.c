@@ -151,7 +151,7 @@ int64_t real_Waitall(const uint64_t *a)
 	struct many many;
 
 	many_load(&many, count, (void **)a[1]);
-	if (host->shared())
+	if (apart())
 		rc = PMPI_Testall(count, many.real, &flag, many.status);
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitall(count, many.real, many.status));
@@ -213,7 +213,7 @@ int64_t real_Waitany(const uint64_t *a)
 	struct many many;
 
 	any_load(&many, (int)a[0], (void **)a[1]);
-	if (host->shared())
+	if (apart())
 		rc = PMPI_Testany((int)a[0], many.real, a[2] ? &index : NULL, &flag, &many.status[0]);
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitany((int)a[0], many.real, a[2] ? &index : NULL, &many.status[0]));
@@ -261,7 +261,7 @@ static int64_t some(const uint64_t *a, bool wait)
 	struct many many;
 
 	many_load(&many, count, upper);
-	if (!wait || host->shared())
+	if (!wait || apart())
 		rc = PMPI_Testsome(count, many.real, outcount, many.index, many.status);
 	if (wait && done == 0 && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitsome(count, many.real, outcount, many.index, many.status));

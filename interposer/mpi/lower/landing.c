@@ -1,7 +1,9 @@
-/* Results of blocking collectives, kept out of upper memory until their event ends. */
+/* Results of collectives, kept out of upper memory until the event that completes them ends. */
 #include <limits.h>
+#include <sys/mman.h>
 #include "real.h"
 
+#define FIRST_PAGE 4096
 #define COPY_AT_ONCE (1 << 30) /* bytes */
 
 void copy_typed(void *to, const void *from, int64_t count, const struct vtype *type)
@@ -36,18 +38,47 @@ void landing_begin(struct landing *land, void *upper)
 	*land = (struct landing){.upper = upper, .buffer = upper, .before = true, .from = UINTPTR_MAX};
 }
 
+void landing_keep(struct landing *land, void *upper)
+{
+	landing_begin(land, upper);
+	land->keep = true;
+}
+
+static void part_add(struct landing *land, void *upper, int64_t count, const struct vtype *type, bool input)
+{
+	if (land->part_count == land->part_room) {
+		land->part_room = land->part_room ? land->part_room * 2 : 4;
+		land->parts = realloc(land->parts, land->part_room * sizeof(*land->parts));
+		if (!land->parts)
+			host->fatal("out of memory for a nonblocking collective");
+	}
+	land->parts[land->part_count++] = (struct landing_part){upper, count, object_hold((void *)type), input};
+}
+
+void landing_input(struct landing *land, void *upper, int64_t count, const struct vtype *type)
+{
+	unsigned before = land->part_count;
+
+	landing_part(land, upper, count, type);
+	if (land->part_count > before)
+		land->parts[before].input = true;
+}
+
 void landing_part(struct landing *land, void *upper, int64_t count, const struct vtype *type)
 {
 	MPI_Aint rest = (count - 1) * type->extent;
 	uintptr_t from = (uintptr_t)upper + type->true_lb + (rest < 0 ? rest : 0);
 	uintptr_t to = from + (rest < 0 ? -rest : rest) + type->true_extent;
 
-	if (count <= 0 || type->size == 0 || !upper)
+	/* not by `upper`, which is MPI_BOTTOM with absolute addresses */
+	if (count <= 0 || type->size == 0 || from < FIRST_PAGE)
 		return;
 	if (land->before) {
 		land->scattered |= type->blocks != NULL;
 		land->from = from < land->from ? from : land->from;
 		land->to = to > land->to ? to : land->to;
+		if (land->keep)
+			part_add(land, upper, count, type, false);
 		return;
 	}
 	if (land->room)
@@ -63,21 +94,88 @@ void landing_vector(struct landing *land, void *upper, const int *counts, const 
 		landing_part(land, (char *)upper + displs[i] * type->extent, counts[i], type);
 }
 
+void landing_neighbors(struct landing *land, void *upper, const int *counts, const int *displs,
+		       const struct vtype *type, const struct vcomm *comm)
+{
+	int n = comm_neighbors(comm, true);
+
+	for (int i = 0; counts && displs && i < n; i++)
+		landing_part(land, (char *)upper + displs[i] * type->extent, counts[i], type);
+}
+
+static char *moved(const struct landing *land, void *upper)
+{
+	return land->buffer + ((char *)upper - land->upper);
+}
+
+/* With MPI_IN_PLACE results are input as well, and what the real MPI leaves alone must stay what it is. */
+static void parts_copy_in(struct landing *land)
+{
+	for (unsigned i = 0; i < land->part_count; i++) {
+		struct landing_part *part = &land->parts[i];
+		const struct vtype *type = part->type;
+		MPI_Aint rest = (part->count - 1) * type->extent;
+		MPI_Aint first = type->true_lb + (rest < 0 ? rest : 0);
+
+		if (type->blocks)
+			copy_typed(moved(land, part->upper), part->upper, part->count, type);
+		else
+			memcpy(moved(land, part->upper) + first, part->upper + first,
+			       (rest < 0 ? -rest : rest) + type->true_extent);
+	}
+}
+
+/* Absolute addresses may be anywhere in the program: a copy of all that is between them is mapped, not used. */
+static void *room_for(size_t bytes, bool scattered)
+{
+	void *room;
+
+	if (!scattered)
+		return malloc(bytes);
+	room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return room == MAP_FAILED ? NULL : room;
+}
+
 void landing_ready(struct landing *land)
 {
+	bool copy = land->keep || (apart() && !land->scattered);
+
 	land->before = false;
-	/* absolute addresses: their span is no memory of the program; they change as the messages arrive */
-	if (!host->shared() || land->from >= land->to || land->scattered)
+	/* a blocking call's absolute addresses change as the messages arrive */
+	if (!copy || land->from >= land->to)
 		return;
-	land->room = malloc(land->to - land->from);
+	land->room = room_for(land->to - land->from, land->scattered);
 	if (!land->room)
 		host->fatal("out of memory for a collective of %zu bytes", (size_t)(land->to - land->from));
-	/* with MPI_IN_PLACE it is input as well */
-	memcpy(land->room, (void *)land->from, land->to - land->from);
 	land->buffer = land->room + (land->upper - (char *)land->from);
+	if (land->keep)
+		parts_copy_in(land);
+	else
+		memcpy(land->room, (void *)land->from, land->to - land->from);
+}
+
+void landing_deliver(struct landing *land)
+{
+	for (unsigned i = 0; i < land->part_count; i++) {
+		struct landing_part *part = &land->parts[i];
+
+		if (part->input)
+			continue;
+		copy_typed(part->upper, moved(land, part->upper), part->count, part->type);
+		out_typed(part->upper, part->count, part->type);
+	}
 }
 
 void landing_end(struct landing *land)
 {
-	free(land->room);
+	for (unsigned i = 0; i < land->part_count; i++)
+		object_release(&land->parts[i].type->o);
+	free(land->parts);
+	land->parts = NULL;
+	land->part_count = 0;
+	if (land->keep && land->scattered && land->room)
+		munmap(land->room, land->to - land->from);
+	else
+		free(land->room);
+	land->room = NULL;
 }

@@ -45,7 +45,9 @@ int64_t real_Type_free(const uint64_t *a)
 
 	if (type->o.id < RDB_FIRST_DYNAMIC)
 		return MPI_ERR_TYPE;
-	object_drop(&type->o);
+	type->freed = true;
+	if (!type->operations)
+		object_drop(&type->o);
 	put_handle(upper, RDB_TYPE, RDB_NULL_ID);
 	return MPI_SUCCESS;
 }

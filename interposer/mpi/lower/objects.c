@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include "pending.h"
 #include "real.h"
 
 #define TABLE_FIRST 1024
@@ -10,6 +11,8 @@ static void release_request(struct vobject *object)
 {
 	struct vreq *request = (struct vreq *)object;
 
+	if (request->pending)
+		pending_free(request->pending);
 	if (request->shadow != request->own)
 		free(request->shadow);
 	if (request->type)
@@ -238,6 +241,13 @@ static void comm_note(const struct vcomm *comm, const char *by)
 	if (len >= (int)sizeof(text) - 16)
 		len += snprintf(text + len, sizeof(text) - len, "...");
 	host->note(RDB_NOTE_TEXT, text, len);
+}
+
+void comm_become(struct vcomm *comm, MPI_Comm real, const char *by)
+{
+	comm->o.real = real;
+	comm_describe(comm);
+	comm_note(comm, by);
 }
 
 struct vcomm *comm_new(MPI_Comm real, const char *by)

@@ -26,7 +26,9 @@ struct vtype {
 	struct vobject o;
 	int64_t size;
 	MPI_Aint extent, true_lb, true_extent;
-	bool dense;           /* any count of it is one run of bytes from the buffer's start */
+	bool dense; /* any count of it is one run of bytes from the buffer's start */
+	bool freed; /* by the program; its handle is needed by `operations` that go on */
+	unsigned operations;
 	struct block *blocks; /* what to log of a type with large gaps (absolute addresses) */
 	unsigned block_count;
 };
@@ -49,6 +51,8 @@ struct vmessage {
 	uint64_t order; /* receive_posted() */
 };
 
+struct pending; /* pending.h: what a nonblocking collective needs until it is complete */
+
 #define REQUEST_INLINE 96
 
 struct vreq {
@@ -60,7 +64,8 @@ struct vreq {
 	struct vtype *type;
 	struct vcomm *comm;
 	int64_t room;
-	char *shadow;      /* received bytes until completion: `own` or allocated */
+	char *shadow; /* received bytes until completion: `own` or allocated */
+	struct pending *pending;
 	struct vreq *next; /* of free ones or orphans */
 	char own[REQUEST_INLINE];
 };
@@ -137,6 +142,8 @@ void op_release(struct vobject *op); /* ops.c */
 
 struct vcomm *comm_new(MPI_Comm real, const char *by);
 void comm_describe(struct vcomm *comm);
+/* One whose handle the program had before there was a real one. */
+void comm_become(struct vcomm *comm, MPI_Comm real, const char *by);
 struct vtype *type_new(MPI_Datatype real);
 void type_describe(struct vtype *type); /* types.c */
 static inline struct vobject *group_new(MPI_Group real)
@@ -186,6 +193,8 @@ static inline int64_t comm_total(const struct vcomm *comm, const int *counts)
 		total += counts[i];
 	return total;
 }
+
+int comm_neighbors(const struct vcomm *comm, bool in); /* topologies.c; 0: it has no topology */
 
 static inline int comm_world_rank(const struct vcomm *comm, int rank)
 {

@@ -4,6 +4,7 @@
  * copies in scratch memory: the real MPI's temporary buffers are lower memory, and replay, which
  * has no MPI, must be able to make the same call.
  */
+#include "pending.h"
 #include "real.h"
 
 #define OPS 256
@@ -25,6 +26,8 @@ static const struct vtype *type_for(MPI_Datatype real)
 
 	if (reduced_type && reduced_type->o.real == real)
 		return reduced_type;
+	if (pending_type(real))
+		return pending_type(real);
 	for (uint32_t id = RDB_NULL_ID; id < table->next && id < table->size; id++) {
 		if (table->slot[id]->real == real)
 			return (struct vtype *)table->slot[id];
@@ -135,7 +138,7 @@ void reduction_begin(struct reduction *red, struct vobject *op, const struct vty
 
 	*red = (struct reduction){.buffer = upper, .upper = upper, .type = type, .outer_type = reduced_type};
 	reduced_type = type;
-	if ((op->id < RDB_FIRST_DYNAMIC && !host->shared()) || !bytes || !upper || type->blocks || type->extent < 0)
+	if ((op->id < RDB_FIRST_DYNAMIC && !apart()) || !bytes || !upper || type->blocks || type->extent < 0)
 		return;
 	red->room = malloc(bytes);
 	if (!red->room)

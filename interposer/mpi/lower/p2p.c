@@ -72,7 +72,7 @@ static int64_t shared_recv(const uint64_t *a)
 /* buf, count, datatype, source, tag, comm, status */
 int64_t real_Recv(const uint64_t *a)
 {
-	if (host->shared())
+	if (apart())
 		return shared_recv(a);
 
 	struct vtype *type = type_of(a[2]);
@@ -111,7 +111,7 @@ int64_t real_Mrecv(const uint64_t *a)
 	MPI_Status status = status_empty;
 	int rc;
 
-	if (host->shared()) {
+	if (apart()) {
 		rc = shared_mrecv(a, comm, &real, &status, message->order);
 	} else {
 		rc = BLOCKING(PMPI_Mrecv((void *)a[0], (int)a[1], type->o.real, &real, &status));
@@ -160,7 +160,7 @@ int64_t real_Sendrecv(const uint64_t *a)
 	MPI_Status status = status_empty;
 	int rc;
 
-	if (host->shared())
+	if (apart())
 		return exchange((void *)a[0], (int)a[1], sent, (int)a[3], (int)a[4], (void *)a[5], (int)a[6], type,
 				(int)a[8], (int)a[9], comm, (void *)a[11]);
 	rc = BLOCKING(PMPI_Sendrecv((void *)a[0], (int)a[1], sent->o.real, (int)a[3], (int)a[4], (void *)a[5],
@@ -178,7 +178,7 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 	MPI_Status status = status_empty;
 	int rc;
 
-	if (host->shared())
+	if (apart())
 		return exchange((void *)a[0], (int)a[1], type, (int)a[3], (int)a[4], (void *)a[0], (int)a[1], type,
 				(int)a[5], (int)a[6], comm, (void *)a[8]);
 	rc = BLOCKING(PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], (int)a[5],
@@ -195,7 +195,7 @@ int64_t real_Probe(const uint64_t *a)
 	MPI_Comm comm = comm_of(a[2])->o.real;
 	int rc = MPI_SUCCESS, flag = 0;
 
-	if (host->shared())
+	if (apart())
 		rc = PMPI_Iprobe((int)a[0], (int)a[1], comm, &flag, &status);
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Probe((int)a[0], (int)a[1], comm, &status));
@@ -238,7 +238,7 @@ int64_t real_Mprobe(const uint64_t *a)
 	int rc = MPI_SUCCESS, flag = 0;
 
 	object_hold(comm);
-	if (host->shared())
+	if (apart())
 		rc = PMPI_Improbe((int)a[0], (int)a[1], comm->o.real, &flag, at, &status);
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Mprobe((int)a[0], (int)a[1], comm->o.real, at, &status));

@@ -69,6 +69,15 @@ static inline int64_t failure(int rc, const struct vcomm *comm)
 		rc_; \
 	})
 
+/* How many nonblocking reductions by the program's own operations are going on (pending.c). */
+extern unsigned pending_operations;
+
+/* Upper code may run during a call that waits: what the call writes must be kept from it. */
+static inline bool apart(void)
+{
+	return pending_operations || host->shared();
+}
+
 /* blocking.c: the same by way of nonblocking calls if other threads would run, so that they need not
  * if there is nothing to wait for. */
 typedef int send_call(const void *, int, MPI_Datatype, int, int, MPI_Comm);
@@ -79,16 +88,33 @@ int waited(MPI_Request *real, MPI_Status *status);
 
 /* landing.c: where a blocking call writes its results if other threads run meanwhile: to a copy, whose
  * parts reach the program at the end of the event.  Each part is named twice, before the call and after. */
+struct landing_part {
+	char *upper;
+	int64_t count;
+	struct vtype *type;
+	bool input; /* not a result: with MPI_IN_PLACE the input may be longer */
+};
+
 struct landing {
 	char *upper, *buffer; /* what the program gave, and what the real MPI is given */
 	char *room;
 	uintptr_t from, to; /* of all parts; upper addresses */
 	bool before, scattered;
+	bool keep;                  /* of a nonblocking call: the parts are in a list until it is complete */
+	struct landing_part *parts; /* allocated */
+	unsigned part_count, part_room;
 };
 void landing_begin(struct landing *land, void *upper);
+void landing_keep(struct landing *land, void *upper);
+void landing_input(struct landing *land, void *upper, int64_t count, const struct vtype *type);
+/* To the program, after a nonblocking call is complete. */
+void landing_deliver(struct landing *land);
 void landing_part(struct landing *land, void *upper, int64_t count, const struct vtype *type);
 void landing_vector(struct landing *land, void *upper, const int *counts, const int *displs, const struct vtype *type,
 		    const struct vcomm *comm);
+/* From each neighbour of a communicator with a topology. */
+void landing_neighbors(struct landing *land, void *upper, const int *counts, const int *displs,
+		       const struct vtype *type, const struct vcomm *comm);
 void landing_ready(struct landing *land);
 void landing_end(struct landing *land);
 /* Elements of a datatype, without its gaps. */

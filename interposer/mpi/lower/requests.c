@@ -4,6 +4,7 @@
  * written at the call that completes it, which is an event.  A datatype with gaps is received as
  * MPI_PACKED and unpacked then, because the program may write to the gaps in the meantime.
  */
+#include "pending.h"
 #include "requests.h"
 
 static struct vreq *orphans; /* receives whose request was freed before they completed */
@@ -148,6 +149,12 @@ static void deliver(struct vreq *request, const MPI_Status *status)
 	int64_t elements;
 	int position = 0;
 
+	if (request->pending) {
+		request->delivered = true;
+		pending_deliver(request->pending);
+		return;
+	}
+
 	if (bytes > request->room)
 		bytes = request->room;
 	request->delivered = true;
@@ -166,9 +173,14 @@ static void deliver(struct vreq *request, const MPI_Status *status)
 	note_receive(request->comm, status, bytes, request->blocking ? 0 : request->o.id, request->order);
 }
 
+static bool brings(const struct vreq *request)
+{
+	return request->receive || request->pending;
+}
+
 void request_complete(struct vreq *request, const MPI_Status *status)
 {
-	if (request->active && request->receive && !request->delivered && !status_cancelled(status))
+	if (request->active && brings(request) && !request->delivered && !status_cancelled(status))
 		deliver(request, status);
 	request->active = false;
 	request->delivered = false;
@@ -176,7 +188,7 @@ void request_complete(struct vreq *request, const MPI_Status *status)
 
 void request_peek(struct vreq *request, const MPI_Status *status)
 {
-	if (request->active && request->receive && !request->delivered && !status_cancelled(status))
+	if (request->active && brings(request) && !request->delivered && !status_cancelled(status))
 		deliver(request, status);
 }
 

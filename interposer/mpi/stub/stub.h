@@ -27,6 +27,9 @@ typedef void MPI_Comm_errhandler_function(MPI_Comm *, int *, ...);
 typedef MPI_Comm_errhandler_function MPI_Handler_function;
 typedef int MPI_Comm_copy_attr_function(MPI_Comm, int, void *, void *, void *, int *);
 typedef int MPI_Comm_delete_attr_function(MPI_Comm, int, void *, void *);
+typedef int MPI_Grequest_query_function(void *, MPI_Status *);
+typedef int MPI_Grequest_free_function(void *);
+typedef int MPI_Grequest_cancel_function(void *, int);
 typedef MPI_Comm_copy_attr_function MPI_Copy_function, MPI_Type_copy_attr_function;
 typedef MPI_Comm_delete_attr_function MPI_Delete_function, MPI_Type_delete_attr_function;
 

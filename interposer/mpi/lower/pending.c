@@ -1,0 +1,109 @@
+#include "pending.h"
+
+struct pending {
+	struct pending *next; /* of those with an operation of the program */
+	struct landing land;
+	struct vop *op;
+	struct vtype *type;
+	void *handles[2];
+	struct vcomm *made; /* MPI_Comm_idup: gets its real communicator when that is complete */
+	MPI_Comm real;
+};
+
+unsigned pending_operations;
+static struct pending *with_operation;
+
+static struct pending *pending_new(struct vreq *request, struct vcomm *comm)
+{
+	struct pending *pending = calloc(1, sizeof(*pending));
+
+	if (!pending)
+		host->fatal("out of memory for a nonblocking collective");
+	request->pending = pending;
+	request->comm = object_hold(comm);
+	request->active = true;
+	return pending;
+}
+
+void pending_begin(struct vreq *request, struct vcomm *comm, struct landing *land, struct vobject *op,
+		   struct vtype *type, void *handles, void *more_handles)
+{
+	struct pending *pending = pending_new(request, comm);
+
+	pending->land = *land;
+	pending->handles[0] = handles;
+	pending->handles[1] = more_handles;
+	if (!op || op->id < RDB_FIRST_DYNAMIC)
+		return;
+	pending->op = object_hold(op);
+	pending->type = object_hold(type);
+	type->operations++; /* the program's function is given its handle */
+	pending->next = with_operation;
+	with_operation = pending;
+	pending_operations++;
+}
+
+/* Nothing of upper memory may change from here to the end of the event but what is delivered: no more upcalls. */
+static void operation_done(struct pending *pending)
+{
+	struct pending **link = &with_operation;
+
+	if (!pending->op)
+		return;
+	while (*link != pending)
+		link = &(*link)->next;
+	*link = pending->next;
+	pending_operations--;
+	object_release(&pending->op->o);
+	if (!--pending->type->operations && pending->type->freed)
+		object_drop(&pending->type->o);
+	object_release(&pending->type->o);
+	pending->op = NULL;
+}
+
+void pending_deliver(struct pending *pending)
+{
+	operation_done(pending);
+	landing_deliver(&pending->land);
+	if (pending->made)
+		comm_become(pending->made, pending->real, "MPI_Comm_idup");
+}
+
+void pending_free(struct pending *pending)
+{
+	operation_done(pending);
+	landing_end(&pending->land);
+	for (int i = 0; i < 2; i++)
+		free(pending->handles[i]);
+	if (pending->made)
+		object_release(&pending->made->o);
+	free(pending);
+}
+
+const struct vtype *pending_type(MPI_Datatype real)
+{
+	struct pending *pending = with_operation;
+
+	while (pending && pending->type->o.real != real)
+		pending = pending->next;
+	return pending ? pending->type : NULL;
+}
+
+/* comm, newcomm, request: the program may not use the new handle before the request is complete, but it may copy it. */
+int64_t real_Comm_idup(const uint64_t *a)
+{
+	struct vcomm *comm = comm_of(a[0]);
+	struct vreq *request = request_new(NULL);
+	struct pending *pending = pending_new(request, comm);
+	int rc = PMPI_Comm_idup(comm->o.real, a[1] ? &pending->real : NULL,
+				a[2] ? (MPI_Request *)&request->o.real : NULL);
+
+	if (rc != MPI_SUCCESS) {
+		object_drop(&request->o);
+		return rc;
+	}
+	pending->made = object_hold(object_new(RDB_COMM, NULL));
+	put_handle((void **)a[1], RDB_COMM, pending->made->o.id);
+	put_handle((void **)a[2], RDB_REQUEST, request->o.id);
+	return rc;
+}

@@ -1,0 +1,17 @@
+/* Nonblocking collectives: what they keep until their request is complete. */
+#ifndef RDB_MPI_PENDING_H
+#define RDB_MPI_PENDING_H
+#include "real.h"
+
+/* The request of a nonblocking collective that has begun: takes over `land` and the arrays of handles
+ * (either may be NULL).  `op` and `type` are those of a reduction. */
+void pending_begin(struct vreq *request, struct vcomm *comm, struct landing *land, struct vobject *op,
+		   struct vtype *type, void *handles, void *more_handles);
+/* Complete: the results reach the program. */
+void pending_deliver(struct pending *pending);
+void pending_free(struct pending *pending);
+
+/* The datatype of a reduction that is going on; the program may have freed its handle. */
+const struct vtype *pending_type(MPI_Datatype real);
+
+#endif
