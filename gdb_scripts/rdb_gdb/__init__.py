@@ -20,6 +20,7 @@ def load() -> None:
         calls,
         changes,
         conditions,
+        fields,
         find_event,
         finishing,
         first,
@@ -27,6 +28,7 @@ def load() -> None:
         history,
         last,
         listing,
+        look,
         names,
         opening,
         output,
@@ -40,6 +42,8 @@ def load() -> None:
     for module in (opening, undo, redo, listing, when, goto, bookmark, branch, names, warnings):
         module.define()
     for module in (last, first, changes, calls, bisect, find_event, output, state, asked):
+        module.define()
+    for module in (look, fields):
         module.define()
     finishing.define()
     conditions.define()

@@ -77,8 +77,11 @@ def listing(found: list[tuple[int, int, str]]) -> str:
 def formatted(text: str) -> str:
     """GDB's `output/FMT EXP`."""
     found = re.match(r"/(\w+)\s+(.*)", text)
-    value = gdb.parse_and_eval(found[2] if found else text)
-    return str(value.format_string(format=found[1]) if found else value.format_string())
+    try:
+        value = gdb.parse_and_eval(found[2] if found else text)
+        return str(value.format_string(format=found[1]) if found else value.format_string())
+    except (gdb.error, ValueError) as error:
+        raise gdb.GdbError(str(error)) from None
 
 
 def define() -> None:

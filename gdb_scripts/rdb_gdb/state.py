@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import gdb
 
@@ -20,28 +21,32 @@ class State(Command):
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         options, _, command = argument.partition("--command ")
-        log = history.log
-        if log.current is None or not link.connected():
+        if history.log.current is None or not link.connected():
             raise link.NotOurs
         if command.strip():
-            log.boundary(command.strip())
+            history.log.boundary(command.strip())
         else:
-            log.settle()
+            history.log.settle()
         answer = link.ask("state" if "--fast" in options else "name")
-        state = {
-            "event": answer["event"],
-            "position": answer.get("name", answer["position"]),
-            "branch": answer["branch"],
-            "branch_title": branches.title(answer["branch_number"]) if answer["branch"] else None,
-            "at_start": answer["at_start"],
-            "at_end": answer["at_end"],
-            "pc": answer["pc"],
-            "thread": threads.number() if answer["threaded"] else None,
-            **place.where(),
-            "history": log.done,
-            "undone": len(log.entries) - log.done,
-        }
-        gdb.write(json.dumps(state) + "\n")
+        gdb.write(json.dumps(described(answer)) + "\n")
+
+
+def described(answer: dict[str, Any]) -> dict[str, Any]:
+    """The server's answer, and what GDB and the history know."""
+    log = history.log
+    return {
+        "event": answer["event"],
+        "position": answer.get("name", answer["position"]),
+        "branch": answer["branch"],
+        "branch_title": branches.title(answer["branch_number"]) if answer["branch"] else None,
+        "at_start": answer["at_start"],
+        "at_end": answer["at_end"],
+        "pc": answer["pc"],
+        "thread": threads.number() if answer["threaded"] else None,
+        **place.where(),
+        "history": log.done,
+        "undone": len(log.entries) - log.done,
+    }
 
 
 def define() -> None:

@@ -1,6 +1,17 @@
 """The registry of commands, filled."""
 
-from rdb.commands import known_names, look, meta, parallel, ranks, script, search, time
+from rdb.commands import (
+    across,
+    known_names,
+    look,
+    meta,
+    parallel,
+    ranks,
+    script,
+    search,
+    sets,
+    time,
+)
 from rdb.commands.registry import REGISTRY, Command, Group, Need
 
 __all__ = [
@@ -8,6 +19,7 @@ __all__ = [
     "Command",
     "Group",
     "Need",
+    "across",
     "known_names",
     "look",
     "meta",
@@ -15,5 +27,6 @@ __all__ = [
     "ranks",
     "script",
     "search",
+    "sets",
     "time",
 ]

@@ -11,7 +11,8 @@ import ast
 from rdb.commands.registry import REGISTRY
 from rdb.paths import gdb_scripts_dir
 
-_INTERNAL = ("rdb-asked", "rdb-open", "rdb-state")  # the console gives these itself
+# The console gives these itself.
+_INTERNAL = ("rdb-asked", "rdb-open", "rdb-state", "rdb-look", "rdb-fields")
 
 
 def extension_commands() -> dict[str, str]:

@@ -2,23 +2,61 @@
 
 from __future__ import annotations
 
+import re
+
+from rdb.commands.across import numbers_of
 from rdb.commands.registry import Group, Need, command
-from rdb.commands.values import Printed, VerbsShown
+from rdb.commands.values import Printed, Summary, VerbsShown
+from rdb.errors import RdbError, Usage
 from rdb.session import Outcome, Session
+from rdb.session.across import stats
+from rdb.session.debugger import RankAnswer
+from rdb.session.lookers import Unwilling
+
+# What a GDB keeps for itself: values it has printed, and variables that were set in it.
+_HISTORY = re.compile(
+    r"\$(?!(?:[re]?[abcd]x|[re]?[sd]i|r\d+|[re]?[sbi]p|pc|fp|eflags|[xy]mm\d+)\b)"
+)
 
 
 @command(
     "print",
     group=Group.LOOK,
-    usage="print[/FORMAT] EXPR",
+    usage="print[/FORMAT] [--stats] EXPR",
     aliases=("p", "inspect"),
     needs=Need.STOPPED,
 )
-async def print_(session: Session, expression: str = "") -> Printed:
-    """Show the value of an expression in each rank in focus; equal values are shown once."""
+async def print_(session: Session, expression: str = "") -> Printed | Summary:
+    """Show the value of an expression in each rank in focus; equal values are shown once.
+
+    `--stats` shows what a number is like over the ranks: least, most, mean, standard deviation, and
+    in which ranks. In a focus of many ranks whose GDBs have not been started values have no number
+    of GDB's history (`$1`).
+    """
+    first, _, rest = expression.partition(" ")
+    if first == "--stats":
+        if not rest.strip():
+            raise Usage("print --stats needs an expression", "usage: print --stats EXPR")
+        numbers, others = await numbers_of(session, rest.strip())
+        return Summary(rest.strip(), stats(numbers), numbers, others)
     separator = "" if expression.startswith("/") else " "
     text = f"print{separator}{expression}".strip()
+    if session.many_waiting and expression and not _HISTORY.search(expression):
+        format_, _, what = (
+            expression.partition(" ") if expression[0] == "/" else ("", "", expression)
+        )
+        found = await session.look(lambda gdb: gdb.value(what, format_))
+        if not any(isinstance(answer, Unwilling) for answer in found.values()):
+            answers = {rank: _answer(answer) for rank, answer in found.items()}
+            entry = session.log.add(text, answers, session.focus, session.focus)
+            return Printed(Outcome(answers, entry))
     return Printed(await session.run(text))
+
+
+def _answer(found: str | RdbError) -> RankAnswer:
+    if isinstance(found, RdbError):
+        return RankAnswer("", found.message, None, None)
+    return RankAnswer(found, None, None, None)
 
 
 @command(
@@ -43,6 +81,7 @@ async def verbs(session: Session) -> VerbsShown:
 
     It is what the log says up to there: going back shows what was posted, and not completed, then.
     """
+    await session.open(session.focus)
     states = session.states
     return VerbsShown(
         {

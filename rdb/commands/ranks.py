@@ -5,11 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from rdb.commands.registry import Group, Need, command
-from rdb.commands.values import Focus, JobInfo, Stacks
-from rdb.errors import Usage
-from rdb.session import Session
-from rdb.session.overview import RankRow, failing, overview
-from rdb.session.ranks import format_ranks, parse_ranks
+from rdb.commands.sets import ranks_of
+from rdb.commands.values import Focus, JobInfo, Ranks, Stacks
+from rdb.errors import RdbError, Usage
+from rdb.session import Outcome, Session
+from rdb.session.looking import Looking
+from rdb.session.overview import overview
+from rdb.session.ranks import format_ranks
 from rdb.session.stacks import merge_stacks
 
 
@@ -17,25 +19,31 @@ from rdb.session.stacks import merge_stacks
 async def focus(session: Session, ranks: str = "") -> Focus:
     """Choose the ranks that commands go to.
 
-    RANKS is written like `0,2-3`, `{0..3}`, `all`, or `failed` for the ranks that ended by a
-    signal or with an exit code other than 0. Without RANKS it says which are in focus. A rank's
-    GDB is started when the rank first comes into focus; it stands at the end of the recording.
+    RANKS is written like `0,2-3`, `{0..3}`, `all`, `failed` for the ranks that ended by a signal
+    or with an exit code other than 0, or a name that `defset` gave. Without RANKS it says which are
+    in focus. A rank stands at the end of the recording when it first comes into focus. Of up to
+    four ranks the GDBs are started at once, of more when a command needs them: `where`, `ranks`,
+    `print`, `plot`, `diff` and `defset` do not.
     """
     if ranks:
-        if ranks == "failed":
-            chosen = failing(session)
-            if not chosen:
-                raise Usage("no rank ended with a failure")
-        else:
-            chosen = parse_ranks(ranks, session.ranks)
-        await session.set_focus(chosen, text=f"focus {ranks}")
+        await session.set_focus(ranks_of(session, ranks), text=f"focus {ranks}")
     return Focus(session.focus, len(session.ranks), dict(session.failed))
 
 
-@command("ranks", group=Group.RANKS)
-async def ranks(session: Session) -> list[RankRow]:
-    """Show all ranks: how they ended, their events, where they stand now."""
-    return overview(session)
+@command("ranks", group=Group.RANKS, usage="ranks [--each]")
+async def ranks(session: Session, option: str = "") -> Ranks:
+    """Show all ranks: how they ended, their events, where they stand now.
+
+    Of more than 16 ranks those that are alike share a line, unless `--each` is given.
+    """
+    if option not in ("", "--each"):
+        raise Usage(f"ranks does not take {option!r}", "usage: ranks [--each]")
+    await session.look(_nothing, session.ranks)
+    return Ranks(overview(session), each=bool(option))
+
+
+async def _nothing(gdb: Looking) -> None:
+    """To stand there is to be known."""
 
 
 @command("where", group=Group.RANKS, usage="where [COUNT]", needs=Need.STOPPED)
@@ -43,9 +51,27 @@ async def where(session: Session, count: int = 0) -> Stacks:
     """Show the backtraces of the ranks in focus as one tree.
 
     Frames that ranks share are shown once, from the outermost inwards; COUNT limits each backtrace
-    to its innermost COUNT frames. `bt` shows GDB's own backtrace with arguments.
+    to its innermost COUNT frames. `bt` in one rank shows GDB's own backtrace with arguments.
     """
-    return Stacks(merge_stacks(await session.stacks(count or None)))
+    return await _stacks(session, count)
+
+
+async def _stacks(session: Session, count: int) -> Stacks:
+    found = await session.look(lambda gdb: gdb.frames(count or None))
+    stacks = {rank: one for rank, one in found.items() if not isinstance(one, RdbError)}
+    failed = {rank: one.message for rank, one in found.items() if isinstance(one, RdbError)}
+    return Stacks(merge_stacks(stacks), failed)
+
+
+@command("bt", group=Group.RANKS, usage="bt [COUNT]", aliases=("backtrace",), needs=Need.STOPPED)
+async def bt(session: Session, arguments: str = "") -> Stacks | Outcome:
+    """Show the backtrace of the rank in focus; of several ranks the tree that `where` shows.
+
+    With other arguments than a count it is GDB's own in each rank: `bt full`, `bt -3`.
+    """
+    if len(session.focus) > 1 and (not arguments or (arguments.isdigit() and int(arguments))):
+        return await _stacks(session, int(arguments or 0))
+    return await session.run(f"bt {arguments}".strip())
 
 
 @command("info job", group=Group.RANKS)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rdb.commands.registry import Command, Group
 from rdb.recording.queues import Queues
 from rdb.recording.verbs import Verbs
 from rdb.session import Outcome
+from rdb.session.across import Stats
 from rdb.session.causal_order import CausalOrder
 from rdb.session.history import Entry
+from rdb.session.overview import RankRow
 from rdb.session.ranks import Rank
 from rdb.session.stacks import StackNode
 
@@ -55,9 +57,55 @@ class MessagesShown:
 
 @dataclass(frozen=True)
 class Stacks:
-    """The merged backtraces."""
+    """The merged backtraces, and why some ranks have none."""
 
     roots: Sequence[StackNode]
+    failed: Mapping[Rank, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """The ranks of the job; EACH: none share a line."""
+
+    rows: Sequence[RankRow]
+    each: bool = False
+
+
+@dataclass(frozen=True)
+class RankSets:
+    """Sets of ranks, by name."""
+
+    sets: Mapping[str, tuple[Rank, ...]]
+    job_ranks: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A number over ranks, in figures; OTHERS: where it is none, and why."""
+
+    expression: str
+    stats: Stats
+    numbers: Mapping[Rank, float]
+    others: Mapping[Rank, str]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A number over ranks, to be drawn."""
+
+    expression: str
+    numbers: Mapping[Rank, float]
+    others: Mapping[Rank, str]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value in two ranks: the members that differ, of how many."""
+
+    expression: str
+    ranks: tuple[Rank, Rank]
+    rows: Sequence[tuple[str, str | None, str | None]]
+    members: int
 
 
 @dataclass(frozen=True)

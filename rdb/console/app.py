@@ -14,6 +14,7 @@ from rich.console import Console
 
 import rdb.console.parallel  # noqa: F401 - shows what its commands return
 from rdb.commands import REGISTRY
+from rdb.commands.values import Ranks
 from rdb.console.completion import ConsoleCompleter
 from rdb.console.lifetime import supervised
 from rdb.console.lines import LineReader
@@ -60,7 +61,7 @@ async def _attach(job: JobLike, lines: Iterable[str] | TextIO | None) -> int:
                 await shell.guarded(session.set_focus(session.ranks))
         except Interrupted:
             return 130
-        render(overview(session), out)
+        render(Ranks(overview(session)), out)
         if lines is None:
             return await _interact(shell)
         return await _follow(shell, lines)

@@ -49,7 +49,9 @@ def own_candidates(session: Session, text: str) -> list[str] | None:
     if not space:
         return None
     if head == "focus":
-        words = ["all", "failed", *map(str, session.ranks)]
+        words = ["all", "failed", *session.sets, *map(str, session.ranks)]
+    elif head == "undefset":
+        words = list(session.sets)
     elif head in ("help", "h"):
         words = REGISTRY.names()
     else:

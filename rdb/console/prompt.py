@@ -10,7 +10,7 @@ def prompt_text(session: Session) -> str:
     """`heat-1 [0-3] end> `, in a branch `heat-1 [2] 118 branch 1> `"""
     states = session.states
     focused = [states[rank] for rank in session.focus if rank in states]
-    points = {state.point for state in focused}
+    points = {session.point(rank) for rank in session.focus}
     parts = [session.job.name, f"[{format_ranks(session.focus)}]"]
     if len(points) == 1:
         parts.append(points.pop())

@@ -1,17 +1,18 @@
-"""Data of commands as text: `render(value, out)`."""
+"""How the data of commands is shown: `render(value, out)`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import singledispatch
 
 from rich.console import Console
 from rich.text import Text
 
 from rdb.commands import values
 from rdb.commands.gdb_table import extension_commands
-from rdb.console.tables import history_table, plain_table, rank_table, show_table
+from rdb.console import many
+from rdb.console.show import error_line, labelled, render
+from rdb.console.tables import history_table, plain_table, show_table
 from rdb.recording.verbs import HEADER
 from rdb.session import Outcome
 from rdb.session.debugger import RankAnswer
@@ -19,33 +20,11 @@ from rdb.session.merge import Group, merge
 from rdb.session.origin import Origin
 from rdb.session.ranks import Rank, format_ranks
 from rdb.session.session import Travelled
-from rdb.session.stacks import StackNode
 from rdb.session.state import Place, RankState
 
+__all__ = ["error_line", "many", "render"]
+
 _VALUE_NUMBER = re.compile(r"^\$\d+ = ")
-
-
-@singledispatch
-def render(value: object, out: Console) -> None:
-    """Shows what a command returned."""
-    raise TypeError(f"no way to show {type(value).__name__}")
-
-
-def error_line(text: str, out: Console, label: str = "") -> None:
-    out.print(Text(f"{label}: " if label else "", "bold").append(f"error: {text}", "red"))
-
-
-def labelled(label: str, text: str, out: Console, whole: bool) -> None:
-    """TEXT of some ranks: on the label's line if it is one line, below it if it is more."""
-    lines = text.splitlines()
-    head = Text(f"{label}:", "bold")
-    if len(lines) == 1:
-        out.print(head.append(f" {lines[0]}", "not bold"))
-        return
-    out.print(head)
-    indent = "" if whole else "  "
-    for line in lines:
-        out.print(Text((indent + line).rstrip()))
 
 
 def render_groups(groups: Iterable[Group[RankAnswer]], out: Console, focus: int) -> None:
@@ -112,11 +91,6 @@ def _(value: values.Focus, out: Console) -> None:
         error_line(group.value, out, group.label)
 
 
-@render.register(list)
-def _(value: list[object], out: Console) -> None:
-    show_table(rank_table(value), out)  # type: ignore[arg-type]  # the only list a command returns
-
-
 @render.register
 def _(value: values.VerbsShown, out: Console) -> None:
     for rank, verbs in value.ranks.items():
@@ -132,22 +106,6 @@ def _(value: values.VerbsShown, out: Console) -> None:
             table.add_row(*row)
         if verbs.table():
             show_table(table, out)
-
-
-@render.register
-def _(value: values.Stacks, out: Console) -> None:
-    def show(nodes: Iterable[StackNode], depth: int) -> None:
-        for node in nodes:
-            out.print(Text("  " * depth).append(f"{node.label}: ", "bold").append(str(node.frame)))
-            # A chain without a fork stays in one column, or deep stacks run off the screen.
-            show(node.calls, depth + (len(node.calls) > 1 or _ends_here(node)))
-
-    show(value.roots, 0)
-
-
-def _ends_here(node: StackNode) -> bool:
-    """Do some of the ranks stop here while others go on?"""
-    return len(node.calls) == 1 and len(node.calls[0].ranks) < len(node.ranks)
 
 
 @render.register

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rdb.commands import REGISTRY
-from rdb.commands.values import Bisected, Leave, Printed, Script
+from rdb.commands.values import Bisected, Leave, Printed, Script, Stacks
 from rdb.console.input import read_lines
 from rdb.console.lines import LineReader
 from rdb.console.prompt import prompt_text
@@ -141,4 +141,6 @@ def succeeded(value: object) -> bool:
         return value.outcome.ok
     if isinstance(value, Travelled):
         return not value.errors
+    if isinstance(value, Stacks):
+        return not value.failed
     return True

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rdb.session.history import Entry
 from rdb.session.overview import RankRow, is_failure
-from rdb.session.ranks import format_ranks
+from rdb.session.ranks import Rank, format_ranks
 from rdb.session.state import RankState
 
 
@@ -40,21 +40,31 @@ def show_table(table: Table, out: Console) -> None:
         out.print(Text(line.rstrip()))
 
 
-def rank_table(rows: Iterable[RankRow]) -> Table:
-    """rank, how it ended, events, position, where it stands; `*` marks the focus."""
+def rank_table(groups: Iterable[tuple[tuple[Rank, ...], Sequence[RankRow]]]) -> Table:
+    """rank, how it ended, events, position, where it stands; `*` marks the focus.
+
+    Of ranks that share a line the first one says what they have in common.
+    """
     table = plain_table("", "rank", "ended", "events", "position", "stands in")
     table.columns[1].justify = table.columns[3].justify = "right"
-    for row in rows:
+    for ranks, rows in groups:
+        row = rows[0]
         stands = row.problem if row.problem else row.state.standing if row.state else "-"
+        points = list(dict.fromkeys(one.state.point if one.state else "-" for one in rows))
         table.add_row(
             "*" if row.in_focus else "",
-            str(row.rank),
+            format_ranks(ranks),
             Text(row.ended, style="red" if is_failure(row.ended) else ""),
-            f"{row.events:,}",
-            row.state.point if row.state else "-",
+            _span_of([one.events for one in rows]),
+            points[0] if len(points) == 1 else "various",
             Text(stands, style="red" if row.problem else ""),
         )
     return table
+
+
+def _span_of(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,}..{high:,}"
 
 
 def history_table(done: Sequence[Entry], undone: Sequence[Entry]) -> Table:

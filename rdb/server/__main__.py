@@ -17,6 +17,7 @@ from rdb.errors import RdbError, Usage
 from rdb.recording import RankRecording, open_job
 from rdb.server import peers
 from rdb.server.server import serve
+from rdb.server.turning import Turning
 from rdb.timeline.timeline import Timeline
 
 
@@ -57,7 +58,7 @@ def main(
         elif options.port is not None:
             _serve_socket(recording, _listen_loopback(options.port), None, options.once)
         else:
-            _serve_stdio(recording)
+            _serve_stdio(recording, options.job)
     except RdbError as error:
         print(error.line(), file=sys.stderr)
         return error.exit_code
@@ -66,7 +67,7 @@ def main(
     return 0
 
 
-def _serve_stdio(recording: RankRecording) -> None:
+def _serve_stdio(recording: RankRecording, job: str) -> None:
     # Ctrl-C in GDB's terminal reaches its whole process group; GDB tells us by the byte 0x03.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Replicas and prints must not write into the packets.
@@ -76,7 +77,11 @@ def _serve_stdio(recording: RankRecording) -> None:
     os.dup2(2, 1)
     os.close(null)
     with Timeline(recording) as timeline:
-        serve(timeline, recording, read_fd, write_fd)
+        turning = Turning(job, timeline, recording)
+        try:
+            serve(timeline, recording, read_fd, write_fd, turning)
+        finally:
+            turning.close()
 
 
 def _listen_unix(path: Path) -> socket.socket:

@@ -26,7 +26,7 @@ _ERRNO = {errno.ENOENT: 2, errno.EBADF: 9, errno.EACCES: 13, errno.EINVAL: 22, e
 
 class Files:
     def __init__(self, recording: RankRecordingLike) -> None:
-        self._recording = recording
+        self.recording = recording
         self._open: dict[int, int] = {}
         self._next = 3
         self._ahead: dict[int, tuple[int, int]] = {}  # where the next read begins, if in order
@@ -58,7 +58,7 @@ class Files:
 
     def find(self, path: str) -> Path | None:
         """The host's file that holds the bytes of the recorded program's `path`."""
-        stored = self._recording.store_path(path)
+        stored = self.recording.store_path(path)
         if stored is not None:
             return Path(stored)
         packed = self._packed(path)
@@ -71,7 +71,7 @@ class Files:
 
     def _packed(self, path: str) -> Path | None:
         """Debug information that came with the recording (rdb pack)."""
-        folder = self._recording.files_dir.parent / SYMBOLS
+        folder = self.recording.files_dir.parent / SYMBOLS
         below = os.path.relpath(os.path.normpath(path), DEBUG_FOLDER)
         found = folder / below
         return found if not below.startswith("..") and found.is_file() else None

@@ -62,18 +62,18 @@ class Queries:
         """`qRdb.` has been taken off.  Empty: not known."""
         name, _, text = body.decode("utf-8", "replace").partition(":")
         if name == "poll":
-            return _encode(self._wait(_PATIENCE_S))
+            return encode(self._wait(_PATIENCE_S))
         if name == "cancel":
             self._motion.interrupt()
-            return _encode(self._wait(_PATIENCE_S))
+            return encode(self._wait(_PATIENCE_S))
         operation = self._operations.get(name)
         if operation is None:
             return b""
         if self._job is not None:
-            return _encode(_failure(RdbError("still busy with another request")))
+            return encode(failure(RdbError("still busy with another request")))
         self._searches.begin()
         self._job = self._worker.start(lambda: operation(text))
-        return _encode(self._wait(_PATIENCE_S))
+        return encode(self._wait(_PATIENCE_S))
 
     @property
     def busy(self) -> bool:
@@ -92,18 +92,18 @@ class Queries:
     def _wait(self, timeout_s: float) -> Answer:
         job = self._job
         if job is None:
-            return _failure(RdbError("nothing is under way"))
+            return failure(RdbError("nothing is under way"))
         if not job.wait(timeout_s):
             return {"pending": True, **self._searches.progress}
         self._job = None
         try:
             answer: Answer = job.result()
         except Interrupted:
-            return _failure(RdbError("interrupted", exit_code=130))
+            return failure(RdbError("interrupted", exit_code=130))
         except RdbError as error:
-            return _failure(error)
+            return failure(error)
         except (ValueError, KeyError, IndexError) as error:
-            return _failure(RdbError(f"{type(error).__name__}: {error}"))
+            return failure(RdbError(f"{type(error).__name__}: {error}"))
         return answer
 
     def _state(self, text: str) -> Answer:
@@ -211,9 +211,9 @@ def receive_answer(receive: Any) -> Answer | None:
     return {name: getattr(receive, name) for name in ("event", "source", "tag", "size_bytes")}
 
 
-def _failure(error: RdbError) -> Answer:
+def failure(error: RdbError) -> Answer:
     return {"error": str(error), "hint": error.hint, "exit_code": error.exit_code}
 
 
-def _encode(answer: Answer) -> bytes:
+def encode(answer: Answer) -> bytes:
     return json.dumps(answer).encode("utf-8").hex().encode("ascii")

@@ -14,10 +14,11 @@ from rdb.server.jobs import Worker
 from rdb.server.motion import Motion, Move
 from rdb.server.objects import Objects, correct_auxv
 from rdb.server.packets import Connection
-from rdb.server.queries import Queries
+from rdb.server.queries import Queries, encode, failure
 from rdb.server.stub import Stub
 from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
 from rdb.server.threads import Threads
+from rdb.server.turning import Turning
 
 # While GDB looks at a stop and goes on by itself (a condition that is false), Ctrl-C reaches us
 # between two moves: it is for the next one.  One that is older was for the move that is over.
@@ -47,22 +48,48 @@ class Left:
 
 class Server:
     def __init__(
-        self, timeline: Debuggee, recording: RankRecordingLike, connection: Connection
+        self,
+        timeline: Debuggee,
+        recording: RankRecordingLike,
+        connection: Connection,
+        turning: Turning | None = None,
     ) -> None:
-        self._timeline = timeline
         self._connection = connection
+        self._turning = turning
+        self._turned = False  # away from the rank that was opened
         self._pressed_at = -math.inf
         self._prepared = -1  # the stop for which that has been done
+        self._worker = Worker()
+        self._files = Files(recording)
+        self._stub = self._stand_in(timeline, recording)
+
+    def _stand_in(self, timeline: Debuggee, recording: RankRecordingLike) -> Stub:
+        """All that knows of one rank."""
+        self._timeline = timeline
         self._points = Breakpoints(timeline)
         self._points.say = self._say
         name = os.path.basename(str(recording.meta.get("exe", "")))
         threads = Threads(timeline, recording, name)
         self._motion = Motion(timeline, self._points, threads)
-        self._worker = Worker()
         self._queries = Queries(self._motion, recording, self._worker)
-        self._files = Files(recording)
+        self._files.recording = recording
         objects = make_objects(timeline, recording, threads)
-        self._stub = Stub(timeline, self._motion, self._points, objects, self._files, threads)
+        return Stub(timeline, self._motion, self._points, objects, self._files, threads)
+
+    def _turn(self, body: bytes) -> bytes:
+        """NAME or NAME,fresh: GDB looks at that rank from now on."""
+        assert self._turning is not None
+        name, _, how = body.decode("utf-8", "replace").partition(",")
+        self._queries.settle()
+        try:
+            timeline, recording = self._turning.to(name, how == "fresh")
+            if self._timeline is not timeline:
+                self._motion.marks.close()
+                self._stub = self._stand_in(timeline, recording).after(self._stub)
+        except RdbError as error:
+            return encode(failure(error))
+        self._turned = True
+        return self._queries.handle(b"state")
 
     def run(self) -> Left:
         """Serves until the other side detaches, kills or goes away."""
@@ -98,7 +125,8 @@ class Server:
         """While the user thinks: what the next command may need, until anything is asked for."""
         serial = self._motion.marks.serial
         if (
-            serial == self._prepared
+            self._turned  # who looks at many ranks goes back in none of them
+            or serial == self._prepared
             or self._queries.busy
             or not self._connection.quiet(_THINKING_S)
         ):
@@ -114,6 +142,9 @@ class Server:
         return False
 
     def _answer(self, data: bytes) -> None:
+        if self._turning is not None and data.startswith(b"qRdb.rank:"):
+            self._connection.send(self._turn(data[10:]))
+            return
         if data.startswith(b"qRdb."):
             self._connection.send(self._queries.handle(data[5:]))
             return
@@ -185,8 +216,12 @@ def make_objects(timeline: Debuggee, recording: RankRecordingLike, threads: Thre
 
 
 def serve(
-    timeline: Debuggee, recording: RankRecordingLike, read_fd: int, write_fd: int | None = None
+    timeline: Debuggee,
+    recording: RankRecordingLike,
+    read_fd: int,
+    write_fd: int | None = None,
+    turning: Turning | None = None,
 ) -> Left:
     """Serves one GDB over descriptors (a socket: one for both ways)."""
     connection = Connection(read_fd, read_fd if write_fd is None else write_fd)
-    return Server(timeline, recording, connection).run()
+    return Server(timeline, recording, connection, turning).run()

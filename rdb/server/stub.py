@@ -56,6 +56,11 @@ class Stub:
         self.acks = True
         self._last: StoppedLike | None = None
 
+    def after(self, other: Stub) -> Stub:
+        """Goes on with the connection of another one."""
+        self._extended, self.acks = other._extended, other.acks
+        return self
+
     def resume(self, packet: bytes) -> Move | None:
         return self.motion.resume(packet)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 from rdb.errors import RdbError
 from rdb.recording.messages import Messages
 from rdb.recording.waiting import Call, WaitFor, wait_for
-from rdb.session.debugger import RankDebugger
+from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
 from rdb.session.session import Session
 from rdb.session.stacks import own_frame
@@ -39,15 +38,16 @@ async def deadlock(session: Session) -> Deadlock:
         if (state := session.job.rank(rank).state).startswith(_ENDED)
         and (rank not in session.states or session.states[rank].at_end)
     }
-    await session.open([rank for rank in session.ranks if rank not in ended])
-    problems = {rank: session.failed[rank] for rank in session.ranks if rank in session.failed}
+    asked = [rank for rank in session.ranks if rank not in ended]
+    answers = await session.look(_asked, asked)
     states = session.states
-    asked = [rank for rank in states if rank not in ended]
-    debuggers = [await session.debugger(rank) for rank in asked]
-    answers = await asyncio.gather(*map(_asked, debuggers))
-    calls, places = {}, {}
-    for rank, (call, place) in zip(asked, answers, strict=True):
-        places[rank] = place
+    calls, places, problems = {}, {}, {}
+    for rank, answer in answers.items():
+        if isinstance(answer, RdbError):
+            problems[rank] = answer.message
+            continue
+        call, place = answer
+        places[rank] = place or states[rank].place
         if call is not None:
             calls[rank] = call
     at = {
@@ -59,14 +59,14 @@ async def deadlock(session: Session) -> Deadlock:
     return Deadlock(graph, places, problems)
 
 
-async def _asked(debugger: RankDebugger) -> tuple[Call | None, Place]:
-    answer = await debugger.gdb.execute("rdb-asked")
+async def _asked(rank: Looking) -> tuple[Call | None, Place | None]:
+    answer = await rank.gdb.execute("rdb-asked")
     line = next((line for line in answer.text.splitlines() if line.startswith("{")), None)
     if answer.error is not None or line is None:
-        raise RdbError(f"rank {debugger.rank}: {answer.error or answer.text}")
+        raise RdbError(answer.error or answer.text)
     raw: dict[str, Any] = json.loads(line)
-    own = own_frame(await debugger.frames(_FRAMES))
-    place = debugger.state.place if own is None else own.place
+    own = own_frame(await rank.frames(_FRAMES))
+    place = None if own is None else own.place
     if not raw:
         return None, place
     return Call(raw["call"], raw["text"], raw["arguments"], tuple(raw["requests"])), place

@@ -11,9 +11,9 @@ from pathlib import Path
 from rdb.errors import MissingTool, RdbError
 from rdb.paths import gdb_scripts_dir
 from rdb.session.gdb import Answer, GdbProcess
-from rdb.session.mi import quote
+from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
-from rdb.session.stacks import Frame, own_frame, parse_frames
+from rdb.session.stacks import own_frame
 from rdb.session.state import RankState, parse_state
 
 _OPEN_TIMEOUT_S = 120.0
@@ -51,12 +51,12 @@ class NotInMemory(RdbError):
     """An expression that has no address, or no value."""
 
 
-class RankDebugger:
+class RankDebugger(Looking):
     """Made by `open`; `state` is what the last command left."""
 
     def __init__(self, rank: Rank, gdb: GdbProcess) -> None:
+        super().__init__(gdb)
         self.rank = rank
-        self.gdb = gdb
         self._state: RankState | None = None
 
     @classmethod
@@ -98,14 +98,6 @@ class RankDebugger:
             return await self._run_block(command)
         return await self._observed(command, command, on_output)
 
-    async def frames(self, limit: int | None = None) -> list[Frame]:
-        """The backtrace, innermost frame first."""
-        span = "" if limit is None else f" 0 {limit - 1}"
-        answer = await self.gdb.mi(f"-stack-list-frames{span}")
-        if answer.error is not None:
-            raise RdbError(answer.error)
-        return parse_frames(answer.payload)
-
     async def memory_of(self, expression: str) -> tuple[int, int]:
         """Address and bytes of what EXPRESSION names in the selected frame, or NotInMemory."""
         # %lu takes any address; what has none (a constant, a register) fails here.
@@ -117,12 +109,6 @@ class RankDebugger:
         if not answer.ok or len(words) != 2:
             raise NotInMemory(answer.error or f"{expression} is not in memory")
         return int(words[0]), int(words[1])
-
-    async def complete(self, text: str) -> list[str]:
-        """What GDB would complete TEXT to, whole lines."""
-        answer = await self.gdb.mi(f"-complete {quote(text)}", timeout_s=2.0)
-        payload = answer.payload if isinstance(answer.payload, dict) else {}
-        return [str(match) for match in payload.get("matches", [])]
 
     async def query_state(self, after: str | None = None) -> RankState:
         """Where the rank stands; AFTER is the command that has just ended, for the undo log."""

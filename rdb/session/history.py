@@ -10,6 +10,8 @@ from rdb.session.debugger import RankAnswer
 from rdb.session.ranks import Rank
 from rdb.session.state import RankState
 
+RankSets = Mapping[str, tuple[Rank, ...]]
+
 
 @dataclass(frozen=True)
 class Visit:
@@ -35,6 +37,8 @@ class Entry:
     visits: Mapping[Rank, Visit]
     focus_before: tuple[Rank, ...]
     focus_after: tuple[Rank, ...]
+    sets: tuple[RankSets, RankSets] | None = None
+    """The named sets of ranks before and after it, if it changed them."""
 
     @property
     def ranks(self) -> tuple[Rank, ...]:
@@ -43,8 +47,10 @@ class Entry:
     @property
     def changes(self) -> bool:
         """Is there anything for undo to take back?"""
-        return self.focus_before != self.focus_after or any(
-            visit.steps for visit in self.visits.values()
+        return (
+            self.focus_before != self.focus_after
+            or self.sets is not None
+            or any(visit.steps for visit in self.visits.values())
         )
 
 
@@ -70,6 +76,7 @@ class CommandLog:
         answers: Mapping[Rank, RankAnswer],
         focus_before: tuple[Rank, ...],
         focus_after: tuple[Rank, ...],
+        sets: tuple[RankSets, RankSets] | None = None,
     ) -> Entry:
         """Logs a command.  One that changes something ends what could be redone."""
         visits = {
@@ -77,7 +84,7 @@ class CommandLog:
             for rank, answer in answers.items()
         }
         self._number += 1
-        entry = Entry(self._number, text, visits, focus_before, focus_after)
+        entry = Entry(self._number, text, visits, focus_before, focus_after, sets)
         if entry.changes:
             del self._entries[self._done :]
         self._entries.insert(self._done, entry)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rdb.errors import UnknownJob, Usage
 
@@ -12,8 +12,13 @@ Rank = int
 _ITEM = re.compile(r"(\d+)(?:(?:-|\.\.)(\d+))?\Z")
 
 
-def parse_ranks(text: str, known: Sequence[Rank]) -> tuple[Rank, ...]:
-    """The ranks that TEXT names, in order and once each; all of them must be in KNOWN."""
+def parse_ranks(
+    text: str, known: Sequence[Rank], sets: Mapping[str, Sequence[Rank]] | None = None
+) -> tuple[Rank, ...]:
+    """The ranks that TEXT names, in order and once each; all of them must be in KNOWN.
+
+    SETS have names that TEXT may use.
+    """
     body = text.strip()
     if body in ("all", "*"):
         return tuple(sorted(known))
@@ -24,6 +29,9 @@ def parse_ranks(text: str, known: Sequence[Rank]) -> tuple[Rank, ...]:
         raise Usage("no ranks given", "write them like 0,2-3 or {0..3} or all")
     named: set[Rank] = set()
     for item in items:
+        if sets and item in sets:
+            named.update(sets[item])
+            continue
         match = _ITEM.match(item)
         if match is None:
             raise Usage(f"{item!r} is not a rank", "write them like 0,2-3 or {0..3} or all")
@@ -34,6 +42,8 @@ def parse_ranks(text: str, known: Sequence[Rank]) -> tuple[Rank, ...]:
         if last > max(known, default=-1):
             raise UnknownJob(f"there is no rank {last}", f"ranks are {format_ranks(known)}")
         named.update(range(first, last + 1))
+    if not named:
+        raise Usage(f"{text.strip()} has no ranks")
     missing = sorted(named - set(known))
     if missing:
         raise UnknownJob(

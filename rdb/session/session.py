@@ -1,7 +1,9 @@
 """All ranks of a job under debug.
 
-A GDB per rank, started when the rank first comes into focus.  A command goes to the ranks in focus
-side by side.  Nothing is printed here: answers come back by rank, and `merge` groups equal ones.
+A GDB per rank: of a few ranks it is started when they come into focus, of many when a command
+needs it.  Until then a few GDBs look at all of them (`lookers`).  A command goes to the ranks in
+focus side by side.  Nothing is printed here: answers come back by rank, and `merge` groups equal
+ones.
 """
 
 from __future__ import annotations
@@ -11,16 +13,20 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rdb.errors import RdbError
 from rdb.session.debugger import RankAnswer, RankDebugger
-from rdb.session.history import CommandLog, Entry
+from rdb.session.history import CommandLog, Entry, RankSets
+from rdb.session.lookers import Lookers, OtherProgram
+from rdb.session.looking import Looking
 from rdb.session.merge import Group, merge
 from rdb.session.ranks import Rank, format_ranks
 from rdb.session.stacks import Frame
 from rdb.session.state import RankState
 
+T = TypeVar("T")
+_FEW = 4  # ranks whose GDBs are started before they are needed
 _STARTS_AT_ONCE = 4  # a starting GDB reads symbols: more of them only wait for each other
 
 
@@ -103,6 +109,9 @@ class Session:
         self._debuggers: dict[Rank, RankDebugger] = {}
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self._opening: set[asyncio.Task[RankDebugger]] = set()
+        self._lookers = Lookers(str(job.path), job.address, script)
+        self.sets: RankSets = {}
+        """Sets of ranks by name."""
         if not self._known:
             raise RdbError(f"{job.name} has no recorded rank", "did the program start?")
 
@@ -127,8 +136,27 @@ class Session:
 
     @property
     def states(self) -> dict[Rank, RankState]:
-        """Where every rank that has a GDB stands."""
-        return {rank: self._debuggers[rank].state for rank in sorted(self._debuggers)}
+        """Where every rank stands that has been looked at."""
+        states = {**self._lookers.states}
+        states.update({rank: one.state for rank, one in self._debuggers.items()})
+        return dict(sorted(states.items()))
+
+    def point(self, rank: Rank) -> str:
+        """`start`, `end` or the event where a rank stands, looked at or not."""
+        debugger = self._debuggers.get(rank)
+        if debugger is not None:
+            return debugger.state.point
+        return "end" if self._at_end else "start"
+
+    @property
+    def waiting(self) -> tuple[Rank, ...]:
+        """The ranks in focus that have no GDB of their own."""
+        return tuple(rank for rank in self._focus if rank not in self._debuggers)
+
+    @property
+    def many_waiting(self) -> bool:
+        """More of them than one starts GDBs for only to look at something."""
+        return len(self.waiting) > _FEW
 
     async def open(self, ranks: Iterable[Rank]) -> None:
         """Starts the GDBs that are not there yet; what fails goes to `failed`."""
@@ -177,9 +205,14 @@ class Session:
             self.on_progress(rank, text)
 
     async def set_focus(self, ranks: Sequence[Rank], text: str | None = None) -> tuple[Rank, ...]:
-        """Focuses RANKS as far as they can be opened; with TEXT it is a command of the log."""
-        await self.open(ranks)
-        usable = tuple(sorted(rank for rank in ranks if rank in self._debuggers))
+        """Focuses RANKS as far as they can be opened; with TEXT it is a command of the log.
+
+        GDBs of more than a few ranks are not started before a command needs them.
+        """
+        usable = tuple(sorted(ranks))
+        if sum(rank not in self._debuggers for rank in ranks) <= _FEW:
+            await self.open(ranks)
+            usable = tuple(rank for rank in usable if rank in self._debuggers)
         if not usable:
             reasons = "; ".join(f"rank {rank}: {self.failed[rank]}" for rank in sorted(ranks))
             raise RdbError(f"cannot open {format_ranks(ranks)} ({reasons})")
@@ -188,8 +221,14 @@ class Session:
             self.log.add(text, {}, before, usable)
         return usable
 
+    def set_sets(self, sets: RankSets, text: str) -> None:
+        """Other named sets of ranks than before, by the command TEXT."""
+        before, self.sets = self.sets, dict(sets)
+        self.log.add(text, {}, self._focus, self._focus, (before, self.sets))
+
     async def run(self, command: str, text: str | None = None) -> Outcome:
         """Runs a GDB command in all ranks in focus; it is logged as TEXT."""
+        await self.open(self._focus)
         answers = await self._gather(self._focus, lambda rank: rank.run(command))
         entry = self.log.add(text or command, answers, self._focus, self._focus)
         return Outcome(answers, entry)
@@ -210,6 +249,8 @@ class Session:
             if entry is None:
                 break
             entries.append(entry)
+            if entry.sets is not None:
+                self.sets = entry.sets[1 if forward else 0]
             for rank, visit in entry.visits.items():
                 length = visit.length(after=forward)
                 if visit.steps and length is not None:
@@ -228,37 +269,74 @@ class Session:
         return Travelled(
             "redid" if forward else "undid",
             entries,
-            {rank: self._debuggers[rank].state for rank in {*commands, *self._focus}},
+            {
+                rank: self._debuggers[rank].state
+                for rank in {*commands, *self._focus}
+                if rank in self._debuggers
+            },
             count,
             {rank: answer.error for rank, answer in answers.items() if answer.error},
         )
 
     async def ask(self, command: str) -> Outcome:
         """Runs a command that has the same answer everywhere in one rank; it is not logged."""
-        return Outcome(await self._gather(self._focus[:1], lambda rank: rank.run(command)))
+        known = [rank for rank in self._focus if rank in self._debuggers]
+        if not known:
+            await self.open(self._focus[:1])
+        known = known[:1] or list(self._focus[:1])
+        return Outcome(await self._gather(known, lambda rank: rank.run(command)))
+
+    async def look(
+        self, ask: Callable[[Looking], Awaitable[T]], ranks: Sequence[Rank] | None = None
+    ) -> dict[Rank, T | RdbError]:
+        """ASK, which changes nothing, of RANKS or of the ranks in focus.
+
+        A rank with a GDB of its own is asked there, the others by the GDBs that look at all.
+        """
+        chosen = self._focus if ranks is None else ranks
+        found: dict[Rank, T | RdbError] = {}
+
+        async def own(rank: Rank) -> None:
+            try:
+                found[rank] = await ask(self._debuggers[rank])
+            except RdbError as error:
+                found[rank] = error
+
+        await asyncio.gather(*(own(rank) for rank in chosen if rank in self._debuggers))
+        rest = [rank for rank in chosen if rank not in self._debuggers]
+        where = "END" if self._at_end else "START"
+        found.update(await self._lookers.each(rest, lambda rank: where, ask))
+        strange = [rank for rank in rest if isinstance(found[rank], OtherProgram)]
+        if strange:
+            await self.open(strange)
+            await asyncio.gather(*(own(rank) for rank in strange if rank in self._debuggers))
+        return {rank: found[rank] for rank in sorted(found)}
 
     async def stacks(
         self, limit: int | None = None, ranks: Sequence[Rank] | None = None
     ) -> dict[Rank, list[Frame]]:
         """Backtraces of RANKS, or of the ranks in focus, innermost frame first."""
-        chosen = self._focus if ranks is None else ranks
-        found = await asyncio.gather(*(self._debuggers[rank].frames(limit) for rank in chosen))
-        return dict(zip(chosen, found, strict=True))
+        found = await self.look(lambda gdb: gdb.frames(limit), ranks)
+        for answer in found.values():
+            if isinstance(answer, RdbError):
+                raise answer
+        return {rank: one for rank, one in found.items() if not isinstance(one, RdbError)}
 
     async def complete(self, text: str) -> list[str]:
         """GDB's completions of TEXT, by the lowest rank in focus that is not busy."""
         for rank in self._focus:
-            if not self._debuggers[rank].gdb.busy:
+            if rank in self._debuggers and not self._debuggers[rank].gdb.busy:
                 return await self._debuggers[rank].complete(text)
-        return []
+        return await self._lookers.complete(text)
 
     @property
     def busy(self) -> bool:
         """Does any rank work on a command?"""
-        return any(debugger.gdb.busy for debugger in self._debuggers.values())
+        return self._lookers.busy or any(one.gdb.busy for one in self._debuggers.values())
 
     def interrupt(self) -> None:
         """Stops whatever runs in any rank; the command then answers as stopped."""
+        self._lookers.interrupt()
         for debugger in self._debuggers.values():
             debugger.interrupt()
 
@@ -268,13 +346,15 @@ class Session:
         await asyncio.gather(*self._opening, return_exceptions=True)
         debuggers = list(self._debuggers.values())
         self._debuggers.clear()
-        await asyncio.gather(*(debugger.close() for debugger in debuggers))
+        await asyncio.gather(self._lookers.close(), *(debugger.close() for debugger in debuggers))
 
     async def _gather(
         self, ranks: Iterable[Rank], action: Callable[[RankDebugger], Awaitable[RankAnswer]]
     ) -> dict[Rank, RankAnswer]:
         async def one(rank: Rank) -> RankAnswer:
-            debugger = self._debuggers[rank]
+            debugger = self._debuggers.get(rank)
+            if debugger is None:
+                return RankAnswer("", self.failed.get(rank, "cannot be opened"), None, None)
             try:
                 return await action(debugger)
             except RdbError as error:  # this rank's GDB is gone; the others answer

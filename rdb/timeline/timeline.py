@@ -41,6 +41,7 @@ class Recorded(Source, Protocol):
 
     @property
     def schedule(self) -> Schedule: ...
+    def refresh(self) -> None: ...
 
 
 def _images_of(recording: Source | None) -> Images | None:
@@ -97,6 +98,24 @@ class Timeline:
         self._drop_live()
         self._drop_backlog()
         self.travel.close()
+
+    def renew(self) -> None:
+        """Takes in what has been recorded since.  One stands where one stood; the end is later."""
+        if self.recording is None:
+            return
+        if self.branch:
+            raise RdbError("this is a branch, not the recording", "go back to the recording first")
+        here = self.name()  # the end by another name: it is elsewhere afterwards
+        self.recording.refresh()
+        fresh = Timeline(self.recording)
+        self.close()
+        self.hello, self.schedule = fresh.hello, fresh.schedule
+        self.travel, self.control = fresh.travel, fresh.control
+        self._here, self._gpr = fresh._here, fresh._gpr
+        self._past.clear()
+        self._armed = -1
+        self._text_maps = []
+        self.seek(here)
 
     def __enter__(self) -> Timeline:
         return self

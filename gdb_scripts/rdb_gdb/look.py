@@ -1,0 +1,36 @@
+"""rdb-look: one GDB in many ranks, one after the other, that looks and changes nothing."""
+
+from __future__ import annotations
+
+import json
+
+import gdb
+
+from . import history, link, place, state
+from .command import Command
+
+
+class Look(Command):
+    """Stand in another rank of the same program: rdb-look RANK START|END|POSITION [fresh]
+    For programs that drive GDB: it prints what `rdb-state` does.  There is no history.
+    With `fresh` what was recorded meanwhile is read first."""
+
+    name = "rdb-look"
+    kind = gdb.COMMAND_STATUS
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        words = argument.split()
+        if not 2 <= len(words) <= 3:
+            raise gdb.GdbError("Usage: rdb-look RANK START|END|POSITION [fresh]")
+        rank, where = words[:2]
+        history.log.current = None
+        answer = link.ask("rank", ",".join([rank, *words[2:]]))
+        place.forget(answer)
+        there = {"START": answer["at_start"], "END": answer["at_end"]}
+        if not there.get(where, answer["position"] == where):
+            answer = place.seek(where)
+        gdb.write(json.dumps(state.described(answer)) + "\n")
+
+
+def define() -> None:
+    Look()

@@ -1,0 +1,67 @@
+"""Commands that set the values of many ranks side by side."""
+
+from __future__ import annotations
+
+from rdb.commands.registry import Group, Need, command
+from rdb.commands.values import Difference, Plot
+from rdb.errors import RdbError, Usage
+from rdb.session import Session
+from rdb.session.across import differences, number
+from rdb.session.ranks import Rank, parse_ranks
+
+
+@command("plot", group=Group.LOOK, usage="plot EXPR", needs=Need.STOPPED)
+async def plot(session: Session, expression: str) -> Plot:
+    """Draw a number over the ranks in focus.
+
+    Each rank is a column, or several; where there are more ranks than columns, neighbours share
+    one, which is as high as the highest of them. `print --stats EXPR` says least, most and mean.
+    """
+    numbers, others = await numbers_of(session, expression)
+    return Plot(expression, numbers, others)
+
+
+async def numbers_of(
+    session: Session, expression: str
+) -> tuple[dict[Rank, float], dict[Rank, str]]:
+    """EXPRESSION in each rank in focus; of ranks where it is no number, what it is instead."""
+    numbers: dict[Rank, float] = {}
+    others: dict[Rank, str] = {}
+    for rank, answer in (await session.look(lambda gdb: gdb.value(expression))).items():
+        value = None if isinstance(answer, RdbError) else number(answer)
+        if value is not None:
+            numbers[rank] = value
+        else:
+            others[rank] = (
+                answer.message if isinstance(answer, RdbError) else f"not a number: {answer}"
+            )
+    if not numbers:
+        reasons = sorted(set(others.values()))
+        raise RdbError(reasons[0])
+    return numbers, others
+
+
+@command("diff", group=Group.LOOK, usage="diff EXPR RANK RANK")
+async def diff(session: Session, expression: str) -> Difference:
+    """Compare a value in two ranks, member by member, element by element.
+
+    Only what differs is shown. Of an array the first 200 elements are compared. The ranks need not
+    be in focus; each is looked at where it stands.
+    """
+    usage = "usage: diff EXPR RANK RANK"
+    words = expression.rsplit(maxsplit=2)
+    if len(words) != 3:
+        raise Usage("diff needs an expression and two ranks", usage)
+    what, (first, second) = words[0], words[1:]
+    if not (first.isdigit() and second.isdigit()):
+        raise Usage(f"{first!r} and {second!r} are not two ranks", usage)
+    (one,) = parse_ranks(first, session.ranks)
+    (other,) = parse_ranks(second, session.ranks)
+    found = await session.look(lambda gdb: gdb.fields(what), sorted({one, other}))
+    sides = []
+    for rank in (one, other):
+        answer = found[rank]
+        if isinstance(answer, RdbError):
+            raise RdbError(f"rank {rank}: {answer.message}")
+        sides.append(answer)
+    return Difference(what, (one, other), differences(*sides), len(sides[0]))

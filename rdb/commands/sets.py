@@ -1,0 +1,75 @@
+"""Sets of ranks by name."""
+
+from __future__ import annotations
+
+import re
+
+from rdb.commands.registry import Group, command
+from rdb.commands.values import RankSets
+from rdb.errors import RdbError, Usage
+from rdb.session import Session
+from rdb.session.across import truth
+from rdb.session.overview import failing
+from rdb.session.ranks import Rank, parse_ranks
+
+_NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_RESERVED = ("all", "failed")
+
+
+def ranks_of(session: Session, text: str) -> tuple[Rank, ...]:
+    """Ranks as one writes them, sets by their names."""
+    sets = dict(session.sets)
+    if "failed" in text:
+        sets["failed"] = failing(session)
+        if not sets["failed"]:
+            raise Usage("no rank ended with a failure")
+    return parse_ranks(text, session.ranks, sets)
+
+
+@command("defset", group=Group.RANKS, usage="defset [NAME RANKS|EXPR]")
+async def defset(session: Session, text: str = "") -> RankSets:
+    """Give a set of ranks a name, for `focus NAME`; without arguments list the sets.
+
+    RANKS is written as for `focus`. EXPR is a condition, such as `x > 3`: the set is those of the
+    ranks in focus in which it is true now, where they stand.
+    """
+    name, _, what = text.partition(" ")
+    if not name:
+        return RankSets(dict(sorted(session.sets.items())), len(session.ranks))
+    if not _NAME.match(name) or name in _RESERVED:
+        raise Usage(f"{name!r} cannot be the name of a set", "usage: defset NAME RANKS|EXPR")
+    if not what.strip():
+        raise Usage("defset needs ranks, or a condition", "usage: defset NAME RANKS|EXPR")
+    chosen = await _chosen(session, what.strip())
+    session.set_sets({**session.sets, name: chosen}, text=f"defset {text}")
+    return RankSets({name: chosen}, len(session.ranks))
+
+
+async def _chosen(session: Session, what: str) -> tuple[Rank, ...]:
+    names = {*session.sets, *_RESERVED}
+    if all(item in names or item[0].isdigit() for item in re.split(r"[,\s{}]+", what) if item):
+        try:
+            return ranks_of(session, what)
+        except Usage:
+            if re.fullmatch(r"[\d,\s{}.-]+", what):
+                raise
+    if len(what) > 1 and what[0] == what[-1] and what[0] in "'\"":
+        what = what[1:-1]
+    found = await session.look(lambda gdb: gdb.value(what))
+    chosen = []
+    for rank, answer in found.items():
+        if isinstance(answer, RdbError):
+            raise RdbError(f"rank {rank}: {answer.message}")
+        if truth(answer):
+            chosen.append(rank)
+    return tuple(chosen)
+
+
+@command("undefset", group=Group.RANKS, usage="undefset NAME")
+async def undefset(session: Session, name: str) -> RankSets:
+    """Forget a set of ranks."""
+    if name not in session.sets:
+        raise Usage(f"there is no set {name!r}", "`defset` lists them")
+    rest = {one: ranks for one, ranks in session.sets.items() if one != name}
+    session.set_sets(rest, text=f"undefset {name}")
+    return RankSets(dict(sorted(rest.items())), len(session.ranks))

@@ -1,0 +1,135 @@
+"""What commands say of many ranks: their table, their stacks, their values side by side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from rich.console import Console
+from rich.text import Text
+
+from rdb.commands import values
+from rdb.console.plots import draw
+from rdb.console.show import error_line, render
+from rdb.console.tables import plain_table, rank_table, show_table
+from rdb.session.merge import merge
+from rdb.session.overview import RankRow
+from rdb.session.ranks import Rank, format_ranks
+from rdb.session.stacks import StackNode
+
+_ROWS = 16  # of more ranks, those that are alike share a line
+_COUNTED = 8  # in a tree of more ranks than these each frame says how many it has
+_NAMED = 6  # ranges of ranks that are named in a line of figures
+
+
+@render.register
+def _(value: values.Ranks, out: Console) -> None:
+    alone = value.each or len(value.rows) <= _ROWS
+    groups = [((row.rank,), [row]) for row in value.rows] if alone else _alike(value.rows)
+    show_table(rank_table(groups), out)
+
+
+def _alike(rows: Iterable[RankRow]) -> list[tuple[tuple[Rank, ...], list[RankRow]]]:
+    """Ranks that differ in nothing but how many events they have, the lowest first."""
+    by_rank = {row.rank: row for row in rows}
+    groups = merge(
+        by_rank,
+        key=lambda row: (
+            row.ended,
+            row.in_focus,
+            row.problem,
+            (row.state.standing, row.state.point in ("start", "end")) if row.state else None,
+        ),
+    )
+    return [(group.ranks, [by_rank[rank] for rank in group.ranks]) for group in groups]
+
+
+@render.register
+def _(value: values.Stacks, out: Console) -> None:
+    counted = len({rank for node in value.roots for rank in node.ranks}) > _COUNTED
+
+    def show(nodes: Iterable[StackNode], depth: int) -> None:
+        for node in nodes:
+            label = f"{node.label} ({len(node.ranks)})" if counted else node.label
+            out.print(Text("  " * depth).append(f"{label}: ", "bold").append(str(node.frame)))
+            # A chain without a fork stays in one column, or deep stacks run off the screen.
+            show(node.calls, depth + (len(node.calls) > 1 or _ends_here(node)))
+
+    show(value.roots, 0)
+    _failed(value.failed, out)
+
+
+def _ends_here(node: StackNode) -> bool:
+    """Do some of the ranks stop here while others go on?"""
+    return len(node.calls) == 1 and len(node.calls[0].ranks) < len(node.ranks)
+
+
+@render.register
+def _(value: values.RankSets, out: Console) -> None:
+    if not value.sets:
+        out.print("no sets of ranks; defset NAME RANKS|EXPR makes one")
+    for name, ranks in value.sets.items():
+        text = format_ranks(ranks) or "no ranks"
+        out.print(Text(f"{name}:", "bold").append(
+            f" {text} ({len(ranks)} of {value.job_ranks})", "not bold"
+        ))  # fmt: skip
+
+
+@render.register
+def _(value: values.Summary, out: Console) -> None:
+    stats = value.stats
+    table = plain_table("", value.expression, "ranks")
+    table.columns[1].justify = "right"
+    table.add_row("min", _figure(stats.least), _some(stats.least_ranks))
+    table.add_row("max", _figure(stats.most), _some(stats.most_ranks))
+    table.add_row("mean", _figure(stats.mean), _some(stats.ranks))
+    table.add_row("stddev", _figure(stats.deviation), "")
+    table.add_row("sum", _figure(stats.total), "")
+    strange = [rank for rank, one in value.numbers.items() if math.isnan(one)]
+    if strange:
+        table.add_row("nan", str(len(strange)), _some(tuple(strange)))
+    show_table(table, out)
+    _failed(value.others, out)
+
+
+def _figure(value: float) -> str:
+    return f"{value:.10g}"
+
+
+def _some(ranks: tuple[Rank, ...]) -> str:
+    """`3,12-17`, not all of a hundred ranges."""
+    parts = format_ranks(ranks).split(",")
+    more = ",..." if len(parts) > _NAMED else ""
+    return f"{','.join(parts[:_NAMED])}{more} ({len(ranks)})" if len(ranks) > 1 else parts[0]
+
+
+@render.register
+def _(value: values.Plot, out: Console) -> None:
+    out.print(Text(f"{value.expression} in ranks {format_ranks(value.numbers)}", "bold"))
+    for line in draw(value.numbers, out.width):
+        out.print(Text(line))
+    _failed(value.others, out)
+
+
+@render.register
+def _(value: values.Difference, out: Console) -> None:
+    one, other = value.ranks
+    members = "" if value.members == 1 else f", all {value.members} members"
+    if not value.rows:
+        out.print(Text(f"{value.expression} is the same in ranks {one} and {other}{members}"))
+        return
+    table = plain_table(value.expression, f"rank {one}", f"rank {other}")
+    for name, here, there in value.rows:
+        table.add_row(
+            Text(name or value.expression),
+            Text("-" if here is None else here),
+            Text("-" if there is None else there),
+        )
+    show_table(table, out)
+    if value.members > 1:
+        out.print(Text(f"{len(value.rows)} of {value.members} members differ"))
+
+
+def _failed(reasons: Mapping[Rank, str], out: Console) -> None:
+    for group in merge(reasons):
+        error_line(group.value, out, group.label)

@@ -1,0 +1,66 @@
+"""Numbers over ranks as columns of blocks, a few lines high."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from rdb.session.ranks import Rank
+
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_LINES = 6
+
+
+def columns(numbers: Mapping[Rank, float], width: int) -> list[tuple[list[Rank], float]]:
+    """Ranks that share a column, and what it shows: the highest of them."""
+    ranks = sorted(numbers)
+    per = max(1, math.ceil(len(ranks) / max(width, 1)))
+    groups = [ranks[at : at + per] for at in range(0, len(ranks), per)]
+    return [(group, _highest([numbers[rank] for rank in group])) for group in groups]
+
+
+def _highest(values: Sequence[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return max(known) if known else math.nan
+
+
+def draw(numbers: Mapping[Rank, float], width: int, lines: int = _LINES) -> list[str]:
+    """The picture: a scale on the left, the ranks below.  What is no finite number is marked."""
+    finite = [value for value in numbers.values() if math.isfinite(value)]
+    low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
+    base = min(low, 0.0) if high > 0 and low >= 0 and low < high / 2 else low
+    scale = [f"{high:.6g}", f"{base:.6g}"]
+    margin = max(map(len, scale))
+    shown = columns(numbers, width - margin - 3)
+    wide = max(1, min(8, (width - margin - 3) // len(shown)))
+    picture = []
+    for line in range(lines):
+        label = scale[0] if line == 0 else scale[1] if line == lines - 1 else ""
+        cells = "".join(_cell(value, base, high, lines - 1 - line, lines) * wide
+                        for _, value in shown)  # fmt: skip
+        picture.append(f"{label:>{margin}} ┤{cells}".rstrip())
+    picture.append(f"{'':>{margin}} └{'─' * (wide * len(shown))}")
+    picture.append(_axis([group[0] for group, _ in shown], wide, margin))
+    return picture
+
+
+def _cell(value: float, low: float, high: float, line: int, lines: int) -> str:
+    """One column in one line, counted from below."""
+    if math.isnan(value):
+        return "?" if line == 0 else " "
+    if math.isinf(value):
+        return "∞" if (value > 0) == (line == lines - 1) and line in (0, lines - 1) else " "
+    share = 1.0 if high == low else (value - low) / (high - low)
+    # The lowest is one eighth high: a rank that is there can be seen.
+    eighths = max(1, round(share * lines * 8)) - line * 8
+    return _EIGHTHS[max(0, min(8, eighths))]
+
+
+def _axis(firsts: Sequence[Rank], wide: int, margin: int) -> str:
+    """Numbers of ranks below their columns, as many as there is room for."""
+    text = " " * (margin + 2)
+    for index, rank in enumerate(firsts):
+        at = margin + 2 + index * wide
+        if at == margin + 2 or at >= len(text) + 2:
+            text = text.ljust(at) + str(rank)
+    return text

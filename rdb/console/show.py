@@ -1,0 +1,31 @@
+"""`render(value, out)`: data of commands as text.  Each kind of data registers how."""
+
+from __future__ import annotations
+
+from functools import singledispatch
+
+from rich.console import Console
+from rich.text import Text
+
+
+@singledispatch
+def render(value: object, out: Console) -> None:
+    """Shows what a command returned."""
+    raise TypeError(f"no way to show {type(value).__name__}")
+
+
+def error_line(text: str, out: Console, label: str = "") -> None:
+    out.print(Text(f"{label}: " if label else "", "bold").append(f"error: {text}", "red"))
+
+
+def labelled(label: str, text: str, out: Console, whole: bool) -> None:
+    """TEXT of some ranks: on the label's line if it is one line, below it if it is more."""
+    lines = text.splitlines()
+    head = Text(f"{label}:", "bold")
+    if len(lines) == 1:
+        out.print(head.append(f" {lines[0]}", "not bold"))
+        return
+    out.print(head)
+    indent = "" if whole else "  "
+    for line in lines:
+        out.print(Text((indent + line).rstrip()))

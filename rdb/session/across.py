@@ -1,0 +1,81 @@
+"""Values across ranks: read as numbers, summed up, compared member by member."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rdb.errors import RdbError
+from rdb.session.looking import Fields
+from rdb.session.ranks import Rank
+
+# GDB prints `12`, `0.5`, `65 'A'`, `0x1f`, `(int *) 0x7f..`, `true`, `-nan(0x8..)`, `inf`, `GREEN`.
+_CAST = re.compile(r"^\([^()]*\) ")
+_WORDS = {"true": 1.0, "false": 0.0, ".TRUE.": 1.0, ".FALSE.": 0.0}
+
+
+def number(text: str) -> float | None:
+    """A value that GDB printed, as a number; None: it is none."""
+    words = _CAST.sub("", text.strip()).split()
+    word = words[0] if words else ""
+    if word in _WORDS:
+        return _WORDS[word]
+    if word.lstrip("-").startswith("nan("):
+        return math.nan
+    try:
+        return float(int(word, 16)) if word.startswith(("0x", "-0x")) else float(word)
+    except ValueError:
+        return None
+
+
+def truth(text: str) -> bool:
+    """Is this value, as GDB prints it, true in C?"""
+    value = number(text)
+    if value is None:
+        raise RdbError(f"{text} is neither true nor false")
+    return value != 0
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a number is like over ranks; NaN counts for none of it."""
+
+    ranks: tuple[Rank, ...]
+    least: float
+    least_ranks: tuple[Rank, ...]
+    most: float
+    most_ranks: tuple[Rank, ...]
+    mean: float
+    deviation: float
+    """Of the ranks as they are, not of a sample: divided by their number."""
+    total: float
+
+
+def stats(numbers: Mapping[Rank, float]) -> Stats:
+    known = {rank: value for rank, value in sorted(numbers.items()) if not math.isnan(value)}
+    if not known:
+        raise RdbError("no rank has a number for it")
+    values = list(known.values())
+    least, most = min(values), max(values)
+    mean = math.fsum(values) / len(values)
+    spread = math.fsum((value - mean) ** 2 for value in values) / len(values)
+    return Stats(
+        ranks=tuple(known),
+        least=least,
+        least_ranks=tuple(rank for rank, value in known.items() if value == least),
+        most=most,
+        most_ranks=tuple(rank for rank, value in known.items() if value == most),
+        mean=mean,
+        deviation=math.sqrt(spread) if math.isfinite(spread) else spread,
+        total=math.fsum(values),
+    )
+
+
+def differences(one: Fields, other: Fields) -> Sequence[tuple[str, str | None, str | None]]:
+    """Members whose values differ: name, value here and there; None where there is no such one."""
+    names = list(dict.fromkeys([*one, *other]))
+    return [
+        (name, one.get(name), other.get(name)) for name in names if one.get(name) != other.get(name)
+    ]

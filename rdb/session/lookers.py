@@ -1,0 +1,149 @@
+"""A few GDBs that look at all ranks which have none of their own.
+
+Such a GDB turns from rank to rank (`rdb-look`): a rank costs it a replica, which is little, and no
+symbols, which are dear.  It cannot write.  What moves a rank, or changes something in it, needs a
+GDB of the rank's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from rdb.errors import RdbError
+from rdb.paths import gdb_scripts_dir
+from rdb.session.gdb import GdbProcess
+from rdb.session.looking import Looking
+from rdb.session.ranks import Rank
+from rdb.session.stacks import own_frame
+from rdb.session.state import RankState, parse_state
+
+T = TypeVar("T")
+_OPEN_TIMEOUT_S = 120.0
+_OWN_WITHIN = 64  # frames of libraries above the user's own
+_MOST = 4
+_REFUSED = "is not allowed ("  # GDB's gdb/target.c, of `set may-write-memory off`
+
+
+class Unwilling(RdbError):
+    """A GDB that only looks was asked to change something."""
+
+
+class OtherProgram(RdbError):
+    """A rank that runs another program than the one that the GDB has symbols of."""
+
+
+class Looker(Looking):
+    """Made by `open`."""
+
+    @classmethod
+    async def open(cls, job: str, address: str, script: Path | None) -> Looker:
+        script = script or gdb_scripts_dir() / "rdb.py"
+        gdb = await GdbProcess.start(["-x", str(script)], name="the gdb that looks at ranks")
+        looker = cls(gdb)
+        try:
+            # Before there is a process: then they cannot be changed.
+            for what in ("memory", "registers"):
+                await looker._must(f"set may-write-{what} off")
+            await looker._must(f"rdb-open {shlex.quote(job)} {address}")
+        except BaseException:
+            await gdb.close()
+            raise
+        return looker
+
+    async def stand_in(self, address: str, where: str, fresh: bool = False) -> RankState:
+        """Turns to a rank."""
+        said = await self._must(f"rdb-look {address} {where}{' fresh' if fresh else ''}")
+        state = parse_state(said)
+        if not state.place.has_source:
+            own = own_frame(await self.frames(_OWN_WITHIN))
+            if own is not None and own.level > 0:
+                state = replace(state, own=own.place)
+        return state
+
+    async def _must(self, command: str) -> str:
+        answer = await self.gdb.execute(command, _OPEN_TIMEOUT_S)
+        if answer.error is not None:
+            kind = OtherProgram if "runs another program" in answer.error else RdbError
+            raise kind(answer.error)
+        return answer.text
+
+    async def _said(self, command: str) -> str:
+        answer = await self.gdb.execute(command)
+        if answer.error is None:
+            return answer.text
+        raise (Unwilling if _REFUSED in answer.error else RdbError)(answer.error)
+
+
+class Lookers:
+    """As many as there are processors; each has its own share of the ranks, which it keeps."""
+
+    def __init__(self, job: str, address: Callable[[Rank], str], script: Path | None) -> None:
+        self._job = job
+        self._address = address
+        self._script = script
+        self._count = min(os.cpu_count() or 1, _MOST)
+        self._opened: dict[int, Looker] = {}
+        self._locks = [asyncio.Lock() for _ in range(self._count)]
+        self.states: dict[Rank, RankState] = {}
+        """Where the ranks stood when they were looked at."""
+
+    async def each(
+        self,
+        ranks: Iterable[Rank],
+        where: Callable[[Rank], str],
+        ask: Callable[[Looking], Awaitable[T]],
+        fresh: bool = False,
+    ) -> dict[Rank, T | RdbError]:
+        """ASK of each rank, standing at WHERE it says."""
+        found: dict[Rank, T | RdbError] = {}
+
+        async def share(number: int, mine: list[Rank]) -> None:
+            async with self._locks[number]:
+                for rank in mine:
+                    try:
+                        looker = await self._looker(number, rank)
+                        self.states[rank] = await looker.stand_in(
+                            self._address(rank), where(rank), fresh
+                        )
+                        found[rank] = await ask(looker)
+                    except RdbError as error:
+                        found[rank] = error
+
+        shares: dict[int, list[Rank]] = {}
+        for rank in ranks:
+            shares.setdefault(rank % self._count, []).append(rank)
+        await asyncio.gather(*(share(number, mine) for number, mine in shares.items()))
+        return found
+
+    async def _looker(self, number: int, rank: Rank) -> Looker:
+        known = self._opened.get(number)
+        if known is None or not known.gdb.alive:
+            known = await Looker.open(self._job, self._address(rank), self._script)
+            self._opened[number] = known
+        return known
+
+    async def complete(self, text: str) -> list[str]:
+        for number, looker in self._opened.items():
+            if not self._locks[number].locked():
+                async with self._locks[number]:
+                    return await looker.complete(text)
+        return []
+
+    @property
+    def busy(self) -> bool:
+        return any(looker.gdb.busy for looker in self._opened.values())
+
+    def interrupt(self) -> None:
+        for looker in self._opened.values():
+            looker.gdb.interrupt()
+
+    async def close(self) -> None:
+        opened = list(self._opened.values())
+        self._opened.clear()
+        await asyncio.gather(*(looker.gdb.close() for looker in opened))

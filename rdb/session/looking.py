@@ -1,0 +1,49 @@
+"""What can be asked of a GDB that stands in a rank, with nothing changed by it."""
+
+from __future__ import annotations
+
+import json
+
+from rdb.errors import RdbError
+from rdb.session.gdb import GdbProcess
+from rdb.session.mi import quote
+from rdb.session.stacks import Frame, parse_frames
+
+Fields = dict[str, str]
+"""The members of a value, `.flow[2]` -> `0.5`, in their order; a plain value's only one is ``."""
+
+
+class Looking:
+    """A GDB in a rank."""
+
+    def __init__(self, gdb: GdbProcess) -> None:
+        self.gdb = gdb
+
+    async def frames(self, limit: int | None = None) -> list[Frame]:
+        """The backtrace, innermost frame first."""
+        span = "" if limit is None else f" 0 {limit - 1}"
+        answer = await self.gdb.mi(f"-stack-list-frames{span}")
+        if answer.error is not None:
+            raise RdbError(answer.error)
+        return parse_frames(answer.payload)
+
+    async def value(self, expression: str, format_: str = "") -> str:
+        """What GDB prints for it, without a number in its value history.  FORMAT: `/x`."""
+        return await self._said(f"output{format_} {expression}")
+
+    async def fields(self, expression: str) -> Fields:
+        """Member by member."""
+        line = (await self._said(f"rdb-fields {expression}")).splitlines()[-1]
+        return {str(name): str(value) for name, value in json.loads(line)}
+
+    async def complete(self, text: str) -> list[str]:
+        """What GDB would complete TEXT to, whole lines."""
+        answer = await self.gdb.mi(f"-complete {quote(text)}", timeout_s=2.0)
+        payload = answer.payload if isinstance(answer.payload, dict) else {}
+        return [str(match) for match in payload.get("matches", [])]
+
+    async def _said(self, command: str) -> str:
+        answer = await self.gdb.execute(command)
+        if answer.error is not None:
+            raise RdbError(answer.error)
+        return answer.text

@@ -1,0 +1,77 @@
+"""Values across ranks: numbers, figures, pictures, differences, sets of ranks."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from rdb.console.plots import draw
+from rdb.errors import RdbError, Usage
+from rdb.session.across import differences, number, stats, truth
+from rdb.session.history import CommandLog
+from rdb.session.ranks import parse_ranks
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("12", 12), ("-0.5", -0.5), ("65 'A'", 65), ("0x1f", 31), ("(int *) 0x10", 16),
+     ("inf", math.inf), ("1e-3", 0.001), ("true", 1), (".FALSE.", 0),
+     ("{1, 2}", None), ("<optimized out>", None), ("GREEN", None), ("", None)],
+)  # fmt: skip
+def test_number(text: str, expected: float | None) -> None:
+    assert number(text) == expected
+
+
+def test_nan_is_a_number() -> None:
+    value = number("-nan(0x8000000000000)")
+    assert value is not None and math.isnan(value)
+
+
+def test_truth_of_what_is_no_number_is_refused() -> None:
+    assert truth("0x1") and not truth("0.0")
+    with pytest.raises(RdbError, match="neither true nor false"):
+        truth("{...}")
+
+
+def test_stats() -> None:
+    found = stats({0: 1.0, 1: 5.0, 2: math.nan, 3: 1.0, 4: 5.0})
+    assert (found.least, found.least_ranks) == (1.0, (0, 3))
+    assert (found.most, found.most_ranks) == (5.0, (1, 4))
+    assert (found.mean, found.deviation, found.total) == (3.0, 2.0, 12.0)
+    assert found.ranks == (0, 1, 3, 4)
+    with pytest.raises(RdbError, match="no rank"):
+        stats({0: math.nan})
+
+
+def test_differences_name_members() -> None:
+    rows = differences({".a": "1", ".b": "2"}, {".a": "1", ".b": "3", ".c": "4"})
+    assert rows == [(".b", "2", "3"), (".c", None, "4")]
+
+
+def test_a_picture_fits_its_width() -> None:
+    picture = draw({rank: float(rank) for rank in range(1000)}, 80)
+    assert max(map(len, picture)) <= 80
+    assert picture[0].strip().startswith("999 ┤") and picture[-3].strip().startswith("0 ┤")
+    assert picture[0].endswith("█") and "█" not in picture[0][: len(picture[0]) // 2]
+
+
+def test_a_picture_of_one_value_and_of_none() -> None:
+    flat = draw({0: 2.0, 1: 2.0}, 40)
+    assert flat[0].endswith("████████████████")
+    assert any("?" in line for line in draw({0: 1.0, 1: math.nan}, 40))
+    assert any("∞" in line for line in draw({0: 1.0, 1: math.inf}, 40))
+
+
+def test_sets_have_names() -> None:
+    sets = {"edge": (0, 3), "none": ()}
+    assert parse_ranks("edge,1", range(4), sets) == (0, 1, 3)
+    with pytest.raises(Usage, match="none has no ranks"):
+        parse_ranks("none", range(4), sets)
+
+
+def test_a_set_is_something_to_undo() -> None:
+    log = CommandLog()
+    log.add("defset a 0", {}, (0,), (0,), ({}, {"a": (0,)}))
+    entry = log.back()
+    assert entry is not None and entry.sets == ({}, {"a": (0,)})

@@ -1,0 +1,147 @@
+"""The console over more ranks than it starts GDBs for: through a pseudo-terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pexpect  # type: ignore[import-untyped]
+import pytest
+
+from rdb.session.processes import descendants
+
+DEADLINE_S = 120
+RANKS = 6
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    program = build("mpi/many.c", "-O0")
+    done = subprocess.run(
+        [sys.executable, "-m", "rdb", "run", "--name", "many", "-n", str(RANKS), "--", program],
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "RDB_HOME": str(home),
+        "TERM": "xterm",
+        "PROMPT_TOOLKIT_NO_CPR": "1",
+        "OMPI_MCA_orte_abort_on_non_zero_status": "0",  # rank 4 exits with 7
+    }
+
+
+class Terminal:
+    def __init__(self, home: Path, columns: int) -> None:
+        self.child = pexpect.spawn(
+            sys.executable,
+            ["-m", "rdb", "attach", "many"],
+            env=environment(home),
+            encoding="utf-8",
+            dimensions=(50, columns),
+            timeout=DEADLINE_S,
+        )
+
+    def until(self, text: str) -> str:
+        self.child.expect_exact(text)
+        lines = ESCAPES.sub("", self.child.before).splitlines()
+        return "\n".join(line.rstrip() for line in lines)  # tables are filled up with blanks
+
+    def type(self, line: str, prompt: str = "many [0-5] end>") -> str:
+        """The answer to a line: the line editor shows the prompt again with the line before it."""
+        self.child.sendline(line)
+        self.until("\r\n")
+        return self.until(prompt)
+
+    def gdbs(self) -> int:
+        names = [Path(f"/proc/{one.pid}/cmdline") for one in descendants(self.child.pid)]
+        return sum(b"--interpreter=mi3" in name.read_bytes() for name in names if name.exists())
+
+
+@pytest.fixture(scope="module")
+def terminal(home: Path) -> Iterator[Terminal]:
+    made = Terminal(home, 100)
+    start = made.until("many [0-5] end>")
+    assert len([line for line in start.splitlines() if line.startswith("*")]) == RANKS
+    yield made
+    made.child.sendcontrol("d")
+    made.child.expect(pexpect.EOF)
+    made.child.close()
+    assert made.child.exitstatus == 0
+
+
+def test_looking_at_all_ranks_starts_few_gdbs(terminal: Terminal) -> None:
+    tree = terminal.type("where")
+    assert re.search(r"^0-5: __GI__exit|^0-5: _exit", tree, re.MULTILINE), tree
+    assert tree == terminal.type("bt")
+    assert re.search(r"^\* +4 +exited 7 .* end +__GI__exit", terminal.type("ranks"), re.MULTILINE)
+    assert 1 <= terminal.gdbs() <= min(os.cpu_count() or 1, 4)
+
+
+def test_values_of_all_ranks(terminal: Terminal) -> None:
+    shown = terminal.type("print cell.flow")
+    assert "0,2,4: {1, 1, 0}" in shown and "1,3,5: {0, 0, 0}" in shown
+    assert "0-5: 0x6" in terminal.type("print/x size")
+    figures = terminal.type("print --stats residual")
+    assert re.search(r"^min +0 +0$", figures, re.MULTILINE)
+    assert re.search(r"^max +5 +5$", figures, re.MULTILINE)
+    assert re.search(r"^mean +2.083333333 +0-5 \(6\)$", figures, re.MULTILINE)
+    picture = terminal.type("plot cell.heat")
+    assert "50 ┤" in picture and "└──" in picture
+    assert max(map(len, picture.splitlines())) <= 100
+    assert 'error: No symbol "nowhere" in current context.' in terminal.type("plot nowhere")
+
+
+def test_difference_of_two_ranks(terminal: Terminal) -> None:
+    shown = terminal.type("diff cell 0 3")
+    assert re.search(r"^\.heat +40 +10$", shown, re.MULTILINE), shown
+    assert re.search(r"^\.flow\[1\] +1 +0$", shown, re.MULTILINE)
+    assert "4 of 5 members differ" in shown
+    assert "size is the same in ranks 0 and 3" in terminal.type("diff size 0 3")
+    assert "there is no rank 9; ranks are 0-5" in terminal.type("diff size 0 9")
+    assert "usage: diff EXPR RANK RANK" in terminal.type("diff size 0")
+
+
+def test_sets_of_ranks(terminal: Terminal) -> None:
+    assert "edge: 0,5 (2 of 6)" in terminal.type("defset edge 0,5")
+    assert "hot: 2,4-5 (3 of 6)" in terminal.type("defset hot 'residual > 1'")
+    shown = terminal.type("focus edge,hot", "many [0,2,4-5] end>")
+    assert "focus: 0,2,4-5 (4 of 6)" in shown
+    assert "undid focus edge,hot" in terminal.type("undo")
+    assert "undid defset hot 'residual > 1'" in terminal.type("undo")
+    assert "hot" not in terminal.type("defset")
+    assert "hot: 2,4-5 (3 of 6)" in terminal.type("redo") + terminal.type("defset")
+    assert "hot" not in terminal.type("undefset hot")
+    assert "there is no set 'hot'" in terminal.type("undefset hot")
+
+
+def test_one_rank_moves_and_the_others_stay(terminal: Terminal) -> None:
+    terminal.type("focus 2", "many [2] end>")
+    terminal.type("break deeper", "many [2] end>")
+    shown = terminal.type("reverse-continue", "many [2] ")
+    assert "[2] deeper () at many.c:" in shown
+    shown = terminal.type("focus all", "many [0-5]>")
+    tree = terminal.type("where", "many [0-5]>")
+    assert re.search(r"^ *2: deeper \(\) at many\.c:\d+$", tree, re.MULTILINE), tree
+    assert re.search(r"^ *0-1,3-5: ", tree, re.MULTILINE), tree
+    # What changes something is no look: each rank gets its own GDB, and is in a branch.
+    shown = terminal.type("print cell.id = 40 + rank", "many [0-5] ")
+    assert "2: $1 = 42" in shown and "5: $1 = 45" in shown
+    assert terminal.gdbs() > RANKS
+    shown = terminal.type("undo", "many [0-5]>")
+    assert "undid print cell.id = 40 + rank in 0-5" in shown
+    assert "5: $2 = 5" in terminal.type("print cell.id", "many [0-5]>")
