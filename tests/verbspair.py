@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 TIMEOUT_S = 90
+GRACE_S = 10  # for the other side of one that failed
 
 
 class Pair:
@@ -25,31 +28,38 @@ class Pair:
         self.out: list[str] = []
         self.err: list[str] = []
 
-    def start(self, name: str, words: Sequence[str | Path], *options: str) -> subprocess.Popen[str]:
+    def start(
+        self, name: str, words: Sequence[str | Path], *options: str
+    ) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "rdb", "run", "--name", name, "--hca=soft"]
         command += ["--hash-every=1", *options, "--", *map(str, words)]
-        return subprocess.Popen(
-            command,
-            cwd=self.cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+        # files: there is something to show of one that never ends
+        with open(self.said(name, "out"), "w") as out, open(self.said(name, "err"), "w") as err:
+            return subprocess.Popen(
+                command, cwd=self.cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=err
+            )
+
+    def said(self, name: str, stream: str) -> Path:
+        return self.cwd / f"{name}.{stream}"
+
+    def finish(self, *processes: subprocess.Popen[bytes]) -> None:
+        """Server and client.  Who waits for one that failed is ended soon; both have their say."""
+        stacks = _await_ends(processes)
+        for name, process in zip(self.names, processes, strict=True):
+            end_tree(process)
+            self.codes.append(process.wait(TIMEOUT_S))
+            self.out.append(self.said(name, "out").read_text())
+            self.err.append(self.said(name, "err").read_text())
+        assert not stacks, "\n".join([*stacks, self.all_said()])
+
+    def all_said(self) -> str:
+        return "\n".join(
+            f"== {name}: exit code {code}\n{out}{err}"
+            for name, code, out, err in zip(self.names, self.codes, self.out, self.err, strict=True)
         )
 
-    def finish(self, *processes: subprocess.Popen[str]) -> None:
-        try:
-            for process in processes:
-                out, err = process.communicate(timeout=TIMEOUT_S)
-                self.codes.append(process.returncode)
-                self.out.append(out)
-                self.err.append(err)
-        finally:
-            for process in processes:
-                process.kill()
-
     def check(self) -> None:
-        assert self.codes == [0, 0], self.out + self.err
+        assert self.codes == [0, 0], self.all_said()
 
     def replay(self) -> list[dict[str, object]]:
         """Each alone, every hash compared."""
@@ -67,6 +77,46 @@ class Pair:
             assert done.returncode == 0, (name, done.stdout, done.stderr)
             said.append(json.loads(done.stdout))
         return said
+
+
+def _await_ends(processes: Sequence[subprocess.Popen[bytes]]) -> list[str]:
+    """-> where those stand that do not end; who only waits for one that failed is not looked at."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while any(process.poll() is None for process in processes):
+        if any(process.poll() for process in processes):
+            deadline = min(deadline, time.monotonic() + GRACE_S)
+        if time.monotonic() > deadline:
+            return [] if any(process.poll() for process in processes) else stacks_below(processes)
+        time.sleep(0.02)
+    return []
+
+
+def children(pid: int) -> list[int]:
+    """All processes below this one."""
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            found += [child, *children(child)]
+    return found
+
+
+def stacks_below(processes: Sequence[subprocess.Popen[bytes]]) -> list[str]:
+    said = []
+    for pid in [pid for process in processes for pid in children(process.pid)]:
+        line = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ")
+        command = ["gdb", "-nx", "-p", str(pid), "-batch", "-ex", "print baton"]
+        command += ["-ex", "print arrivals_waiting", "-ex", "thread apply all backtrace"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        said.append(f"== does not end: {pid}: {line}\n{done.stdout}{done.stderr}")
+    return said
+
+
+def end_tree(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is not None:
+        return
+    for pid in [*children(process.pid), process.pid]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def record_pair(program: Path, cwd: Path, options: Sequence[str] = ()) -> Pair:
@@ -96,7 +146,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def await_listener(port: int, process: subprocess.Popen[str]) -> None:
+def await_listener(port: int, process: subprocess.Popen[bytes]) -> None:
     """Without connecting: the one connection that the server accepts is the client's."""
     wanted = f":{port:04X} "
     deadline = time.monotonic() + TIMEOUT_S

@@ -42,26 +42,31 @@ static bool restartable(long nr)
 long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 {
 	struct thread *self = thread_self();
+	bool given = false;
+	uint64_t due = 0;
+	long r;
 	for (;;) {
 		signal_claim(self);
 		arrivals_still_begin();
-		long r = interruptible_syscall(nr, args, &self->pending, self->upper.sigmask);
+		r = interruptible_syscall(nr, args, &self->pending, self->upper.sigmask);
 		arrivals_still_end();
 		if (r != -EINTR || nr == SYS_close /* it is closed all the same */)
-			return r;
-		uint64_t due = signal_due(self);
-		if (!due && self->yield && !self->gave) {
-			/* it blocks, and others wait for us */
-			self->yield = false;
-			self->gave = baton_block_begin();
-			continue;
-		}
-		if (!due)
-			continue; /* none that the program would have seen */
-		int sig = __builtin_ctzl(due) + 1;
-		bool restart = lower.upper.sigactions[sig].flags & SA_RESTART;
-		return restart && restartable(shown) ? SIGNALS_RESTART : -EINTR;
+			break;
+		due = signal_due(self);
+		if (due)
+			break;
+		/* None that the program would have seen: it blocks, and others wait for us.  A reminder may also come
+		 * late, when the baton is another's already. */
+		if (self->yield && baton_held())
+			given = baton_block_begin();
+		self->yield = false;
 	}
+	baton_block_end(given);
+	if (!due)
+		return r;
+	int sig = __builtin_ctzl(due) + 1;
+	bool restart = lower.upper.sigactions[sig].flags & SA_RESTART;
+	return restart && restartable(shown) ? SIGNALS_RESTART : -EINTR;
 }
 
 long signals_syscall(long nr, const uint64_t args[6])

@@ -78,11 +78,15 @@ static void end_by(int sig, bool own_doing)
 	die(sig);
 }
 
-/* Makes the thread look at what is pending: its handler of this signal is on_reminder. */
-void signals_remind(const struct thread *t)
+/* Makes the thread look at what is pending: its handler of this signal is on_reminder.  One on its way is enough:
+ * those of a thread that does not get to run would queue up, and stop it again and again later. */
+void signals_remind(struct thread *t)
 {
 	siginfo_t info = {.si_signo = SIGNALS_REMINDER, .si_code = SI_QUEUE, .si_value.sival_ptr = &cookie};
-	raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, t->upper.tid, SIGNALS_REMINDER, (long)&info, 0, 0);
+	if (__atomic_exchange_n(&t->reminded, 1, __ATOMIC_SEQ_CST))
+		return;
+	if (raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, t->upper.tid, SIGNALS_REMINDER, (long)&info, 0, 0))
+		__atomic_store_n(&t->reminded, 0, __ATOMIC_SEQ_CST);
 }
 
 /* Once for all that come meanwhile: a later one must not put off the first. */
@@ -112,6 +116,7 @@ static void deliver_here(ucontext_t *uc)
 static void on_reminder(struct thread *self, ucontext_t *uc)
 {
 	uint64_t pc = UC_REG(uc, RIP);
+	__atomic_store_n(&self->reminded, 0, __ATOMIC_SEQ_CST);
 	self->yield = true;
 	self->patient = false;
 	if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)

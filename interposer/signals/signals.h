@@ -27,7 +27,7 @@ void signals_reclaim(void);
 /* The signal by which a thread is made to look at what is new: its slice is over, a signal is for it. */
 #define SIGNALS_REMINDER 64
 struct thread;
-void signals_remind(const struct thread *t);
+void signals_remind(struct thread *t);
 void signals_thread_gone(struct thread *t);
 /* The carrier's mask in the kernel (signalfd). */
 void signals_sync_kernel(struct thread *self);

@@ -138,6 +138,11 @@ void baton_remind_holder(void)
 	unlock();
 }
 
+bool baton_held(void)
+{
+	return baton.holder == thread_self();
+}
+
 bool baton_wanted(void)
 {
 	return baton.head != NULL;

@@ -26,6 +26,8 @@ void baton_reset(void);
 /* While nobody runs upper code: gives the baton to `visitor`, where nobody has it, to be given back; or makes the
  * holder's `still` `after`, if it is `before`.  Who was visited, or NULL. */
 struct thread *baton_visit(struct thread *visitor, uint32_t before, uint32_t after);
+/* The calling thread has it.  Only itself can change that. */
+bool baton_held(void);
 /* Makes the holder look at what is pending. */
 void baton_remind_holder(void);
 /* Somebody waits for it. */

@@ -157,15 +157,6 @@ static long for_events(long nr, const uint64_t args[6])
 	return r ? r : released(nr, nr, args);
 }
 
-static long alone(long nr, const uint64_t args[6])
-{
-	struct thread *self = thread_self();
-	long r = signals_syscall(nr, args);
-	baton_block_end(self->gave); /* it blocked after all */
-	self->gave = false;
-	return r;
-}
-
 long blocking_syscall(long nr, const uint64_t args[6])
 {
 	if (lower.mode != MODE_RECORD || threads_alive() < 2)
@@ -175,7 +166,7 @@ long blocking_syscall(long nr, const uint64_t args[6])
 	case READABLE: return when_readable(nr, args);
 	case WRITABLE: return when_writable(nr, args);
 	case EVENTS: return for_events(nr, args);
-	default: return alone(nr, args);
+	default: return signals_syscall(nr, args);
 	}
 }
 

@@ -156,7 +156,8 @@ void threads_forked(void)
 	me->frame = NULL;
 	me->deliver = false;
 	me->pending = 0;
-	me->yield = me->gave = false;
+	me->yield = false;
+	me->reminded = 0;
 	baton_reset();
 	me->patient = me->patience_made = false; /* timers are not inherited: timer_create(2) */
 }

@@ -66,7 +66,7 @@ struct thread {
 	struct thread *behind;     /* in the queue for the baton */
 	volatile bool yield;       /* its slice is over */
 	volatile bool fast;        /* in clock_fast(): nobody looks at signals before it is in upper code again */
-	bool gave;                 /* the baton, in the middle of a call that turned out to block */
+	uint32_t reminded;         /* signals_remind(): one is on its way */
 	volatile uint64_t pending; /* signals that it is to deliver */
 	uint64_t awaited;          /* sigwaitinfo(2): these as well */
 	uint64_t kernel_mask;      /* of its carrier: signals.c, signals_sync_kernel() */

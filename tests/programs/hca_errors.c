@@ -232,11 +232,11 @@ static void not_ready_too_often(void)
 	barrier();
 }
 
-/* The peer is not in RTR yet: as often as retry_cnt says, and then no more. */
+/* The peer is not in RTR yet: as often as retry_cnt says, and then no more.  All in all for 8 s: the peer may be slow. */
 static void peer_late(void)
 {
 	q = qp_make(IBV_QPT_RC);
-	q.timeout = 14;
+	q.timeout = 18;
 	q.retry_cnt = 7;
 	qp_swap(&q);
 	qp_init(&q);

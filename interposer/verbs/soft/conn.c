@@ -31,6 +31,7 @@ static struct hca_conn *make(int fd, uint32_t ip, uint16_t port, bool initiator)
 	list_append(&hca.conns, &c->link);
 	hca.nconns++;
 	hca.nstrangers++;
+	hca_thread_due(c->deadline);
 	return c;
 }
 

@@ -169,6 +169,13 @@ bool hca_thread_asleep(void)
 	return atomic_load(&t.asleep);
 }
 
+void hca_thread_due(uint64_t at)
+{
+	uint64_t was = atomic_load(&t.deadline);
+	if (!was || at < was)
+		hca_thread_deadline(at);
+}
+
 void hca_thread_deadline(uint64_t at)
 {
 	uint64_t was = atomic_exchange(&t.deadline, at);

@@ -29,6 +29,9 @@ void hca_timer_set(struct list *timer, uint64_t *at, uint64_t due)
 	*at = due;
 	list_remove(timer);
 	list_append(&hca.timers, timer);
+	/* perhaps nobody comes by run() again before */
+	if (due != UINT64_MAX)
+		hca_thread_due(due);
 }
 
 static int timers_run(uint64_t now)
@@ -88,11 +91,12 @@ static int event(struct hca_conn *c, uint32_t events)
 	return events & (EPOLLIN | EPOLLERR | EPOLLHUP) ? hca_conn_read(c) : 0;
 }
 
-static int input(void)
+static int input(bool polling)
 {
 	struct epoll_event events[64];
 	int done = 0;
-	if (hca.nconns <= FEW_CONNS && !hca.nstrangers && hca.calls % LOOK_AROUND) {
+	/* who was told that something has come does not know what: perhaps a new connection */
+	if (polling && hca.nconns <= FEW_CONNS && !hca.nstrangers && hca.calls % LOOK_AROUND) {
 		list_each(l, &hca.conns) done += hca_conn_read(list_entry(l, struct hca_conn, link));
 		return done;
 	}
@@ -127,7 +131,7 @@ static int run(bool polling)
 		done += timers_run(hca_now());
 	touch_waiting();
 	hca_pump();
-	done += input();
+	done += input(polling);
 	if (!polling)
 		touch_waiting();
 	hca_pump();

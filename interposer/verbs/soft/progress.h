@@ -24,6 +24,8 @@ void hca_thread_seen(void);
 bool hca_thread_asleep(void);
 /* The earliest time at which progress() is due; 0: none. */
 void hca_thread_deadline(uint64_t at);
+/* So early at the latest. */
+void hca_thread_due(uint64_t at);
 /* Answers wait to be sent. */
 void hca_thread_acks(bool waiting);
 
