@@ -15,6 +15,8 @@ from conftest import TIMEOUT_S
 from rdb.paths import mpi_dir, rdb_exec_path
 from rdb.recording import Kind, RankRecording
 
+BTL = "self,vader,tcp"  # processes of different launches meet over TCP only
+
 
 @dataclass
 class Job:
@@ -52,7 +54,7 @@ class Job:
 
 def mpirun(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """In a session of its own, so that a hanging job can be ended as a whole."""
-    command = ["mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl", "self,vader"]
+    command = ["mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl", BTL]
     process = subprocess.Popen(
         [*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, start_new_session=True,

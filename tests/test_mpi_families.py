@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import Build
 from mpijob import lines, record
 
-FAMILIES = {"collectives_nonblocking": 3, "neighbors": 3, "requests": 2}
+FAMILIES = {
+    "collectives_nonblocking": 3,
+    "communicators": 3,
+    "datatypes": 2,
+    "neighbors": 3,
+    "objects": 2,
+    "requests": 2,
+    "tools": 2,
+}
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -18,3 +27,11 @@ def test_family(family: str, build: Build, tmp_path: Path) -> None:
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == [f"{rank}: good" for rank in range(ranks)]
     job.expect_equal()
+
+
+def test_spawned_processes_are_ranks_of_the_job(build: Build, tmp_path: Path) -> None:
+    job = record(tmp_path, 2, build("mpi/spawn.c", "-O1"), "meet")
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good", "1: good", "child 0: good", "child 1: good"]
+    assert sorted(path.name for path in job.path.glob("rank-*")) == [f"rank-{n}" for n in range(4)]
+    replace(job, ranks=4).expect_equal()

@@ -77,7 +77,7 @@ static void usage(void)
 	      "                [--mpi-stub PATH] [--record=off] [--lax] [--no-children] [--exe PATH]\n"
 	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
 	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--slice MS]\n"
-	      "                [--dispatch sud|seccomp] -- PROG ARGS\n"
+	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
 	      "                [--checked]\n"
 	      "       rdb-exec --probe\n",
@@ -106,6 +106,27 @@ static void choose_dispatch(const char *how)
 		seccomp_use(*how == 'i');
 	else if (strcmp(how, "sud"))
 		usage();
+}
+
+/* MPI_Comm_spawn made directories for its processes in the job's, --dir: this one's is told by its rank among them. */
+static void become_spawned(int first)
+{
+	static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+	struct options *o = &lower.opt;
+	const char *rank = NULL;
+	char *dir;
+	for (unsigned i = 0; !rank && i < sizeof(names) / sizeof(names[0]); i++)
+		rank = getenv(names[i]);
+	if (!rank) {
+		fputs("rdb: --spawned: the launcher does not tell the rank; only MPI_Comm_spawn uses it\n", stderr);
+		exit(2);
+	}
+	o->rank = first + (int)number("spawned", rank, 1 << 20);
+	if (asprintf(&dir, "%s/rank-%d", o->dir, o->rank) < 0) {
+		fputs("rdb: out of memory\n", stderr);
+		exit(125);
+	}
+	o->dir = dir;
 }
 
 static void parse(int argc, char **argv)
@@ -137,7 +158,8 @@ static void parse(int argc, char **argv)
 		VERBS_STUB,
 		CM_STUB,
 		HCA,
-		HCA_KEY
+		HCA_KEY,
+		SPAWNED
 	};
 	static const struct option names[] = {
 		// clang-format off
@@ -152,6 +174,7 @@ static void parse(int argc, char **argv)
 		{"cm-stub", 1, 0, CM_STUB},
 		{"hca", 1, 0, HCA},
 		{"hca-key", 1, 0, HCA_KEY},
+		{"spawned", 1, 0, SPAWNED},
 		{"record", 1, 0, RECORD},
 		{"lax", 0, 0, LAX},
 		{"replay", 1, 0, REPLAY},
@@ -173,7 +196,7 @@ static void parse(int argc, char **argv)
 	};
 	struct options *o = &lower.opt;
 	bool replay = false, verify = false;
-	int c;
+	int c, first = -1;
 	o->agent_fd = -1;
 	while ((c = getopt_long(argc, argv, "+", names, NULL)) != -1) {
 		switch (c) {
@@ -192,6 +215,7 @@ static void parse(int argc, char **argv)
 			o->hca = optarg;
 			break;
 		case HCA_KEY: o->hca_key = optarg; break;
+		case SPAWNED: first = (int)number("spawned", optarg, 1 << 30); break;
 		case RECORD:
 			if (strcmp(optarg, "off") && strcmp(optarg, "full"))
 				usage();
@@ -236,6 +260,8 @@ static void parse(int argc, char **argv)
 	}
 	if (!o->dir || !o->files_dir)
 		usage();
+	if (first >= 0)
+		become_spawned(first);
 	if (replay) {
 		if (verify == (o->agent_fd >= 0) || optind != argc)
 			usage();

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .api import STRING_BYTES, Abi, Function, Param
 from . import rows_collectives, rows_processes  # noqa: F401
+from .api import STRING_BYTES, Abi, Function, Param
 from .rows import INPUTS, RESULTS, ROWS, Row
 
 # Class of a handle -> its virtual object in lower/objects.h and the prefix of variables of it.

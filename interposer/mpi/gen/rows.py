@@ -11,8 +11,8 @@ standard leaves open.
 
 `blocks`: the call may wait for other processes; other threads of the program run meanwhile, so what
 it wrote is named by landing_part() and landing_vector() in `after` (lower/landing.c).  `call` is C
-for the call itself where that is not the function's name and its arguments.  `pending`: a nonblocking
-collective; C that names in the same way what it will write (lower/pending.c).
+for the call itself where that is not the function's name and its arguments.  `pending`: a
+nonblocking collective; C that names in the same way what it will write (lower/pending.c).
 """
 
 from __future__ import annotations
@@ -215,7 +215,10 @@ _rows(
         after="for (int i = 0; i < comm_peers(vc_comm); i++)\n"
         "\tlanding_part(&land, (char *)recvbuf + rdispls[i], recvcounts[i],"
         " type_of(ids_recvtypes[i]));",
-        lengths={"sendtypes": "sendbuf == MPI_IN_PLACE ? 0 : comm_peers(vc_comm)", "recvtypes": "comm_peers(vc_comm)"},
+        lengths={
+            "sendtypes": "sendbuf == MPI_IN_PLACE ? 0 : comm_peers(vc_comm)",
+            "recvtypes": "comm_peers(vc_comm)",
+        },
     ),
 )
 # Reductions: how many elements of recvbuf (inoutbuf) each writes.

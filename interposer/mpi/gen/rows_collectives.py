@@ -47,11 +47,12 @@ add(
 )
 
 # Nonblocking ones write what the blocking ones do, when they are complete.
-for _name in (
+_MOVES = (
     "Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv Alltoallw"
     " Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv"
     " Neighbor_alltoallw"
-).split():
+)
+for _name in _MOVES.split():
     _row = ROWS[f"MPI_{_name}"]
     add(f"I{_name.lower()}", Row(pending=_row.after, lengths=_row.lengths))
 for _long, _result in list(RESULTS.items()):

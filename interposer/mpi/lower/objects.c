@@ -108,6 +108,11 @@ static struct vobject *object_place(unsigned class, uint32_t id, void *real)
 	return object;
 }
 
+void tables_show(const struct rdb_predef_table *upper)
+{
+	upper_predefined = *upper;
+}
+
 void tables_predefine(const struct rdb_predef_table *upper)
 {
 	upper_predefined = *upper;

@@ -123,6 +123,7 @@ static inline struct vobject *errhandler_of(uint64_t id)
 }
 
 void tables_init(void);                                      /* before anything */
+void tables_show(const struct rdb_predef_table *upper);      /* enough for upper_handle() */
 void tables_predefine(const struct rdb_predef_table *upper); /* after the real MPI_Init */
 void *upper_handle(unsigned class, uint32_t id);
 /* Upper handles to real ones, one malloc for both arrays: free() the returned ids. */

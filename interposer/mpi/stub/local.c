@@ -55,6 +55,12 @@ RDB_MPI(int, Init_thread, int *argc, char ***argv, int required, int *provided)
 	return MPI_SUCCESS;
 }
 
+RDB_MPI(int, T_init_thread, int required, int *provided)
+{
+	return (int)rdb_call(RDB_T_init_thread, 3,
+			     (uint64_t[]){(uint64_t)(int64_t)required, (uint64_t)provided, (uint64_t)&rdb_predefined});
+}
+
 /* Attributes of MPI_COMM_SELF are deleted first (MPI 3.1, 8.7.1). */
 RDB_MPI(int, Finalize, void)
 {

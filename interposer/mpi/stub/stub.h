@@ -27,6 +27,7 @@ typedef void MPI_Comm_errhandler_function(MPI_Comm *, int *, ...);
 typedef MPI_Comm_errhandler_function MPI_Handler_function;
 typedef int MPI_Comm_copy_attr_function(MPI_Comm, int, void *, void *, void *, int *);
 typedef int MPI_Comm_delete_attr_function(MPI_Comm, int, void *, void *);
+typedef struct rdb_tool *MPI_T_enum, *MPI_T_cvar_handle, *MPI_T_pvar_handle, *MPI_T_pvar_session;
 typedef int MPI_Grequest_query_function(void *, MPI_Status *);
 typedef int MPI_Grequest_free_function(void *);
 typedef int MPI_Grequest_cancel_function(void *, int);

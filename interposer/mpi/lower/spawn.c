@@ -1,0 +1,271 @@
+/* MPI_Comm_spawn: what it starts are ranks of the same job, recorded with the same options.
+ *
+ * The command is wrapped in rdb-exec: its options are ours but for the directory, which each new process
+ * makes out of the job's and its rank in its own MPI_COMM_WORLD (--spawned: the first rank number, reserved here).
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "real.h"
+
+#define OPTIONS 96
+
+struct wrapping {
+	char exe[PATH_MAX];
+	char *text; /* our command line */
+	char *options[OPTIONS];
+	unsigned count;
+	char job[PATH_MAX], first[16];
+	bool off; /* nothing is recorded */
+};
+
+static char *own_command_line(void)
+{
+	size_t room = 65536, len = 0;
+	char *text = calloc(1, room + 2);
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = 1;
+
+	if (!text || fd < 0)
+		host->fatal("MPI_Comm_spawn: own command line cannot be read");
+	while (n > 0 && len < room) {
+		n = read(fd, text + len, room - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	close(fd);
+	return text;
+}
+
+static bool is_option(const char *word, const char *name, bool *with_value)
+{
+	size_t n = strlen(name);
+
+	*with_value = word[n] == '=';
+	return !strncmp(word, name, n) && (word[n] == 0 || word[n] == '=');
+}
+
+/* Not the new processes' own. */
+static bool left_out(const char *word, const char *value, bool *with_value)
+{
+	static const char *const names[] = {"--dir", "--rank", "--exe", "--sigmask", "--spawned"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (is_option(word, names[i], with_value))
+			return true;
+	}
+	return is_option(word, "--dispatch", with_value) && !*with_value && !strcmp(value, "inherited");
+}
+
+static void read_options(struct wrapping *wrap)
+{
+	char *word;
+	bool with_value;
+
+	wrap->text = own_command_line();
+	word = wrap->text + strlen(wrap->text) + 1;
+	for (char *next; *word && strcmp(word, "--"); word = next) {
+		next = word + strlen(word) + 1;
+		if (left_out(word, next, &with_value)) {
+			if (!with_value)
+				next += strlen(next) + 1;
+			continue;
+		}
+		if (!strncmp(word, "--files=", 8))
+			snprintf(wrap->job, sizeof(wrap->job), "%s", word + 8);
+		if (!strcmp(word, "--files"))
+			snprintf(wrap->job, sizeof(wrap->job), "%s", next);
+		wrap->off |= !strcmp(word, "--record=off") || (!strcmp(word, "--record") && !strcmp(next, "off"));
+		if (wrap->count == OPTIONS)
+			host->fatal("MPI_Comm_spawn: too many options");
+		wrap->options[wrap->count++] = word;
+	}
+}
+
+static int first_free(const char *job)
+{
+	DIR *dir = opendir(job);
+	struct dirent *entry;
+	int next = 0, number;
+
+	while (dir && (entry = readdir(dir))) {
+		if (sscanf(entry->d_name, "rank-%d", &number) == 1 && number >= next)
+			next = number + 1;
+	}
+	if (dir)
+		closedir(dir);
+	return next;
+}
+
+/* Makes the directories of `count` ranks in a row: the number of the first. */
+static int reserve(const char *job, int count)
+{
+	char path[PATH_MAX + 32];
+
+	for (int first = first_free(job);; first++) {
+		int made = 0;
+
+		while (made < count) {
+			snprintf(path, sizeof(path), "%s/rank-%d", job, first + made);
+			if (mkdir(path, 0700))
+				break;
+			made++;
+		}
+		if (made == count)
+			return first;
+		if (errno != EEXIST)
+			host->fatal("MPI_Comm_spawn: %s: %s", path, strerror(errno));
+		while (made--) {
+			snprintf(path, sizeof(path), "%s/rank-%d", job, first + made);
+			rmdir(path);
+		}
+	}
+}
+
+static void wrap_begin(struct wrapping *wrap, int processes)
+{
+	ssize_t n = readlink("/proc/self/exe", wrap->exe, sizeof(wrap->exe) - 1);
+	char *end;
+
+	if (n < 0)
+		host->fatal("MPI_Comm_spawn: /proc/self/exe: %s", strerror(errno));
+	wrap->exe[n] = 0;
+	read_options(wrap);
+	end = strrchr(wrap->job, '/');
+	if (end)
+		*end = 0;
+	if (!wrap->off)
+		snprintf(wrap->first, sizeof(wrap->first), "%d", reserve(wrap->job, processes));
+}
+
+/* The arguments of rdb-exec for one command: malloc'ed, the strings are not. */
+static char **wrap_arguments(struct wrapping *wrap, const char *command, char *const *argv)
+{
+	static char dir[] = "--dir", spawned[] = "--spawned", end[] = "--", root[] = "/";
+	unsigned n = 0, given = 0;
+	char **list;
+
+	while (argv && argv[given])
+		given++;
+	list = calloc(wrap->count + given + 8, sizeof(*list));
+	if (!list)
+		host->fatal("out of memory in the MPI boundary");
+	for (unsigned i = 0; i < wrap->count; i++)
+		list[n++] = wrap->options[i];
+	list[n++] = dir;
+	list[n++] = wrap->off ? root : wrap->job;
+	if (!wrap->off) {
+		list[n++] = spawned;
+		list[n++] = wrap->first;
+	}
+	list[n++] = end;
+	list[n++] = (char *)command;
+	for (unsigned i = 0; i < given; i++)
+		list[n++] = argv[i];
+	return list;
+}
+
+static int spawned(int rc, const int *codes, int count, void *upper_codes, void **upper_comm, MPI_Comm real,
+		   const char *by)
+{
+	if (rc == MPI_SUCCESS)
+		put_handle(upper_comm, RDB_COMM, comm_new(real, by)->o.id);
+	if (count > 0)
+		put(upper_codes, codes, count * sizeof(int));
+	return rc;
+}
+
+static int *codes_new(int count)
+{
+	int *codes = calloc(count > 0 ? count : 1, sizeof(int));
+
+	if (!codes)
+		host->fatal("out of memory in the MPI boundary");
+	return codes;
+}
+
+/* command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes: the first four count at the root only */
+int64_t real_Comm_spawn(const uint64_t *a)
+{
+	struct vcomm *comm = comm_of(a[5]);
+	bool root = comm->o.real && (int)a[4] == comm->rank;
+	int count = root ? (int)a[2] : 0;
+	int *codes = codes_new((int)a[2]);
+	struct wrapping wrap = {0};
+	MPI_Info info = root ? info_of(a[3])->real : MPI_INFO_NULL;
+	MPI_Comm real = MPI_COMM_NULL;
+	char **argv = NULL;
+	int rc;
+
+	if (root && count > 0) {
+		wrap_begin(&wrap, count);
+		argv = wrap_arguments(&wrap, (char *)a[0], (char **)a[1]);
+	}
+	rc = BLOCKING(PMPI_Comm_spawn(wrap.exe, argv, (int)a[2], info, (int)a[4], comm->o.real, &real, codes));
+	rc = spawned(rc, codes, (int)a[2], (void *)a[7], (void **)a[6], real, "MPI_Comm_spawn");
+	free(argv);
+	free(wrap.text);
+	free(codes);
+	return rc;
+}
+
+/* count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes */
+int64_t real_Comm_spawn_multiple(const uint64_t *a)
+{
+	struct vcomm *comm = comm_of(a[6]);
+	bool root = comm->o.real && (int)a[5] == comm->rank;
+	int count = root ? (int)a[0] : 0, processes = 0;
+	const int *maxprocs = (const int *)a[3];
+	char *const *commands = (char *const *)a[1], **wrapped = calloc(count + 1, sizeof(char *));
+	char **const *argvs = (char **const *)a[2], ***arguments = calloc(count + 1, sizeof(char **));
+	struct wrapping wrap = {0};
+	MPI_Comm real = MPI_COMM_NULL;
+	MPI_Info *infos;
+	uint32_t *ids = handles_in(RDB_INFO, (void *const *)a[4], count, (void ***)&infos);
+	int *codes, rc;
+
+	if (!wrapped || !arguments)
+		host->fatal("out of memory in the MPI boundary");
+	for (int i = 0; i < count; i++)
+		processes += maxprocs[i];
+	if (processes > 0)
+		wrap_begin(&wrap, processes);
+	for (int i = 0; i < count; i++) {
+		wrapped[i] = wrap.exe;
+		arguments[i] = wrap_arguments(&wrap, commands[i], argvs ? argvs[i] : NULL);
+	}
+	codes = codes_new(processes);
+	rc = BLOCKING(PMPI_Comm_spawn_multiple(count, wrapped, arguments, maxprocs, infos, (int)a[5], comm->o.real,
+					       &real, root ? codes : MPI_ERRCODES_IGNORE));
+	rc = spawned(rc, codes, processes, (void *)a[8], (void **)a[7], real, "MPI_Comm_spawn_multiple");
+	for (int i = 0; i < count; i++)
+		free(arguments[i]);
+	free(arguments);
+	free(wrapped);
+	free(ids);
+	free(wrap.text);
+	free(codes);
+	return rc;
+}
+
+/* parent: the same handle each time, until it is freed */
+int64_t real_Comm_get_parent(const uint64_t *a)
+{
+	const struct table *table = &tables[RDB_COMM];
+	MPI_Comm real = MPI_COMM_NULL;
+	int rc = PMPI_Comm_get_parent(a[0] ? &real : NULL);
+
+	if (rc != MPI_SUCCESS)
+		return rc;
+	for (uint32_t id = RDB_FIRST_DYNAMIC; id < table->next; id++) {
+		if (table->slot[id]->real == real) {
+			put_handle((void **)a[0], RDB_COMM, id);
+			return rc;
+		}
+	}
+	put_handle((void **)a[0], RDB_COMM, comm_new(real, "MPI_Comm_get_parent")->o.id);
+	return rc;
+}
