@@ -13,6 +13,7 @@
 #include "boundary/gate.h"
 #include "boundary/hot_sites.h"
 #include "image/image.h"
+#include "live/live.h"
 #include "process/loader.h"
 #include "memory/looks.h"
 #include "replay/replay.h"
@@ -135,8 +136,10 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 		}
 		if (!(replaying() && agent_sigtrap(info, uc)) && !expected)
 			signals_fault(sig, info, uc);
-		if (RDB_IS_UPPER(pc))
+		if (RDB_IS_UPPER(pc)) {
 			checkpoint_at_trap(uc);
+			live_at_trap(uc);
+		}
 		if (RDB_IS_UPPER(pc) && self->deliver) {
 			self->deliver = false;
 			signals_want_delivery(uc);
@@ -258,6 +261,15 @@ static int map_gate(void)
 	if (mprotect(p, RDB_PAGE, PROT_READ) || mprotect((char *)p + RDB_PAGE, RDB_PAGE, PROT_READ | PROT_EXEC))
 		return -errno;
 	return 0;
+}
+
+int boundary_gate_live(void)
+{
+	struct rdb_gate *gate = (void *)RDB_GATE;
+	if (mprotect(gate, RDB_PAGE, PROT_READ | PROT_WRITE))
+		return -errno;
+	gate->syscall = hot_sites_entry();
+	return mprotect(gate, RDB_PAGE, PROT_READ) ? -errno : 0;
 }
 
 int boundary_dispatch_on(void)

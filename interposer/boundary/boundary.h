@@ -9,6 +9,8 @@
 int boundary_init(void);
 /* Switches dispatch on again, as after fork. */
 int boundary_dispatch_on(void);
+/* The gate of a replay becomes that of a recording.  0 or -errno. */
+int boundary_gate_live(void);
 /* Raises a signal on ourselves whose handler returns into the upper context that `fill` writes. */
 void boundary_resume(void (*fill)(ucontext_t *uc)) __attribute__((noreturn));
 /* The calling thread's signals are handled on t's stack from now on.  0 or -errno. */

@@ -8,6 +8,7 @@
 #include "boundary/boundary.h"
 #include "image/checkpoints.h"
 #include "memory/device_memory.h"
+#include "live/live.h"
 #include "process/loader.h"
 #include "log/log_writer.h"
 #include "memory/looks.h"
@@ -294,6 +295,8 @@ void event_answered(ucontext_t *uc)
 		checkpoint_if_due(uc);
 		if (hash_due())
 			event_hash(LOG_HASH_AT_EVENT);
+	} else if (live_due()) {
+		live_at_event(uc);
 	} else if (replaying()) {
 		replay_look_ahead();
 		looks_ahead(uc);

@@ -30,6 +30,11 @@ enum rdb_note {
 	RDB_NOTE_VERBS = 11,   /* struct verbs_note_post (verbs/protocol.h): a work request that this event took */
 	RDB_NOTE_ARRIVAL = 12, /* struct verbs_note_arrival: whose request put bytes into memory */
 	RDB_NOTE_DEVICE = 13,  /* of a chunk: its bytes were found there; a device may have written them (looks.h) */
+	RDB_NOTE_OPENED = 14,  /* struct rdb_note_opened: a file that was opened for writing */
+};
+
+struct rdb_note_opened {
+	uint64_t size; /* when it was open: what a restart must find again below it */
 };
 
 struct rdb_note_recv {

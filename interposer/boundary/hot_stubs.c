@@ -24,16 +24,22 @@ static void put_distance(uint8_t **to, uint64_t target)
 	put(to, &rel, sizeof(rel));
 }
 
-void hot_stub_make(uint8_t *p, const uint8_t *site)
+/* All behind the mov. */
+static void make_tail(uint8_t *p, uint64_t call)
 {
 	const uint64_t gate = RDB_GATE;
-	put(&p, site, HOT_SITE);
 	put(&p, "\x48\x8d\x0d", 3); /* lea site's syscall(%rip), %rcx */
-	put_distance(&p, (uint64_t)site + HOT_SITE);
+	put_distance(&p, call);
 	put(&p, "\x49\xbb", 2); /* movabs $RDB_GATE, %r11 */
 	put(&p, &gate, sizeof(gate));
 	put(&p, "\x41\xff\x63", 3); /* jmp *offset(%r11) */
 	*p = offsetof(struct rdb_gate, syscall);
+}
+
+void hot_stub_make(uint8_t *p, const uint8_t *site)
+{
+	put(&p, site, HOT_SITE);
+	make_tail(p, (uint64_t)site + HOT_SITE);
 }
 
 void hot_site_redirect(uint8_t *site, const uint8_t *stub)
@@ -63,26 +69,45 @@ static uint64_t leads_to(const uint8_t *stub)
 	return (uint64_t)stub + AFTER_LEA + (uint64_t)(int64_t)rel;
 }
 
-int hot_stubs_shorten(void)
+static int each_stub(void (*fn)(uint8_t *stub, uint64_t call))
 {
 	int rc = 0;
 	upper_here();
-	sites.low = UINT64_MAX;
-	sites.high = 0;
 	for (uint64_t page = RDB_STUBS; !rc && page < RDB_STUBS_END && upper_readable(page, 1); page += RDB_PAGE) {
 		rc = mprotect((void *)page, RDB_PAGE, PROT_READ | PROT_WRITE) ? -errno : 0;
 		for (uint8_t *p = (uint8_t *)page; !rc && p < (uint8_t *)page + RDB_PAGE; p += HOT_STUB) {
 			uint64_t to = leads_to(p);
-			if (!to)
-				continue;
-			hot_site_redirect(p + HOT_SITE, (const uint8_t *)to);
-			sites.low = to - HOT_SITE < sites.low ? to - HOT_SITE : sites.low;
-			sites.high = to > sites.high ? to : sites.high;
+			if (to)
+				fn(p, to);
 		}
 		if (!rc)
 			rc = mprotect((void *)page, RDB_PAGE, PROT_READ | PROT_EXEC) ? -errno : 0;
 	}
 	return rc;
+}
+
+static void shorten(uint8_t *stub, uint64_t call)
+{
+	hot_site_redirect(stub + HOT_SITE, (const uint8_t *)call);
+	sites.low = call - HOT_SITE < sites.low ? call - HOT_SITE : sites.low;
+	sites.high = call > sites.high ? call : sites.high;
+}
+
+int hot_stubs_shorten(void)
+{
+	sites.low = UINT64_MAX;
+	sites.high = 0;
+	return each_stub(shorten);
+}
+
+static void lengthen(uint8_t *stub, uint64_t call)
+{
+	make_tail(stub + HOT_SITE, call);
+}
+
+int hot_stubs_lengthen(void)
+{
+	return each_stub(lengthen);
 }
 
 /* The stub of the site with this text, or NULL. */

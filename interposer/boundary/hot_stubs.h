@@ -32,6 +32,8 @@ bool hot_stubs_leading(const ucontext_t *uc);
 
 /* Replay, when the image is restored: 0 or -errno. */
 int hot_stubs_shorten(void);
+/* A replay that goes on live: as they were recorded. */
+int hot_stubs_lengthen(void);
 
 /* If `text`, at pc, is a site's jump (HOT_SITE bytes): makes it the program's mov. */
 void hot_site_hide(uint64_t pc, uint8_t *text);

@@ -40,9 +40,13 @@ struct options {
 	bool lax;            /* pass on what the tables do not know */
 	unsigned checkpoint; /* replay: image to start from */
 	bool checkpoint_given;
-	bool checked; /* replay: the images' pages have been checked before */
-	int agent_fd; /* replica: socket to the server, else -1 */
-	char **argv;  /* program and its arguments */
+	bool checked;        /* replay: the images' pages have been checked before */
+	const char *restart; /* the recording to replay up to `at`, and to go on from live; else NULL */
+	const char *branch;  /* where that is recorded */
+	uint64_t at;
+	bool in_place; /* files go on where they were, rolled back; else copies of the branch's own do */
+	int agent_fd;  /* replica: socket to the server, else -1 */
+	char **argv;   /* program and its arguments */
 	char **envp;
 };
 
@@ -72,6 +76,7 @@ struct lower {
 	bool killed;    /* by a signal from outside: no thread's doing */
 	uint64_t event; /* last answered event */
 	pid_t pid;
+	pid_t was_pid; /* the program's, before it was restarted; 0: it was not */
 	int lowest_fd; /* our descriptors are at or above this */
 	struct upper_state upper;
 };

@@ -56,7 +56,8 @@ static int map_regions(const struct image_file *f)
 
 static int load(const struct piece *p)
 {
-	if (p->len >= MAP_RUN)
+	/* a program that goes on live has anonymous memory, as it had when it was recorded */
+	if (p->len >= MAP_RUN && !lower.opt.restart)
 		return mmap((void *)p->addr, p->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, p->fd,
 			    (off_t)p->off) == MAP_FAILED
 			       ? -errno

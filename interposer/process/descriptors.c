@@ -92,6 +92,14 @@ int lower_fd(int fd)
 	return high;
 }
 
+void lower_fd_close(int fd)
+{
+	for (unsigned i = 0; i < ours.n; i++)
+		if (ours.own[i].fd == fd)
+			ours.own[i] = ours.own[--ours.n];
+	close(fd);
+}
+
 int descriptor_open(int dirfd, const char *path, int flags, mode_t mode)
 {
 	struct rlimit before;

@@ -7,6 +7,8 @@
 void descriptors_init(void);
 /* openat(2) of ours, also while the program has used up its descriptors.  A descriptor or -errno. */
 int descriptor_open(int dirfd, const char *path, int flags, mode_t mode);
+/* Closes one that lower_fd() has moved. */
+void lower_fd_close(int fd);
 /* Not one that the program may close or replace. */
 bool descriptor_is_ours(int fd);
 /* close_range(2), around ours. */

@@ -3,6 +3,7 @@
  *   rdb-exec --dir RANKDIR --files FILESDIR [options] -- PROG ARGS     records
  *   rdb-exec --replay RANKDIR --files FILESDIR --verify                replays at full speed
  *   rdb-exec --replay RANKDIR --files FILESDIR --agent-fd FD           a replica for the server
+ *   rdb-exec --restart RANKDIR --at EVENT --dir BRANCHDIR --files FILESDIR -- PROG ARGS    goes on live
  *   rdb-exec --probe
  *
  * Exit codes: the program's own; 127 not found, 126 cannot be executed, 125 rdb itself could not.
@@ -23,6 +24,7 @@
 #include "boundary/fsgsbase.h"
 #include "boundary/gate_asm.h"
 #include "image/image.h"
+#include "live/live.h"
 #include "process/loader.h"
 #include "memory/looks.h"
 #include "log/log_writer.h"
@@ -80,6 +82,7 @@ static void usage(void)
 	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
 	      "                [--checked]\n"
+	      "       rdb-exec --restart RANKDIR --at EVENT [--checkpoint K] [--in-place] --dir ... as above\n"
 	      "       rdb-exec --probe\n",
 	      stderr);
 	exit(2);
@@ -159,7 +162,10 @@ static void parse(int argc, char **argv)
 		CM_STUB,
 		HCA,
 		HCA_KEY,
-		SPAWNED
+		SPAWNED,
+		RESTART,
+		AT,
+		IN_PLACE
 	};
 	static const struct option names[] = {
 		// clang-format off
@@ -191,6 +197,9 @@ static void parse(int argc, char **argv)
 		{"checked", 0, 0, CHECKED},
 		{"checkpoint-every", 1, 0, CKPT_EVERY},
 		{"keep", 1, 0, KEEP},
+		{"restart", 1, 0, RESTART},
+		{"at", 1, 0, AT},
+		{"in-place", 0, 0, IN_PLACE},
 		// clang-format on
 		{0, 0, 0, 0},
 	};
@@ -254,6 +263,9 @@ static void parse(int argc, char **argv)
 			if (!limit_parse(optarg, "checkpoints", &o->keep))
 				usage();
 			break;
+		case RESTART: o->restart = optarg; break;
+		case AT: o->at = (uint64_t)number("at", optarg, 1L << 60); break;
+		case IN_PLACE: o->in_place = true; break;
 		case PROBE: exit(probe_print());
 		default: usage();
 		}
@@ -270,6 +282,11 @@ static void parse(int argc, char **argv)
 		if (optind == argc)
 			usage();
 		o->argv = argv + optind;
+	}
+	if (o->restart) {
+		if (replay || o->mode != MODE_RECORD)
+			usage();
+		o->mode = MODE_VERIFY; /* hashes on the way are compared */
 	}
 	lower.mode = o->mode;
 }
@@ -339,16 +356,21 @@ static void make_absolute(const char **path)
 		*path = full;
 }
 
-static int record(char **envp)
+static void make_paths_absolute(void)
 {
-	static char path[4096];
-	struct loaded prog;
-	const char *why = NULL;
 	const char **paths[] = {&lower.opt.dir,      &lower.opt.files_dir,   &lower.opt.mpi_lower,
 				&lower.opt.mpi_stub, &lower.opt.verbs_lower, &lower.opt.verbs_stub,
 				&lower.opt.cm_stub,  &lower.opt.hca_key};
 	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		make_absolute(paths[i]);
+}
+
+static int record(char **envp)
+{
+	static char path[4096];
+	struct loaded prog;
+	const char *why = NULL;
+	make_paths_absolute();
 	int rc = loader_find(lower.opt.exe ? lower.opt.exe : lower.opt.argv[0], path);
 	const char *called = lower.opt.exe ? lower.opt.exe : strchr(lower.opt.argv[0], '/') ? lower.opt.argv[0] : path;
 	if (!rc)
@@ -386,6 +408,10 @@ static int record(char **envp)
 static void replay_fill(ucontext_t *uc)
 {
 	image_registers(uc);
+	if (live_due()) {
+		live_at_event(uc);
+		return;
+	}
 	if (lower.upper.tsc_mode)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 	looks_ahead(uc);
@@ -397,6 +423,12 @@ static void replay_fill(ucontext_t *uc)
 
 static int replay(void)
 {
+	if (lower.opt.restart) {
+		make_paths_absolute();
+		make_absolute(&lower.opt.restart);
+		lower.opt.branch = lower.opt.dir;
+		lower.opt.dir = lower.opt.restart;
+	}
 	if (cpu_check_recording(lower.opt.dir))
 		return 5;
 	unsigned newest;

@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "memory/arena.h"
 #include "boundary/boundary.h"
+#include "live/live.h"
 #include "replay/divergence.h"
 #include "log/log_reader.h"
 #include "marks/mark.h"
@@ -19,7 +20,7 @@ static struct {
 	const struct log_record *next;    /* the next event's record, END, or NULL at the end */
 	const struct log_record *present; /* the record last applied */
 	uint32_t done;                    /* repetitions of `next` already answered */
-	uint64_t last_event;
+	uint64_t last_event, begun_ns;
 	uint32_t end_kind;
 	int32_t end_value;
 	uint64_t hashes, last_hash;
@@ -37,6 +38,8 @@ static void finish(bool ok, const char *what) __attribute__((noreturn));
 static void finish(bool ok, const char *what)
 {
 	char line[2048];
+	if (lower.opt.restart)
+		live_refuse("%s", what ? what : "its recording ends before that");
 	int n = snprintf(line, sizeof(line), "{\"ok\":%s,\"events\":%lu,\"hashes\":%lu,\"hash\":\"%#lx\"",
 			 ok ? "true" : "false", (unsigned long)lower.event, (unsigned long)replay.hashes,
 			 (unsigned long)replay.last_hash);
@@ -146,7 +149,8 @@ void replay_look_ahead(void)
 	if (replay.next && replay.next->kind == LOG_PREEMPT)
 		load_mark(replay.next);
 	/* The program may never ask for more, if it was killed in a loop: nothing is left to compare. */
-	if (lower.mode == MODE_VERIFY && !replay.final && (!replay.next || replay.next->kind == LOG_END))
+	if (lower.mode == MODE_VERIFY && !lower.opt.restart && !replay.final &&
+	    (!replay.next || replay.next->kind == LOG_END))
 		finish(true, NULL);
 }
 
@@ -173,6 +177,8 @@ int replay_open(unsigned segment, uint64_t off)
 	const struct log_record *rec;
 	replay.last_event = lower.event;
 	while (!rc && (rec = advance())) {
+		if (LOG_IS_EVENT(rec->kind) && !replay.begun_ns)
+			replay.begun_ns = rec->at_ns;
 		if (LOG_IS_EVENT(rec->kind))
 			replay.last_event = rec->event + rec->repeat;
 		else if (rec->kind == LOG_HASH && lower.mode == MODE_VERIFY && before(&replay.reader, segment, off))
@@ -189,6 +195,17 @@ int replay_open(unsigned segment, uint64_t off)
 	else
 		replay_look_ahead();
 	return rc;
+}
+
+uint64_t replay_begun_ns(void)
+{
+	return replay.begun_ns;
+}
+
+void replay_close(void)
+{
+	replay.next = replay.present = NULL;
+	log_reader_close(&replay.reader);
 }
 
 void replica_info(struct replica_info *out)

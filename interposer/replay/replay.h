@@ -5,6 +5,10 @@
 
 /* Opens the log at the place an image belongs to. */
 int replay_open(unsigned segment, uint64_t off);
+/* When the first event from here on was, by the recording's clock. */
+uint64_t replay_begun_ns(void);
+/* It is over: the world answers from here on. */
+void replay_close(void);
 /* Goes to the next event's record, comparing hashes on the way (MODE_VERIFY). */
 void replay_look_ahead(void);
 /* The next recorded event is an upcall of this thread. */

@@ -247,6 +247,16 @@ void signals_install(bool mask_known)
 		memcpy(&thread_self()->upper.sigmask, &inherited, sizeof(uint64_t));
 }
 
+void signals_install_restored(void)
+{
+	sigset_t none;
+	for (int sig = 1; sig <= 64; sig++)
+		if ((sig != 32 && sig != 33) || signals_has_handler(sig))
+			signals_install_one(sig);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 /* Its signals are for the others; none may find its carrier any more. */
 void signals_thread_gone(struct thread *t)
 {
@@ -280,7 +290,7 @@ static void replay_delivery(ucontext_t *uc)
 			boundary_deliver_on_return();
 		return;
 	}
-	while (replay_take_signal(&sig, &info))
+	while (replaying() && replay_take_signal(&sig, &info))
 		deliver(sig, &info, uc);
 }
 

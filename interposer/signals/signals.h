@@ -49,5 +49,7 @@ void signals_give_back(void);
  * signals are heard. mask_known: the upper half's mask has been set, it is not what was inherited. */
 void signals_install(bool mask_known);
 void signals_install_one(int sig);
+/* A program that was replayed goes on live: its own table holds, not what this process inherited. */
+void signals_install_restored(void);
 
 #endif

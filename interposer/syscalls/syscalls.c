@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <linux/sched.h>
+#include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -12,6 +14,8 @@
 #include "boundary/boundary.h"
 #include "process/descriptors.h"
 #include "syscalls/ioctls.h"
+#include "live/live.h"
+#include "live/open_files.h"
 #include "process/loader.h"
 #include "log/log_writer.h"
 #include "memory/memory_calls.h"
@@ -227,6 +231,21 @@ static void log_outputs(struct event *ev, const struct row *row)
 	}
 }
 
+/* Opened for writing: how much was in it. */
+static void note_opened(struct event *ev)
+{
+	struct stat st;
+	bool creat = ev->nr == SYS_creat;
+	if (!creat && ev->nr != SYS_open && ev->nr != SYS_openat)
+		return;
+	if (ev->result < 0 || (!creat && (A(ev->nr == SYS_open ? 1 : 2) & O_ACCMODE) == O_RDONLY))
+		return;
+	if (fstat((int)ev->result, &st) || !S_ISREG(st.st_mode))
+		return;
+	struct rdb_note_opened note = {.size = (uint64_t)st.st_size};
+	event_note(ev, RDB_NOTE_OPENED, &note, sizeof(note));
+}
+
 /* The program asks for /proc/self/exe: that is us. */
 static bool self_exe(const char *path)
 {
@@ -291,6 +310,12 @@ static bool starts_thread(const struct event *ev, struct clone_request *r)
 	return r->flags & CLONE_THREAD;
 }
 
+/* A restarted program may know itself by the number that it had before, which may be somebody else's now. */
+static uint64_t now_called(uint64_t pid)
+{
+	return lower.was_pid && (pid_t)pid == lower.was_pid ? (uint64_t)lower.pid : pid;
+}
+
 static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 {
 	uint64_t a[6];
@@ -308,6 +333,12 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_clone3: return process_fork(ev, uc, in_child);
 	case SYS_execve:
 	case SYS_execveat: return process_exec(ev);
+	case SYS_kill:
+	case SYS_tkill: a[0] = now_called(a[0]); break;
+	case SYS_tgkill:
+		a[0] = now_called(a[0]);
+		a[1] = now_called(a[1]);
+		break;
 	case SYS_futex: return blocking_futex(ev);
 	case SYS_rt_sigpending: return pending_signals(ev);
 	case SYS_rt_sigtimedwait: return signals_timedwait((void *)a[0], (void *)a[1], (void *)a[2], a[3]);
@@ -328,6 +359,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (proc_files_open((const char *)a[0], (unsigned)a[1], &made))
 			return made;
 		a[0] = (uint64_t)(self_exe((const char *)a[0]) ? lower.upper.exe : redirected((const char *)a[0]));
+		a[0] = (uint64_t)open_files_path(AT_FDCWD, (const char *)a[0]);
 		break;
 	case SYS_openat: {
 		const char *asked = (const char *)a[1];
@@ -337,7 +369,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (path != asked &&
 		    (path == lower.opt.mpi_stub || path == lower.opt.verbs_stub || path == lower.opt.cm_stub))
 			memory_alias(path, asked);
-		a[1] = (uint64_t)path;
+		a[1] = (uint64_t)open_files_path((int)a[0], path);
 		break;
 	}
 	case SYS_ioctl: {
@@ -435,14 +467,18 @@ void syscall_event(ucontext_t *uc)
 		ev->result = pass(ev, uc, &in_child);
 		if (in_child)
 			return; /* at its own event 0 */
-		if (row && lower.mode == MODE_RECORD && lower.started)
+		if (row && lower.mode == MODE_RECORD && lower.started) {
 			log_outputs(ev, row);
+			note_opened(ev);
+		}
 	} else {
 		if (starts_thread(ev, &clone))
 			thread_cloned(ev, uc, &clone);
 		if (lower.mode == MODE_REPLICA)
 			show_output(ev);
 	}
+	if (answered && restarting())
+		live_syscall(ev);
 	if (nr == SYS_prctl && A(0) == PR_SET_NAME && ev->result == 0)
 		snprintf(thread_self()->upper.name, sizeof(thread_self()->upper.name), "%.15s", (const char *)P(1));
 	UC_REG(uc, RAX) = (uint64_t)ev->result;

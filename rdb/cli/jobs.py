@@ -163,6 +163,8 @@ def info_command(args: argparse.Namespace) -> int:
     print(f"job       {job.name}")
     print(f"command   {shlex.join(meta['argv'])}")
     print(f"directory {meta['cwd']}")
+    if "parent" in meta:
+        print(f"branch of {_parent(meta['parent'])}")
     print(f"recorded  {_when(meta['created_ns'])}, launcher: {meta['launcher']}")
     print(f"kept in   {job.path} ({_size(_bytes(job))})")
     print_table(
@@ -190,6 +192,15 @@ def info_command(args: argparse.Namespace) -> int:
         if row["damage"]:
             print(f"rdb: rank {row['name']} is damaged: {row['damage']}", file=sys.stderr)
     return 5 if damaged else 0
+
+
+def _parent(parent: dict[str, Any]) -> str:
+    """`heat-1 at event 150`, or `heat-1 at events 0: 150, 1: 148` of several ranks."""
+    cut = parent["cut"]
+    where = ", ".join(f"{rank}: {event}" for rank, event in cut.items())
+    return f"{parent['job']} at event" + (
+        f" {next(iter(cut.values()))}" if len(cut) == 1 else f"s {where}"
+    )
 
 
 def _verbs(job: Job, event: int | None) -> dict[str, Verbs]:

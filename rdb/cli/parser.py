@@ -130,6 +130,25 @@ def build_parser() -> argparse.ArgumentParser:
         "--since", type=_checkpoint, metavar="ckpt:N", help="only from each rank's checkpoint N on"
     )
 
+    restart = command(
+        "restart",
+        "let a recorded program run live again, from any event",
+        "rdb.cli.restart:restart_command",
+    )
+    restart.add_argument("job")
+    restart.add_argument(
+        "--at", metavar="WHERE", help="ckpt:N, EVENT, 2.5s since its start, end (default: end)"
+    )
+    restart.add_argument("--plan", action="store_true", help="only show from where to where")
+    restart.add_argument("--name", help="the new job's name (default: JOB-branch-1, ...)")
+    restart.add_argument(
+        "--in-place",
+        action="store_true",
+        help="roll back and write on the program's own files, not copies of the branch's own",
+    )
+    for option, metavar in (("--hash-every", "N"), ("--checkpoint-every", "N"), ("--keep", "N")):
+        restart.add_argument(option, metavar=metavar, help="as of `rdb run`, for the new recording")
+
     replay = command(
         "replay", "replay each process, alone, at full speed", "rdb.cli.replay:replay_command", True
     )

@@ -69,7 +69,7 @@ def run_command(args: SimpleNamespace) -> int:
             import shlex
 
             print(f"rdb: {shlex.join(line)}", file=sys.stderr)
-        code = _run(line, mpirun_environment() if args.n is not None else os.environ)
+        code = run_foreground(line, mpirun_environment() if args.n is not None else os.environ)
     except BaseException:
         if not recorded_ranks(job):
             _remove(job)
@@ -120,7 +120,7 @@ def _remove(job: str) -> None:
     shutil.rmtree(job, ignore_errors=True)
 
 
-def _run(line: list[str], env: Mapping[str, str]) -> int:
+def run_foreground(line: list[str], env: Mapping[str, str]) -> int:
     """Runs it in the foreground: the terminal's signals go to it, and so do those sent to us."""
     child: int | None = None
 

@@ -6,7 +6,7 @@ import errno
 import fcntl
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rdb.errors import RdbError, Unsupported, Usage
 from rdb.launch.where import Where
@@ -31,8 +31,9 @@ def create_job(
     argv: Sequence[str],
     place: Where,
     name: str | None = None,
+    parent: Mapping[str, object] | None = None,
 ) -> str:
-    """Makes a job's directory and returns its path."""
+    """Makes a job's directory and returns its path.  PARENT: what it is a branch of."""
     root = home()
     check_store(root)
     with _said(root):
@@ -40,7 +41,7 @@ def create_job(
         path = _reserve(root, os.path.basename(program), name)
         try:
             make_directory(os.path.join(path, "files"))
-            _write_meta(path, argv, place)
+            _write_meta(path, argv, place, parent)
         except OSError:
             import shutil
 
@@ -130,7 +131,9 @@ def _next_number(root: str, stem: str) -> int:
     return max(taken, default=0) + 1
 
 
-def _write_meta(path: str, argv: Sequence[str], place: Where) -> None:
+def _write_meta(
+    path: str, argv: Sequence[str], place: Where, parent: Mapping[str, object] | None
+) -> None:
     import json
 
     meta = {
@@ -142,6 +145,8 @@ def _write_meta(path: str, argv: Sequence[str], place: Where) -> None:
         "nranks": place.nranks,
         "launcher": place.launcher,
     }
+    if parent is not None:
+        meta["parent"] = parent
     temporary = os.path.join(path, ".job.json")
     with open(temporary, "x", encoding="utf-8", opener=opener) as file:
         json.dump(meta, file)

@@ -24,6 +24,7 @@ from rdb.recording.store import Job
 from rdb.recording.symbols import DEBUG_FOLDER, SOURCES, SYMBOLS, debug_files, source_files
 
 _SEGMENT = re.compile(r"log-(\d{6,})\.seg\Z")
+_BESIDE = re.compile(r"cautions\Z|descriptors\Z|timers\Z|was-\d+\Z")  # of a branch: live/
 _IMAGE_HEAD = struct.Struct("<QIIQQII")  # struct image_header up to `base`
 _SEGMENT_HEADER_BYTES = 24
 Adder = Callable[[str, Path | bytes], None]
@@ -124,7 +125,7 @@ def _parts(recording: RankRecording, since: int | None) -> Iterator[tuple[str, P
         segment = _SEGMENT.match(path.name)
         if segment and int(segment[1]) == 0 and head is not None:
             yield path.name, head
-        elif path.name == "cautions" or (
+        elif _BESIDE.match(path.name) or (
             segment and (int(segment[1]) >= first_segment or int(segment[1]) == 0)
         ):
             yield path.name, path

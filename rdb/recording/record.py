@@ -55,6 +55,7 @@ class Note(IntEnum):
     VERBS = 11
     ARRIVAL = 12
     DEVICE = 13
+    OPENED = 14
 
 
 class EndKind(IntEnum):

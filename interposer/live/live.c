@@ -1,0 +1,117 @@
+#include "live/live.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "agent/upper_memory.h"
+#include "boundary/boundary.h"
+#include "boundary/hot_sites.h"
+#include "boundary/hot_stubs.h"
+#include "live/open_files.h"
+#include "live/timers.h"
+#include "log/log_reader.h"
+#include "log/log_writer.h"
+#include "memory/shared_memory.h"
+#include "process/meta.h"
+#include "replay/replay.h"
+#include "signals/signals.h"
+#include "threads/thread.h"
+
+static bool at_trap; /* the trap after a hypercall is the place */
+
+void live_refuse(const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	rdb_warn("rank %d cannot be restarted at event %lu: %s", lower.opt.rank, (unsigned long)lower.opt.at, text);
+	_exit(125);
+}
+
+void live_syscall(const struct event *ev)
+{
+	if (ev->result < 0 && ev->result > -4096)
+		return;
+	open_files_syscall(ev);
+	timers_syscall(ev);
+}
+
+/* The branch's log names the stored files, too: all that the program had mapped so far. */
+static void log_files(void)
+{
+	struct log_reader r;
+	const struct log_record *rec;
+	int rc = log_reader_open(&r, lower.opt.restart);
+	if (rc)
+		live_refuse("%s", r.error);
+	while ((rec = log_reader_next(&r)) && (!LOG_IS_EVENT(rec->kind) || rec->event <= lower.opt.at)) {
+		char key[160], path[4096];
+		const struct log_chunk *c = rec->kind == LOG_FILE ? log_chunk_next(rec, NULL) : NULL;
+		char text[sizeof(key) + sizeof(path) + 16];
+		if (!c || c->len >= sizeof(text))
+			continue;
+		memcpy(text, c + 1, c->len);
+		text[c->len] = 0;
+		if (sscanf(text, "key=%159[^\n]\npath=%4095[^\n]", key, path) == 2)
+			meta_log_file(key, path);
+	}
+	log_reader_close(&r);
+}
+
+static void go(ucontext_t *uc)
+{
+	struct thread *self = thread_self();
+	if (threads_alive() != 1 || !threads_at_rest())
+		live_refuse("%u of its threads are alive, or it is inside a callback", threads_alive());
+	if (shared_regions)
+		live_refuse("it has shared memory");
+	const struct log_record *last = replay_record();
+	uint64_t now_ns = last ? last->at_ns : 0;
+	replay_close();
+	upper_close();
+	timers_save(now_ns);
+	/* from here on the program's own descriptors, in place of what the replay had open */
+	open_files_save();
+	open_files_restore();
+	int rc = log_open(lower.opt.branch);
+	if (rc)
+		live_refuse("%s: the log cannot be created: %s", lower.opt.branch, strerror(-rc));
+	lower.opt.dir = lower.opt.branch;
+	lower.mode = MODE_RECORD;
+	lower.event = 0;
+	lower.was_pid = self->upper.tid;
+	self->upper.tid = (int32_t)lower.pid;
+	meta_log(lower.upper.exe);
+	log_files();
+	rc = hot_stubs_lengthen();
+	if (!rc)
+		rc = boundary_gate_live();
+	if (rc)
+		live_refuse("its system calls cannot be taken over: %s", strerror(-rc));
+	hot_sites_learn(uc);
+	signals_install_restored();
+	timers_restore();
+	boundary_begin(uc);
+}
+
+void live_at_event(ucontext_t *uc)
+{
+	if (uc) {
+		go(uc);
+		return;
+	}
+	at_trap = true;
+	boundary_trap_on_return();
+}
+
+void live_at_trap(ucontext_t *uc)
+{
+	if (!at_trap)
+		return;
+	at_trap = false;
+	go(uc);
+}

@@ -1,0 +1,26 @@
+/* A replay that becomes the program again: up to the cut the log answers, from there on the world does, and what
+ * happens is a recording of its own (a branch), which begins with an image at its event 0. */
+#ifndef RDB_LIVE_H
+#define RDB_LIVE_H
+#include "boundary/event.h"
+
+static inline bool restarting(void)
+{
+	return lower.opt.restart != NULL && replaying();
+}
+
+/* The program is at the cut. */
+static inline bool live_due(void)
+{
+	return restarting() && lower.event >= lower.opt.at;
+}
+
+/* A system call that the log has answered: what it did to the world is remembered, or done again. */
+void live_syscall(const struct event *ev);
+/* At the cut, after its event; uc: the program's context, NULL: it is known at the trap after the hypercall. */
+void live_at_event(ucontext_t *uc);
+void live_at_trap(ucontext_t *uc);
+/* Says why the program cannot be brought back, and ends the process: nothing of it has gone live. */
+void live_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+#endif

@@ -1,0 +1,15 @@
+/* The program's descriptors, by what it did to them: kept while a replay leads to a cut, made again there. */
+#ifndef RDB_OPEN_FILES_H
+#define RDB_OPEN_FILES_H
+#include "boundary/event.h"
+
+/* A system call that succeeded in the recording.  Writes to files go to copies of the branch's own. */
+void open_files_syscall(const struct event *ev);
+/* Closes what the replay had open, and makes the program's descriptors; refuses what cannot be made. */
+void open_files_restore(void);
+/* Writes down what there is, for restarts of the branch. */
+void open_files_save(void);
+/* The branch's copy of a file that the program was writing to at the cut; else the path itself. */
+const char *open_files_path(int dirfd, const char *path);
+
+#endif

@@ -1,0 +1,113 @@
+#include "live/timers.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include "live/live.h"
+#include <unistd.h>
+#include "process/descriptors.h"
+#include "process/private_file.h"
+#include "replay/replay.h"
+
+enum { TIMERS = 3 /* ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF */ };
+
+static struct {
+	struct itimerval set[TIMERS];
+	uint64_t at_ns[TIMERS];
+	bool begun;
+	unsigned posix; /* timer_create(2), less timer_delete(2) */
+} timers;
+
+static void begin(void);
+
+void timers_syscall(const struct event *ev)
+{
+	begin();
+	switch (ev->nr) {
+	case SYS_setitimer:
+		if (ev->args[0] < TIMERS && ev->args[1]) {
+			memcpy(&timers.set[ev->args[0]], (const void *)ev->args[1], sizeof(struct itimerval));
+			timers.at_ns[ev->args[0]] = replay_record()->at_ns;
+		}
+		break;
+	case SYS_alarm:
+		timers.set[ITIMER_REAL] = (struct itimerval){.it_value = {.tv_sec = (time_t)ev->args[0]}};
+		timers.at_ns[ITIMER_REAL] = replay_record()->at_ns;
+		break;
+	case SYS_timer_create: timers.posix++; break;
+	case SYS_timer_delete: timers.posix--; break;
+	}
+}
+
+/* What was left of it at the cut; one that should have gone off meanwhile goes off at once. */
+static struct timeval left(const struct timeval *value, const struct timeval *interval, uint64_t since_ns)
+{
+	uint64_t us = (uint64_t)value->tv_sec * 1000000 + (uint64_t)value->tv_usec, gone = since_ns / 1000;
+	uint64_t every = (uint64_t)interval->tv_sec * 1000000 + (uint64_t)interval->tv_usec;
+	if (gone < us)
+		us -= gone;
+	else
+		us = every ? every - (gone - us) % every : 1;
+	return (struct timeval){.tv_sec = (time_t)(us / 1000000), .tv_usec = (suseconds_t)(us % 1000000)};
+}
+
+static void path_of(char *path, size_t size, const char *dir)
+{
+	snprintf(path, size, "%s/timers", dir);
+}
+
+/* A branch: they were set when it began. */
+static void begin(void)
+{
+	char path[4096];
+	if (timers.begun)
+		return;
+	timers.begun = true;
+	path_of(path, sizeof(path), lower.opt.restart);
+	int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
+	if (fd < 0)
+		return;
+	if (read(fd, timers.set, sizeof(timers.set)) != (ssize_t)sizeof(timers.set))
+		live_refuse("%s is damaged", path);
+	close(fd);
+	for (int i = 0; i < TIMERS; i++)
+		timers.at_ns[i] = replay_begun_ns();
+}
+
+static bool runs(int i)
+{
+	return timers.set[i].it_value.tv_sec || timers.set[i].it_value.tv_usec;
+}
+
+void timers_save(uint64_t now)
+{
+	char path[4096];
+	begin();
+	if (timers.posix)
+		live_refuse("it has %u timers of timer_create(2)", timers.posix);
+	for (int i = 0; i < TIMERS; i++) {
+		struct itimerval *t = &timers.set[i];
+		/* virtual time has passed less */
+		uint64_t since = i == ITIMER_REAL && now > timers.at_ns[i] ? now - timers.at_ns[i] : 0;
+		bool once = !t->it_interval.tv_sec && !t->it_interval.tv_usec;
+		uint64_t set = (uint64_t)t->it_value.tv_sec * 1000000000u + (uint64_t)t->it_value.tv_usec * 1000;
+		if (once && since >= set)
+			memset(t, 0, sizeof(*t));
+		else if (runs(i))
+			t->it_value = left(&t->it_value, &t->it_interval, since);
+	}
+	path_of(path, sizeof(path), lower.opt.branch);
+	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
+	if (fd < 0 || write(fd, timers.set, sizeof(timers.set)) != (ssize_t)sizeof(timers.set))
+		live_refuse("%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+void timers_restore(void)
+{
+	for (int i = 0; i < TIMERS; i++)
+		if (runs(i))
+			raw_syscall(SYS_setitimer, i, (long)&timers.set[i], 0, 0, 0, 0);
+}

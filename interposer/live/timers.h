@@ -1,0 +1,11 @@
+/* Interval timers of a program that is brought back. */
+#ifndef RDB_LIVE_TIMERS_H
+#define RDB_LIVE_TIMERS_H
+#include "boundary/event.h"
+
+void timers_syscall(const struct event *ev);
+/* What is left of them at the cut (now_ns, by the recording's clock); also written down for restarts of the branch. */
+void timers_save(uint64_t now_ns);
+void timers_restore(void);
+
+#endif

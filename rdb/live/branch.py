@@ -1,0 +1,51 @@
+"""A branch: the job that a restart makes, with its parent's stored files."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from rdb.errors import Unsupported
+from rdb.launch.newjob import create_job
+from rdb.launch.where import Where
+from rdb.recording import Job
+
+_BRANCH = re.compile(r"-branch-\d+\Z")
+
+
+def make_branch(
+    parent: Job, cut: Mapping[int, int], place: Where, name: str | None, in_place: bool
+) -> str:
+    """The new job's directory; the recorded history of the parent is not touched."""
+    meta = parent.meta
+    path = create_job(
+        _BRANCH.sub("", parent.name) + "-branch",
+        [str(word) for word in meta.get("argv", [])],
+        place,
+        name,
+        {
+            "job": parent.name,
+            "path": str(parent.path),
+            "cut": {str(rank): event for rank, event in cut.items()},
+            "in_place": in_place,
+        },
+    )
+    files = Path(path) / "files"
+    for stored in (parent.path / "files").iterdir():
+        _link(stored, files / stored.name)
+    return path
+
+
+def _link(source: Path, target: Path) -> None:
+    """The same file where that can be: stored files never change."""
+    try:
+        os.link(source, target)
+    except OSError:
+        try:
+            shutil.copyfile(source, target)
+            target.chmod(0o600)
+        except OSError as error:
+            raise Unsupported(f"cannot copy {source}: {error.strerror}") from error

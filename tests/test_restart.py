@@ -1,0 +1,199 @@
+"""rdb restart: a replay that goes on live, at any event, as a recording of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Build, Rdb
+
+from rdb.recording import Job, open_job
+
+BuildText = Callable[..., Path]
+
+TEXT = "".join(f"{number * number % 9973:08d}" for number in range(100))
+
+
+class Told:
+    """live_files, recorded once; what it printed, and what it left in its files."""
+
+    def __init__(self, folder: Path, program: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        (folder / "in").write_text(TEXT)
+        (folder / "log").write_text("earlier\n")
+        done = self.rdb("run", "--name", "told", "--", str(program), "in", "out", "log")
+        assert done.returncode == 0, done.stderr
+        self.said = done.stdout
+        self.left = {name: (folder / name).read_bytes() for name in ("out", "log")}
+
+    def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "rdb", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "RDB_HOME": str(self.home)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def job(self, name: str) -> Job:
+        return open_job(self.home / name)
+
+    def restart(self, job: str, at: int, name: str) -> Job:
+        """Restarts it, and compares all that came of it with the uninterrupted run."""
+        done = self.rdb("restart", job, "--at", str(at), "--name", name)
+        assert done.returncode == 0, done.stderr
+        # what was in the buffers of stdio at the cut is printed again, what had been written is not
+        assert self.said.endswith(done.stdout) and "sum" in done.stdout
+        branch = self.job(name)
+        for copy in branch.path.glob("rank-0/file-*"):
+            assert copy.read_bytes() == self.left[copy.name.split("-", 2)[2]]
+        verified = self.rdb("replay", name, "--verify")
+        assert verified.returncode == 0, verified.stderr
+        # the parent's files are as they were
+        assert {one: (self.folder / one).read_bytes() for one in self.left} == self.left
+        return branch
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Told:
+    return Told(tmp_path_factory.mktemp("told"), build("live_files.c"))
+
+
+def events(job: Job, *calls: str) -> list[int]:
+    recording = job.rank(0)
+    return [
+        event
+        for event in range(1, recording.last_event + 1)
+        if recording.describe(event).startswith(calls)
+    ]
+
+
+def test_it_goes_on_from_any_event(told: Told) -> None:
+    job = told.job("told")
+    last = job.rank(0).last_event
+    first = events(job, "setitimer")[0]
+    cuts = [first + 2, events(job, "signal", "SIG")[0], last // 2, last - 3]
+    for number, cut in enumerate(cuts):
+        branch = told.restart("told", cut, f"cut{number}")
+        assert branch.meta["parent"]["cut"] == {"0": cut}
+        assert branch.meta["parent"]["job"] == "told"
+
+
+def test_a_branch_is_restarted_and_carried_away(told: Told) -> None:
+    last = told.job("told").rank(0).last_event
+    first = told.restart("told", last // 3, "first")
+    second = told.restart("first", first.rank(0).last_event // 3, "second")
+    packed = told.rdb("pack", "second", "-o", "second.rdb")
+    assert packed.returncode == 0, packed.stderr
+
+    third = told.rdb("restart", "second.rdb", "--at", str(second.rank(0).last_event // 2))
+    assert third.returncode == 0, third.stderr
+    assert told.said.endswith(third.stdout)
+    assert "branch of first at event" in told.rdb("info", "second").stdout
+
+
+def test_in_place_the_files_themselves_are_rolled_back(told: Told, tmp_path: Path) -> None:
+    for name in told.left:
+        shutil.copy(told.folder / name, tmp_path)
+    (told.folder / "out").write_bytes(b"altered since\n")
+    last = told.job("told").rank(0).last_event
+    done = told.rdb("restart", "told", "--at", str(last // 2), "--in-place")
+    left = {name: (told.folder / name).read_bytes() for name in told.left}
+    for name in told.left:
+        shutil.copy(tmp_path / name, told.folder)
+    assert done.returncode == 0, done.stderr
+    assert left == told.left
+
+
+def test_the_plan_and_what_may_be_asked_for(told: Told) -> None:
+    assert (
+        "replay from checkpoint 0 to event 50, then live"
+        in told.rdb("restart", "told", "--plan", "--at", "50").stdout
+    )
+    for at, line in (
+        ("ckpt:7", "has no checkpoint 7"),
+        ("99999", "has no event 99999"),
+        ("soon", "soon"),
+    ):
+        refused = told.rdb("restart", "told", "--at", at)
+        assert refused.returncode in (2, 4) and line in refused.stderr
+    assert "to event 0," in told.rdb("restart", "told", "--plan", "--at", "0s").stdout
+
+
+REFUSED = {
+    "a socket": (
+        "int s = socket(AF_INET, SOCK_STREAM, 0); getppid(); return s < 0;",
+        "is a socket",
+    ),
+    "a child": (
+        "int p = fork(); if (!p) { pause(); _exit(0); } getppid(); kill(p, SIGKILL);"
+        " return waitpid(p, 0, 0) != p;",
+        "has 1 child processes",
+    ),
+    "a thread": (
+        "pthread_t t; pthread_create(&t, 0, wait_there, 0); getppid(); return 0;",
+        "2 of its threads",
+    ),
+    "a file that was there": (
+        'int f = open("there", O_RDWR); write(f, "x", 1); getppid(); return f < 0;',
+        "which may have been written over",
+    ),
+    "a file that is gone": (
+        'int f = open("gone", O_RDONLY); getppid(); return f < 0 || unlink("gone");',
+        "gone: No such file",
+    ),
+}
+SOURCE = """
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+void *wait_there(void *arg) { pause(); return arg; }
+int main(void) { %s }
+"""
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_brought_back_is_said_at_once(
+    rdb: Rdb, build_text: BuildText, tmp_path: Path, rdb_home: Path, what: str
+) -> None:
+    body, line = REFUSED[what]
+    for name in ("there", "gone"):
+        (tmp_path / name).write_text("before")
+    program = build_text("refused", SOURCE % body, "-pthread")
+    assert rdb("run", "--name", "refused", "--", program).returncode == 0
+    cut = events(open_job("refused"), "getppid")[-1]
+
+    done = rdb("restart", "refused", "--at", str(cut))
+
+    assert done.returncode != 0
+    assert line in done.stderr, done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    jobs = json.loads(rdb("ls", "--json").stdout)
+    assert [job["job"] for job in jobs] == ["refused"]
+
+
+def test_it_knows_itself_by_its_old_number(rdb: Rdb, build_text: BuildText, rdb_home: Path) -> None:
+    program = build_text(
+        "self",
+        "#include <signal.h>\n#include <unistd.h>\nstatic volatile int got;\n"
+        "static void on(int s) { got = s; }\n"
+        "int main(void) { int me = getpid(); signal(SIGUSR1, on); getppid();"
+        " kill(me, SIGUSR1); return got == SIGUSR1 ? 7 : 1; }",
+    )
+    assert rdb("run", "--name", "self", "--", program).returncode == 7
+    cut = events(open_job("self"), "getppid")[-1]
+    assert rdb("restart", "self", "--at", str(cut)).returncode == 7
+    assert rdb("replay", "self-branch-1").returncode == 0
