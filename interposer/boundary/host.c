@@ -204,6 +204,8 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 	if (!arrivals_possible && host.plugins[ns]->progress)
 		arrivals_begin();
 	int64_t result = host.plugins[ns]->call(ev->nr, ev->nargs, ev->args);
+	if (!arrivals_possible && host.plugins[ns]->progress) /* from this call on */
+		arrivals_begin();
 	if (host.npieces)
 		scratch_free(ev, SLOTS);
 	pthread_mutex_unlock(&host.lock);

@@ -34,6 +34,20 @@ def _declaration(function: Function, prefix: str = "") -> str:
     return f"{function.result} {prefix}{function.name}({params})"
 
 
+def _failure(function: Function) -> str:
+    """Whose error handler hears of it."""
+    if function.communicator and not function.short.startswith("File_"):
+        return f"rdb_error({function.communicator}, rdb_result, rdb_name)"
+    for kind in ("win", "file"):
+        for param in function.params:
+            if param.handle == kind and (param.pointer == 0 or param.inout):
+                handle = ("*" if param.pointer else "") + param.name
+                return f"rdb_error_on(RDB_{kind.upper()}, {handle}, rdb_result, rdb_name)"
+    if function.short.startswith("File_"):
+        return "rdb_error_on(RDB_FILE, 0, rdb_result, rdb_name)"
+    return "rdb_error(MPI_COMM_WORLD, rdb_result, rdb_name)"
+
+
 def _call(function: Function, row: Row) -> Iterator[str]:
     names = {
         "comm": function.communicator or "",
@@ -58,8 +72,7 @@ def _call(function: Function, row: Row) -> Iterator[str]:
         yield "\treturn (int)rdb_result;\n}"
         return
     yield "\tif (__builtin_expect((int)rdb_result != 0, 0))"
-    comm = function.communicator or "MPI_COMM_WORLD"
-    yield f"\t\treturn rdb_error({comm}, rdb_result, rdb_name);"
+    yield f"\t\treturn {_failure(function)};"
     if row.made:
         yield "\t" + row.made.format(**names)
     yield "\treturn 0;"

@@ -1,6 +1,8 @@
 #include <stdio.h>
 #include "pending.h"
+#include "inflight.h"
 #include "real.h"
+#include "windows.h"
 
 #define TABLE_FIRST 1024
 
@@ -19,6 +21,7 @@ static void release_request(struct vobject *object)
 		object_release(&request->type->o);
 	if (request->comm)
 		object_release(&request->comm->o);
+	inflight_release(request->inflight);
 }
 
 static void release_type(struct vobject *object)
@@ -85,6 +88,10 @@ void tables_init(void)
 		case RDB_OP:
 			table->object_size = sizeof(struct vop);
 			table->release = op_release;
+			break;
+		case RDB_WIN:
+			table->object_size = sizeof(struct vwin);
+			table->release = window_release;
 			break;
 		case RDB_MESSAGE:
 			table->object_size = sizeof(struct vmessage);

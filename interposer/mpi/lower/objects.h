@@ -66,7 +66,8 @@ struct vreq {
 	int64_t room;
 	char *shadow; /* received bytes until completion: `own` or allocated */
 	struct pending *pending;
-	struct vreq *next; /* of free ones or orphans */
+	struct inflight *inflight; /* what it brings of a window or a file */
+	struct vreq *next;         /* of free ones or orphans */
 	char own[REQUEST_INLINE];
 };
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "requests.h"
+#include "windows.h"
 
 const struct rdb_host *host;
 static enum { BEFORE_INIT, ALIVE, FINALIZED } state;
@@ -66,6 +67,7 @@ int64_t real_Finalize(const uint64_t *a __attribute__((unused)))
 
 	if (self != MPI_COMM_NULL)
 		PMPI_Comm_free(&self);
+	windows_end();
 	rc = BLOCKING(PMPI_Finalize());
 	if (rc == MPI_SUCCESS)
 		state = FINALIZED;
@@ -130,6 +132,7 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)), 
 {
 	unsigned index = fn & 0xffff;
 	const struct real_function *function;
+	int64_t result;
 
 	if (index == RDB_INTERNAL_SYMBOL)
 		host->fatal("%s is not supported yet: it is internal to the MPI library", (const char *)args[0]);
@@ -143,7 +146,12 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)), 
 	if (__builtin_expect(state != ALIVE && !any_time(index), 0))
 		out_of_order(function->name);
 	requests_poll_orphans();
-	return function->call(args);
+	if (windows_there)
+		windows_before(index);
+	result = function->call(args);
+	if (windows_there)
+		windows_after(index);
+	return result;
 }
 
 static int plugin_init(const struct rdb_host *given)
@@ -158,7 +166,7 @@ static int plugin_init(const struct rdb_host *given)
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
-__attribute__((visibility("default"))) const struct rdb_plugin rdb_plugin = {
+__attribute__((visibility("default"))) struct rdb_plugin rdb_plugin = {
 	.version = RDB_HOST_VERSION,
 #ifdef OPEN_MPI
 	.name = "openmpi-" TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "." TEXT(OMPI_RELEASE_VERSION),
@@ -168,3 +176,8 @@ __attribute__((visibility("default"))) const struct rdb_plugin rdb_plugin = {
 	.init = plugin_init,
 	.call = plugin_call,
 };
+
+void progress_begin(void)
+{
+	rdb_plugin.progress = windows_progress;
+}

@@ -140,6 +140,8 @@ struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcom
 int receive_start(struct vreq *request, int source, int tag, MPI_Request *real);
 int receive_matched(struct vreq *request, MPI_Message *message, MPI_Request *real);
 int receive_end(struct vreq *request, int rc, const MPI_Status *status);
+/* plugin.c: from now on something may come without a call (host.h, progress). */
+void progress_begin(void);
 /* plugin.c: a duplicate of MPI_COMM_SELF for our own use. */
 MPI_Comm private_self(void);
 

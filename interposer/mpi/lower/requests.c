@@ -5,6 +5,7 @@
  * MPI_PACKED and unpacked then, because the program may write to the gaps in the meantime.
  */
 #include "pending.h"
+#include "inflight.h"
 #include "requests.h"
 
 static struct vreq *orphans; /* receives whose request was freed before they completed */
@@ -180,6 +181,8 @@ static bool brings(const struct vreq *request)
 
 void request_complete(struct vreq *request, const MPI_Status *status)
 {
+	if (request->active && request->inflight && !status_cancelled(status))
+		inflight_deliver(request->inflight, status);
 	if (request->active && brings(request) && !request->delivered && !status_cancelled(status))
 		deliver(request, status);
 	request->active = false;
@@ -188,6 +191,8 @@ void request_complete(struct vreq *request, const MPI_Status *status)
 
 void request_peek(struct vreq *request, const MPI_Status *status)
 {
+	if (request->active && request->inflight && !status_cancelled(status))
+		inflight_deliver(request->inflight, status);
 	if (request->active && brings(request) && !request->delivered && !status_cancelled(status))
 		deliver(request, status);
 }
@@ -279,7 +284,7 @@ int64_t real_Request_free(const uint64_t *a)
 	MPI_Request real = request->o.real;
 	int rc;
 
-	if (request->receive && request->active) {
+	if ((request->receive || request->inflight) && request->active) {
 		/* Nobody will wait for it, but its bytes are still to reach the program. */
 		request->next = orphans;
 		orphans = object_hold(request);

@@ -260,10 +260,23 @@ int rdb_type_freed(MPI_Datatype *type)
 {
 	return freed(RDB_TYPE, (void **)type);
 }
+int rdb_win_freed(MPI_Win *win)
+{
+	return win && rdb_id(RDB_WIN, *win) >= RDB_FIRST_DYNAMIC ? rdb_attrs_delete_all(RDB_WIN, *win) : MPI_SUCCESS;
+}
 
 static int tell(void *handle, unsigned class, int err, const char *name)
 {
-	return err ? rdb_error(class == RDB_COMM ? handle : MPI_COMM_WORLD, err, name) : 0;
+	if (!err)
+		return MPI_SUCCESS;
+	if (class == RDB_WIN && handle)
+		return rdb_error_on(class, handle, err, name);
+	return rdb_error(class == RDB_COMM && handle ? handle : MPI_COMM_WORLD, err, name);
+}
+
+static int no_handle(unsigned class)
+{
+	return class == RDB_COMM ? MPI_ERR_COMM : class == RDB_WIN ? MPI_ERR_WIN : MPI_ERR_TYPE;
 }
 
 static int get(unsigned class, void *handle, int id, void *value, int *flag, const char *name)
@@ -273,9 +286,11 @@ static int get(unsigned class, void *handle, int id, void *value, int *flag, con
 	if (!value || !flag)
 		return tell(handle, class, MPI_ERR_ARG, name);
 	if (rdb_id(class, handle) <= RDB_NULL_ID)
-		err = class == RDB_COMM ? MPI_ERR_COMM : MPI_ERR_TYPE;
+		err = no_handle(class);
 	else if (class == RDB_COMM && id >= 0 && id < PREDEFINED_KEYVALS)
 		err = predefined_get(id, value, flag);
+	else if (class == RDB_WIN && id >= 0 && id < PREDEFINED_KEYVALS)
+		err = rdb_window_attribute(handle, id, value, flag);
 	else
 		err = attr_get(class, handle, id, value, flag);
 	return tell(handle, class, err, name);
@@ -283,8 +298,7 @@ static int get(unsigned class, void *handle, int id, void *value, int *flag, con
 
 static int set(unsigned class, void *handle, int id, void *value, const char *name)
 {
-	int err = rdb_id(class, handle) <= RDB_NULL_ID ? (class == RDB_COMM ? MPI_ERR_COMM : MPI_ERR_TYPE)
-						       : attr_set(class, handle, id, value);
+	int err = rdb_id(class, handle) <= RDB_NULL_ID ? no_handle(class) : attr_set(class, handle, id, value);
 
 	return tell(handle, class, err, name);
 }
@@ -319,18 +333,23 @@ static int set(unsigned class, void *handle, int id, void *value, const char *na
 CREATE_KEYVAL(Comm_create_keyval, RDB_COMM, MPI_Comm_copy_attr_function, MPI_Comm_delete_attr_function)
 CREATE_KEYVAL(Keyval_create, RDB_COMM, MPI_Copy_function, MPI_Delete_function)
 CREATE_KEYVAL(Type_create_keyval, RDB_TYPE, MPI_Type_copy_attr_function, MPI_Type_delete_attr_function)
+CREATE_KEYVAL(Win_create_keyval, RDB_WIN, MPI_Win_copy_attr_function, MPI_Win_delete_attr_function)
 FREE_KEYVAL(Comm_free_keyval, RDB_COMM)
 FREE_KEYVAL(Keyval_free, RDB_COMM)
 FREE_KEYVAL(Type_free_keyval, RDB_TYPE)
+FREE_KEYVAL(Win_free_keyval, RDB_WIN)
 SET_ATTR(Comm_set_attr, RDB_COMM, MPI_Comm)
 SET_ATTR(Attr_put, RDB_COMM, MPI_Comm)
 SET_ATTR(Type_set_attr, RDB_TYPE, MPI_Datatype)
+SET_ATTR(Win_set_attr, RDB_WIN, MPI_Win)
 GET_ATTR(Comm_get_attr, RDB_COMM, MPI_Comm)
 GET_ATTR(Attr_get, RDB_COMM, MPI_Comm)
 GET_ATTR(Type_get_attr, RDB_TYPE, MPI_Datatype)
+GET_ATTR(Win_get_attr, RDB_WIN, MPI_Win)
 DELETE_ATTR(Comm_delete_attr, RDB_COMM, MPI_Comm)
 DELETE_ATTR(Attr_delete, RDB_COMM, MPI_Comm)
 DELETE_ATTR(Type_delete_attr, RDB_TYPE, MPI_Datatype)
+DELETE_ATTR(Win_delete_attr, RDB_WIN, MPI_Win)
 
 /* MPI_COMM_DUP_FN and its relatives: mpi.h gives them these names in C. */
 #define CALLBACKS(kind, handle_type) \

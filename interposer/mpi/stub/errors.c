@@ -48,9 +48,27 @@ static void say(const char *who, const char *a, const char *b)
 	rdb_syscall(SYS_write, 2, (long)line, (long)at, 0, 0, 0);
 }
 
-static void fatal(MPI_Comm comm, int code, const char *name)
+/* "communicator MPI_COMM_WORLD", "win W": where it happened. */
+static void place(unsigned class, const void *handle, char *on, size_t size)
 {
-	char who[160], text[MPI_MAX_ERROR_STRING] = "unknown error", on[MPI_MAX_OBJECT_NAME] = "";
+	static const char *const kinds[RDB_CLASSES] = {
+		[RDB_COMM] = "communicator ", [RDB_WIN] = "win ", [RDB_FILE] = "file"};
+	char name[MPI_MAX_OBJECT_NAME] = "";
+	uint32_t id = rdb_id(class, handle);
+	int len;
+	size_t at = append(on, 0, size, kinds[class]);
+
+	if (class == RDB_FILE || id <= RDB_NULL_ID)
+		return;
+	rdb_call(class == RDB_COMM ? RDB_Comm_get_name : RDB_Win_get_name, 3,
+		 (uint64_t[]){id, (uint64_t)name, (uint64_t)&len});
+	append(on, at, size, name);
+}
+
+static void fatal(unsigned class, void *handle, int code, const char *name)
+{
+	char who[160], text[MPI_MAX_ERROR_STRING] = "unknown error", on[MPI_MAX_OBJECT_NAME + 16];
+	uint32_t comm = rdb_id(RDB_COMM, class == RDB_COMM ? handle : MPI_COMM_WORLD);
 	struct utsname host;
 	int len;
 	size_t at;
@@ -62,13 +80,13 @@ static void fatal(MPI_Comm comm, int code, const char *name)
 	at = append_number(who, at, sizeof(who), rdb_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0));
 	append(who, at, sizeof(who), "] *** ");
 	rdb_call(RDB_Error_string, 3, (uint64_t[]){(uint64_t)(int64_t)code, (uint64_t)text, (uint64_t)&len});
-	rdb_call(RDB_Comm_get_name, 3, (uint64_t[]){rdb_id(RDB_COMM, comm), (uint64_t)on, (uint64_t)&len});
+	place(class, handle, on, sizeof(on));
 	say(who, "An error occurred in ", name);
-	say(who, "on communicator ", on);
+	say(who, "on ", on);
 	say(who, text, "");
 	say(who, "MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,", "");
 	say(who, "   and potentially your MPI job)", "");
-	rdb_call(RDB_Abort, 3, (uint64_t[]){rdb_id(RDB_COMM, comm), (uint64_t)(int64_t)code, 1});
+	rdb_call(RDB_Abort, 3, (uint64_t[]){comm, (uint64_t)(int64_t)code, 1});
 	rdb_syscall(SYS_exit_group, code, 0, 0, 0, 0, 0);
 }
 
@@ -79,28 +97,47 @@ static MPI_Comm comm_handle(uint32_t id)
 	return id == 3 ? MPI_COMM_SELF : MPI_COMM_WORLD;
 }
 
-int rdb_error(MPI_Comm comm, int64_t result, const char *name)
+/* Files have no default but this one (MPI-3.1 13.7). */
+static uint32_t handler_of(unsigned class, const void *handle)
 {
-	int code = (int)result;
-	uint32_t id = (uint32_t)(result >> 32);
-	struct rdb_object *object;
-	struct handler *handler = handlers;
-	uint32_t errhandler = ERRORS_ARE_FATAL;
+	const struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
 
-	/* An error about an invalid communicator goes to MPI_COMM_WORLD's handler. */
-	comm = comm_handle(id ? id : rdb_id(RDB_COMM, comm));
-	object = rdb_object_find(RDB_COMM, rdb_id(RDB_COMM, comm));
 	if (object && object->errhandler)
-		errhandler = rdb_id(RDB_ERRHANDLER, object->errhandler);
+		return rdb_id(RDB_ERRHANDLER, object->errhandler);
+	return class == RDB_FILE ? ERRORS_RETURN : ERRORS_ARE_FATAL;
+}
+
+static int act(unsigned class, void *handle, int code, const char *name)
+{
+	uint32_t errhandler = handler_of(class, handle);
+	struct handler *handler = handlers;
+
 	if (errhandler == ERRORS_RETURN)
 		return code;
 	while (handler && handler->id != errhandler)
 		handler = handler->next;
 	if (!handler)
-		fatal(comm, code, name);
+		fatal(class, handle, code, name);
 	else
-		handler->fn(&comm, &code, name);
+		handler->fn((void *)&handle, &code, name);
 	return code;
+}
+
+int rdb_error(MPI_Comm comm, int64_t result, const char *name)
+{
+	uint32_t id = (uint32_t)(result >> 32);
+
+	/* An error about an invalid communicator goes to MPI_COMM_WORLD's handler. */
+	return act(RDB_COMM, comm_handle(id ? id : rdb_id(RDB_COMM, comm)), (int)result, name);
+}
+
+int rdb_error_on(unsigned class, void *handle, int64_t result, const char *name)
+{
+	if (class == RDB_FILE && rdb_id(class, handle) <= RDB_NULL_ID)
+		handle = HANDLE(RDB_FILE, RDB_NULL_ID);
+	else if (class == RDB_WIN && rdb_id(class, handle) <= RDB_NULL_ID)
+		return rdb_error(MPI_COMM_WORLD, result, name);
+	return act(class, handle, (int)result, name);
 }
 
 static int handler_create(MPI_Comm_errhandler_function *fn, MPI_Errhandler *errhandler, const char *name)
@@ -117,30 +154,50 @@ static int handler_create(MPI_Comm_errhandler_function *fn, MPI_Errhandler *errh
 	return MPI_SUCCESS;
 }
 
-static int handler_set(MPI_Comm comm, MPI_Errhandler errhandler, const char *name)
+/* Is it an object that may have one?  Of files, MPI_FILE_NULL: for those that are opened later. */
+static int may_have(unsigned class, const void *handle)
 {
-	uint32_t id = rdb_id(RDB_COMM, comm);
+	return rdb_id(class, handle) >= (class == RDB_FILE ? RDB_NULL_ID : RDB_NULL_ID + 1);
+}
+
+static int no_object(unsigned class, const char *name)
+{
+	static const int codes[RDB_CLASSES] = {
+		[RDB_COMM] = MPI_ERR_COMM, [RDB_WIN] = MPI_ERR_WIN, [RDB_FILE] = MPI_ERR_FILE};
+
+	return rdb_error(MPI_COMM_WORLD, codes[class], name);
+}
+
+static int handler_set(unsigned class, void *handle, MPI_Errhandler errhandler, const char *name)
+{
 	struct rdb_object *object;
 
-	if (id <= RDB_NULL_ID)
-		return rdb_error(MPI_COMM_WORLD, MPI_ERR_COMM, name);
+	if (!may_have(class, handle))
+		return no_object(class, name);
 	if (rdb_id(RDB_ERRHANDLER, errhandler) <= RDB_NULL_ID)
-		return rdb_error(comm, MPI_ERR_ARG, name);
-	object = rdb_object_get(RDB_COMM, id);
+		return rdb_error_on(class, handle, MPI_ERR_ARG, name);
+	object = rdb_object_get(class, rdb_id(class, handle));
 	if (!object)
-		return rdb_error(comm, MPI_ERR_NO_MEM, name);
+		return rdb_error_on(class, handle, MPI_ERR_NO_MEM, name);
 	object->errhandler = errhandler;
 	return MPI_SUCCESS;
 }
 
-static int handler_get(MPI_Comm comm, MPI_Errhandler *errhandler, const char *name)
+static int handler_get(unsigned class, void *handle, MPI_Errhandler *errhandler, const char *name)
 {
-	uint32_t id = rdb_id(RDB_COMM, comm);
-	struct rdb_object *object = rdb_object_find(RDB_COMM, id);
+	uint32_t id = handler_of(class, handle);
 
-	if (id <= RDB_NULL_ID)
-		return rdb_error(MPI_COMM_WORLD, MPI_ERR_COMM, name);
-	*errhandler = object && object->errhandler ? object->errhandler : HANDLE(RDB_ERRHANDLER, ERRORS_ARE_FATAL);
+	if (!may_have(class, handle))
+		return no_object(class, name);
+	*errhandler = id >= RDB_FIRST_DYNAMIC ? rdb_handle(RDB_ERRHANDLER, id) : HANDLE(RDB_ERRHANDLER, id);
+	return MPI_SUCCESS;
+}
+
+static int handler_call(unsigned class, void *handle, int code, const char *name)
+{
+	if (!may_have(class, handle))
+		return no_object(class, name);
+	rdb_error_on(class, handle, (uint32_t)code, name);
 	return MPI_SUCCESS;
 }
 
@@ -156,22 +213,22 @@ RDB_MPI(int, Errhandler_create, MPI_Handler_function *fn, MPI_Errhandler *errhan
 
 RDB_MPI(int, Comm_set_errhandler, MPI_Comm comm, MPI_Errhandler errhandler)
 {
-	return handler_set(comm, errhandler, "MPI_Comm_set_errhandler");
+	return handler_set(RDB_COMM, comm, errhandler, "MPI_Comm_set_errhandler");
 }
 
 RDB_MPI(int, Errhandler_set, MPI_Comm comm, MPI_Errhandler errhandler)
 {
-	return handler_set(comm, errhandler, "MPI_Errhandler_set");
+	return handler_set(RDB_COMM, comm, errhandler, "MPI_Errhandler_set");
 }
 
 RDB_MPI(int, Comm_get_errhandler, MPI_Comm comm, MPI_Errhandler *errhandler)
 {
-	return handler_get(comm, errhandler, "MPI_Comm_get_errhandler");
+	return handler_get(RDB_COMM, comm, errhandler, "MPI_Comm_get_errhandler");
 }
 
 RDB_MPI(int, Errhandler_get, MPI_Comm comm, MPI_Errhandler *errhandler)
 {
-	return handler_get(comm, errhandler, "MPI_Errhandler_get");
+	return handler_get(RDB_COMM, comm, errhandler, "MPI_Errhandler_get");
 }
 
 /* The handler itself stays: communicators may still have it. */
@@ -185,8 +242,30 @@ RDB_MPI(int, Errhandler_free, MPI_Errhandler *errhandler)
 
 RDB_MPI(int, Comm_call_errhandler, MPI_Comm comm, int errorcode)
 {
-	if (rdb_id(RDB_COMM, comm) <= RDB_NULL_ID)
-		return rdb_error(MPI_COMM_WORLD, MPI_ERR_COMM, "MPI_Comm_call_errhandler");
-	rdb_error(comm, (uint32_t)errorcode, "MPI_Comm_call_errhandler");
-	return MPI_SUCCESS;
+	return handler_call(RDB_COMM, comm, errorcode, "MPI_Comm_call_errhandler");
 }
+
+/* The same for windows and files, whose handlers have a type of their own and are one in C. */
+#define HANDLERS(kind, class, handle_type) \
+	RDB_MPI(int, kind##_create_errhandler, kind##_handler *fn, MPI_Errhandler *errhandler) \
+	{ \
+		return handler_create((MPI_Comm_errhandler_function *)fn, errhandler, \
+				      "MPI_" #kind "_create_errhandler"); \
+	} \
+	RDB_MPI(int, kind##_set_errhandler, handle_type handle, MPI_Errhandler errhandler) \
+	{ \
+		return handler_set(class, handle, errhandler, "MPI_" #kind "_set_errhandler"); \
+	} \
+	RDB_MPI(int, kind##_get_errhandler, handle_type handle, MPI_Errhandler *errhandler) \
+	{ \
+		return handler_get(class, handle, errhandler, "MPI_" #kind "_get_errhandler"); \
+	} \
+	RDB_MPI(int, kind##_call_errhandler, handle_type handle, int errorcode) \
+	{ \
+		return handler_call(class, handle, errorcode, "MPI_" #kind "_call_errhandler"); \
+	}
+
+typedef MPI_Win_errhandler_function Win_handler;
+typedef MPI_File_errhandler_function File_handler;
+HANDLERS(Win, RDB_WIN, MPI_Win)
+HANDLERS(File, RDB_FILE, MPI_File)

@@ -21,7 +21,7 @@ void rdb_unlock(struct rdb_lock *lock)
 	__atomic_store_n(&lock->taken, 0, __ATOMIC_RELEASE);
 }
 
-static void *map(size_t bytes)
+void *rdb_map(size_t bytes)
 {
 	long at = rdb_syscall(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -37,7 +37,7 @@ static void *take_piece(void)
 		return piece;
 	}
 	if (chunk == chunk_end) {
-		chunk = map(CHUNK);
+		chunk = rdb_map(CHUNK);
 		if (!chunk) {
 			chunk_end = NULL;
 			return NULL;
@@ -81,7 +81,7 @@ RDB_MPI(int, Alloc_mem, MPI_Aint size, MPI_Info info __attribute__((unused)), vo
 
 	if (size < 0 || !baseptr)
 		return rdb_error(MPI_COMM_WORLD, MPI_ERR_ARG, "MPI_Alloc_mem");
-	head = map((size_t)size + 64);
+	head = rdb_map((size_t)size + 64);
 	if (!head)
 		return rdb_error(MPI_COMM_WORLD, MPI_ERR_NO_MEM, "MPI_Alloc_mem");
 	*head = (size_t)size + 64;

@@ -25,6 +25,8 @@ typedef struct {
 typedef void MPI_User_function(void *, void *, int *, MPI_Datatype *);
 typedef void MPI_Comm_errhandler_function(MPI_Comm *, int *, ...);
 typedef MPI_Comm_errhandler_function MPI_Handler_function;
+typedef void MPI_Win_errhandler_function(MPI_Win *, int *, ...);
+typedef void MPI_File_errhandler_function(MPI_File *, int *, ...);
 typedef int MPI_Comm_copy_attr_function(MPI_Comm, int, void *, void *, void *, int *);
 typedef int MPI_Comm_delete_attr_function(MPI_Comm, int, void *, void *);
 typedef struct rdb_tool *MPI_T_enum, *MPI_T_cvar_handle, *MPI_T_pvar_handle, *MPI_T_pvar_session;
@@ -33,6 +35,8 @@ typedef int MPI_Grequest_free_function(void *);
 typedef int MPI_Grequest_cancel_function(void *, int);
 typedef MPI_Comm_copy_attr_function MPI_Copy_function, MPI_Type_copy_attr_function;
 typedef MPI_Comm_delete_attr_function MPI_Delete_function, MPI_Type_delete_attr_function;
+typedef int MPI_Win_copy_attr_function(MPI_Win, int, void *, void *, void *, int *);
+typedef int MPI_Win_delete_attr_function(MPI_Win, int, void *, void *);
 
 enum {
 	MPI_SUCCESS = 0,
@@ -42,6 +46,8 @@ enum {
 	MPI_ERR_OTHER = 16,
 	MPI_ERR_NO_MEM = 39,
 	MPI_ERR_KEYVAL = 36,
+	MPI_ERR_FILE = 30,
+	MPI_ERR_WIN = 53,
 	MPI_KEYVAL_INVALID = -1,
 };
 #define MPI_MAX_ERROR_STRING 256
@@ -82,6 +88,7 @@ enum {
 
 extern const struct rdb_predef_table rdb_predefined;
 #define HANDLE(class, id) ((struct rdb_predef *)rdb_predefined.handles[class][id])
+#define MPI_WIN_NULL HANDLE(RDB_WIN, RDB_NULL_ID)
 #define MPI_COMM_NULL HANDLE(RDB_COMM, RDB_NULL_ID)
 #define MPI_COMM_WORLD HANDLE(RDB_COMM, 2)
 #define MPI_COMM_SELF HANDLE(RDB_COMM, 3)
@@ -120,6 +127,8 @@ void rdb_free(void *piece, size_t bytes);
 /* errors.c: hears of every failure.  `result` is an error code and, above 32 bits, the id of the
  * communicator that a request belonged to.  Returns the code, if it returns. */
 int rdb_error(MPI_Comm comm, int64_t result, const char *name);
+/* The same of a window or a file; a file that is none: MPI_FILE_NULL's handler. */
+int rdb_error_on(unsigned class, void *handle, int64_t result, const char *name);
 
 /* objects.c: what the stub knows of one communicator or datatype. */
 struct rdb_attr {
@@ -131,8 +140,9 @@ struct rdb_object {
 	struct rdb_object *next;
 	unsigned class;
 	uint32_t id;
-	MPI_Errhandler errhandler; /* NULL: MPI_ERRORS_ARE_FATAL */
+	MPI_Errhandler errhandler; /* NULL: the default, MPI_ERRORS_ARE_FATAL or a file's MPI_ERRORS_RETURN */
 	struct rdb_attr *attrs;
+	struct rdb_window *window; /* windows.c */
 };
 struct rdb_object *rdb_object_find(unsigned class, uint32_t id);
 struct rdb_object *rdb_object_get(unsigned class, uint32_t id);
@@ -144,6 +154,13 @@ int rdb_comm_copied(MPI_Comm from, MPI_Comm *to);
 int rdb_comm_freed(MPI_Comm *comm);
 int rdb_type_copied(MPI_Datatype from, MPI_Datatype *to);
 int rdb_type_freed(MPI_Datatype *type);
+int rdb_win_freed(MPI_Win *win);
 int rdb_attrs_delete_all(unsigned class, void *handle);
+
+/* windows.c: MPI_WIN_BASE and its kin. */
+int rdb_window_attribute(MPI_Win win, int keyval, void **value, int *flag);
+
+/* memory.c: NULL: no memory. */
+void *rdb_map(size_t bytes);
 
 #endif

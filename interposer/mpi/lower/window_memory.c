@@ -1,0 +1,404 @@
+/* The copies of a window's memory, and what goes between them (windows.h). */
+#include "windows.h"
+#include <errno.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <time.h>
+#include "real.h"
+
+#define PAGE 4096ul
+#define BLOCK 4096ul
+#define EVERY_CALL (64 << 10) /* so much is compared at calls that do not synchronise, too */
+#define TAKE_NS 50000000      /* so long a stream of changes is followed for a moment without any */
+
+static struct window_part *parts;
+static size_t parts_bytes;
+bool windows_there;
+
+static struct {
+	pthread_mutex_t lock; /* of the list, which only the plug-in changes */
+	bool started;
+	unsigned long calls; /* of MPI so far */
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- comparing and copying ---- */
+
+/* 0xff where a byte of x is not zero. */
+static uint64_t byte_mask(uint64_t x)
+{
+	const uint64_t low = 0x7f7f7f7f7f7f7f7full;
+
+	return ((((x & low) + low) | x) >> 7 & 0x0101010101010101ull) * 0xff;
+}
+
+/* The program's stores go out.  Whole words at once, as the program made them, and without touching their neighbours,
+ * to which others may be writing. */
+static void publish_word(uint64_t *public, uint64_t *base, uint64_t upper)
+{
+	uint64_t mask = byte_mask(upper ^ *base), old = __atomic_load_n(public, __ATOMIC_RELAXED);
+
+	while (mask && !__atomic_compare_exchange_n(public, &old, (old & ~mask) | (upper & mask), false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+	*base = upper;
+}
+
+static bool take_word(uint64_t *upper, uint64_t *base, uint64_t public)
+{
+	uint64_t mask = byte_mask(public ^ *base);
+
+	if (mask)
+		*upper = (*upper & ~mask) | (public & mask);
+	*base = public;
+	return mask != 0;
+}
+
+static void publish_block(struct window_part *part, size_t from, size_t to)
+{
+	for (size_t i = from; i < to;) {
+		char *upper = part->upper + i;
+
+		if (((uintptr_t)upper & 7) == 0 && to - i >= 8) {
+			publish_word((void *)(part->public + i), (void *)(part->base + i), *(uint64_t *)upper);
+			i += 8;
+			continue;
+		}
+		if (*upper != part->base[i]) {
+			__atomic_store_n(part->public + i, *upper, __ATOMIC_SEQ_CST);
+			part->base[i] = *upper;
+		}
+		i++;
+	}
+}
+
+static void take_block(struct window_part *part, size_t from, size_t to)
+{
+	size_t first = to, last = from;
+
+	for (size_t i = from; i < to;) {
+		char *upper = part->upper + i;
+		bool word = ((uintptr_t)upper & 7) == 0 && to - i >= 8, changed;
+		size_t n = word ? 8 : 1;
+
+		if (word) {
+			changed = take_word((void *)upper, (void *)(part->base + i),
+					    __atomic_load_n((uint64_t *)(part->public + i), __ATOMIC_ACQUIRE));
+		} else {
+			char byte = __atomic_load_n(part->public + i, __ATOMIC_ACQUIRE);
+
+			changed = byte != part->base[i];
+			if (changed)
+				*upper = part->base[i] = byte;
+		}
+		if (changed) {
+			first = i < first ? i : first;
+			last = i + n;
+		}
+		i += n;
+	}
+	if (first < last)
+		host->out(part->upper + first, last - first);
+}
+
+typedef void block_work(struct window_part *part, size_t from, size_t to);
+
+/* Does it where the two differ; returns whether they did. */
+static bool where_different(struct window_part *part, const char *a, const char *b, block_work *work)
+{
+	bool any = false;
+
+	for (size_t from = 0, to; from < part->len; from = to) {
+		/* blocks end where words do */
+		to = from + BLOCK - ((uintptr_t)(part->upper + from) & 7);
+		to = to < part->len ? to : part->len;
+		if (!memcmp(a + from, b + from, to - from))
+			continue;
+		any = true;
+		if (!work)
+			return true;
+		work(part, from, to);
+	}
+	return any;
+}
+
+static void publish(void)
+{
+	for (struct window_part *part = parts; part; part = part->next)
+		where_different(part, part->upper, part->base, publish_block);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Until nothing has changed while we looked at all of it: who sees what was put last is to see what was put before.
+ * Where others never stop, that moment is not waited for: nobody who relies on the order of puts without a call of
+ * synchronisation writes all the time. */
+void windows_take(void)
+{
+	uint64_t begun = 0;
+	bool changed;
+
+	do {
+		changed = false;
+		for (struct window_part *part = parts; part; part = part->next)
+			changed |= where_different(part, part->public, part->base, take_block);
+		if (changed && !begun)
+			begun = now_ns();
+	} while (changed && now_ns() - begun < TAKE_NS);
+}
+
+/* ---- at calls ---- */
+
+/* Calls that neither tell others anything nor hear of them. */
+static bool keeps_to_itself(unsigned index)
+{
+	switch (index) {
+	case RDB_Put:
+	case RDB_Get:
+	case RDB_Accumulate:
+	case RDB_Get_accumulate:
+	case RDB_Fetch_and_op:
+	case RDB_Compare_and_swap:
+	case RDB_Rput:
+	case RDB_Rget:
+	case RDB_Raccumulate:
+	case RDB_Rget_accumulate:
+	case RDB_Wtime:
+	case RDB_Wtick:
+	case RDB_Comm_rank:
+	case RDB_Comm_size:
+	case RDB_Get_count:
+	case RDB_Type_size:
+	case RDB_Type_get_extent: return parts_bytes > EVERY_CALL;
+	default: return false;
+	}
+}
+
+void windows_before(unsigned index)
+{
+	__atomic_add_fetch(&watch.calls, 1, __ATOMIC_RELAXED);
+	if (!keeps_to_itself(index))
+		publish();
+}
+
+void windows_after(unsigned index)
+{
+	if (!keeps_to_itself(index))
+		windows_take();
+}
+
+/* ---- while the program makes no calls ---- */
+
+int windows_progress(void)
+{
+	publish();
+	windows_take();
+	return 0;
+}
+
+enum {
+	LOOK_NS = 1000000,        /* between two looks, if there is something to see */
+	LOOK_RARELY_NS = 8000000, /* if there is not */
+	LOOK_SHARE = 20,          /* at most every twentieth nanosecond */
+	STORES_NS = 40000000,     /* between two stops of the program for its own stores */
+};
+
+struct seen {
+	bool arrived, stored;
+};
+
+static struct seen look(void)
+{
+	struct seen seen = {0};
+
+	pthread_mutex_lock(&watch.lock);
+	for (struct window_part *part = parts; part; part = part->next) {
+		seen.arrived |= where_different(part, part->public, part->base, NULL);
+		seen.stored |= where_different(part, part->upper, part->base, NULL);
+	}
+	pthread_mutex_unlock(&watch.lock);
+	return seen;
+}
+
+static void *attend(void *unused __attribute__((unused)))
+{
+	uint64_t pause = LOOK_NS, stored_at = 0;
+	unsigned long calls = 0;
+
+	for (;;) {
+		struct timespec wait = {.tv_nsec = (long)pause};
+		unsigned long calls_now = __atomic_load_n(&watch.calls, __ATOMIC_RELAXED);
+		uint64_t begun;
+		struct seen seen;
+
+		nanosleep(&wait, NULL);
+		if (!windows_there)
+			continue;
+		if (calls != calls_now) { /* the calls themselves do it */
+			calls = calls_now;
+			continue;
+		}
+		begun = now_ns();
+		seen = look();
+		if (seen.stored && begun - stored_at > STORES_NS) {
+			stored_at = begun;
+			host->arrived();
+		} else if (seen.arrived) {
+			host->arrived();
+		}
+		pause = seen.arrived ? LOOK_NS : pause * 2;
+		pause = pause > LOOK_RARELY_NS ? LOOK_RARELY_NS : pause;
+		if (pause < (now_ns() - begun) * LOOK_SHARE)
+			pause = (now_ns() - begun) * LOOK_SHARE;
+		pause = pause > 999999999 ? 999999999 : pause;
+	}
+	return NULL;
+}
+
+static void attend_begin(void)
+{
+	pthread_t id;
+	int rc;
+
+	if (watch.started)
+		return;
+	rc = pthread_create(&id, NULL, attend, NULL);
+	if (rc)
+		host->fatal("no thread for what comes to windows: %s", strerror(rc));
+	pthread_detach(id);
+	watch.started = true;
+	progress_begin();
+}
+
+/* ---- parts ---- */
+
+static struct window_part *part_of(char *upper, size_t len)
+{
+	struct window_part *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		host->fatal("out of memory in the MPI boundary");
+	part->upper = upper;
+	part->len = len;
+	part->base = malloc(len + 64);
+	if (!part->base)
+		host->fatal("out of memory for a copy of a window of %zu bytes", len);
+	part->base += (uintptr_t)upper & 7;
+	memcpy(part->base, upper, len);
+	return part;
+}
+
+static bool overlaps(const struct window_part *part, uintptr_t from, uintptr_t to)
+{
+	uintptr_t start = (uintptr_t)part->own;
+
+	return part->own && start < to && start + part->own_bytes > from;
+}
+
+/* Pages that an attached neighbour has already are as good as new ones. */
+static bool map_shifted(uintptr_t from, uintptr_t to)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+	bool shared = false;
+
+	for (struct window_part *part = parts; part && !shared; part = part->next)
+		shared = overlaps(part, from, to);
+	for (uintptr_t at = from, n = shared ? PAGE : to - from; at < to; at += n) {
+		void *got = mmap((void *)at, n, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+		if (got == MAP_FAILED && !(errno == EEXIST && shared))
+			return false;
+	}
+	return true;
+}
+
+struct window_part *window_part_new(char *upper, size_t len, bool shifted)
+{
+	uintptr_t page = (uintptr_t)upper & ~(PAGE - 1), offset = (uintptr_t)upper - page;
+	size_t bytes = (offset + len + PAGE) & ~(PAGE - 1);
+	struct window_part *part = part_of(upper, len);
+
+	part->own_bytes = bytes;
+	if (shifted) {
+		part->own = (void *)(page + WINDOW_SHIFT);
+		if (!map_shifted(page + WINDOW_SHIFT, page + WINDOW_SHIFT + bytes))
+			part->own = NULL;
+	} else {
+		part->own = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+				 0);
+		part->own = part->own == MAP_FAILED ? NULL : part->own;
+	}
+	if (!part->own) {
+		window_part_free(part);
+		return NULL;
+	}
+	part->public = (char *)part->own + offset;
+	memcpy(part->public, part->base, len);
+	return part;
+}
+
+struct window_part *window_part_over(char *upper, char *public, size_t len)
+{
+	struct window_part *part = part_of(upper, len);
+
+	if (((uintptr_t) public ^ (uintptr_t)upper) & 7)
+		host->fatal("the MPI library allocated a window at an odd address");
+	part->public = public;
+	memcpy(public, part->base, len);
+	return part;
+}
+
+void window_part_add(struct window_part *part, struct vwin *win)
+{
+	part->win = win;
+	pthread_mutex_lock(&watch.lock);
+	part->next = parts;
+	parts = part;
+	parts_bytes += part->len;
+	windows_there = true;
+	pthread_mutex_unlock(&watch.lock);
+	attend_begin();
+}
+
+struct window_part *window_part_remove(const struct vwin *win, const char *upper, bool any)
+{
+	struct window_part **link = &parts, *part;
+
+	while ((part = *link) && (part->win != win || (!any && part->upper != upper)))
+		link = &part->next;
+	if (!part)
+		return NULL;
+	pthread_mutex_lock(&watch.lock);
+	*link = part->next;
+	parts_bytes -= part->len;
+	windows_there = parts != NULL;
+	pthread_mutex_unlock(&watch.lock);
+	return part;
+}
+
+void window_part_free(struct window_part *part)
+{
+	uintptr_t from = (uintptr_t)part->own;
+	bool used = false;
+
+	for (struct window_part *other = parts; other && !used; other = other->next)
+		used = overlaps(other, from, from + part->own_bytes);
+	if (part->own && !used)
+		munmap(part->own, part->own_bytes);
+	free((void *)((uintptr_t)part->base & ~7ul));
+	free(part);
+}
+
+void windows_end(void)
+{
+	pthread_mutex_lock(&watch.lock);
+	parts = NULL;
+	windows_there = false;
+	pthread_mutex_unlock(&watch.lock);
+}

@@ -1,0 +1,71 @@
+/* Windows.  What other ranks read and write is no memory of the program's: each window has a public copy in lower
+ * memory, which the real MPI knows, and a base: what both held when they were last compared.  At every call that may
+ * synchronise, what the program has stored since goes to the public copy before it, and what others have put there
+ * comes to the program's memory after it, as a part of that event; bytes that neither has changed stay alone.  So a
+ * replay has at each event what the recording had, to the bit.
+ *
+ * A program that waits by looking at its memory alone gets what has come as well: a thread of ours compares the copies
+ * while the program makes no MPI call, and what it finds is an arrival (arrivals.h).
+ *
+ * Memory of MPI_Win_allocate_shared is really shared instead (shared_memory.h), because other processes read it with
+ * their own instructions; the real MPI's window is that memory itself.
+ */
+#ifndef RDB_MPI_WINDOWS_H
+#define RDB_MPI_WINDOWS_H
+#include "inflight.h"
+
+#define WINDOW_ALL_TARGETS (-1000)
+
+/* Of dynamic windows: where the public copy of attached memory lies, so far above it in every process. */
+#define WINDOW_SHIFT 0x100000000000l
+
+struct vwin {
+	struct vobject o;
+	int flavor, rank;
+	MPI_Comm comm; /* a duplicate, of MPI_WIN_FLAVOR_ALLOCATE only */
+	struct inflight *first, **last;
+	int ranks; /* of a shared window: who has what, from where on */
+	char *shared;
+	MPI_Aint *sizes, *offsets;
+	int *units;
+};
+
+/* Memory of one window; upper, public and base agree in their last three bits. */
+struct window_part {
+	struct window_part *next;
+	struct vwin *win;
+	char *upper, *public, *base;
+	size_t len;
+	void *own; /* the public copy's mapping, if it is ours */
+	size_t own_bytes;
+};
+
+static inline struct vwin *win_of(uint64_t id)
+{
+	return (void *)object_of(RDB_WIN, id);
+}
+void window_release(struct vobject *win);
+
+/* windows.c: reads from that target, or from all, are complete. */
+void window_landed(struct vwin *win, int target);
+
+/* window_memory.c */
+extern bool windows_there;
+/* A part whose public copy is ours: `shifted`, at WINDOW_SHIFT above.  Holds what the program's memory holds.  NULL: no
+ * memory. */
+struct window_part *window_part_new(char *upper, size_t len, bool shifted);
+/* The same with a public copy that the real MPI has made. */
+struct window_part *window_part_over(char *upper, char *public, size_t len);
+void window_part_add(struct window_part *part, struct vwin *win);
+void window_part_free(struct window_part *part);
+/* Of that window, taken out of the list: the one that begins at `upper`, or any.  NULL: there is none. */
+struct window_part *window_part_remove(const struct vwin *win, const char *upper, bool any);
+/* Around a call of that index; what comes and goes while nobody calls. */
+void windows_before(unsigned index);
+void windows_after(unsigned index);
+int windows_progress(void);
+void windows_take(void);
+/* The real MPI ends: nothing more comes or goes. */
+void windows_end(void);
+
+#endif
