@@ -62,19 +62,20 @@ int64_t real_Win_create(const uint64_t *a)
 	return rc;
 }
 
-/* size, disp_unit, info, comm, baseptr, win, and where the stub has mapped the program's memory */
+/* size, disp_unit, info, comm, baseptr, win, and where the stub has mapped memory for the program, and 64 bytes */
 int64_t real_Win_allocate(const uint64_t *a)
 {
 	struct vcomm *comm = comm_of(a[3]);
 	MPI_Aint size = (MPI_Aint)a[0];
-	void *upper = (void *)a[6], *public = NULL;
+	char *upper = (char *)a[6], *public = NULL;
 	MPI_Win real;
 	MPI_Comm dup = MPI_COMM_NULL;
-	int rc = BLOCKING(PMPI_Win_allocate(size, (int)a[1], info_of(a[2])->real, comm->o.real, a[4] ? &public : NULL,
-					    a[5] ? &real : NULL));
+	int rc = BLOCKING(PMPI_Win_allocate(size, (int)a[1], info_of(a[2])->real, comm->o.real,
+					    a[4] ? (void *)&public : NULL, a[5] ? &real : NULL));
 
 	if (rc != MPI_SUCCESS)
 		return rc;
+	upper += (uintptr_t) public & 63;
 	struct window_part *part = size > 0 ? window_part_over(upper, public, size) : NULL;
 
 	/* nobody may write there before it holds what ours holds */

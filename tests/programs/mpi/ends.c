@@ -4,11 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int extent(MPI_Datatype type, MPI_Aint *bytes, void *extra)
+{
+	(void)type, (void)extra;
+	*bytes = 1;
+	return MPI_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 	int rank, value = 1;
-	MPI_Win win;
 
 	if (!strcmp(what, "early"))
 		MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -20,7 +26,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "fatal"))
 		MPI_Send(&value, 1, MPI_INT, 12345, 0, MPI_COMM_WORLD);
 	if (!strcmp(what, "unsupported"))
-		MPI_Win_create(&value, sizeof(value), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+		MPI_Register_datarep("mine", NULL, NULL, extent, NULL);
 	if (!strcmp(what, "late")) {
 		MPI_Finalize();
 		MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -1,0 +1,50 @@
+"""One-sided MPI: programs that assert what they see; each rank replays alone, bit for bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Build
+from test_mpi import Job, lines, record
+
+
+@pytest.fixture(autouse=True)
+def components(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Open MPI 4.1's osc/rdma crashes over shared memory, with atomics and without rdb."""
+    monkeypatch.setenv("OMPI_MCA_osc", "pt2pt,sm")
+
+
+def cautions(job: Job) -> list[Path]:
+    return list(job.path.glob("rank-*/cautions"))
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "says"),
+    [("fence", 3, "fences"), ("passive", 3, "passive"), ("poll", 2, "")],
+)
+def test_windows(name: str, ranks: int, says: str, build: Build, tmp_path: Path) -> None:
+    job = record(tmp_path, ranks, build(f"mpi/rma_{name}.c", "-O1"))
+    assert job.result.returncode == 0, job.result.stderr
+    assert len(lines(job.result)) == ranks
+    assert all(says in line for line in lines(job.result))
+    job.expect_equal()
+    assert cautions(job) == []
+
+
+def test_shared_windows(build: Build, tmp_path: Path) -> None:
+    """Other ranks write them with stores of their own, about which the recording warns."""
+    job = record(tmp_path, 3, build("mpi/rma_shared.c", "-O1"))
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: shared", "1: shared", "2: shared"]
+    job.expect_equal()
+    assert len(cautions(job)) == 3
+
+
+def test_a_race_is_replayed(build: Build, tmp_path: Path) -> None:
+    """Who comes first is different each time; a replay has it as it was."""
+    program = build("mpi/rma_passive.c", "-O1")
+    for attempt in range(5):
+        job = record(tmp_path / str(attempt), 2, program, "race")
+        assert job.result.returncode == 0, job.result.stderr
+        job.expect_equal()
