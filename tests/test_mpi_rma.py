@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Build
-from test_mpi import Job, lines, record
+from mpijob import Job, lines, record
 
 
 @pytest.fixture(autouse=True)
