@@ -238,38 +238,3 @@ INPUTS: dict[str, str] = {
 }
 for _name in RESULTS:
     _rows(_name.removeprefix("MPI_"), Row(blocks=_name != "MPI_Reduce_local"))
-
-# One-sided communication (lower/windows.h).
-_rows(
-    "Win_create_keyval Win_free_keyval Win_set_attr Win_get_attr Win_delete_attr"
-    " Win_create_errhandler Win_set_errhandler Win_get_errhandler Win_call_errhandler",
-    Row(stub="hand", real="none"),
-)
-_rows(
-    "Win_create Win_allocate Win_allocate_shared Win_create_dynamic Win_free",
-    Row(stub="hand", real="hand"),
-)
-_rows(
-    "Win_attach Win_detach Win_shared_query Put Rput Get Rget Accumulate Raccumulate"
-    " Get_accumulate Rget_accumulate Fetch_and_op Compare_and_swap",
-    Row(real="hand"),
-)
-_rows(
-    "Win_get_group Win_set_name Win_get_name Win_get_info Win_sync Win_test",
-    Row(),
-)
-_rows("Win_set_info Win_lock Win_lock_all Win_post Win_start Win_wait", Row(blocks=True))
-_rows(
-    "Win_fence Win_complete Win_unlock_all Win_flush_all Win_flush_local_all",
-    Row(blocks=True, after="window_landed(vw_win, WINDOW_ALL_TARGETS);"),
-)
-_rows(
-    "Win_unlock Win_flush Win_flush_local",
-    Row(blocks=True, after="window_landed(vw_win, rank);"),
-)
-
-# Files.
-_rows(
-    "File_create_errhandler File_set_errhandler File_get_errhandler File_call_errhandler",
-    Row(stub="hand", real="none"),
-)

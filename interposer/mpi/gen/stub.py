@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from . import rows_collectives, rows_processes  # noqa: F401
+from . import rows_collectives, rows_processes, rows_windows  # noqa: F401
 from .api import Abi, Function, Param
 from .rows import ROWS, Row
 

@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include "pending.h"
+#include "files.h"
 #include "inflight.h"
 #include "real.h"
 #include "windows.h"
@@ -92,6 +93,10 @@ void tables_init(void)
 		case RDB_WIN:
 			table->object_size = sizeof(struct vwin);
 			table->release = window_release;
+			break;
+		case RDB_FILE:
+			table->object_size = sizeof(struct vfile);
+			table->release = file_release;
 			break;
 		case RDB_MESSAGE:
 			table->object_size = sizeof(struct vmessage);

@@ -160,6 +160,9 @@ int rdb_attrs_delete_all(unsigned class, void *handle);
 /* windows.c: MPI_WIN_BASE and its kin. */
 int rdb_window_attribute(MPI_Win win, int keyval, void **value, int *flag);
 
+/* files.c */
+void rdb_file_opened(MPI_File file);
+
 /* memory.c: NULL: no memory. */
 void *rdb_map(size_t bytes);
 

@@ -1,0 +1,206 @@
+/* Reading and writing files.  What is read comes to lower memory first, so that a call that fails, or waits while other
+ * threads run, has changed nothing of the program's. */
+#include "files.h"
+#include "real.h"
+
+void file_release(struct vobject *object)
+{
+	inflight_release(((struct vfile *)object)->split);
+}
+
+/* fh */
+int64_t real_File_close(const uint64_t *a)
+{
+	void **upper = (void **)a[0];
+	struct vfile *file = file_of(upper ? rdb_id(RDB_FILE, *upper) : 0);
+	MPI_File real = file->o.real;
+	int rc = BLOCKING(PMPI_File_close(upper ? &real : NULL));
+
+	if (rc != MPI_SUCCESS)
+		return rc;
+	object_drop(&file->o);
+	put_handle(upper, RDB_FILE, RDB_NULL_ID);
+	return rc;
+}
+
+/* fh, disp, etype, filetype, datarep */
+int64_t real_File_get_view(const uint64_t *a)
+{
+	char datarep[MPI_MAX_DATAREP_STRING] = "";
+	MPI_Offset at = 0;
+	MPI_Datatype etype = MPI_DATATYPE_NULL, filetype = MPI_DATATYPE_NULL;
+	int rc = PMPI_File_get_view(file_of(a[0])->o.real, &at, &etype, &filetype, datarep);
+
+	if (rc != MPI_SUCCESS)
+		return rc;
+	put((void *)a[1], &at, sizeof(at));
+	put_handle((void *)a[2], RDB_TYPE, type_new(etype)->o.id);
+	put_handle((void *)a[3], RDB_TYPE, type_new(filetype)->o.id);
+	put((void *)a[4], datarep, strlen(datarep) + 1);
+	return rc;
+}
+
+static int64_t have_read(int rc, struct inflight *flight, const MPI_Status *status, uint64_t upper_status)
+{
+	if (rc == MPI_SUCCESS) {
+		inflight_deliver(flight, status);
+		status_out((void *)upper_status, status, false);
+	}
+	inflight_release(flight);
+	return rc;
+}
+
+static int64_t have_written(int rc, const MPI_Status *status, uint64_t upper_status)
+{
+	if (rc == MPI_SUCCESS)
+		status_out((void *)upper_status, status, false);
+	return rc;
+}
+
+/* The request of a nonblocking call; `flight`: of a read. */
+static int64_t posted(int rc, MPI_Request real, struct inflight *flight, uint64_t upper)
+{
+	struct vreq *request;
+
+	if (rc == MPI_SUCCESS) {
+		request = request_new(real);
+		request->active = true;
+		request->inflight = flight ? inflight_hold(flight) : NULL;
+		put_handle((void *)upper, RDB_REQUEST, request->o.id);
+	}
+	inflight_release(flight);
+	return rc;
+}
+
+/* Of split collectives: one at a time for each file. */
+static int64_t split(int rc, struct vfile *file, struct inflight *flight)
+{
+	if (rc != MPI_SUCCESS) {
+		inflight_release(flight);
+		return rc;
+	}
+	inflight_release(file->split);
+	file->split = flight;
+	return rc;
+}
+
+static int64_t joined(int rc, struct vfile *file, const MPI_Status *status, uint64_t upper_status)
+{
+	struct inflight *flight = file->split;
+
+	if (rc != MPI_SUCCESS || !flight)
+		return rc;
+	file->split = NULL;
+	return have_read(rc, flight, status, upper_status);
+}
+
+/* fh, and of those _at an offset, then buf, count, datatype */
+#define FILE_REAL file_of(a[0])->o.real
+#define PLACE FILE_REAL
+#define PLACE_AT FILE_REAL, (MPI_Offset)a[1]
+#define FLIGHT(i) inflight_begin((void *)a[i], (int)a[(i) + 1], type_of(a[(i) + 2]), true)
+#define INTO(i) flight->buffer, (int)a[(i) + 1], flight->type->o.real
+#define FROM(i) (const void *)a[i], (int)a[(i) + 1], type_of(a[(i) + 2])->o.real
+
+#define READ(name, place, i) \
+	int64_t real_File_##name(const uint64_t *a) \
+	{ \
+		struct inflight *flight = FLIGHT(i); \
+		MPI_Status status = status_empty; \
+		int rc = BLOCKING(PMPI_File_##name(place, INTO(i), &status)); \
+\
+		return have_read(rc, flight, &status, a[(i) + 3]); \
+	}
+#define WRITE(name, place, i) \
+	int64_t real_File_##name(const uint64_t *a) \
+	{ \
+		MPI_Status status = status_empty; \
+		int rc = BLOCKING(PMPI_File_##name(place, FROM(i), &status)); \
+\
+		return have_written(rc, &status, a[(i) + 3]); \
+	}
+#define IREAD(name, place, i) \
+	int64_t real_File_##name(const uint64_t *a) \
+	{ \
+		struct inflight *flight = FLIGHT(i); \
+		MPI_Request real = MPI_REQUEST_NULL; \
+		int rc = BLOCKING(PMPI_File_##name(place, INTO(i), a[(i) + 3] ? &real : NULL)); \
+\
+		return posted(rc, real, flight, a[(i) + 3]); \
+	}
+#define IWRITE(name, place, i) \
+	int64_t real_File_##name(const uint64_t *a) \
+	{ \
+		MPI_Request real = MPI_REQUEST_NULL; \
+		int rc = BLOCKING(PMPI_File_##name(place, FROM(i), a[(i) + 3] ? &real : NULL)); \
+\
+		return posted(rc, real, NULL, a[(i) + 3]); \
+	}
+#define READ_BEGIN(name, place, i) \
+	int64_t real_File_##name(const uint64_t *a) \
+	{ \
+		struct vfile *file = file_of(a[0]); \
+		struct inflight *flight = FLIGHT(i); \
+		int rc = BLOCKING(PMPI_File_##name(place, INTO(i))); \
+\
+		return split(rc, file, flight); \
+	}
+#define WRITE_BEGIN(name, place, i) \
+	int64_t real_File_##name(const uint64_t *a) \
+	{ \
+		return BLOCKING(PMPI_File_##name(place, FROM(i))); \
+	}
+/* fh, buf, status */
+#define READ_END(name) \
+	int64_t real_File_##name(const uint64_t *a) \
+	{ \
+		struct vfile *file = file_of(a[0]); \
+		MPI_Status status = status_empty; \
+		void *buffer = file->split ? file->split->buffer : (void *)a[1]; \
+		int rc = BLOCKING(PMPI_File_##name(file->o.real, buffer, &status)); \
+\
+		return joined(rc, file, &status, a[2]); \
+	}
+#define WRITE_END(name) \
+	int64_t real_File_##name(const uint64_t *a) \
+	{ \
+		MPI_Status status = status_empty; \
+		int rc = BLOCKING(PMPI_File_##name(FILE_REAL, (const void *)a[1], &status)); \
+\
+		return have_written(rc, &status, a[2]); \
+	}
+
+READ(read, PLACE, 1)
+READ(read_all, PLACE, 1)
+READ(read_shared, PLACE, 1)
+READ(read_ordered, PLACE, 1)
+READ(read_at, PLACE_AT, 2)
+READ(read_at_all, PLACE_AT, 2)
+WRITE(write, PLACE, 1)
+WRITE(write_all, PLACE, 1)
+WRITE(write_shared, PLACE, 1)
+WRITE(write_ordered, PLACE, 1)
+WRITE(write_at, PLACE_AT, 2)
+WRITE(write_at_all, PLACE_AT, 2)
+IREAD(iread, PLACE, 1)
+IREAD(iread_all, PLACE, 1)
+IREAD(iread_shared, PLACE, 1)
+IREAD(iread_at, PLACE_AT, 2)
+IREAD(iread_at_all, PLACE_AT, 2)
+IWRITE(iwrite, PLACE, 1)
+IWRITE(iwrite_all, PLACE, 1)
+IWRITE(iwrite_shared, PLACE, 1)
+IWRITE(iwrite_at, PLACE_AT, 2)
+IWRITE(iwrite_at_all, PLACE_AT, 2)
+READ_BEGIN(read_all_begin, PLACE, 1)
+READ_BEGIN(read_ordered_begin, PLACE, 1)
+READ_BEGIN(read_at_all_begin, PLACE_AT, 2)
+WRITE_BEGIN(write_all_begin, PLACE, 1)
+WRITE_BEGIN(write_ordered_begin, PLACE, 1)
+WRITE_BEGIN(write_at_all_begin, PLACE_AT, 2)
+READ_END(read_all_end)
+READ_END(read_ordered_end)
+READ_END(read_at_all_end)
+WRITE_END(write_all_end)
+WRITE_END(write_ordered_end)
+WRITE_END(write_at_all_end)
