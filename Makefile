@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-corpus test-rdma rdma-packages test-faults test-walk fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-corpus test-rdma rdma-packages test-mpi test-mpi4py test-faults test-walk fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -23,6 +23,8 @@ help:
 	@echo "make test   set everything up, then run the tests"
 	@echo "make test-corpus  record and replay some sixty programs of Debian (installs them)"
 	@echo "make test-rdma  verbs on soft-RoCE, in virtual machines with Debian's kernel (installs qemu)"
+	@echo "make test-mpi   each family of MPI functions with 2, 3 and 4 ranks"
+	@echo "make test-mpi4py  mpi4py's own tests, native and recorded, side by side (installs it)"
 	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
 	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test"
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
@@ -38,7 +40,7 @@ debian: $(STAMPS)/debian
 
 $(STAMPS)/debian-corpus: tests/corpus/programs.py
 $(STAMPS)/debian-rdma: tests/vm/__init__.py
-$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma: Makefile
+$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma $(STAMPS)/debian-mpi4py: Makefile
 	@mkdir -p $(STAMPS)
 	@missing=(); for p in $(DEBIAN); do \
 	  dpkg-query -W -f='$${Status}' "$$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$$p"); \
@@ -97,6 +99,16 @@ rdma-packages: dev
 
 test-rdma: rdma-packages
 	@RDB_TEST_RDMA=must $(BIN)/python3 -m pytest -q -m rdma tests/vm $(ARGS)
+
+# Each family of MPI functions with 2, 3 and 4 ranks.
+test-mpi: dev
+	@RDB_TEST_MPI=all $(BIN)/python3 -m pytest -q tests/test_mpi.py tests/test_mpi_families.py \
+	  tests/test_mpi_coverage.py tests/test_mpi_threads.py $(ARGS)
+
+# mpi4py's own tests, whose source distribution is fetched: native and recorded, side by side.
+test-mpi4py: dev
+	@$(MAKE) -s $(STAMPS)/debian-mpi4py DEBIAN="python3-mpi4py"
+	@$(BIN)/python3 tests/mpi4py_suite.py $(ARGS)
 
 # The tests of faults with everything: 200 kills, every byte of a log and an image cut and flipped.
 test-faults: dev

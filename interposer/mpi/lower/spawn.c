@@ -141,6 +141,16 @@ static void wrap_begin(struct wrapping *wrap, int processes)
 		snprintf(wrap->first, sizeof(wrap->first), "%d", reserve(wrap->job, processes));
 }
 
+static void give_back(const struct wrapping *wrap, int processes)
+{
+	char path[PATH_MAX + 32];
+
+	for (int i = 0; i < processes && !wrap->off && wrap->first[0]; i++) {
+		snprintf(path, sizeof(path), "%s/rank-%d", wrap->job, atoi(wrap->first) + i);
+		rmdir(path); /* one that a process has begun to fill stays */
+	}
+}
+
 /* The arguments of rdb-exec for one command: malloc'ed, the strings are not. */
 static char **wrap_arguments(struct wrapping *wrap, const char *command, char *const *argv)
 {
@@ -205,6 +215,8 @@ int64_t real_Comm_spawn(const uint64_t *a)
 		argv = wrap_arguments(&wrap, (char *)a[0], (char **)a[1]);
 	}
 	rc = BLOCKING(PMPI_Comm_spawn(wrap.exe, argv, (int)a[2], info, (int)a[4], comm->o.real, &real, codes));
+	if (rc != MPI_SUCCESS)
+		give_back(&wrap, count);
 	rc = spawned(rc, codes, (int)a[2], (void *)a[7], (void **)a[6], real, "MPI_Comm_spawn");
 	free(argv);
 	free(wrap.text);
@@ -240,6 +252,8 @@ int64_t real_Comm_spawn_multiple(const uint64_t *a)
 	codes = codes_new(processes);
 	rc = BLOCKING(PMPI_Comm_spawn_multiple(count, wrapped, arguments, maxprocs, infos, (int)a[5], comm->o.real,
 					       &real, root ? codes : MPI_ERRCODES_IGNORE));
+	if (rc != MPI_SUCCESS)
+		give_back(&wrap, processes);
 	rc = spawned(rc, codes, processes, (void *)a[8], (void **)a[7], real, "MPI_Comm_spawn_multiple");
 	for (int i = 0; i < count; i++)
 		free(arguments[i]);
