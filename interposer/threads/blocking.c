@@ -87,7 +87,11 @@ static enum waiting waits(long nr, const uint64_t a[6])
 static bool is_ready(int fd, short events)
 {
 	struct pollfd p = {.fd = fd, .events = events};
-	return raw_syscall(SYS_poll, (long)&p, 1, 0, 0, 0, 0) != 0;
+	long r;
+	do /* even without a timeout a reminder interrupts it */
+		r = raw_syscall(SYS_poll, (long)&p, 1, 0, 0, 0, 0);
+	while (r == -EINTR);
+	return r != 0;
 }
 
 static bool never_blocks(int fd)
@@ -154,7 +158,8 @@ static long for_events(long nr, const uint64_t args[6])
 	else
 		now[nr == SYS_poll ? 2 : 3] = 0;
 	long r = raw_syscall(nr, (long)now[0], (long)now[1], (long)now[2], (long)now[3], (long)now[4], (long)now[5]);
-	return r ? r : released(nr, nr, args);
+	/* -EINTR: a reminder, which is not the program's, or a signal that released() finds */
+	return r && r != -EINTR ? r : released(nr, nr, args);
 }
 
 long blocking_syscall(long nr, const uint64_t args[6])
