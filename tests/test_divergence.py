@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Rdb
+from conftest import Build, Rdb
 from crc32c import crc32c, crc32c_data
 
 from rdb.recording import Kind, Note, RankRecording, open_job
@@ -182,3 +182,15 @@ def test_a_childs_first_hash_names_all_its_pages(rdb: Rdb, rdb_home: Path) -> No
         ]
         assert len(words) > 1
         assert words == [1] + [0] * (len(words) - 1)
+
+
+def test_a_program_that_never_comes_to_its_next_event(rdb: Rdb, build: Build) -> None:
+    """It counts its looks at memory that another process writes to: given up, by processor time."""
+    program = build("counts_looks.c", "-O1")
+    done = rdb("run", "--name", "looks", "--hash-every=1", "--no-children", "--", program)
+    assert (done.returncode, done.stdout) == (0, "looks: some\n"), done.stderr
+    replayed = rdb("replay", "looks", "--patience", "1")
+    assert replayed.returncode == 5
+    assert "without making the next" in replayed.stderr
+    assert "shared memory" in replayed.stderr
+    assert rdb("replay", "looks", "--patience", "0").returncode == 2

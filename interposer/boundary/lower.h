@@ -41,6 +41,7 @@ struct options {
 	unsigned checkpoint; /* replay: image to start from */
 	bool checkpoint_given;
 	bool checked;        /* replay: the images' pages have been checked before */
+	long patience_s;     /* --verify: so long a program may compute without an event, at least; 0: for ever */
 	const char *restart; /* the recording to replay up to `at`, and to go on from live; else NULL */
 	const char *branch;  /* where that is recorded */
 	uint64_t at;

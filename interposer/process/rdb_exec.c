@@ -31,6 +31,7 @@
 #include "process/meta.h"
 #include "process/process.h"
 #include "process/probe.h"
+#include "replay/patience.h"
 #include "replay/replay.h"
 #include "replay/replica.h"
 #include "boundary/seccomp.h"
@@ -81,7 +82,7 @@ static void usage(void)
 	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--slice MS]\n"
 	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
-	      "                [--checked]\n"
+	      "                [--checked] [--patience S]\n"
 	      "       rdb-exec --restart RANKDIR --at EVENT [--checkpoint K] [--in-place] --dir ... as above\n"
 	      "       rdb-exec --probe\n",
 	      stderr);
@@ -157,6 +158,7 @@ static void parse(int argc, char **argv)
 		CHECKED,
 		CKPT_EVERY,
 		KEEP,
+		PATIENCE,
 		VERBS_LOWER,
 		VERBS_STUB,
 		CM_STUB,
@@ -200,6 +202,7 @@ static void parse(int argc, char **argv)
 		{"restart", 1, 0, RESTART},
 		{"at", 1, 0, AT},
 		{"in-place", 0, 0, IN_PLACE},
+		{"patience", 1, 0, PATIENCE},
 		// clang-format on
 		{0, 0, 0, 0},
 	};
@@ -266,6 +269,7 @@ static void parse(int argc, char **argv)
 		case RESTART: o->restart = optarg; break;
 		case AT: o->at = (uint64_t)number("at", optarg, 1L << 60); break;
 		case IN_PLACE: o->in_place = true; break;
+		case PATIENCE: o->patience_s = number("patience", optarg, 1 << 30); break;
 		case PROBE: exit(probe_print());
 		default: usage();
 		}
@@ -415,10 +419,12 @@ static void replay_fill(ucontext_t *uc)
 	if (lower.upper.tsc_mode)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 	looks_ahead(uc);
-	if (lower.mode == MODE_REPLICA)
+	if (lower.mode == MODE_REPLICA) {
 		agent_started(uc);
-	else
+	} else {
+		patience_begin();
 		agent_free_run();
+	}
 }
 
 static int replay(void)
@@ -460,6 +466,7 @@ int main(int argc, char **argv, char **envp)
 	}
 	lower.pid = getpid();
 	lower.opt.slice_ms = 20;
+	lower.opt.patience_s = 60;
 	if (threads_init())
 		rdb_fatal("out of memory");
 	parse(argc, argv);

@@ -165,6 +165,14 @@ def build_parser() -> argparse.ArgumentParser:
         "--checkpoint", metavar="K", help="start at checkpoint K (`rdb info`), or at each: all"
     )
     replay.add_argument("--times", type=_count, default=1, metavar="N", help="N times in a row")
+    replay.add_argument(
+        "--patience",
+        type=_count,
+        default=60,
+        metavar="S",
+        help="give up after S seconds of computing without a call that the recording has, "
+        "if that took far less time there (default: 60)",
+    )
 
     attach = command(
         "attach", "debug a job, forwards and backwards", "rdb.cli.debug:attach_command"

@@ -32,7 +32,7 @@ def replay_command(args: argparse.Namespace) -> int:
                 "turn": turn,
                 "cautions": recording.cautions,
                 **({} if start is None else {"checkpoint": start}),
-                **_replay(recording, start),
+                **_replay(recording, start, args.patience),
             }
             first = first or result.get("hash")
             if result["ok"] and result.get("hash") != first:
@@ -78,7 +78,7 @@ def _starts(recording: RankRecording, wanted: str | None) -> list[int | None]:
     return [int(wanted)]
 
 
-def _replay(recording: RankRecording, start: int | None) -> dict[str, Any]:
+def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dict[str, Any]:
     """rdb-exec answers with one JSON line; anything else is a failure and says so."""
     _ = recording.index  # refuses a damaged log, with file and offset
     if (
@@ -95,6 +95,8 @@ def _replay(recording: RankRecording, start: int | None) -> dict[str, Any]:
         "--files",
         str(recording.files_dir),
         "--verify",
+        "--patience",
+        str(patience_s),
     ]
     if start is not None:
         line += ["--checkpoint", str(start)]
