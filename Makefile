@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-corpus test-rdma rdma-packages test-mpi test-mpi4py test-faults test-walk fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-corpus test-apps test-rdma rdma-packages test-mpi test-mpi4py test-faults test-walk fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -22,6 +22,7 @@ help:
 	@echo "make demo-verbs  the same with RDMA writes that go astray"
 	@echo "make test   set everything up, then run the tests"
 	@echo "make test-corpus  record and replay some sixty programs of Debian (installs them)"
+	@echo "make test-apps  record and replay applications under MPI: LAMMPS, HPCC, hypre (installs them)"
 	@echo "make test-rdma  verbs on soft-RoCE, in virtual machines with Debian's kernel (installs qemu)"
 	@echo "make test-mpi   each family of MPI functions with 2, 3 and 4 ranks"
 	@echo "make test-mpi4py  mpi4py's own tests, native and recorded, side by side (installs it)"
@@ -40,7 +41,8 @@ debian: $(STAMPS)/debian
 
 $(STAMPS)/debian-corpus: tests/corpus/programs.py
 $(STAMPS)/debian-rdma: tests/vm/__init__.py
-$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma $(STAMPS)/debian-mpi4py: Makefile
+$(STAMPS)/debian-apps: tests/apps/__init__.py
+$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma $(STAMPS)/debian-mpi4py $(STAMPS)/debian-apps: Makefile
 	@mkdir -p $(STAMPS)
 	@missing=(); for p in $(DEBIAN); do \
 	  dpkg-query -W -f='$${Status}' "$$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$$p"); \
@@ -91,6 +93,12 @@ test-corpus: dev
 	@packages="$$(cd tests && ../$(BIN)/python3 -m corpus)"; \
 	$(MAKE) -s $(STAMPS)/debian-corpus DEBIAN="$$packages"
 	@$(BIN)/python3 -m pytest -q -m corpus tests/corpus $(ARGS)
+
+# Applications under MPI, which are needed for nothing else.
+test-apps: dev
+	@packages="$$(cd tests && ../$(BIN)/python3 -m apps)"; \
+	$(MAKE) -s $(STAMPS)/debian-apps DEBIAN="$$packages"
+	@$(BIN)/python3 -m pytest -q -m apps tests/apps $(ARGS)
 
 # Real kernel verbs, in machines that qemu emulates: Debian's kernel is fetched once, never installed.
 rdma-packages: dev
