@@ -32,6 +32,7 @@ SECTIONS = (
     "timeline",
     "gdb",
     "hot",
+    "session",
 )
 FORMAT = 1  # of --json
 _WIDTH = 100  # of tables that go to a file

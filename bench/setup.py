@@ -37,6 +37,7 @@ class Scale:
     hot_turns: int
     checkpoint_sizes_mb: tuple[int, ...]
     checkpoint_rounds: int
+    session_ranks: int
     responses: int  # of each command, at most
     budget_s: float  # for one command's responses
 
@@ -62,6 +63,7 @@ FULL = Scale(
     hot_turns=10_000_000,
     checkpoint_sizes_mb=(100, 1024),
     checkpoint_rounds=5,
+    session_ranks=64,
     responses=200,
     budget_s=12.0,
 )
@@ -82,6 +84,7 @@ QUICK = Scale(
     hot_turns=100_000,
     checkpoint_sizes_mb=(10,),
     checkpoint_rounds=6,
+    session_ranks=5,
     responses=4,
     budget_s=2.0,
 )

@@ -8,6 +8,7 @@ import pytest
 
 from rdb.console.plots import draw
 from rdb.errors import RdbError, Usage
+from rdb.recording.lanes import Span
 from rdb.session.across import differences, number, stats, truth
 from rdb.session.history import CommandLog
 from rdb.session.ranks import parse_ranks
@@ -61,6 +62,14 @@ def test_a_picture_of_one_value_and_of_none() -> None:
     assert flat[0].endswith("████████████████")
     assert any("?" in line for line in draw({0: 1.0, 1: math.nan}, 40))
     assert any("∞" in line for line in draw({0: 1.0, 1: math.inf}, 40))
+
+
+def test_columns_of_a_span() -> None:
+    span = Span(100, 100, 300)
+    assert [span.column(at, 10) for at in (100, 119, 120, 300)] == [0, 0, 1, 9]
+    assert span.column(99, 10) is None and span.column(301, 10) is None
+    part = span.part(0.5e-7, 1e-7)
+    assert (part.first_ns, part.last_ns) == (150, 200)
 
 
 def test_sets_have_names() -> None:

@@ -14,7 +14,7 @@ from bench.figures import percentile, ratio
 from bench.run import FORMAT, SECTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
-SIZES_MB = {"checkpoints": {10}, "hot": {0}}  # of --quick
+SIZES_MB = {"checkpoints": {10}, "hot": {0}, "session": {0}}  # of --quick
 _USUAL_MB = {10, 64}
 WAYS = {"plain", "recorded"}
 RATIOS = {
@@ -38,6 +38,13 @@ RESPONSES = {
         "record full: reverse-stepi",
         "record full: reverse-next",
     },
+    "session": {
+        "first prompt",
+        "where, the first time",
+        "where",
+        "focus on one rank",
+        "reverse-next",
+    },
 }
 
 ONCE = {"open", "first goto END", "first restore, checked"}
@@ -51,7 +58,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=400,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -91,7 +98,7 @@ def test_responses(figures: dict[str, Any], name: str) -> None:
     assert {(what, mb) for what in RESPONSES[name] for mb in SIZES_MB.get(name, _USUAL_MB)} <= found
     for row in rows:
         assert 0 < row["median_s"] <= row["p99_s"] <= row["max_s"]
-        assert row["n"] >= 3 or row["what"] in ONCE or name == "hot"
+        assert row["n"] >= 3 or row["what"] in ONCE or name in ("hot", "session")
 
 
 def test_ratio_is_taken_round_by_round() -> None:

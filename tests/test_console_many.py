@@ -46,10 +46,12 @@ def environment(home: Path) -> dict[str, str]:
 
 
 class Terminal:
-    def __init__(self, home: Path, columns: int) -> None:
+    """The console on a pseudo-terminal."""
+
+    def __init__(self, home: Path, columns: int, job: str = "many") -> None:
         self.child = pexpect.spawn(
             sys.executable,
-            ["-m", "rdb", "attach", "many"],
+            ["-m", "rdb", "attach", job],
             env=environment(home),
             encoding="utf-8",
             dimensions=(50, columns),
@@ -67,6 +69,12 @@ class Terminal:
         self.until("\r\n")
         return self.until(prompt)
 
+    def leave(self) -> None:
+        self.child.sendcontrol("d")
+        self.child.expect(pexpect.EOF)
+        self.child.close()
+        assert self.child.exitstatus == 0
+
     def gdbs(self) -> int:
         names = [Path(f"/proc/{one.pid}/cmdline") for one in descendants(self.child.pid)]
         return sum(b"--interpreter=mi3" in name.read_bytes() for name in names if name.exists())
@@ -78,10 +86,7 @@ def terminal(home: Path) -> Iterator[Terminal]:
     start = made.until("many [0-5] end>")
     assert len([line for line in start.splitlines() if line.startswith("*")]) == RANKS
     yield made
-    made.child.sendcontrol("d")
-    made.child.expect(pexpect.EOF)
-    made.child.close()
-    assert made.child.exitstatus == 0
+    made.leave()
 
 
 def test_looking_at_all_ranks_starts_few_gdbs(terminal: Terminal) -> None:
@@ -114,6 +119,21 @@ def test_difference_of_two_ranks(terminal: Terminal) -> None:
     assert "size is the same in ranks 0 and 3" in terminal.type("diff size 0 3")
     assert "there is no rank 9; ranks are 0-5" in terminal.type("diff size 0 9")
     assert "usage: diff EXPR RANK RANK" in terminal.type("diff size 0")
+
+
+def test_ranks_over_time(terminal: Terminal) -> None:
+    shown = terminal.type("timeline").splitlines()
+    assert max(map(len, shown)) <= 100
+    lanes = [line for line in shown if re.match(r"^[0-5] ", line)]
+    assert len(lanes) == RANKS
+    assert all("▼" in lane for lane in lanes)
+    # Of a rank that was quick, one column may be both where it began and where it stands.
+    assert any("◆" in lane for lane in lanes)
+    assert "stands here" in "".join(shown)
+    part = terminal.type("timeline 2-3 0..0.000001")
+    assert len(re.findall(r"^[23]( |$)", part, re.MULTILINE)) == 2 and "▼ stands" in part
+    assert "error: 'x' is not a rank" in terminal.type("timeline x")
+    assert "error: 3..1 is no span of time" in terminal.type("timeline 3..1")
 
 
 def test_sets_of_ranks(terminal: Terminal) -> None:

@@ -24,6 +24,7 @@ def load() -> None:
         find_event,
         finishing,
         first,
+        follow,
         goto,
         history,
         last,
@@ -43,7 +44,7 @@ def load() -> None:
         module.define()
     for module in (last, first, changes, calls, bisect, find_event, output, state, asked):
         module.define()
-    for module in (look, fields):
+    for module in (look, fields, follow):
         module.define()
     finishing.define()
     conditions.define()

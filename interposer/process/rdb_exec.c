@@ -82,7 +82,7 @@ static void usage(void)
 	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--slice MS]\n"
 	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
-	      "                [--checked] [--patience S]\n"
+	      "                [--checked] [--patience S] [--until EVENT]\n"
 	      "       rdb-exec --restart RANKDIR --at EVENT [--checkpoint K] [--in-place] --dir ... as above\n"
 	      "       rdb-exec --probe\n",
 	      stderr);
@@ -157,6 +157,7 @@ static void parse(int argc, char **argv)
 		DISPATCH,
 		CHECKED,
 		CKPT_EVERY,
+		UNTIL,
 		KEEP,
 		PATIENCE,
 		VERBS_LOWER,
@@ -189,6 +190,7 @@ static void parse(int argc, char **argv)
 		{"verify", 0, 0, VERIFY},
 		{"agent-fd", 1, 0, AGENT},
 		{"checkpoint", 1, 0, CKPT},
+		{"until", 1, 0, UNTIL},
 		{"probe", 0, 0, PROBE},
 		{"exe", 1, 0, EXE},
 		{"sigmask", 1, 0, MASK},
@@ -210,6 +212,7 @@ static void parse(int argc, char **argv)
 	bool replay = false, verify = false;
 	int c, first = -1;
 	o->agent_fd = -1;
+	o->until = UINT64_MAX;
 	while ((c = getopt_long(argc, argv, "+", names, NULL)) != -1) {
 		switch (c) {
 		case DIR_: o->dir = optarg; break;
@@ -257,6 +260,7 @@ static void parse(int argc, char **argv)
 			break;
 		case DISPATCH: choose_dispatch(optarg); break;
 		case CHECKED: o->checked = true; break;
+		case UNTIL: o->until = (uint64_t)number("until", optarg, INT64_MAX); break;
 		case CKPT_EVERY:
 			o->no_checkpoints = !strcmp(optarg, "0");
 			if (!o->no_checkpoints && !limit_parse(optarg, "events", &o->checkpoint_every))

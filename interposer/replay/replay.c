@@ -100,12 +100,19 @@ void replay_diverged(ucontext_t *uc, const char *fmt, ...)
 	agent_diverged(uc ? uc : before_crossing(), text);
 }
 
+/* NULL at the end.  What a program that still runs has added since the replica was asked for is beyond it. */
 static const struct log_record *advance(void)
 {
 	const struct log_record *rec = log_reader_next(&replay.reader);
 	if (!rec && replay.reader.error[0])
 		damaged();
-	return rec;
+	return rec && rec->event > lower.opt.until ? NULL : rec;
+}
+
+/* Is the next event one more repetition of the same answer? */
+static bool repeats(void)
+{
+	return replay.next && LOG_IS_EVENT(replay.next->kind) && replay.done <= replay.next->repeat;
 }
 
 static void check_hash(const struct log_record *rec)
@@ -138,8 +145,12 @@ static void load_mark(const struct log_record *rec)
 
 void replay_look_ahead(void)
 {
-	if (replay.next && LOG_IS_EVENT(replay.next->kind) && replay.done <= replay.next->repeat)
+	if (repeats() && replay.next->event + replay.done <= lower.opt.until)
 		return;
+	if (repeats()) {
+		replay.next = NULL;
+		return;
+	}
 	replay.done = 0;
 	while ((replay.next = advance()) && !LOG_IS_EVENT(replay.next->kind) && replay.next->kind != LOG_END)
 		if (replay.next->kind == LOG_HASH && replay.next->nr == LOG_HASH_AT_END)
@@ -180,7 +191,8 @@ int replay_open(unsigned segment, uint64_t off)
 		if (LOG_IS_EVENT(rec->kind) && !replay.begun_ns)
 			replay.begun_ns = rec->at_ns;
 		if (LOG_IS_EVENT(rec->kind))
-			replay.last_event = rec->event + rec->repeat;
+			replay.last_event = rec->event + rec->repeat < lower.opt.until ? rec->event + rec->repeat
+										       : lower.opt.until;
 		else if (rec->kind == LOG_HASH && lower.mode == MODE_VERIFY && before(&replay.reader, segment, off))
 			divergence_hash(rec);
 		else if (rec->kind == LOG_END) {

@@ -83,7 +83,7 @@ def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dic
     _ = recording.index  # refuses a damaged log, with file and offset
     if (
         recording.last_event < 0
-        and recording.state != "running"
+        and recording.state not in ("running", "paused")
         and recording.name != str(recording.rank)
     ):
         # A program that its ld.so gave up on, a child killed at once: nothing was recorded.

@@ -3,6 +3,7 @@
 from rdb.commands import (
     across,
     known_names,
+    live,
     look,
     meta,
     parallel,
@@ -11,6 +12,7 @@ from rdb.commands import (
     search,
     sets,
     time,
+    timeline,
 )
 from rdb.commands.registry import REGISTRY, Command, Group, Need
 
@@ -21,6 +23,7 @@ __all__ = [
     "Need",
     "across",
     "known_names",
+    "live",
     "look",
     "meta",
     "parallel",
@@ -29,4 +32,5 @@ __all__ = [
     "search",
     "sets",
     "time",
+    "timeline",
 ]

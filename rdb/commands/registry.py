@@ -29,6 +29,7 @@ class Group(Enum):
 
     RANKS = "ranks"
     TIME = "time"
+    LIVE = "a job that runs"
     SEARCH = "search"
     LOOK = "look"
     SESSION = "session"

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rdb.commands.registry import Command, Group
+from rdb.errors import RdbError
+from rdb.recording.lanes import RankTimes, Span
 from rdb.recording.queues import Queues
 from rdb.recording.verbs import Verbs
 from rdb.session import Outcome
@@ -15,6 +17,7 @@ from rdb.session.history import Entry
 from rdb.session.overview import RankRow
 from rdb.session.ranks import Rank
 from rdb.session.stacks import StackNode
+from rdb.session.state import RankState
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,31 @@ class Ranks:
 
     rows: Sequence[RankRow]
     each: bool = False
+
+
+@dataclass(frozen=True)
+class Followed:
+    """Where ranks stand whose recordings were read anew, and why some could not be."""
+
+    states: Mapping[Rank, RankState]
+    errors: Mapping[Rank, str]
+
+
+@dataclass(frozen=True)
+class Live:
+    """What became of the processes of some ranks."""
+
+    ranks: Mapping[Rank, str | RdbError]
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Ranks over the recorded time, or a part of it; the events at which they stand."""
+
+    times: Mapping[Rank, RankTimes]
+    span: Span
+    events: Mapping[Rank, int]
+    problems: Mapping[Rank, str]
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from rich.text import Text
 
 from rdb.commands import values
 from rdb.commands.gdb_table import extension_commands
-from rdb.console import many
+from rdb.console import lanes, many
 from rdb.console.show import error_line, labelled, render
 from rdb.console.tables import history_table, plain_table, show_table
+from rdb.errors import RdbError
 from rdb.recording.verbs import HEADER
 from rdb.session import Outcome
 from rdb.session.debugger import RankAnswer
@@ -22,7 +23,7 @@ from rdb.session.ranks import Rank, format_ranks
 from rdb.session.session import Travelled
 from rdb.session.state import Place, RankState
 
-__all__ = ["error_line", "many", "render"]
+__all__ = ["error_line", "lanes", "many", "render"]
 
 _VALUE_NUMBER = re.compile(r"^\$\d+ = ")
 
@@ -57,6 +58,22 @@ def _(value: Outcome, out: Console) -> None:
     render_groups(value.groups(), out, len(value.answers))
     states = {rank: value.answers[rank].after for rank in value.moved}
     render_positions({rank: state for rank, state in states.items() if state}, out)
+
+
+@render.register
+def _(value: values.Followed, out: Console) -> None:
+    render_positions(value.states, out)
+    for group in merge(value.errors):
+        error_line(group.value, out, group.label)
+
+
+@render.register
+def _(value: values.Live, out: Console) -> None:
+    for group in merge(value.ranks):
+        if isinstance(group.value, RdbError):
+            error_line(group.value.message, out, group.label)
+        else:
+            labelled(group.label, group.value, out, whole=True)
 
 
 @render.register

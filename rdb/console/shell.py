@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rdb.commands import REGISTRY
-from rdb.commands.values import Bisected, Leave, Printed, Script, Stacks
+from rdb.commands.values import Bisected, Followed, Leave, Live, Printed, Script, Stacks
 from rdb.console.input import read_lines
 from rdb.console.lines import LineReader
 from rdb.console.prompt import prompt_text
@@ -143,4 +143,8 @@ def succeeded(value: object) -> bool:
         return not value.errors
     if isinstance(value, Stacks):
         return not value.failed
+    if isinstance(value, Followed):
+        return not value.errors
+    if isinstance(value, Live):
+        return not any(isinstance(one, RdbError) for one in value.ranks.values())
     return True

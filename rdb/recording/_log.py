@@ -121,6 +121,12 @@ class LogIndex:
             return []
         return self._view.cast("I")[at :: _ENTRY.size // 4].tolist()
 
+    def event_times(self) -> Iterator[tuple[int, int, int]]:
+        """Each record of an event: the (first) event, when it was answered, how often again."""
+        for entry in _ENTRY.iter_unpack(self._view):
+            if Kind(entry[8]).is_event:
+                yield entry[0], entry[2], entry[7]
+
     def first_at(self, event: int) -> int:
         """Place of the first record of an event after `event - 1`."""
         return bisect.bisect_left(self._events, event)

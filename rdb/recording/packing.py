@@ -56,7 +56,7 @@ def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None 
     ]
     for recording in recordings:
         _ = recording.index  # refuses a damaged log
-        if recording.state == "running":
+        if recording.state in ("running", "paused"):
             raise RdbError(f"rank {recording.name} of {job.name} still runs", "end the job first")
     if since is not None and not any(one.number == since for r in recordings for one in r.images):
         raise UnknownJob(f"no rank packed has a checkpoint {since}", f"rdb info {job.name}")

@@ -97,8 +97,13 @@ class RankRecording:
         return -1
 
     @property
+    def open_end(self) -> int | None:
+        """The newest event that is known of a log without an end, which may grow; else None."""
+        return self.last_event if self.end is None and self.last_event >= 0 else None
+
+    @property
     def state(self) -> str:
-        """`running`, `exited 3`, `signal 11`, `killed`, `became PROG`, `damaged`, ...
+        """`running`, `paused`, `exited 3`, `signal 11`, `killed`, `became PROG`, `damaged`, ...
 
         Of a rank of another machine that has not ended, nobody here knows: `open on HOST`.
         """
@@ -109,7 +114,9 @@ class RankRecording:
         host = self.meta.get("host")
         if host is not None and host != os.uname().nodename:
             return f"open on {host}"
-        return "running" if self._alive() else "killed"
+        if not self._alive():
+            return "killed"
+        return "paused" if self._stopped() else "running"
 
     def _alive(self) -> bool:
         """Is the process that wrote this log still there?  A later one may have got its number."""
@@ -119,6 +126,14 @@ class RankRecording:
         except OSError:
             return False
         return os.path.basename(executable).startswith("rdb-exec")
+
+    def _stopped(self) -> bool:
+        """By SIGSTOP (proc(5): state T)."""
+        try:
+            stat = Path(f"/proc/{self.meta.get('pid')}/stat").read_text(errors="replace")
+        except OSError:
+            return False
+        return stat.rpartition(") ")[2].startswith("T")
 
     @property
     def cautions(self) -> list[str]:

@@ -124,7 +124,7 @@ class Job:
                 self.path / f"rank-{rank}", self.path / "files", str(rank)
             ).walk():
                 try:
-                    running = process.state == "running"
+                    running = process.state in ("running", "paused")
                 except RdbError:  # a damaged or foreign one does not run
                     running = False
                 if running:

@@ -41,6 +41,8 @@ class Source(Protocol):
     def files_dir(self) -> Path: ...
     @property
     def images(self) -> Sequence[Checkpoint]: ...
+    @property
+    def open_end(self) -> int | None: ...
 
 
 def _identity(recording: Source, checkpoint: int | None) -> tuple[Path, int, int] | None:
@@ -118,6 +120,7 @@ class Replica:
             *("--replay", str(recording.path)),
             *("--files", str(recording.files_dir)),
             *(() if checkpoint is None else ("--checkpoint", str(checkpoint))),
+            *(() if recording.open_end is None else ("--until", str(recording.open_end))),
             *(("--checked",) if image in _checked else ()),
             *("--agent-fd", str(theirs.fileno())),
         ]

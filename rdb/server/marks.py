@@ -6,13 +6,13 @@ replica; only so many are kept, the newest ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rdb.errors import RdbError, Usage
 from rdb.replay.snapshots import available_memory
 from rdb.server.target import Debuggee, StoppedLike
 from rdb.timeline.branches import BranchPoint
-from rdb.timeline.position import Position
+from rdb.timeline.position import Position, ToEnd
 
 _KEPT_MAX = 64
 _KEPT_SCARCE = 8  # where memory is short
@@ -63,6 +63,17 @@ class Marks:
     def _drop_oldest(self, limit: int) -> None:
         while len(self._kept) > limit:
             self._kept.pop(next(iter(self._kept))).close()
+
+    def name_end(self) -> None:
+        """What was the end will be a place like others: the marks of it get its name."""
+        named: Position | None = None
+        for number, mark in enumerate(self._marks):
+            moves = mark.position.moves
+            if not mark.branch and moves and isinstance(moves[-1], ToEnd):
+                named = named or self._timeline.end_position
+                self._marks[number] = replace(mark, position=named)
+                if self._by_serial.get(mark.serial) == mark:
+                    self._by_serial[mark.serial] = self._marks[number]
 
     def kept(self) -> list[int]:
         """Numbers of the marks in branches that one can come back to."""

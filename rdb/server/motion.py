@@ -112,6 +112,11 @@ class Motion:
             stopped = self.timeline.seek(Position.parse(word))
         return stopped
 
+    def renew(self) -> None:
+        """The recording has grown."""
+        self.marks.name_end()
+        self.timeline.renew()
+
     def last_change(self, addr: int, length: int) -> StoppedLike | None:
         """Back to just before the last change of these bytes; None: there is none, it stays."""
         self._interrupted.clear()

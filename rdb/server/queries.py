@@ -42,6 +42,7 @@ class Queries:
             "state": self._state,
             "name": lambda text: {"name": str(self._timeline.name()), **self._state("")},
             "seek": self._seek,
+            "renew": self._renew,
             "last-change": self._last_change,
             "entry": self._entry,
             "kept": lambda text: {"kept": motion.marks.kept()},
@@ -127,6 +128,11 @@ class Queries:
     def _seek(self, text: str) -> Answer:
         self._searches.seeking()
         return self._moved(self._motion.seek(text))
+
+    def _renew(self, text: str) -> Answer:
+        """What has been recorded meanwhile is there from now on; one stays where one is."""
+        self._motion.renew()
+        return self._state("")
 
     def _branch_drop(self, text: str) -> Answer:
         self._motion.marks.drop_branch(int(text))

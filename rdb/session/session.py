@@ -16,8 +16,10 @@ from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 from rdb.errors import RdbError
+from rdb.recording import Process
 from rdb.session.debugger import RankAnswer, RankDebugger
 from rdb.session.history import CommandLog, Entry, RankSets
+from rdb.session.live import Live
 from rdb.session.lookers import Lookers, OtherProgram
 from rdb.session.looking import Looking
 from rdb.session.merge import Group, merge
@@ -45,6 +47,10 @@ class RankLike(Protocol):
     def first_event(self) -> int: ...
     @property
     def index(self) -> Any: ...
+    @property
+    def images(self) -> Any: ...
+    @property
+    def path(self) -> Path: ...
 
 
 class JobLike(Protocol):
@@ -60,6 +66,7 @@ class JobLike(Protocol):
     def ranks(self) -> list[Rank]: ...
     def rank(self, rank: Rank, /) -> RankLike: ...
     def address(self, rank: Rank, /) -> str: ...
+    def process(self, rank: Rank, /) -> Process: ...
 
 
 @dataclass(frozen=True)
@@ -110,6 +117,7 @@ class Session:
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self._opening: set[asyncio.Task[RankDebugger]] = set()
         self._lookers = Lookers(str(job.path), job.address, script)
+        self.live = Live(job)
         self.sets: RankSets = {}
         """Sets of ranks by name."""
         if not self._known:
@@ -312,6 +320,24 @@ class Session:
             await asyncio.gather(*(own(rank) for rank in strange if rank in self._debuggers))
         return {rank: found[rank] for rank in sorted(found)}
 
+    async def follow(self) -> dict[Rank, str]:
+        """Reads the recordings of the ranks in focus anew and goes to their ends: "", or why not.
+
+        Like a motion in those that have GDBs of their own; the others always stand at the end.
+        """
+        if len(self.waiting) <= _FEW:
+            await self.open(self._focus)
+        waiting = self.waiting
+        answers = await self._gather(
+            [rank for rank in self._focus if rank not in waiting], lambda rank: rank.run("follow")
+        )
+        self.log.add("follow", answers, self._focus, self._focus)
+        said = {rank: answer.error or "" for rank, answer in answers.items()}
+        found = await self._lookers.each(waiting, lambda rank: "END", _nothing, fresh=True)
+        for rank, one in found.items():
+            said[rank] = one.message if isinstance(one, RdbError) else ""
+        return said
+
     async def stacks(
         self, limit: int | None = None, ranks: Sequence[Rank] | None = None
     ) -> dict[Rank, list[Frame]]:
@@ -341,6 +367,7 @@ class Session:
             debugger.interrupt()
 
     async def close(self) -> None:
+        self.live.close()
         for task in self._opening:
             task.cancel()
         await asyncio.gather(*self._opening, return_exceptions=True)
@@ -363,3 +390,7 @@ class Session:
         chosen = list(ranks)
         answers = await asyncio.gather(*(one(rank) for rank in chosen))
         return dict(zip(chosen, answers, strict=True))
+
+
+async def _nothing(gdb: Looking) -> None:
+    """To stand there is to be known."""

@@ -162,6 +162,11 @@ class Timeline:
         return self.travel.last_event
 
     @property
+    def end_position(self) -> Position:
+        """The canonical name of the end."""
+        return self.travel.end.position
+
+    @property
     def branch(self) -> bool:
         """Something was changed: what follows is not the recording."""
         return self._branch_moved is not None

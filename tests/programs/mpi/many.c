@@ -21,8 +21,8 @@ __attribute__((noinline)) void deeper(int round)
 __attribute__((noinline)) void exchange(int round)
 {
 	double in = 0, out = cell.heat;
-	MPI_Sendrecv(&out, 1, MPI_DOUBLE, (rank + 1) % size, round, &in, 1, MPI_DOUBLE,
-		     (rank + size - 1) % size, round, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(&out, 1, MPI_DOUBLE, (rank + 1) % size, round, &in, 1, MPI_DOUBLE, (rank + size - 1) % size, round,
+		     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	cell.heat = in;
 	if (rank % 2 == 0)
 		deeper(round);

@@ -1,0 +1,48 @@
+"""Commands about a job that still runs."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from rdb.commands.registry import Group, Need, command
+from rdb.commands.values import Followed, Live
+from rdb.session import Session
+from rdb.session.overview import overview
+
+_EVERY_S = 0.5
+
+
+@command("follow", group=Group.LIVE, usage="follow [SECONDS]", needs=Need.STOPPED)
+async def follow(session: Session, seconds: int = 0) -> Followed:
+    """Take in what the ranks in focus have recorded meanwhile, and go to the new end.
+
+    A rank of a job that still runs is shown as it was when it was opened; the job goes on. With
+    SECONDS it keeps up for so long, or until Ctrl-C. `undo` goes back to where the ranks stood.
+    """
+    until = time.monotonic() + seconds
+    followed = await session.follow()
+    while time.monotonic() < until and any(row.ended == "running" for row in overview(session)):
+        await asyncio.sleep(_EVERY_S)
+        followed = await session.follow()
+        for rank in session.focus[:1]:
+            if session.on_progress is not None and rank in session.states:
+                session.on_progress(rank, f"event {session.states[rank].event:,}")
+    states = {rank: state for rank, state in session.states.items() if rank in followed}
+    return Followed(states, {rank: text for rank, text in followed.items() if text})
+
+
+@command("pause", group=Group.LIVE, needs=Need.STOPPED)
+async def pause(session: Session) -> Live:
+    """Stop the processes of the ranks in focus, which still run, where they are.
+
+    What has been opened is not moved by that: `follow` goes to where they stopped. Their peers
+    wait for them. Those that are still paused when the session ends go on.
+    """
+    return Live(session.live.pause(session.focus))
+
+
+@command("resume", group=Group.LIVE, needs=Need.STOPPED)
+async def resume(session: Session) -> Live:
+    """Let the ranks in focus go on that `pause` has stopped."""
+    return Live(session.live.resume(session.focus))

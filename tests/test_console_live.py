@@ -1,0 +1,154 @@
+"""A job that runs: opened, followed, paused, resumed; through a pseudo-terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from test_console_many import Terminal
+
+import rdb.session.session as session_module
+from rdb.recording import open_job
+from rdb.session import Session
+from rdb.timeline.timeline import Timeline
+
+DEADLINE_S = 120
+
+
+class Running:
+    """The job and its store."""
+
+    def __init__(self, home: Path, process: subprocess.Popen[bytes]) -> None:
+        self.home = home
+        self.process = process
+
+    def events(self, rank: int) -> int:
+        return open_job(self.home / "live").rank(rank).last_event
+
+    def until_after(self, event: int) -> None:
+        deadline = time.monotonic() + DEADLINE_S
+        while self.events(0) <= event:
+            assert self.process.poll() is None, "the job has ended"
+            assert time.monotonic() < deadline, "the job does not go on"
+            time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def running(
+    tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]
+) -> Iterator[Running]:
+    home = tmp_path_factory.mktemp("home")
+    stop = home / "stop"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rdb", "run", "--name", "live", "-n", "2", "--",
+         build("mpi/live.c", "-O0"), stop],
+        env={**os.environ, "RDB_HOME": str(home)},
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + DEADLINE_S
+        while len(list(home.glob("live/rank-*/ckpt-*.img"))) < 2:
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.05)
+        made = Running(home, process)
+        made.until_after(20)
+        yield made
+        stop.touch()
+        assert process.wait(DEADLINE_S) == 0
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def test_the_present_of_a_job_that_runs(running: Running) -> None:
+    recording = open_job(running.home / "live").rank(0)
+    end = recording.last_event
+    running.until_after(end + 20)
+    with Timeline(recording) as timeline:  # the log has more by now than when it was opened
+        assert timeline.last_event == end
+        timeline.goto_end()
+        there = timeline.name()
+        assert timeline.at_end and timeline.event == end
+        timeline.renew()
+        assert timeline.name() == there and not timeline.at_end
+        assert timeline.last_event >= end + 20
+        timeline.goto_end()
+        assert timeline.at_end and timeline.event == timeline.last_event
+
+
+def test_follow_pause_and_resume(running: Running) -> None:
+    terminal = Terminal(running.home, 100, "live")
+    terminal.until("live [0-1]")
+
+    def turn() -> int:
+        found = re.search(
+            r"^0(-1)?: (?:\$\d* = )?(\d+)$", terminal.type("print turn", "live [0-1]"), re.M
+        )
+        assert found
+        return int(found[2])
+
+    before = turn()
+    running.until_after(running.events(0) + 20)
+    assert turn() == before  # what was opened stays as it was
+    shown = terminal.type("follow", "live [0-1]")
+    assert "(end of the recording)" in shown
+    later = turn()
+    assert later > before
+    terminal.type("undo", "live [0-1]")
+    assert turn() == before
+    terminal.type("redo", "live [0-1]")
+    assert turn() == later
+
+    assert "0-1: paused" in terminal.type("pause", "live [0-1]")
+    assert len(re.findall(r"^\* +\d +paused ", terminal.type("ranks", "live [0-1]"), re.M)) == 2
+    listed = subprocess.run(
+        [sys.executable, "-m", "rdb", "ls"],
+        env={**os.environ, "RDB_HOME": str(running.home)},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=True,
+    )
+    assert re.search(r"^live .* paused ", listed.stdout, re.M)
+    held = [running.events(rank) for rank in range(2)]
+    terminal.type("follow", "live [0-1]")
+    terminal.type("follow", "live [0-1]")
+    assert [running.events(rank) for rank in range(2)] == held
+    assert "0-1: running" in terminal.type("resume", "live [0-1]")
+    running.until_after(held[0] + 4)
+
+    # A session that is left lets go what it has paused.
+    assert "0-1: paused" in terminal.type("pause", "live [0-1]")
+    held = [running.events(rank) for rank in range(2)]
+    terminal.leave()
+    running.until_after(held[0] + 4)
+
+
+def test_following_ranks_without_gdbs(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "_FEW", 0)
+
+    async def scenario() -> None:
+        async with Session(open_job(running.home / "live")) as session:
+            await session.set_focus(session.ranks)
+            assert await session.follow() == {0: "", 1: ""}
+            before = session.states
+            running.until_after(before[0].event + 20)
+            turns = await session.look(lambda gdb: gdb.value("turn"))
+            assert session.states == before
+            await session.follow()
+            assert session.waiting == (0, 1)
+            assert session.states[0].event > before[0].event
+            after = await session.look(lambda gdb: gdb.value("turn"))
+            assert int(str(after[0])) > int(str(turns[0]))
+
+    asyncio.run(asyncio.wait_for(scenario(), DEADLINE_S))
