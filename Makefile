@@ -29,6 +29,8 @@ help:
 	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
 	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test"
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
+	@echo "make test-page  the page of rdb timeline in a headless browser (installs chromium)"
+	@echo "make test-orders  50 recordings of a job whose failure depends on the order of messages"
 	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
 	@echo "make dev    set everything up: Debian packages, .venv, build"
 	@echo "make lint   ruff, mypy, clang-format"
@@ -131,6 +133,19 @@ test-walk: dev
 FUZZ_SECONDS ?= 60
 fuzz: dev
 	@RDB_FUZZ_SECONDS=$(FUZZ_SECONDS) RDB_FUZZ_SEED=$$$$ $(BIN)/python3 -m pytest -q -rP tests/test_fuzz.py $(ARGS)
+
+.PHONY: test-page test-orders
+# A browser is needed for nothing else.
+test-page: dev
+	@dpkg-query -W -f='$${Status}' chromium 2>/dev/null | grep -q 'ok installed' || { \
+	  $(SUDO) apt-get update -q; \
+	  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium; \
+	}
+	@RDB_TEST_PAGE=must $(BIN)/python3 -m pytest -q -m page tests/page $(ARGS)
+
+# As in `make test`, which makes five of them.
+test-orders: dev
+	@RDB_TEST_ORDERS=50 $(BIN)/python3 -m pytest -q tests/test_orders.py $(ARGS)
 
 bench: dev
 	@$(BIN)/python3 -m bench $(ARGS)

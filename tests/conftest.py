@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from gdbdriver import Gdb, Recorded
+from jobstore import Store
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 120
@@ -77,6 +78,16 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
     source = "scenario_motion.c"
     made = Recorded(tmp_path_factory.mktemp("motion"), build(source, "-O0"), PROGRAMS / source)
     assert made.done.returncode == 0, made.done.stderr
+    return made
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Store:
+    """Jobs of three ranks: `causal`, and two that end in a deadlock, `cycle` and `tag`."""
+    made = Store(tmp_path_factory.mktemp("jobs") / "home", build)
+    made.record("causal", "causal.c")
+    made.record_until_all_wait("cycle")
+    made.record_until_all_wait("tag")
     return made
 
 

@@ -3,81 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 from array import array
 from collections import defaultdict
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from conftest import PROGRAMS, TIMEOUT_S, Build
+from conftest import PROGRAMS
+from jobstore import RANKS, Store
 
-from rdb.recording import Job, open_job
 from rdb.recording.clocks import Clocks
 from rdb.recording.communication import WORLD, Flow, Item, What, collectives
 from rdb.recording.messages import Messages
 from rdb.recording.queues import queues
 from rdb.recording.waiting import Call, wait_for
-
-RANKS = 3
-RDB = (sys.executable, "-m", "rdb")
-
-
-class Store:
-    """Jobs recorded once for all tests here."""
-
-    def __init__(self, home: Path, build: Build) -> None:
-        self.environment = {**os.environ, "RDB_HOME": str(home)}
-        self.home = home
-        self._build = build
-
-    def rdb(self, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*RDB, *arguments],
-            env=self.environment,
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-
-    def job(self, name: str) -> Job:
-        return open_job(self.home / name)
-
-    def record(self, name: str, source: str) -> None:
-        program = self._build(f"mpi/{source}", "-O0")
-        done = self.rdb("run", "--name", name, "-n", str(RANKS), "--", str(program))
-        assert done.returncode == 0, done.stderr
-
-    def record_until_all_wait(self, name: str) -> None:
-        """Kills the ranks of deadlock.c when all have said that they wait."""
-        program = self._build("mpi/deadlock.c", "-O0")
-        command = [*RDB, "run", "--name", name, "-n", str(RANKS), "--", str(program), name]
-        with subprocess.Popen(
-            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        ) as run:
-            assert run.stdout is not None
-            for _ in range(RANKS):
-                assert run.stdout.readline().endswith(b" waits\n")
-            for rank in range(RANKS):
-                os.kill(self.job(name).rank(rank).meta["pid"], signal.SIGKILL)
-            run.stdout.read()
-
-
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Store:
-    made = Store(tmp_path_factory.mktemp("causality") / "home", build)
-    made.record("causal", "causal.c")
-    made.record_until_all_wait("cycle")
-    made.record_until_all_wait("tag")
-    return made
 
 
 def line_of(source: str, comment: str) -> int:

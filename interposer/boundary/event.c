@@ -54,6 +54,7 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 		memcpy(ev->args, args, 8ul * nargs);
 	ev->result = 0;
 	ev->emulated = false;
+	ev->begun = 0;
 	ev->nchunks = 0;
 	ev->notes_used = 0;
 	ev->more_used = 0;

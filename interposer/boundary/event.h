@@ -16,7 +16,8 @@ struct event {
 	uint32_t nr;
 	uint64_t args[RDB_MAX_ARGS];
 	int64_t result;
-	bool emulated; /* a system call that a replay carries out again, after its chunks */
+	bool emulated;  /* a system call that a replay carries out again, after its chunks */
+	uint64_t begun; /* stamp_begin(), of a call of a plug-in; 0: not known */
 	unsigned nchunks, chunk_cap;
 	struct event_chunk *chunks;
 	unsigned notes_used, more_used, more_room;

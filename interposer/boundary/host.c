@@ -10,6 +10,7 @@
 #include "threads/baton.h"
 #include "boundary/boundary.h"
 #include "clocks/clock.h"
+#include "log/stamp.h"
 #include "memory/device_memory.h"
 #include "replay/replay.h"
 #include "threads/thread.h"
@@ -203,6 +204,8 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 		host.plugins[ns] = load(ns);
 	if (!arrivals_possible && host.plugins[ns]->progress)
 		arrivals_begin();
+	if (lower.mode == MODE_RECORD)
+		ev->begun = stamp_begin();
 	int64_t result = host.plugins[ns]->call(ev->nr, ev->nargs, ev->args);
 	if (!arrivals_possible && host.plugins[ns]->progress) /* from this call on */
 		arrivals_begin();

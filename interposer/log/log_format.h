@@ -60,6 +60,8 @@ enum log_end {
 	LOG_END_EXEC = 5,        /* replaced by execve */
 };
 
+#define LOG_TOOK_US 0x80000000u
+
 struct log_record {
 	uint32_t size;       /* bytes of the whole record, multiple of 8; written last */
 	uint32_t check;      /* crc32c of bytes [16, size), data of chunks taken by crc32c_data() (crc32c.h) */
@@ -72,8 +74,9 @@ struct log_record {
 	int64_t result;
 	uint64_t at_ns;  /* CLOCK_REALTIME when it ended */
 	uint32_t thread; /* whose event it is, from 1; END: whose step was the last, 0: not known */
-	uint32_t reserved;
-	/* uint64_t args[nargs]; struct log_chunk chunks... */
+	uint32_t took;   /* of a call of MPI or verbs: how long it took, LOG_TOOK_US: in microseconds, else in
+	                  * nanoseconds; 0: not known */
+			 /* uint64_t args[nargs]; struct log_chunk chunks... */
 };
 
 struct log_chunk {

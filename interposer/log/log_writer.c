@@ -158,6 +158,7 @@ static void fill_header(struct log_record *rec, const struct event *ev, uint64_t
 		.event = number,
 		.result = ev->result,
 		.at_ns = stamp_ns(),
+		.took = ev->begun ? stamp_took(ev->begun) : 0,
 		.thread = ev->kind == LOG_END && lower.killed ? 0 : thread_self()->upper.number,
 	};
 }

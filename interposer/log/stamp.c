@@ -3,6 +3,7 @@
 #include <time.h>
 #include <x86intrin.h>
 #include "boundary/lower.h"
+#include "log/log_format.h"
 #include "log/stamp.h"
 
 /* The vDSO's clock costs 20 ns a call, which is much of a cheap event.  Between two looks at it the time stamp
@@ -73,4 +74,24 @@ uint64_t stamp_ns(void)
 			ns = stamp_last;
 	}
 	return stamp_last = ns;
+}
+
+uint64_t stamp_begin(void)
+{
+	return lower.upper.tsc_mode || !stamp.usable ? 0 : __rdtsc();
+}
+
+uint32_t stamp_took(uint64_t begun)
+{
+	uint64_t ticks, ns;
+	if (!begun || !stamp.scale || lower.upper.tsc_mode)
+		return 0;
+	ticks = __rdtsc() - begun;
+	if (ticks >> 62)
+		return 0;
+	ns = (uint64_t)((unsigned __int128)ticks * stamp.scale >> 32);
+	if (ns < LOG_TOOK_US)
+		return ns ? (uint32_t)ns : 1;
+	ns /= 1000;
+	return LOG_TOOK_US | (ns < LOG_TOOK_US ? (uint32_t)ns : LOG_TOOK_US - 1);
 }

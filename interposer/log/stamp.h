@@ -9,4 +9,9 @@ uint64_t stamp_ns(void);
 /* What it said last. */
 extern uint64_t stamp_last;
 
+/* A look at the counter, for stamp_took(); 0: there is none to look at. */
+uint64_t stamp_begin(void);
+/* What log_record.took says of the time since then. */
+uint32_t stamp_took(uint64_t begun);
+
 #endif

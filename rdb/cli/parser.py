@@ -236,6 +236,27 @@ def build_parser() -> argparse.ArgumentParser:
     )
     waits.add_argument("job")
 
+    picture = command(
+        "timeline",
+        "a picture of all ranks: a page for a browser, or a trace for Perfetto",
+        "rdb.cli.timeline:timeline_command",
+    )
+    picture.add_argument("job")
+    picture.add_argument("-o", dest="output", metavar="FILE", help="default: JOB.html or JOB.json")
+    picture.add_argument(
+        "--format",
+        choices=("html", "perfetto"),
+        default="html",
+        help="html (default): one page that needs nothing else; perfetto: Chrome's trace format",
+    )
+    picture.add_argument(
+        "--bookmark",
+        action="append",
+        default=[],
+        metavar="NAME=RANK:EVENT",
+        help="mark an event; may be given again",
+    )
+
     # Parsed by rdb.server itself, which GDB also starts as `python -m rdb.server`.
     commands.add_parser("serve", help="serve a rank to GDB (target extended-remote)")
     command("doctor", "what works here, and how to mend it", "rdb.cli.doctor:doctor_command", True)

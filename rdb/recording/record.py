@@ -35,6 +35,9 @@ class Kind(IntEnum):
 
 _KINDS = {int(kind): kind for kind in Kind}
 _RECORD_BYTES = 56  # struct log_record
+_TOOK = struct.Struct("<I")  # log_record.took
+_TOOK_AT = 52
+_TOOK_US = 1 << 31  # LOG_TOOK_US
 _CHUNK = struct.Struct("<QII")  # struct log_chunk
 _NOTE_MESSAGE = struct.Struct("<iiIIQQQ")  # struct rdb_note_recv
 
@@ -107,6 +110,17 @@ class Record:
     def args(self) -> tuple[int, ...]:
         """The call's arguments, as unsigned 64-bit values."""
         return struct.unpack_from(f"<{self._entry[9]}Q", self._bytes(), _RECORD_BYTES)
+
+    @property
+    def took_ns(self) -> int | None:
+        """How long a call of MPI or verbs took, of several in a row the first one; None: unknown.
+
+        `at_ns` is when it ended.
+        """
+        (took,) = _TOOK.unpack_from(self._bytes(), _TOOK_AT)
+        if not took:
+            return None
+        return (took & ~_TOOK_US) * 1000 if took & _TOOK_US else int(took)
 
     @property
     def chunks(self) -> list[Chunk]:

@@ -1,0 +1,59 @@
+"""Small MPI jobs, recorded once for all tests that look at them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from rdb.recording import Job, open_job
+
+RANKS = 3
+RDB = (sys.executable, "-m", "rdb")
+TIMEOUT_S = 120
+Build = Callable[..., Path]
+
+
+class Store:
+    """Jobs recorded once for all tests here."""
+
+    def __init__(self, home: Path, build: Build) -> None:
+        self.environment = {**os.environ, "RDB_HOME": str(home)}
+        self.home = home
+        self._build = build
+
+    def rdb(self, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*RDB, *arguments],
+            env=self.environment,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+
+    def job(self, name: str) -> Job:
+        return open_job(self.home / name)
+
+    def record(self, name: str, source: str) -> None:
+        program = self._build(f"mpi/{source}", "-O0")
+        done = self.rdb("run", "--name", name, "-n", str(RANKS), "--", str(program))
+        assert done.returncode == 0, done.stderr
+
+    def record_until_all_wait(self, name: str) -> None:
+        """Kills the ranks of deadlock.c when all have said that they wait."""
+        program = self._build("mpi/deadlock.c", "-O0")
+        command = [*RDB, "run", "--name", name, "-n", str(RANKS), "--", str(program), name]
+        with subprocess.Popen(
+            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as run:
+            assert run.stdout is not None
+            for _ in range(RANKS):
+                assert run.stdout.readline().endswith(b" waits\n")
+            for rank in range(RANKS):
+                os.kill(self.job(name).rank(rank).meta["pid"], signal.SIGKILL)
+            run.stdout.read()

@@ -1,0 +1,1 @@
+"""The page of `rdb timeline` in a real browser; see test_page.py."""
