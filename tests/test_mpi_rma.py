@@ -1,12 +1,25 @@
-"""One-sided MPI: programs that assert what they see; each rank replays alone, bit for bit."""
+"""One-sided MPI: programs that assert what they see; each rank replays alone, bit for bit.
+
+RDB_TEST_MPI=all (`make test-mpi`): with 2, 3 and 4 ranks, and more races.
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from conftest import Build
 from mpijob import Job, lines, record
+
+ALL = os.environ.get("RDB_TEST_MPI") == "all"
+FAMILIES = {"fence": (3, "fences"), "passive": (3, "passive"), "poll": (2, "")}
+CASES = [
+    (name, ranks, says)
+    for name, (usual, says) in FAMILIES.items()
+    for ranks in ((2, 3, 4) if ALL else (usual,))
+]
+RACES = 20 if ALL else 5
 
 
 @pytest.fixture(autouse=True)
@@ -19,10 +32,7 @@ def cautions(job: Job) -> list[Path]:
     return list(job.path.glob("rank-*/cautions"))
 
 
-@pytest.mark.parametrize(
-    ("name", "ranks", "says"),
-    [("fence", 3, "fences"), ("passive", 3, "passive"), ("poll", 2, "")],
-)
+@pytest.mark.parametrize(("name", "ranks", "says"), CASES)
 def test_windows(name: str, ranks: int, says: str, build: Build, tmp_path: Path) -> None:
     job = record(tmp_path, ranks, build(f"mpi/rma_{name}.c", "-O1"))
     assert job.result.returncode == 0, job.result.stderr
@@ -41,10 +51,18 @@ def test_shared_windows(build: Build, tmp_path: Path) -> None:
     assert len(cautions(job)) == 3
 
 
+def test_windows_in_threads(build: Build, tmp_path: Path) -> None:
+    """Two threads increment a neighbour's counters while a third computes."""
+    job = record(tmp_path, 2, build("mpi/rma_threads.c", "-O1"))
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: threads", "1: threads"]
+    job.expect_equal()
+
+
 def test_a_race_is_replayed(build: Build, tmp_path: Path) -> None:
     """Who comes first is different each time; a replay has it as it was."""
     program = build("mpi/rma_passive.c", "-O1")
-    for attempt in range(5):
+    for attempt in range(RACES):
         job = record(tmp_path / str(attempt), 2, program, "race")
         assert job.result.returncode == 0, job.result.stderr
         job.expect_equal()

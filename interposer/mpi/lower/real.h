@@ -135,6 +135,7 @@ void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t by
 void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, const void *buf, int count,
 		  struct vtype *type, bool persistent);
 void requests_poll_orphans(void);
+extern unsigned long requests_completed; /* so far */
 /* Blocking receives while other threads run: begun, waited for, delivered. */
 struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcomm *comm);
 int receive_start(struct vreq *request, int source, int tag, MPI_Request *real);

@@ -8,6 +8,7 @@
 #include "inflight.h"
 #include "requests.h"
 
+unsigned long requests_completed;
 static struct vreq *orphans; /* receives whose request was freed before they completed */
 
 void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, const void *buf, int count,
@@ -181,6 +182,7 @@ static bool brings(const struct vreq *request)
 
 void request_complete(struct vreq *request, const MPI_Status *status)
 {
+	requests_completed++;
 	if (request->active && request->inflight)
 		inflight_deliver(request->inflight, status); /* no such call can be cancelled; Open MPI may say so */
 	if (request->active && brings(request) && !request->delivered && !status_cancelled(status))

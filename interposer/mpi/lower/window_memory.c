@@ -8,7 +8,7 @@
 
 #define PAGE 4096ul
 #define BLOCK 4096ul
-#define EVERY_CALL (64 << 10) /* so much is compared at calls that do not synchronise, too */
+#define EVERY_CALL (64 << 10) /* so much is compared at all calls */
 #define TAKE_NS 50000000      /* so long a stream of changes is followed for a moment without any */
 
 static struct window_part *parts;
@@ -136,6 +136,15 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+static bool take_once(void)
+{
+	bool changed = false;
+
+	for (struct window_part *part = parts; part; part = part->next)
+		changed |= where_different(part, part->public, part->base, take_block);
+	return changed;
+}
+
 /* Until nothing has changed while we looked at all of it: who sees what was put last is to see what was put before.
  * Where others never stop, that moment is not waited for: nobody who relies on the order of puts without a call of
  * synchronisation writes all the time. */
@@ -145,9 +154,7 @@ void windows_take(void)
 	bool changed;
 
 	do {
-		changed = false;
-		for (struct window_part *part = parts; part; part = part->next)
-			changed |= where_different(part, part->public, part->base, take_block);
+		changed = take_once();
 		if (changed && !begun)
 			begun = now_ns();
 	} while (changed && now_ns() - begun < TAKE_NS);
@@ -155,8 +162,12 @@ void windows_take(void)
 
 /* ---- at calls ---- */
 
-/* Calls that neither tell others anything nor hear of them. */
-static bool keeps_to_itself(unsigned index)
+enum way { NOTHING, OUT = 1, IN = 2, BOTH = 3 };
+
+/* What goes where at a call, if comparing is dear: to others before what they
+ * may be told by it, and from them after what they may have told.  Calls that
+ * are not here do both. */
+static enum way way_of(unsigned index)
 {
 	switch (index) {
 	case RDB_Put:
@@ -169,27 +180,69 @@ static bool keeps_to_itself(unsigned index)
 	case RDB_Rget:
 	case RDB_Raccumulate:
 	case RDB_Rget_accumulate:
+	case RDB_Irecv:
+	case RDB_Iprobe: /* the message is still to be received */
+	case RDB_Improbe:
+	case RDB_Probe:
+	case RDB_Mprobe:
 	case RDB_Wtime:
 	case RDB_Wtick:
 	case RDB_Comm_rank:
 	case RDB_Comm_size:
 	case RDB_Get_count:
 	case RDB_Type_size:
-	case RDB_Type_get_extent: return parts_bytes > EVERY_CALL;
-	default: return false;
+	case RDB_Type_get_extent: return NOTHING;
+	case RDB_Send:
+	case RDB_Ssend:
+	case RDB_Rsend:
+	case RDB_Bsend:
+	case RDB_Isend:
+	case RDB_Issend:
+	case RDB_Irsend:
+	case RDB_Ibsend:
+	case RDB_Start:
+	case RDB_Startall:
+	case RDB_Win_start:
+	case RDB_Win_post: return OUT;
+	case RDB_Recv:
+	case RDB_Mrecv:
+	case RDB_Wait:
+	case RDB_Waitall:
+	case RDB_Waitany:
+	case RDB_Waitsome:
+	case RDB_Test:
+	case RDB_Testall:
+	case RDB_Testany:
+	case RDB_Testsome:
+	case RDB_Win_wait: return IN;
+	default: return BOTH;
 	}
 }
+
+/* A test that finds nothing complete has told nothing. */
+static bool in_vain(unsigned index, unsigned long completed)
+{
+	return (index == RDB_Test || index == RDB_Testall || index == RDB_Testany || index == RDB_Testsome) &&
+	       completed == requests_completed;
+}
+
+static unsigned long completed_before;
 
 void windows_before(unsigned index)
 {
 	__atomic_add_fetch(&watch.calls, 1, __ATOMIC_RELAXED);
-	if (!keeps_to_itself(index))
+	completed_before = requests_completed;
+	if (parts_bytes <= EVERY_CALL || (way_of(index) & OUT))
 		publish();
 }
 
 void windows_after(unsigned index)
 {
-	if (!keeps_to_itself(index))
+	if (parts_bytes > EVERY_CALL && (!(way_of(index) & IN) || in_vain(index, completed_before)))
+		return;
+	if (index == RDB_Win_fence || index == RDB_Win_wait)
+		take_once(); /* all that belongs to the epoch is there */
+	else
 		windows_take();
 }
 

@@ -158,6 +158,39 @@ static void dynamic(void)
 	free(theirs);
 }
 
+/* A window too large to be compared at every call; messages say what is there (MPI_WIN_UNIFIED). */
+static void messages(void)
+{
+	enum { WORDS = 20000 };
+	int next = (rank + 1) % size, prev = (rank + size - 1) % size;
+	long *base, value = rank * 100, got = -1, other;
+	MPI_Request request;
+	MPI_Win win;
+
+	MPI_Win_allocate(WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+	MPI_Win_lock_all(0, win);
+	for (int round = 1; round <= 3; round++) {
+		int at = WORDS - round;
+
+		value = rank * 100 + round;
+		MPI_Irecv(&other, 1, MPI_LONG, prev, 0, MPI_COMM_WORLD, &request);
+		MPI_Put(&value, 1, MPI_LONG, next, at, 1, MPI_LONG, win);
+		MPI_Win_flush(next, win);
+		MPI_Send(&value, 1, MPI_LONG, next, 0, MPI_COMM_WORLD);
+		for (int done = 0; !done;)
+			MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+		assert(other == prev * 100 + round && base[at] == other);
+		base[round] = value + 7; /* a store; its message follows */
+		MPI_Sendrecv(&value, 1, MPI_LONG, prev, 1, &other, 1, MPI_LONG, next, 1, MPI_COMM_WORLD,
+			     MPI_STATUS_IGNORE);
+		MPI_Get(&got, 1, MPI_LONG, next, round, 1, MPI_LONG, win);
+		MPI_Win_flush(next, win);
+		assert(got == next * 100 + round + 7);
+	}
+	MPI_Win_unlock_all(win);
+	MPI_Win_free(&win);
+}
+
 /* Everybody writes its rank to the same place; the order is the network's. */
 static unsigned race(void)
 {
@@ -192,6 +225,7 @@ int main(int argc, char **argv)
 		compare_and_swap();
 		ring();
 		dynamic();
+		messages();
 	}
 	order = race();
 	if (argc > 1)
