@@ -11,6 +11,7 @@ BIN := $(VENV)/bin
 STAMPS := .make
 # libc6-dbg: the names of libc's own functions in stacks.
 DEBIAN := python3 python3-venv gcc g++ make pkg-config gdb openmpi-bin libopenmpi-dev binutils git \
+  mpich libmpich-dev gfortran \
   libc6-dbg liblz4-dev libibverbs-dev ibverbs-utils python3-pyverbs libsodium-dev librdmacm-dev rdmacm-utils \
   perftest
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)

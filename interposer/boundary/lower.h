@@ -19,12 +19,14 @@ enum mode {
 	MODE_REPLICA, /* the log answers, the agent stops us */
 };
 
+#define MPI_STUBS 4
+
 struct options {
 	enum mode mode;
 	const char *dir;         /* the rank's directory */
 	const char *files_dir;   /* the job's store of mapped files */
 	const char *mpi_lower;   /* plug-in with the real MPI */
-	const char *mpi_stub;    /* libmpi for the upper half */
+	const char *mpi_stub[MPI_STUBS]; /* libmpi for the upper half, one for each ABI, known by its name */
 	const char *verbs_lower; /* plug-in with the providers of verbs */
 	const char *verbs_stub;  /* libibverbs for the upper half */
 	const char *cm_stub;     /* librdmacm */

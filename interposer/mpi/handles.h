@@ -1,6 +1,6 @@
 /* What an MPI handle looks like in the upper half, for the stub and for the real side.
  *
- * A handle is a pointer in Open MPI's ABI.  A predefined one is the address of a data symbol of the
+ * A handle is a pointer in Open MPI's ABI, which is what the stub proper has (other ABIs: shim/).  A predefined one is the address of a data symbol of the
  * stub (or of the program's copy of it) that begins with struct rdb_predef; a dynamic one is no
  * address at all: RDB_DYNAMIC | class << 48 | id, which no user address can equal.
  */
@@ -25,6 +25,7 @@ enum rdb_class {
 #define RDB_PREDEF_MAGIC 0x6462722dU /* "-rdb" */
 #define RDB_DYNAMIC 0x4000000000000000ull
 #define RDB_NULL_ID 1         /* MPI_COMM_NULL, MPI_REQUEST_NULL, ... of every class */
+#define RDB_KEYVALS_OWN 16    /* keyvals below are predefined */
 #define RDB_FIRST_DYNAMIC 256 /* ids below are predefined, the same in every run */
 
 struct rdb_predef {

@@ -31,7 +31,7 @@
 
 #define A(i) (ev->args[i])
 
-enum { ARGS_MAX = 65536, OPTIONS = 48 };
+enum { ARGS_MAX = 65536, OPTIONS = 64 };
 
 static unsigned children;
 static char own_dir[4096]; /* of a child: opt.dir points here */
@@ -279,7 +279,8 @@ long process_exec(struct event *ev)
 	n = add_option(v, n, "--keep", lower.opt.keep.text);
 	n = add_option(v, n, "--slice", slice);
 	n = add_option(v, n, "--mpi-lower", lower.opt.mpi_lower);
-	n = add_option(v, n, "--mpi-stub", lower.opt.mpi_stub);
+	for (unsigned i = 0; i < MPI_STUBS; i++)
+		n = add_option(v, n, "--mpi-stub", lower.opt.mpi_stub[i]);
 	n = add_option(v, n, "--verbs-lower", lower.opt.verbs_lower);
 	n = add_option(v, n, "--verbs-stub", lower.opt.verbs_stub);
 	n = add_option(v, n, "--cm-stub", lower.opt.cm_stub);

@@ -77,7 +77,7 @@ static void usage(void) __attribute__((noreturn));
 static void usage(void)
 {
 	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
-	      "                [--mpi-stub PATH] [--record=off] [--lax] [--no-children] [--exe PATH]\n"
+	      "                [--mpi-stub PATH]... [--record=off] [--lax] [--no-children] [--exe PATH]\n"
 	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
 	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--slice MS]\n"
 	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK] -- PROG ARGS\n"
@@ -210,6 +210,7 @@ static void parse(int argc, char **argv)
 	};
 	struct options *o = &lower.opt;
 	bool replay = false, verify = false;
+	unsigned stubs = 0;
 	int c, first = -1;
 	o->agent_fd = -1;
 	o->until = UINT64_MAX;
@@ -220,7 +221,11 @@ static void parse(int argc, char **argv)
 		case RANK: o->rank = (int)number("rank", optarg, 1 << 30); break;
 		case HASH: o->hash_every = (uint64_t)number("hash-every", optarg, 1L << 60); break;
 		case LOWER: o->mpi_lower = optarg; break;
-		case STUB: o->mpi_stub = optarg; break;
+		case STUB:
+			if (stubs == MPI_STUBS)
+				usage();
+			o->mpi_stub[stubs++] = optarg;
+			break;
 		case VERBS_LOWER: o->verbs_lower = optarg; break;
 		case VERBS_STUB: o->verbs_stub = optarg; break;
 		case CM_STUB: o->cm_stub = optarg; break;
@@ -367,8 +372,10 @@ static void make_absolute(const char **path)
 static void make_paths_absolute(void)
 {
 	const char **paths[] = {&lower.opt.dir,      &lower.opt.files_dir,   &lower.opt.mpi_lower,
-				&lower.opt.mpi_stub, &lower.opt.verbs_lower, &lower.opt.verbs_stub,
+				&lower.opt.verbs_lower, &lower.opt.verbs_stub,
 				&lower.opt.cm_stub,  &lower.opt.hca_key};
+	for (unsigned i = 0; i < MPI_STUBS; i++)
+		make_absolute(&lower.opt.mpi_stub[i]);
 	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		make_absolute(paths[i]);
 }

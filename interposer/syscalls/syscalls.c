@@ -265,19 +265,32 @@ static long call_readlink(struct event *ev, const char *path, char *buf, size_t 
 
 /* A library in front of the gate is opened: the program gets our stub instead (GDB finds it by the recorded
  * path). */
+static bool names(const char *base, const char *library)
+{
+	return !strncmp(base, library, strlen(library));
+}
+
+/* The stub for the ABI of the MPI library that this is; all have the names of the libraries they stand for. */
+static const char *mpi_stub_for(const char *base)
+{
+	const char *wanted = names(base, "/libmpi.so.12") ? "/libmpich.so.12" : base; /* MPICH's own name and Debian's */
+	for (unsigned i = 0; i < MPI_STUBS && lower.opt.mpi_stub[i]; i++) {
+		const char *stub = strrchr(lower.opt.mpi_stub[i], '/');
+		if (stub && names(wanted, stub))
+			return lower.opt.mpi_stub[i];
+	}
+	return NULL;
+}
+
 static const char *redirected(const char *path)
 {
-	const struct {
-		const char *name, *stub;
-	} ours[] = {{"/libmpi.so.40", lower.opt.mpi_stub},
-		    {"/libibverbs.so.1", lower.opt.verbs_stub},
-		    {"/librdmacm.so.1", lower.opt.cm_stub}};
 	const char *base = path ? strrchr(path, '/') : NULL;
-	for (unsigned i = 0; base && i < sizeof(ours) / sizeof(*ours); i++)
-		if (ours[i].stub && !strncmp(base, ours[i].name, strlen(ours[i].name)) && lower.mode != MODE_VERIFY &&
-		    !access(path, R_OK))
-			return ours[i].stub;
-	return path;
+	if (!base || lower.mode == MODE_VERIFY)
+		return path;
+	const char *stub = names(base, "/libibverbs.so.1")  ? lower.opt.verbs_stub
+			   : names(base, "/librdmacm.so.1") ? lower.opt.cm_stub
+							    : mpi_stub_for(base);
+	return stub && !access(path, R_OK) ? stub : path;
 }
 
 static long pending_signals(struct event *ev)
@@ -366,8 +379,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (proc_files_open(asked, (unsigned)a[2], &made))
 			return made;
 		const char *path = self_exe(asked) ? lower.upper.exe : redirected(asked);
-		if (path != asked &&
-		    (path == lower.opt.mpi_stub || path == lower.opt.verbs_stub || path == lower.opt.cm_stub))
+		if (path != asked && path != lower.upper.exe)
 			memory_alias(path, asked);
 		a[1] = (uint64_t)open_files_path((int)a[0], path);
 		break;

@@ -20,7 +20,7 @@ _NUMBERS = ("--hash-every", "--slice")
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
                 [--checkpoint-every N] [--keep N] [--slice MS] [--record full|off]
-                [--cpu LEVEL] [--hca soft|real|auto] -- PROG [ARGS...]
+                [--cpu LEVEL] [--hca soft|real|auto] [--mpi NAME] -- PROG [ARGS...]
 
 Records this one process as a rank of a job; the launcher's environment says which rank and which
 job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
@@ -39,6 +39,8 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
   --cpu LEVEL       highest CPU level shown to the program: x86-64-v2, x86-64-v3 (default), native
   --hca WHICH       what is below the program's verbs: soft (a software HCA over TCP), real (the
                     machine's devices), auto (real, if there are any; default, or $RDB_HCA)
+  --mpi NAME        the MPI below the program: openmpi, mpich, or one of `rdb setup-mpi` (default:
+                    the launcher's, or $RDB_MPI); the program may be built for another one
 """
 
 
@@ -47,6 +49,7 @@ def exec_command(arguments: Sequence[str]) -> int:
     name: str | None = None
     job = os.environ.get("RDB_JOB_DIR")
     hca: str | None = None
+    mpi: str | None = None
     options: list[str] = []
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
@@ -59,7 +62,16 @@ def exec_command(arguments: Sequence[str]) -> int:
         if option in ("--lax", "--no-children"):
             options.append(option)
             continue
-        if option not in ("--name", "--job", "--cpu", "--hca", *_NUMBERS, "--record", *_LIMITS):
+        if option not in (
+            "--name",
+            "--job",
+            "--cpu",
+            "--hca",
+            "--mpi",
+            *_NUMBERS,
+            "--record",
+            *_LIMITS,
+        ):
             raise Usage(f"exec: unknown option {option}", "`rdb exec --help` lists them")
         if not equals:
             if not rest:
@@ -71,6 +83,8 @@ def exec_command(arguments: Sequence[str]) -> int:
             job = value
         elif option == "--hca":
             hca = value
+        elif option == "--mpi":
+            mpi = value
         elif option == "--cpu":
             if value not in CPU_CHOICES:
                 raise Usage(f"exec: --cpu {value}: no such choice", ", ".join(CPU_CHOICES))
@@ -107,6 +121,7 @@ def exec_command(arguments: Sequence[str]) -> int:
         program,
         rest[1:],
         [*options, *hca_options(hca, shared)],
+        mpi,
     )
     # Python ignores these, and what is ignored stays so over exec.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

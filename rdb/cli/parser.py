@@ -103,6 +103,12 @@ def build_parser() -> argparse.ArgumentParser:
         "machine's devices), auto (real, if there are any; default, or $RDB_HCA)",
     )
     run.add_argument(
+        "--mpi",
+        metavar="NAME",
+        help="the MPI below the program, and its mpirun: openmpi, mpich, or one of `rdb setup-mpi`"
+        " (default: that of the mpirun in PATH, or $RDB_MPI)",
+    )
+    run.add_argument(
         "--launcher-arg", action="append", default=[], metavar="ARG", help="one more for mpirun"
     )
     run.usage = "rdb run [OPTIONS] -- PROG ARGS"

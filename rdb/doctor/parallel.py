@@ -87,9 +87,8 @@ def _our_side(machine: Machine, flavour: Flavour, library: bool) -> tuple[State,
     lower = mpi_dir(flavour.folder) / "lower.so"
     if not lower.exists():
         remedy = f"build rdb where {flavour.package} is installed"
-        if flavour.folder != "openmpi":
-            remedy = "build the program with Open MPI 4"
-        return State.DEGRADED, f"rdb has no side for it: {flavour.name} programs fail", remedy
+        meaning = f"rdb has no side for it: nothing is recorded over {flavour.name}"
+        return State.DEGRADED, meaning, remedy
     if not library:
         remedy = f"apt-get install {flavour.package}"
         return State.DEGRADED, f"rdb's side for it finds no {flavour.soname}", remedy

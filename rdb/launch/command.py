@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 
 from rdb.errors import MissingTool
+from rdb.launch.mpi import check_mpi, find_mpirun, mpi_options
+from rdb.launch.newjob import home
 
 # rdb/paths.py says the same with pathlib, which costs every rank 3 ms.  Real paths: rdb-exec knows
 # its stub again by the name that the kernel has for the mapped file.
@@ -23,17 +25,16 @@ def rdb_exec_line(
     program: str,
     arguments: Sequence[str],
     options: Sequence[str] = (),
+    mpi: str | None = None,
 ) -> list[str]:
-    """rdb-exec recording one rank; OPTIONS are those of `rdb exec` that it has too."""
+    """rdb-exec recording one rank; OPTIONS are those of `rdb exec` that it has too,
+    MPI the real MPI that was asked for."""
     executable = os.path.join(_LIB, "rdb-exec")
     if not os.path.exists(executable):
         raise MissingTool(f"{executable} is missing: rdb is not built", "run `make dev`")
     line = [executable, "--dir", rank_dir, "--files", files_dir, "--rank", str(rank)]
     line += options
-    lower = os.path.join(_LIB, "mpi", "openmpi", "lower.so")
-    stub = os.path.join(_LIB, "mpi", "openmpi", "libmpi.so.40")
-    if os.path.exists(lower):
-        line += ["--mpi-lower", lower, "--mpi-stub", stub]
+    line += mpi_options(mpi, _LIB, home(), os.environ)
     lower = os.path.join(_LIB, "verbs", "verbs.so")
     stub = os.path.join(_LIB, "verbs", "libibverbs.so.1")
     if os.path.exists(lower):
@@ -50,17 +51,19 @@ def own_command() -> list[str]:
     return [beside] if os.path.exists(beside) else [sys.executable, "-m", "rdb"]
 
 
-def mpirun_line(nranks: int, extra: Sequence[str], job: str, rest: Sequence[str]) -> list[str]:
+def mpirun_line(
+    nranks: int, extra: Sequence[str], job: str, rest: Sequence[str], mpi: str | None = None
+) -> list[str]:
     """mpirun starting `rdb exec` in every rank of a job."""
-    import shutil
-
-    mpirun = shutil.which("mpirun")
-    if mpirun is None:
-        raise MissingTool("mpirun is not in PATH", "install openmpi-bin, or drop -n")
+    if mpi:
+        check_mpi(mpi, _LIB, home())
+    mpirun, openmpi = find_mpirun(mpi, home())
     line = [mpirun, "-n", str(nranks)]
-    if nranks > len(os.sched_getaffinity(0)) and "--oversubscribe" not in extra:
+    crowded = nranks > len(os.sched_getaffinity(0))
+    if openmpi and crowded and "--oversubscribe" not in extra:
         line.append("--oversubscribe")
-    return [*line, *extra, *own_command(), "exec", "--job", job, *rest]
+    chosen = ["--mpi", mpi] if mpi else []
+    return [*line, *extra, *own_command(), "exec", "--job", job, *chosen, *rest]
 
 
 def mpirun_environment() -> dict[str, str]:

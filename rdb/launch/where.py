@@ -53,11 +53,25 @@ def _key(env: Mapping[str, str], launcher: str) -> str:
         # The head process' address: namespaces come back when process ids do.
         parts = [space, env.get("OMPI_MCA_orte_hnp_uri", "")]
         if not any(parts):
-            parts = ["parent", _parent_identity()]
+            parts = ["parent", _hydra_port(env) or _parent_identity()]
     import hashlib
 
     digest = hashlib.sha256("\0".join([launcher, *parts]).encode()).hexdigest()
     return digest[:16]
+
+
+def _hydra_port(env: Mapping[str, str]) -> str | None:
+    """Of a launch on several nodes by MPICH's launcher: the address that it gives to its proxies.
+
+    Those are the ranks' parents, one a node, so on one node the parent says it better.
+    """
+    if env.get("MPI_LOCALNRANKS") == env.get("PMI_SIZE"):
+        return None
+    with open(f"/proc/{os.getppid()}/cmdline", "rb") as file:
+        words = os.fsdecode(file.read()).split("\0")
+    if "--control-port" not in words[:-1] or "hydra" not in os.path.basename(words[0]):
+        return None
+    return words[words.index("--control-port") + 1]
 
 
 def _parent_identity() -> str:

@@ -20,12 +20,13 @@ HANDLES = {
     "MPI_Win": "win",
     "MPI_File": "file",
 }
+# Room for strings in the canonical ABI, which another MPI's may exceed.
 STRING_BYTES = {
-    "MPI_MAX_PROCESSOR_NAME",
-    "MPI_MAX_ERROR_STRING",
-    "MPI_MAX_OBJECT_NAME",
-    "MPI_MAX_LIBRARY_VERSION_STRING",
-    "MPI_MAX_PORT_NAME",
+    "MPI_MAX_PROCESSOR_NAME": 256,
+    "MPI_MAX_ERROR_STRING": 256,
+    "MPI_MAX_OBJECT_NAME": 64,
+    "MPI_MAX_LIBRARY_VERSION_STRING": 256,
+    "MPI_MAX_PORT_NAME": 1024,
 }
 
 
@@ -39,6 +40,7 @@ class Param:
     const: bool
     length: str | None  # of an array or string, as the standard words it
     declaration: str  # C
+    kind: str  # the standard's: "RANK", "COMBINER", ...
 
     @property
     def handle(self) -> str | None:
@@ -103,6 +105,7 @@ def _param(source: Any) -> Param:
         const=bool(source.constant),
         length=length[0] if isinstance(length, list) else length,
         declaration=declaration,
+        kind=str(source._parseset["kind"]),
     )
 
 

@@ -1,4 +1,8 @@
-"""`python -m gen.generate TABLE OUTDIR`: writes the C and the JSON made from the rows."""
+"""Writes the C and the JSON made from the rows.
+
+`generate.py TABLE CONSTANTS OUTDIR`, of the canonical ABI;
+`generate.py TABLE CONSTANTS NATIVE_TABLE NATIVE_CONSTANTS OUTDIR`, the shims of another one.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,10 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import real, stub
+from gen import real, shim, stub, translate
 from gen.api import Abi, load
 from gen.rows import ROWS
+from gen.tables import load_constants
 
 
 def header(abi: Abi) -> str:
@@ -39,19 +44,39 @@ def names(abi: Abi) -> str:
     return json.dumps({"version": 1, "functions": functions, "handles": handles}, indent=1)
 
 
-def main(table: str, outdir: str) -> None:
+def canonical(abi: Abi, constants: Path, out: Path) -> None:
+    (out / "functions.h").write_text(header(abi))
+    (out / "functions.json").write_text(names(abi) + "\n")
+    (out / "prototypes.h").write_text(stub.prototypes(abi))
+    (out / "core_names.h").write_text(shim.core_names(abi))
+    (out / "stub_gen.c").write_text(stub.write(abi))
+    (out / "real_gen.c").write_text(real.write(abi))
+    (out / "translate_gen.c").write_text(translate.write(abi, load_constants(constants)))
+
+
+def other(abi: Abi, constants: Path, table: Path, native: Path, out: Path) -> None:
+    values = load_constants(native)
+    exported = load_names(table)
+    (out / "constants.h").write_text(shim.constants(values, load_constants(constants)))
+    (out / "shim_gen.c").write_text(shim.write(values, abi, exported))
+
+
+def load_names(table: Path) -> set[str]:
+    return {line.split()[1] for line in table.read_text().splitlines() if line.startswith("F ")}
+
+
+def main(table: str, constants: str, *rest: str) -> None:
     abi = load(Path(table))
     missing = ROWS.keys() - {function.name for function in abi.functions}
     if missing:
         raise SystemExit(f"rows without a function in {table}: {sorted(missing)}")
-    out = Path(outdir)
+    out = Path(rest[-1])
     out.mkdir(parents=True, exist_ok=True)
-    (out / "functions.h").write_text(header(abi))
-    (out / "functions.json").write_text(names(abi) + "\n")
-    (out / "prototypes.h").write_text(stub.prototypes(abi))
-    (out / "stub_gen.c").write_text(stub.write(abi))
-    (out / "real_gen.c").write_text(real.write(abi))
+    if len(rest) == 1:
+        canonical(abi, Path(constants), out)
+    else:
+        other(abi, Path(constants), Path(rest[0]), Path(rest[1]), out)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(*sys.argv[1:])

@@ -101,6 +101,10 @@ class _Writer:
         self.locals.append(f"char *{param.name} = (char *){arg};")
         self.locals.append(f"char v_{param.name}[{param.length}];")
         self.arguments.append(f"{param.name} ? v_{param.name} : NULL")
+        length = next((p.name for p in self.function.params if p.kind == "STRING_LENGTH"), None)
+        room = STRING_BYTES[param.length]
+        told = f"&v_{length}" if length else "NULL"
+        self.adopt.append(f"shorten(v_{param.name}, sizeof(v_{param.name}), {room}, {told});")
         self.puts.append(f"put({param.name}, v_{param.name}, strlen(v_{param.name}) + 1);")
 
     def _status(self, param: Param, arg: str) -> None:
@@ -115,7 +119,7 @@ class _Writer:
     def _handle(self, param: Param, arg: str) -> None:
         struct, variable = _object(param)
         self.locals.append(f"struct {struct} *{variable} = {param.handle}_of({arg});")
-        self.arguments.append(f"({param.base}){_member(struct, variable)}real")
+        self.arguments.append(f"REAL({param.base}, {_member(struct, variable)}real)")
 
     def _handle_array(self, param: Param, arg: str) -> None:
         name, kind = param.name, param.handle
@@ -135,7 +139,7 @@ class _Writer:
         name, kind = param.name, param.handle
         struct, variable = _object(param)
         self.locals.append(f"void **{name} = (void **){arg};")
-        self.locals.append(f"{param.base} v_{name} = NULL;")
+        self.locals.append(f"{param.base} v_{name} = 0;")
         self.locals.append(f"struct {struct} *{variable};")
         self.arguments.append(f"{name} ? &v_{name} : NULL")
         extra = ""
@@ -287,7 +291,7 @@ def write(abi: Abi) -> str:
         if symbol.handle and symbol.id and symbol.handle != "errhandler":
             kind = symbol.handle.upper()
             lines.append(f"#ifdef {symbol.mpi_name}")
-            lines.append(f"\t{{ RDB_{kind}, {symbol.id}, (void *){symbol.mpi_name} }},")
+            lines.append(f"\t{{ RDB_{kind}, {symbol.id}, BITS({symbol.mpi_name}) }},")
             lines.append("#endif")
     lines.append("};")
     lines.append("const unsigned predefined_handle_count = ")

@@ -95,7 +95,7 @@ def _data(abi: Abi) -> Iterator[str]:
                 f'\t.p = {{ RDB_PREDEF_MAGIC, {kind}, {symbol.id}, "{name}" }} }};'
             )
         else:
-            yield f"EXPORT char {symbol.name}[{size}] __attribute__((aligned(16)));"
+            yield f"RDB_DATA({symbol.name}, {size})"
     for kind in CLASS_ORDER:
         rows = [s for s in abi.data if s.handle == kind and s.id]
         yield f"static const struct rdb_predef *const predef_{kind}[] = {{"
@@ -123,7 +123,7 @@ def write(abi: Abi) -> str:
             continue
         if row.stub == "auto":
             lines.extend(_call(function, row))
-            lines.append(_alias(function))
+            lines += ["#ifndef RDB_CORE", _alias(function), "#endif"]
     lines += [f"RDB_INTERNAL({name})" for name in abi.internals if name not in CALLBACKS]
     lines += [f"RDB_ABSENT({name})" for name in abi.absent if name not in EXTRAS]
     return "\n".join(lines) + "\n"

@@ -46,7 +46,7 @@ static void settle(struct vreq *request, MPI_Request real, const MPI_Status *sta
 {
 	if (request->o.id < RDB_FIRST_DYNAMIC)
 		return;
-	if (status->MPI_ERROR == MPI_ERR_PENDING || (!request->persistent && real != MPI_REQUEST_NULL)) {
+	if (is_class(status->MPI_ERROR, MPI_ERR_PENDING) || (!request->persistent && real != MPI_REQUEST_NULL)) {
 		request->o.real = real;
 		return;
 	}
@@ -124,7 +124,7 @@ static int64_t many_failure(const struct many *many, int rc, int count)
 {
 	for (int i = 0; i < count; i++) {
 		if (many->request[i]->o.id && many->request[i]->comm &&
-		    (rc != MPI_ERR_IN_STATUS || many->status[i].MPI_ERROR != MPI_SUCCESS))
+		    (!is_class(rc, MPI_ERR_IN_STATUS) || many->status[i].MPI_ERROR != MPI_SUCCESS))
 			return failure(rc, many->request[i]->comm);
 	}
 	return rc;
@@ -135,7 +135,7 @@ static void many_settle_all(struct many *many, int rc, int count, void **upper, 
 	for (int i = 0; i < count; i++) {
 		settle(many->request[i], many->real[i], &many->status[i], upper + i, false);
 		if (statuses)
-			status_store(statuses + i, &many->status[i], rc == MPI_ERR_IN_STATUS);
+			status_store(statuses + i, &many->status[i], is_class(rc, MPI_ERR_IN_STATUS));
 	}
 	if (count > 0)
 		host->out(upper, count * sizeof(*upper));
@@ -156,7 +156,7 @@ int64_t real_Waitall(const uint64_t *a)
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitall(count, many.real, many.status));
 	result = rc == MPI_SUCCESS ? 0 : many_failure(&many, rc, count);
-	if (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS)
+	if (rc == MPI_SUCCESS || is_class(rc, MPI_ERR_IN_STATUS))
 		many_settle_all(&many, rc, count, (void **)a[1], (void *)a[2]);
 	free(many.room);
 	return result;
@@ -172,9 +172,9 @@ int64_t real_Testall(const uint64_t *a)
 	many_load(&many, count, (void **)a[1]);
 	rc = PMPI_Testall(count, many.real, a[2] ? &flag : NULL, many.status);
 	result = rc == MPI_SUCCESS ? 0 : many_failure(&many, rc, count);
-	if (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS)
+	if (rc == MPI_SUCCESS || is_class(rc, MPI_ERR_IN_STATUS))
 		put((void *)a[2], &flag, sizeof(flag));
-	if ((flag && rc == MPI_SUCCESS) || rc == MPI_ERR_IN_STATUS)
+	if ((flag && rc == MPI_SUCCESS) || is_class(rc, MPI_ERR_IN_STATUS))
 		many_settle_all(&many, rc, count, (void **)a[1], (void *)a[3]);
 	free(many.room);
 	return result;
@@ -245,7 +245,7 @@ static void some_settle(struct many *many, int rc, int done, void **upper, struc
 
 		settle(many->request[k], many->real[k], &many->status[i], upper + k, true);
 		if (statuses)
-			status_store(statuses + i, &many->status[i], rc == MPI_ERR_IN_STATUS);
+			status_store(statuses + i, &many->status[i], is_class(rc, MPI_ERR_IN_STATUS));
 	}
 	if (statuses)
 		host->out(statuses, done * sizeof(*statuses));
@@ -266,7 +266,7 @@ static int64_t some(const uint64_t *a, bool wait)
 	if (wait && done == 0 && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitsome(count, many.real, outcount, many.index, many.status));
 	result = rc == MPI_SUCCESS ? 0 : many_failure(&many, rc, count);
-	if (rc == MPI_SUCCESS || rc == MPI_ERR_IN_STATUS) {
+	if (rc == MPI_SUCCESS || is_class(rc, MPI_ERR_IN_STATUS)) {
 		put((void *)a[2], &done, sizeof(done));
 		if (done > 0) { /* not MPI_UNDEFINED: no active request */
 			put((void *)a[3], many.index, done * sizeof(int));

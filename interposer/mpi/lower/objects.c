@@ -158,7 +158,7 @@ uint32_t *handles_in(unsigned class, void *const *upper, int count, void ***real
 	*real = (void **)((char *)ids + ids_bytes);
 	for (size_t i = 0; i < n; i++) {
 		ids[i] = rdb_id(class, upper[i]);
-		(*real)[i] = object_of(class, ids[i])->real;
+		memcpy((char *)*real + i * REAL_BYTES, &object_of(class, ids[i])->real, REAL_BYTES);
 	}
 	return ids;
 }

@@ -11,6 +11,15 @@
 #include <stdint.h>
 #include "handles.h"
 
+/* A real MPI's handle, a pointer or a number, as struct vobject has it. */
+#define BITS(handle) ((void *)(intptr_t)(handle))
+#define REAL(type, bits) ((type)(intptr_t)(bits))
+#ifdef OPEN_MPI
+#define REAL_BYTES sizeof(void *)
+#else
+#define REAL_BYTES sizeof(MPI_Datatype) /* of those that come in arrays */
+#endif
+
 struct vobject {
 	void *real;
 	uint32_t id;

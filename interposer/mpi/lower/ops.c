@@ -9,7 +9,7 @@
 
 #define OPS 256
 
-static void *upper_functions[OPS];
+static void *upper_functions[OPS], *upper_callers[OPS];
 /* Of the reduction that is going on in this thread. */
 static __thread const struct vtype *reduced_type;
 
@@ -24,12 +24,12 @@ static const struct vtype *type_for(MPI_Datatype real)
 {
 	const struct table *table = &tables[RDB_TYPE];
 
-	if (reduced_type && reduced_type->o.real == real)
+	if (reduced_type && reduced_type->o.real == BITS(real))
 		return reduced_type;
 	if (pending_type(real))
 		return pending_type(real);
 	for (uint32_t id = RDB_NULL_ID; id < table->next && id < table->size; id++) {
-		if (table->slot[id]->real == real)
+		if (table->slot[id]->real == BITS(real))
 			return (struct vtype *)table->slot[id];
 	}
 	host->fatal("the MPI library gave a user operation a datatype the program never made");
@@ -49,6 +49,7 @@ static void op_call(int op, void *in, void *inout, int *len, MPI_Datatype *datat
 		(uint64_t)(b - first),
 		(uint64_t)&arguments->len,
 		(uint64_t)&arguments->datatype,
+		(uint64_t)upper_functions[op],
 	};
 	const struct op_arguments given = {*len, 0, upper_handle(RDB_TYPE, type->o.id)};
 	struct rdb_span spans[] = {
@@ -61,7 +62,7 @@ static void op_call(int op, void *in, void *inout, int *len, MPI_Datatype *datat
 	if (type->blocks)
 		host->fatal("a user operation on a datatype of absolute addresses is not "
 			    "supported yet");
-	host->upcall(upper_functions[op], args, 4, spans, 3);
+	host->upcall(upper_callers[op] ? upper_callers[op] : upper_functions[op], args, 5, spans, 3);
 	reduced_type = outer;
 	memcpy((char *)inout + first, b, bytes);
 	host->hold(held);
@@ -85,7 +86,7 @@ static MPI_User_function *const trampolines[OPS] = {
 };
 /* clang-format on */
 
-/* user_fn, commute, op */
+/* user_fn, commute, op, and what calls user_fn where its arguments are to be translated */
 int64_t real_Op_create(const uint64_t *a)
 {
 	MPI_Op real;
@@ -104,6 +105,7 @@ int64_t real_Op_create(const uint64_t *a)
 	op = object_new(RDB_OP, real);
 	((struct vop *)op)->slot = slot + 1;
 	upper_functions[slot] = (void *)a[0];
+	upper_callers[slot] = (void *)a[3];
 	put_handle((void **)a[2], RDB_OP, op->id);
 	return rc;
 }

@@ -82,7 +82,7 @@ extern int ompi_mpi_abort(MPI_Comm comm, int code) __attribute__((weak));
 /* comm, errorcode, and whether the stub has told the user why */
 int64_t real_Abort(const uint64_t *a)
 {
-	MPI_Comm comm = comm_of(a[0])->o.real ? comm_of(a[0])->o.real : MPI_COMM_WORLD;
+	MPI_Comm comm = comm_of(a[0])->o.real ? REAL(MPI_Comm, comm_of(a[0])->o.real) : MPI_COMM_WORLD;
 
 	host->ending((int)a[1] & 0xff);
 #ifdef OPEN_MPI
@@ -148,7 +148,11 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)), 
 	requests_poll_orphans();
 	if (windows_there)
 		windows_before(index);
+#ifdef OPEN_MPI
 	result = function->call(args);
+#else
+	result = translated_call(index, function->call, nargs, args);
+#endif
 	if (windows_there)
 		windows_after(index);
 	return result;
@@ -170,6 +174,8 @@ __attribute__((visibility("default"))) struct rdb_plugin rdb_plugin = {
 	.version = RDB_HOST_VERSION,
 #ifdef OPEN_MPI
 	.name = "openmpi-" TEXT(OMPI_MAJOR_VERSION) "." TEXT(OMPI_MINOR_VERSION) "." TEXT(OMPI_RELEASE_VERSION),
+#elif defined MPICH_VERSION
+	.name = "mpich-" MPICH_VERSION,
 #else
 	.name = "mpi-" TEXT(MPI_VERSION) "." TEXT(MPI_SUBVERSION),
 #endif

@@ -10,6 +10,7 @@
 #include "boundary/host.h"
 #include "objects.h"
 #include "status.h"
+#include "translate.h"
 
 extern const struct rdb_host *host;
 
@@ -45,11 +46,27 @@ static inline void put_handle(void **upper, unsigned class, uint32_t id)
 	put(upper, &handle, sizeof(handle));
 }
 
-static inline bool is_truncation(int rc)
+/* To what the program has room for; `len` may be NULL. */
+static inline void shorten(char *text, size_t bytes, size_t room, int *len)
+{
+	if (bytes <= room || strnlen(text, room) < room)
+		return;
+	text[room - 1] = 0;
+	if (len)
+		*len = (int)room - 1;
+}
+
+/* Codes say more than their class in some MPIs. */
+static inline bool is_class(int rc, int wanted)
 {
 	int class;
 
-	return rc != MPI_SUCCESS && PMPI_Error_class(rc, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
+	return rc != MPI_SUCCESS && PMPI_Error_class(rc, &class) == MPI_SUCCESS && class == wanted;
+}
+
+static inline bool is_truncation(int rc)
+{
+	return is_class(rc, MPI_ERR_TRUNCATE);
 }
 
 /* A failure that the error handler of `comm` hears of: see rdb_error() in the stub. */

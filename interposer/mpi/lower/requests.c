@@ -56,7 +56,7 @@ static int shadow_count(const struct vreq *request)
 
 static MPI_Datatype shadow_type(const struct vreq *request)
 {
-	return request->packed ? MPI_PACKED : request->type->o.real;
+	return request->packed ? MPI_PACKED : REAL(MPI_Datatype, request->type->o.real);
 }
 
 static int64_t posted(int rc, struct vreq *request, MPI_Request real, bool active, void *upper)

@@ -25,19 +25,19 @@ void status_in(MPI_Status *status, const struct upper_status *upper)
 	*status = status_empty;
 	if (!upper)
 		return;
-	status->MPI_SOURCE = upper->source;
-	status->MPI_TAG = upper->tag;
-	status->MPI_ERROR = upper->error;
+	status->MPI_SOURCE = rank_in(upper->source);
+	status->MPI_TAG = tag_in(upper->tag);
+	status->MPI_ERROR = error_in(upper->error);
 	PMPI_Status_set_cancelled(status, upper->cancelled);
 	PMPI_Status_set_elements_x(status, MPI_BYTE, (MPI_Count)upper->bytes);
 }
 
 void status_store(struct upper_status *upper, const MPI_Status *status, bool with_error)
 {
-	upper->source = status->MPI_SOURCE;
-	upper->tag = status->MPI_TAG;
+	upper->source = rank_out(status->MPI_SOURCE);
+	upper->tag = tag_out(status->MPI_TAG);
 	if (with_error)
-		upper->error = status->MPI_ERROR;
+		upper->error = error_out(status->MPI_ERROR);
 	upper->cancelled = status_cancelled(status);
 	upper->bytes = (size_t)status_bytes(status);
 }

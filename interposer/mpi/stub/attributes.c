@@ -1,7 +1,8 @@
 /* Keyvals and attributes: callbacks are upper code, so all of it is done in the upper half. */
+#include "callbacks.h"
 #include "stub.h"
 
-#define PREDEFINED_KEYVALS 16 /* MPI_TAG_UB ... IMPI_HOST_COLOR */
+#define PREDEFINED_KEYVALS RDB_KEYVALS_OWN /* MPI_TAG_UB ... IMPI_HOST_COLOR */
 #define ASKED_KEYVALS 7       /* of them, those that communicators have: up to UNIVERSE_SIZE */
 #define LASTUSEDCODE 5        /* the only one that changes */
 
@@ -94,7 +95,7 @@ static int attr_remove(unsigned class, void *handle, int id)
 	attr = attr_find(object, id);
 	if (!attr)
 		return MPI_SUCCESS;
-	if (keyval->delete &&(err = keyval->delete (handle, id, attr->value, keyval->extra)))
+	if (keyval->delete &&(err = rdb_call_delete(keyval->delete, class, handle, id, attr->value, keyval->extra)))
 		return err;
 	rdb_lock(&lock);
 	link = attr_link(object, id); /* the callback may have changed the list */
@@ -118,7 +119,7 @@ static int attr_set(unsigned class, void *handle, int id, void *value)
 	object = rdb_object_get(class, rdb_id(class, handle));
 	attr = attr_find(object, id);
 	if (attr) {
-		if (keyval->delete &&(err = keyval->delete (handle, id, attr->value, keyval->extra)))
+		if (keyval->delete &&(err = rdb_call_delete(keyval->delete, class, handle, id, attr->value, keyval->extra)))
 			return err;
 		attr->value = value;
 		return MPI_SUCCESS;
@@ -201,7 +202,7 @@ static int attrs_copy(unsigned class, const struct rdb_attr *attr, void *from, v
 	keyval = keyval_find(class, attr->keyval);
 	if (err || !keyval || !keyval->copy)
 		return err;
-	err = keyval->copy(from, attr->keyval, keyval->extra, attr->value, &value, &flag);
+	err = rdb_call_copy(keyval->copy, class, from, attr->keyval, keyval->extra, attr->value, &value, &flag);
 	if (err || !flag)
 		return err;
 	keyval->freed = keyval->freed ? 2 : 0; /* a freed keyval may still be copied */

@@ -1,6 +1,7 @@
 /* Error handlers.  The real MPI below only ever returns codes; what follows is decided here. */
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include "callbacks.h"
 #include "stub.h"
 
 struct handler {
@@ -119,7 +120,7 @@ static int act(unsigned class, void *handle, int code, const char *name)
 	if (!handler)
 		fatal(class, handle, code, name);
 	else
-		handler->fn((void *)&handle, &code, name);
+		rdb_call_errhandler(handler->fn, class, &handle, &code, name);
 	return code;
 }
 

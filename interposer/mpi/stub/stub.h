@@ -53,15 +53,24 @@ enum {
 #define MPI_MAX_ERROR_STRING 256
 #define MPI_MAX_OBJECT_NAME 64
 
+#ifdef RDB_CORE /* in another ABI's libmpi (shim/): called by the shims alone, which have the public names */
+#include "core_names.h"
+#define EXPORT
+#define RDB_MPI(result, name, ...) \
+	result PMPI_##name(__VA_ARGS__); \
+	result PMPI_##name(__VA_ARGS__)
+#define RDB_ALIAS(name)
+#define RDB_REFUSED(symbol, index, name)
+#define RDB_INTERNAL(name)
+#define RDB_ABSENT(name)
+#define RDB_DATA(name, size)
+#else
 #define EXPORT __attribute__((visibility("default")))
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* PMPI_name, and MPI_name as a weak alias that a profiling tool may replace. */
 #define RDB_MPI(result, name, ...) \
 	EXPORT result PMPI_##name(__VA_ARGS__); \
 	EXPORT result MPI_##name(__VA_ARGS__) __attribute__((weak, alias("PMPI_" #name))); \
 	EXPORT result PMPI_##name(__VA_ARGS__)
-
 /* A function that is not there yet: the lower half says so and ends the recording. */
 #define RDB_ALIAS(name) EXPORT void name(void) __attribute__((weak, alias("P" #name)));
 #define RDB_REFUSED(symbol, index, name) \
@@ -83,6 +92,9 @@ enum {
 		rdb_absent(#name); \
 	} \
 	RDB_ALIAS(name)
+#define RDB_DATA(name, size) EXPORT char name[size] __attribute__((aligned(16)));
+#endif
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #include "prototypes.h"
 

@@ -1,0 +1,22 @@
+/* Where the stub calls functions of the program: another ABI's libmpi translates what they are given. */
+#ifndef RDB_MPI_CALLBACKS_H
+#define RDB_MPI_CALLBACKS_H
+#include "stub.h"
+
+#ifdef RDB_CORE
+int rdb_call_copy(MPI_Comm_copy_attr_function *fn, unsigned class, void *handle, int keyval, void *extra, void *in,
+		  void *out, int *flag);
+int rdb_call_delete(MPI_Comm_delete_attr_function *fn, unsigned class, void *handle, int keyval, void *value,
+		    void *extra);
+void rdb_call_errhandler(MPI_Comm_errhandler_function *fn, unsigned class, void *handle, int *code, const char *name);
+/* Calls the function that is its fifth argument. */
+void rdb_call_op(void *in, void *inout, int *len, MPI_Datatype *type, MPI_User_function *fn);
+#define RDB_OP_CALLER ((uint64_t)rdb_call_op)
+#else
+#define rdb_call_copy(fn, class, handle, keyval, extra, in, out, flag) fn(handle, keyval, extra, in, out, flag)
+#define rdb_call_delete(fn, class, handle, keyval, value, extra) fn(handle, keyval, value, extra)
+#define rdb_call_errhandler(fn, class, handle, code, name) fn((void *)(handle), code, name)
+#define RDB_OP_CALLER 0ull
+#endif
+
+#endif

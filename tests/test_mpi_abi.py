@@ -1,0 +1,124 @@
+"""A program built for one MPI, recorded over another: the same answers, and each rank replays alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import TIMEOUT_S, Build, Rdb
+from test_mpi import Job, lines
+
+from rdb.launch.where import where
+from rdb.paths import lib_dir, mpi_dir, rdb_exec_path
+
+MPICC = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
+MPIRUN = {
+    "openmpi": ["mpirun.openmpi", "--oversubscribe", *("--mca", "btl", "self,vader")],
+    "mpich": ["mpirun.mpich"],
+}
+CROSSINGS = [("mpich", "mpich"), ("mpich", "openmpi"), ("openmpi", "mpich")]
+# Where MPIs answer differently: texts, versions, what is left open by the standard.
+DIFFERENT = ("version", "universe", "MPICH", "proc null", "copies", "Invalid", "MPI_ERR", "cart")
+
+
+def needs(*names: str) -> None:
+    for name in names:
+        for tool in (MPICC[name], MPIRUN[name][0]):
+            if shutil.which(tool) is None:
+                pytest.skip(f"no {tool}: install {name}")
+        if not (mpi_dir(name) / "lower.so").exists():
+            pytest.skip(f"rdb was built without {name}")
+
+
+def launch(mpi: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """In a session of its own, so that a hanging job can be ended as a whole."""
+    command = [*MPIRUN[mpi], *map(str, arguments)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    try:
+        out, err = process.communicate(timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def stubs() -> list[str | Path]:
+    words: list[str | Path] = []
+    for stub in sorted(lib_dir().glob("mpi/*/lib*.so.*")):
+        if stub.is_file():
+            words += ["--mpi-stub", stub]
+    return words
+
+
+def record(tmp_path: Path, lower: str, ranks: int, *command: str | Path) -> Job:
+    path = tmp_path / "job"
+    (path / "files").mkdir(parents=True)
+    arguments: list[str | Path] = []
+    for rank in range(ranks):
+        rank_dir = path / f"rank-{rank}"
+        rank_dir.mkdir()
+        arguments += [
+            *(":",) * (rank > 0), "-n", "1", rdb_exec_path(), "--dir", rank_dir,
+            "--files", path / "files", "--rank", str(rank), "--hash-every", "1",
+            "--mpi-lower", mpi_dir(lower) / "lower.so", *stubs(), "--", *command,
+        ]  # fmt: skip
+    return Job(path, ranks, launch(lower, *arguments))
+
+
+def alike(result: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line for line in lines(result) if line and not any(w in line for w in DIFFERENT)]
+
+
+@pytest.mark.parametrize(("upper", "lower"), CROSSINGS)
+def test_answers(upper: str, lower: str, build: Build, tmp_path: Path) -> None:
+    """Constants, statuses, callbacks, error classes: all that differs between the ABIs."""
+    needs(upper, lower)
+    program = build("mpi/abi.c", "-O1", "-w", compiler=MPICC[upper])
+    native = launch(upper, "-n", "2", program)
+    assert native.returncode == 0, native.stderr
+    job = record(tmp_path, lower, 2, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == lines(native)
+    job.expect_equal()
+
+
+@pytest.mark.parametrize("family", ["nonblocking", "collectives", "comms"])
+@pytest.mark.parametrize(("upper", "lower"), CROSSINGS[1:])
+def test_family(upper: str, lower: str, family: str, build: Build, tmp_path: Path) -> None:
+    needs(upper, lower)
+    program = build(f"mpi/{family}.c", "-O1", "-w", compiler=MPICC[upper])
+    native = launch(upper, "-n", "2", program)
+    assert native.returncode == 0, native.stderr
+    job = record(tmp_path, lower, 2, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert len(alike(job.result)) > 10
+    assert alike(job.result) == alike(native)
+    job.expect_equal()
+
+
+def test_run_over_mpich(rdb: Rdb, build: Build) -> None:
+    """`rdb run --mpi` takes that MPI's launcher, and hydra's ranks are found."""
+    needs("openmpi", "mpich")
+    program = build("mpi/ring.c", "-O1")
+    done = rdb("run", "-n", "2", "--mpi=mpich", "--", program)
+    assert done.returncode == 0, done.stderr
+    assert "mpirun.mpich" in done.stderr
+    assert "2 ranks, exit code 0" in done.stderr
+    missing = rdb("run", "-n", "2", "--mpi=nompi", "--", program)
+    assert missing.returncode == 2
+    assert "no such MPI here; there are: openmpi, mpich" in missing.stderr
+
+
+def test_ranks_of_hydra() -> None:
+    """One node: the parent tells launches apart; the rank and the size are PMI's."""
+    env = {"PMI_RANK": "1", "PMI_SIZE": "2", "MPI_LOCALNRANKS": "2"}
+    place = where(env)
+    assert (place.rank, place.nranks, place.launcher) == (1, 2, "mpirun")
+    assert place.key == where({**env, "PMI_RANK": "0"}).key
