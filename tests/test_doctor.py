@@ -162,7 +162,6 @@ def mpich(machine: Fake) -> None:
         0,
         "HYDRA build details:\n    Version:    4.0.2\n",
     )
-    machine.sonames.append("libmpich.so.12")
 
 
 def down(machine: Fake) -> None:
@@ -220,7 +219,7 @@ def no_shm(machine: Fake) -> None:
         (down, "RDMA device mlx5_0", "degraded", False, "InfiniBand: down"),
         (no_mpi, "MPI", "degraded", False, "apt-get install libopenmpi-dev"),
         (no_mpi, "mpirun", "degraded", False, "apt-get install openmpi-bin"),
-        (mpich, "MPICH", "degraded", False, "libmpich.so.12, mpiexec.hydra 4.0.2"),
+        (mpich, "MPICH", "degraded", False, "mpiexec.hydra 4.0.2"),
         (
             answering("ldd", 0, "\tlibmpi.so.40 => not found\n"),
             "Open MPI",

@@ -23,15 +23,15 @@ enum mode {
 
 struct options {
 	enum mode mode;
-	const char *dir;         /* the rank's directory */
-	const char *files_dir;   /* the job's store of mapped files */
-	const char *mpi_lower;   /* plug-in with the real MPI */
+	const char *dir;                 /* the rank's directory */
+	const char *files_dir;           /* the job's store of mapped files */
+	const char *mpi_lower;           /* plug-in with the real MPI */
 	const char *mpi_stub[MPI_STUBS]; /* libmpi for the upper half, one for each ABI, known by its name */
-	const char *verbs_lower; /* plug-in with the providers of verbs */
-	const char *verbs_stub;  /* libibverbs for the upper half */
-	const char *cm_stub;     /* librdmacm */
-	const char *hca;         /* soft, real, auto; NULL: auto */
-	const char *hca_key;     /* secret of the job's software HCAs */
+	const char *verbs_lower;         /* plug-in with the providers of verbs */
+	const char *verbs_stub;          /* libibverbs for the upper half */
+	const char *cm_stub;             /* librdmacm */
+	const char *hca;                 /* soft, real, auto; NULL: auto */
+	const char *hca_key;             /* secret of the job's software HCAs */
 	int rank;
 	uint64_t hash_every; /* record: a hash at every so many events; 0: by time budget */
 	long slice_ms;       /* a thread that computes gives way after so long, if another one waits */

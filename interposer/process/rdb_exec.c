@@ -371,9 +371,9 @@ static void make_absolute(const char **path)
 
 static void make_paths_absolute(void)
 {
-	const char **paths[] = {&lower.opt.dir,      &lower.opt.files_dir,   &lower.opt.mpi_lower,
-				&lower.opt.verbs_lower, &lower.opt.verbs_stub,
-				&lower.opt.cm_stub,  &lower.opt.hca_key};
+	const char **paths[] = {&lower.opt.dir,         &lower.opt.files_dir,  &lower.opt.mpi_lower,
+				&lower.opt.verbs_lower, &lower.opt.verbs_stub, &lower.opt.cm_stub,
+				&lower.opt.hca_key};
 	for (unsigned i = 0; i < MPI_STUBS; i++)
 		make_absolute(&lower.opt.mpi_stub[i]);
 	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++)

@@ -273,7 +273,8 @@ static bool names(const char *base, const char *library)
 /* The stub for the ABI of the MPI library that this is; all have the names of the libraries they stand for. */
 static const char *mpi_stub_for(const char *base)
 {
-	const char *wanted = names(base, "/libmpi.so.12") ? "/libmpich.so.12" : base; /* MPICH's own name and Debian's */
+	const char *wanted = names(base, "/libmpi.so.12") ? "/libmpich.so.12"
+							  : base; /* MPICH's own name and Debian's */
 	for (unsigned i = 0; i < MPI_STUBS && lower.opt.mpi_stub[i]; i++) {
 		const char *stub = strrchr(lower.opt.mpi_stub[i], '/');
 		if (stub && names(wanted, stub))

@@ -14,7 +14,7 @@ from .rows import ROWS
 from .tables import Constants, handle_ids
 
 # Written by hand in shim/.
-HAND = {"MPI_Pcontrol"}
+HAND = {"MPI_Pcontrol", "MPI_Grequest_start"}
 # Whose predefined attributes may be constants.
 ATTRIBUTES = {
     "MPI_Comm_get_attr": "RDB_COMM, MPI_Comm",

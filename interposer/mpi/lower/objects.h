@@ -8,6 +8,7 @@
 #define RDB_MPI_OBJECTS_H
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "handles.h"
 

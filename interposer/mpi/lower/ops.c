@@ -45,11 +45,8 @@ static void op_call(int op, void *in, void *inout, int *len, MPI_Datatype *datat
 	char *a = host->scratch(0, bytes), *b = host->scratch(1, bytes);
 	struct op_arguments *arguments = host->scratch(2, sizeof(*arguments));
 	uint64_t args[] = {
-		(uint64_t)(a - first),
-		(uint64_t)(b - first),
-		(uint64_t)&arguments->len,
-		(uint64_t)&arguments->datatype,
-		(uint64_t)upper_functions[op],
+		(uint64_t)(a - first),          (uint64_t)(b - first),         (uint64_t)&arguments->len,
+		(uint64_t)&arguments->datatype, (uint64_t)upper_functions[op],
 	};
 	const struct op_arguments given = {*len, 0, upper_handle(RDB_TYPE, type->o.id)};
 	struct rdb_span spans[] = {

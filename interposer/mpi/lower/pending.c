@@ -84,7 +84,7 @@ const struct vtype *pending_type(MPI_Datatype real)
 {
 	struct pending *pending = with_operation;
 
-	while (pending && pending->type->o.real != real)
+	while (pending && pending->type->o.real != BITS(real))
 		pending = pending->next;
 	return pending ? pending->type : NULL;
 }

@@ -205,7 +205,7 @@ int64_t real_Comm_spawn(const uint64_t *a)
 	int count = root ? (int)a[2] : 0;
 	int *codes = codes_new((int)a[2]);
 	struct wrapping wrap = {0};
-	MPI_Info info = root ? info_of(a[3])->real : MPI_INFO_NULL;
+	MPI_Info info = root ? REAL(MPI_Info, info_of(a[3])->real) : MPI_INFO_NULL;
 	MPI_Comm real = MPI_COMM_NULL;
 	char **argv = NULL;
 	int rc;
@@ -275,7 +275,7 @@ int64_t real_Comm_get_parent(const uint64_t *a)
 	if (rc != MPI_SUCCESS)
 		return rc;
 	for (uint32_t id = RDB_FIRST_DYNAMIC; id < table->next; id++) {
-		if (table->slot[id]->real == real) {
+		if (table->slot[id]->real == BITS(real)) {
 			put_handle((void **)a[0], RDB_COMM, id);
 			return rc;
 		}

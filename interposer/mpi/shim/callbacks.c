@@ -32,8 +32,7 @@ int rdb_call_copy(copy_function *fn, unsigned class, void *handle, int keyval, v
 int rdb_call_delete(delete_function *fn, unsigned class, void *handle, int keyval, void *value, void *extra);
 int rdb_call_delete(delete_function *fn, unsigned class, void *handle, int keyval, void *value, void *extra)
 {
-	return shim_error_in(
-		fn((void *)(intptr_t)shim_out(class, handle), shim_keyval_out(keyval), value, extra));
+	return shim_error_in(fn((void *)(intptr_t)shim_out(class, handle), shim_keyval_out(keyval), value, extra));
 }
 
 void rdb_call_errhandler(errhandler_function *fn, unsigned class, void *handle, int *code, const char *name);
@@ -53,3 +52,57 @@ void rdb_call_op(void *in, void *inout, int *len, void **type, user_function *fn
 
 	fn(in, inout, len, &native);
 }
+
+/* Generalized requests: the core's status on one side, the ABI's on the other. */
+struct generalized {
+	int (*query)(void *, MPI_Status *);
+	int (*release)(void *);
+	int (*cancel)(void *, int);
+	void *extra;
+};
+
+static int on_query(void *state, struct rdb_status *core)
+{
+	const struct generalized *g = state;
+	MPI_Status status;
+	int rc;
+
+	shim_status_out(&status, core);
+	rc = g->query(g->extra, &status);
+	shim_status_in(core, &status);
+	return shim_error_in(rc);
+}
+
+static int on_cancel(void *state, int complete)
+{
+	const struct generalized *g = state;
+
+	return g->cancel ? shim_error_in(g->cancel(g->extra, complete)) : 0;
+}
+
+static int on_release(void *state)
+{
+	struct generalized *g = state;
+	int rc = g->release ? g->release(g->extra) : 0;
+
+	rdb_free(g, sizeof(*g));
+	return shim_error_in(rc);
+}
+
+extern int core_MPI_Grequest_start(const void *, const void *, const void *, const void *, const void *);
+EXPORT int PMPI_Grequest_start(void *query, void *release, void *cancel, void *extra, MPI_Request *request);
+EXPORT int PMPI_Grequest_start(void *query, void *release, void *cancel, void *extra, MPI_Request *request)
+{
+	struct generalized *g = rdb_alloc(sizeof(*g));
+	void *core = NULL;
+	int rc;
+
+	if (!g)
+		return MPI_ERR_NO_MEM;
+	*g = (struct generalized){query, release, cancel, extra};
+	rc = core_MPI_Grequest_start(on_query, on_release, on_cancel, g, request ? &core : NULL);
+	if (rc == 0)
+		*request = SHIM_OUT(RDB_REQUEST, MPI_Request, core);
+	return shim_error_out(rc);
+}
+SHIM_ALIAS(MPI_Grequest_start)

@@ -85,6 +85,9 @@ void shim_unmap(void *at, size_t bytes);
 
 #define SHIM_ALIAS(name) EXPORT __typeof__(P##name) name __attribute__((weak, alias("P" #name)));
 
+/* The core's. */
+void *rdb_alloc(size_t bytes);
+void rdb_free(void *piece, size_t bytes);
 void rdb_absent(const char *name) __attribute__((noreturn));
 void rdb_internal(const char *name) __attribute__((noreturn));
 #define SHIM_ABSENT(name) \

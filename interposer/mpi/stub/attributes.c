@@ -3,8 +3,8 @@
 #include "stub.h"
 
 #define PREDEFINED_KEYVALS RDB_KEYVALS_OWN /* MPI_TAG_UB ... IMPI_HOST_COLOR */
-#define ASKED_KEYVALS 7       /* of them, those that communicators have: up to UNIVERSE_SIZE */
-#define LASTUSEDCODE 5        /* the only one that changes */
+#define ASKED_KEYVALS 7                    /* of them, those that communicators have: up to UNIVERSE_SIZE */
+#define LASTUSEDCODE 5                     /* the only one that changes */
 
 struct keyval {
 	struct keyval *next;
@@ -119,7 +119,8 @@ static int attr_set(unsigned class, void *handle, int id, void *value)
 	object = rdb_object_get(class, rdb_id(class, handle));
 	attr = attr_find(object, id);
 	if (attr) {
-		if (keyval->delete &&(err = rdb_call_delete(keyval->delete, class, handle, id, attr->value, keyval->extra)))
+		if (keyval->delete &&(
+			    err = rdb_call_delete(keyval->delete, class, handle, id, attr->value, keyval->extra)))
 			return err;
 		attr->value = value;
 		return MPI_SUCCESS;
