@@ -11,6 +11,7 @@
 #include "image/checkpoints.h"
 #include "boundary/fsgsbase.h"
 #include "boundary/gate.h"
+#include "boundary/guarded_copy.h"
 #include "boundary/hot_sites.h"
 #include "image/image.h"
 #include "live/live.h"
@@ -151,7 +152,7 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 static void on_fault(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
-	if (sig == SIGILL && fsgsbase_fault(uc))
+	if ((sig == SIGILL && fsgsbase_fault(uc)) || guarded_copy_faulted(uc))
 		return;
 	uint64_t fs = enter_lower(uc);
 	struct thread *self = thread_self();

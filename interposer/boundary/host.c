@@ -9,6 +9,7 @@
 #include "boundary/arrivals.h"
 #include "threads/baton.h"
 #include "boundary/boundary.h"
+#include "boundary/guarded_copy.h"
 #include "clocks/clock.h"
 #include "log/stamp.h"
 #include "memory/device_memory.h"
@@ -170,6 +171,7 @@ static struct rdb_host offered = {
 	.device_memory = device_memory,
 	.keep_descriptor = lower_fd,
 	.warn = rdb_warn,
+	.copy = guarded_copy,
 };
 
 static const struct rdb_plugin *load(unsigned ns)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "boundary/gate.h"
 
-#define RDB_HOST_VERSION 4
+#define RDB_HOST_VERSION 5
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -93,6 +93,8 @@ struct rdb_host {
 	/* Moves a descriptor out of the program's range; returns the new one or -errno. */
 	int (*keep_descriptor)(int fd);
 	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+	/* memcpy, to or from upper memory that may not be there: how many bytes were copied, from the first on. */
+	size_t (*copy)(void *to, const void *from, size_t len);
 	const char *hca;     /* verbs: which provider: soft, real, auto; NULL: not said */
 	const char *hca_key; /* file with the secret of the software HCAs of one job, or NULL */
 };

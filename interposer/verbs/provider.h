@@ -35,6 +35,8 @@ struct verbs_above {
 	/* Tells a file descriptor made by the provider that must not be in the program's range of numbers; returns the new one or -errno. */
 	int (*keep_descriptor)(int fd);
 	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+	/* memcpy, to or from the program's memory, which may not be there: how many bytes it did; NULL: all is there. */
+	size_t (*copy)(void *to, const void *from, size_t len);
 	const char *key_file; /* soft: the secret that the processes of one job share; 0600 */
 };
 

@@ -375,7 +375,58 @@ static void region_goes(void)
 	barrier();
 }
 
+/* Memory that its owner has unmapped while it is registered: an error of the request, whoever comes upon it. */
+static void unmapped(void)
+{
+	enum { SEND, LONG_SEND, RECEIVE, WRITE, READ, ATOMIC, KINDS };
+	const size_t room = 64 << 10;
+	for (int kind = 0; kind < KINDS; kind++) {
+		struct address mine = {0}, theirs;
+		uint32_t local;
+		void *region;
+		connected();
+		mine.buffer = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(mine.buffer != MAP_FAILED);
+		OK(hca->reg_mr(pd, mine.buffer, room, (uint64_t)mine.buffer,
+			       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+				       IBV_ACCESS_REMOTE_ATOMIC,
+			       &region, &local, &mine.rkey));
+		struct ibv_sge s = {.addr = (uint64_t)mine.buffer, .length = 64, .lkey = local};
+		struct ibv_recv_wr recv = {.wr_id = 5, .sg_list = &s, .num_sge = 1}, *bad;
+		CHECK(mmap(mine.buffer, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+		      mine.buffer);
+		if (me && kind == RECEIVE)
+			OK(hca->post_recv(q.handle, &recv, &bad));
+		swap(&mine, &theirs, sizeof(mine));
+		if (kind == SEND || kind == LONG_SEND) {
+			struct ibv_send_wr wr = request(1, IBV_WR_SEND, &s);
+			s.length = kind == SEND ? 64 : 20000;
+			if (!me) {
+				post(&q, &wr);
+				wait_wc(1, IBV_WC_LOC_PROT_ERR);
+			}
+		} else if (!me) {
+			if (kind == RECEIVE)
+				post_send(&q, 1, buffer, 64);
+			else
+				post_rdma(&q, 1,
+					  kind == WRITE  ? IBV_WR_RDMA_WRITE
+					  : kind == READ ? IBV_WR_RDMA_READ
+							 : IBV_WR_ATOMIC_FETCH_AND_ADD,
+					  buffer, kind == ATOMIC ? 8 : 64, theirs.buffer, theirs.rkey);
+			wait_wc(1, kind == RECEIVE ? IBV_WC_REM_OP_ERR : IBV_WC_REM_ACCESS_ERR);
+		} else if (kind == RECEIVE) {
+			wait_wc(5, IBV_WC_LOC_PROT_ERR);
+		}
+		barrier();
+		OK(hca->destroy_qp(q.handle));
+		OK(hca->dereg_mr(region));
+		munmap(mine.buffer, room);
+	}
+}
+
 static const struct scenario all[] = {
+	{"unmapped", unmapped},
 	{"write_bad_key", write_bad_key},
 	{"write_past_the_end", write_past_the_end},
 	{"write_before_the_start", write_before_the_start},

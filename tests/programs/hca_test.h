@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +63,14 @@ static void arrived(void)
 	arrivals++;
 }
 
+/* The kernel says what is not there. */
+static size_t copy(void *to, const void *from, size_t len)
+{
+	struct iovec ours = {to, len}, theirs = {(void *)from, len};
+	ssize_t n = process_vm_readv(getpid(), &ours, 1, &theirs, 1, 0);
+	return n < 0 ? 0 : (size_t)n;
+}
+
 static void warn(const char *fmt, ...)
 {
 	va_list ap;
@@ -99,7 +108,7 @@ static void barrier(void)
 static void open_device(void)
 {
 	int vectors, cqe = 4 * DEPTH;
-	static struct verbs_above above = {.wrote = wrote, .arrived = arrived, .warn = warn};
+	static struct verbs_above above = {.wrote = wrote, .arrived = arrived, .warn = warn, .copy = copy};
 	above.key_file = key_files[me] ? key_files[me] : getenv("HCA_KEY");
 	hca = verbs_soft();
 	OK(hca->start(&above));

@@ -106,6 +106,7 @@ static int plugin_init(const struct rdb_host *given)
 		.device_memory = host->device_memory,
 		.keep_descriptor = host->keep_descriptor,
 		.warn = host->warn,
+		.copy = host->copy,
 		.key_file = host->hca_key,
 	};
 	provider = choose(host->hca ? host->hca : "auto");

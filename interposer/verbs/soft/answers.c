@@ -103,7 +103,10 @@ static void atomic_arrived(struct hca_conn *conn, struct hca_qp *qp, struct hca_
 		return;
 	}
 	for (unsigned i = 0; i < n; i++) {
-		hca_copy_up(spans[i].addr, (const uint8_t *)&f->addr + done, spans[i].len);
+		if (!hca_copy_up(spans[i].addr, (const uint8_t *)&f->addr + done, spans[i].len)) {
+			hca_sq_fail(qp, w, IBV_WC_LOC_PROT_ERR);
+			return;
+		}
 		done += spans[i].len;
 	}
 	arrived(qp, w);

@@ -14,6 +14,11 @@ void hca_atomic(struct hca_qp *qp, struct hca_conn *conn, const struct frame *f)
 	}
 	memcpy(operands, conn->in.small, sizeof(operands));
 	uint64_t *at = (uint64_t *)span.addr;
+	/* there, and writable, now that nobody else runs */
+	if (hca_copy(&was, at, sizeof(was)) < sizeof(was) || hca_copy(at, &was, sizeof(was)) < sizeof(was)) {
+		hca_rx_refuse(qp, conn, f, NAK_ACCESS, IBV_WC_SUCCESS);
+		return;
+	}
 	if (f->op == FRAME_CMP_SWAP) {
 		was = operands[0];
 		__atomic_compare_exchange_n(at, &was, operands[1], false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);

@@ -92,8 +92,8 @@ void hca_conns_forget_qp(const struct hca_qp *qp);
 /* conn_out.c */
 /* A frame without payload, or with one that is copied: where to put its bytes; NULL: the connection is over. */
 uint8_t *hca_conn_put(struct hca_conn *conn, const struct frame *f);
-/* A frame whose payload stays where it is until it has been sent. */
-void hca_conn_put_spans(struct hca_conn *conn, const struct frame *f, struct hca_qp *qp, const struct hca_span *spans,
+/* A frame whose payload stays where it is until it has been sent.  False: that is not there. */
+bool hca_conn_put_spans(struct hca_conn *conn, const struct frame *f, struct hca_qp *qp, const struct hca_span *spans,
 			unsigned n, bool copy);
 uint8_t *hca_conn_put_raw(struct hca_conn *conn, size_t len);
 bool hca_conn_has_room(const struct hca_conn *conn);

@@ -6,12 +6,20 @@
 #include "conn.h"
 #include "qp.h"
 
-void hca_copy_up(void *upper, const void *from, size_t len)
+size_t hca_copy(void *to, const void *from, size_t len)
 {
-	if (!len)
-		return;
-	memcpy(upper, from, len);
-	hca.above->wrote(upper, len);
+	if (hca.above->copy)
+		return hca.above->copy(to, from, len);
+	memcpy(to, from, len);
+	return len;
+}
+
+bool hca_copy_up(void *upper, const void *from, size_t len)
+{
+	size_t done = len ? hca_copy(upper, from, len) : 0;
+	if (done)
+		hca.above->wrote(upper, done);
+	return done == len;
 }
 
 /* Bytes of a message are in their place. */
@@ -41,7 +49,11 @@ static void deliver(struct hca_conn *c, const uint8_t *from, size_t n)
 		struct hca_span *span = &s->spans[s->at];
 		size_t part = span->len - s->done < n ? span->len - s->done : n;
 		if (from) {
-			hca_copy_up(span->addr + s->done, from, part);
+			if (!hca_copy_up(span->addr + s->done, from, part)) {
+				s->kind = SINK_DISCARD;
+				s->faulted = true;
+				return;
+			}
 			from += part;
 		} else if (part) {
 			hca.above->wrote(span->addr + s->done, part);

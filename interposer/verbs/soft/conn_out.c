@@ -65,27 +65,55 @@ uint8_t *hca_conn_put(struct hca_conn *c, const struct frame *f)
 	return to + sizeof(*f);
 }
 
-void hca_conn_put_spans(struct hca_conn *c, const struct frame *f, struct hca_qp *qp, const struct hca_span *spans,
+static bool readable(const struct hca_span *s)
+{
+	uint64_t page = 4096;
+	uint8_t byte;
+	for (uint64_t at = (uint64_t)s->addr; at < (uint64_t)s->addr + s->len; at = (at / page + 1) * page)
+		if (!hca_copy(&byte, (const void *)at, 1))
+			return false;
+	return true;
+}
+
+/* The frame that was put last. */
+static void take_back(struct hca_conn *c, size_t len)
+{
+	piece(c, c->out.count - 1)->len -= len;
+	c->out.queued -= len;
+}
+
+static bool put_copy(struct hca_conn *c, const struct frame *f, const struct hca_span *spans, unsigned n)
+{
+	uint8_t *to = hca_conn_put(c, f);
+	for (unsigned i = 0; to && i < n; to += spans[i++].len)
+		if (hca_copy(to, spans[i].addr, spans[i].len) < spans[i].len) {
+			take_back(c, sizeof(*f) + f->length);
+			return false;
+		}
+	return true;
+}
+
+bool hca_conn_put_spans(struct hca_conn *c, const struct frame *f, struct hca_qp *qp, const struct hca_span *spans,
 			unsigned n, bool copy)
 {
-	if (copy || f->length <= CONN_COPY_MAX || n > CONN_PIECES / 4) {
-		uint8_t *to = hca_conn_put(c, f);
-		for (unsigned i = 0; to && i < n; to += spans[i++].len)
-			memcpy(to, spans[i].addr, spans[i].len);
-		return;
-	}
+	if (copy || f->length <= CONN_COPY_MAX || n > CONN_PIECES / 4)
+		return put_copy(c, f, spans, n);
+	for (unsigned i = 0; i < n; i++)
+		if (!readable(&spans[i]))
+			return false;
 	uint8_t *to = hca_conn_put_raw(c, sizeof(*f));
 	if (to)
 		memcpy(to, f, sizeof(*f));
 	for (unsigned i = 0; to && i < n; i++) {
 		struct hca_piece *p = add_piece(c);
 		if (!p)
-			return;
+			break;
 		p->data = spans[i].addr;
 		p->len = spans[i].len;
 		p->qp = qp;
 		c->out.queued += p->len;
 	}
+	return true;
 }
 
 static void pop(struct hca_conn *c)

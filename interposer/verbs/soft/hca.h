@@ -57,7 +57,9 @@ struct hca {
 extern struct hca hca;
 
 /* Reports and carries out a write to upper memory. */
-void hca_copy_up(void *upper, const void *from, size_t len);
+bool hca_copy_up(void *upper, const void *from, size_t len);
+/* memcpy, to or from memory that the program may have unmapped: how many bytes. */
+size_t hca_copy(void *to, const void *from, size_t len);
 
 #define hca_warn(...) \
 	do { \

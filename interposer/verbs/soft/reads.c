@@ -76,13 +76,13 @@ bool hca_rx_step(struct hca_qp *qp, struct hca_conn *conn)
 			  .total = a->total,
 			  .offset = a->sent};
 	f.length = a->total - a->sent < FRAME_PAYLOAD ? a->total - a->sent : FRAME_PAYLOAD;
-	if (!hca_key_remote(qp, a->rkey, a->addr + a->sent, f.length, IBV_ACCESS_REMOTE_READ, &span)) {
+	if (!hca_key_remote(qp, a->rkey, a->addr + a->sent, f.length, IBV_ACCESS_REMOTE_READ, &span) ||
+	    !hca_conn_put_spans(conn, &f, qp, &span, f.length ? 1 : 0, false)) {
 		a->nak = NAK_ACCESS; /* it was there when it was asked for */
 		hca_async_raise(qp->pd->context, IBV_EVENT_QP_ACCESS_ERR, qp, 0);
 		hca_qp_fail(qp);
 		return true;
 	}
-	hca_conn_put_spans(conn, &f, qp, &span, f.length ? 1 : 0, false);
 	a->sent += f.length;
 	if (a->sent == a->total)
 		pop(rx);

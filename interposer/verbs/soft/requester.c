@@ -253,7 +253,8 @@ static bool send_part(struct hca_qp *qp, struct hca_conn *conn, struct hca_wqe *
 		if (!hca_gather(qp->pd, w->sge, w->nsge, f.offset, f.length, false, spans, &n))
 			return false;
 		/* UC completes when it has been sent: its memory is the program's again then. */
-		hca_conn_put_spans(conn, &f, qp, spans, n, qp->type != IBV_QPT_RC);
+		if (!hca_conn_put_spans(conn, &f, qp, spans, n, qp->type != IBV_QPT_RC))
+			return false;
 	}
 	w->sent += f.length;
 	return true;

@@ -97,8 +97,10 @@ bool hca_ud_step(struct hca_qp *qp, struct hca_conn *conn)
 		uint8_t *to = hca_conn_put(conn, &f);
 		if (to && f.length)
 			memcpy(to, w->data, f.length);
-	} else {
-		hca_conn_put_spans(conn, &f, qp, spans, n, true);
+	} else if (!hca_conn_put_spans(conn, &f, qp, spans, n, true)) {
+		w->status = IBV_WC_LOC_PROT_ERR;
+		hca_sq_fail(qp, w, w->status);
+		return false;
 	}
 	w->started = w->done = true;
 	sq->next++;
@@ -145,16 +147,17 @@ void hca_ud_end(struct hca_conn *conn, const struct frame *f, bool good)
 		wc.status = IBV_WC_LOC_LEN_ERR;
 	else if (!hca_gather(qp->srq ? qp->srq->pd : qp->pd, r.sge, r.nsge, 0, wc.byte_len, true, spans, &n))
 		wc.status = IBV_WC_LOC_PROT_ERR;
+	header(whole, conn, f);
+	memcpy(whole + GRH_BYTES, conn->in.small, f->length);
+	const uint8_t *from = whole;
+	for (unsigned i = 0; !wc.status && i < n; from += spans[i++].len)
+		if (!hca_copy_up(spans[i].addr, from, spans[i].len))
+			wc.status = IBV_WC_LOC_PROT_ERR;
 	if (wc.status) {
 		hca_rx_complete(qp, &r, &wc, false);
 		hca_qp_fail(qp);
 		return;
 	}
-	header(whole, conn, f);
-	memcpy(whole + GRH_BYTES, conn->in.small, f->length);
-	const uint8_t *from = whole;
-	for (unsigned i = 0; i < n; from += spans[i++].len)
-		hca_copy_up(spans[i].addr, from, spans[i].len);
 	if (f->flags & FRAME_IMM) {
 		wc.wc_flags |= IBV_WC_WITH_IMM;
 		wc.imm_data = f->extra;

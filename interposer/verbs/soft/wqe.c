@@ -78,7 +78,8 @@ static int take_data(const struct hca_qp *qp, struct hca_wqe *w, const struct ib
 		return -EINVAL;
 	uint8_t *to = w->data;
 	for (unsigned i = 0; i < w->nsge; i++) {
-		memcpy(to, (void *)wr->sg_list[i].addr, wr->sg_list[i].length);
+		if (hca_copy(to, (void *)wr->sg_list[i].addr, wr->sg_list[i].length) < wr->sg_list[i].length)
+			return -EFAULT;
 		to += wr->sg_list[i].length;
 	}
 	return 0;
