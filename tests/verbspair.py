@@ -24,6 +24,7 @@ class Pair:
 
     def __init__(self, cwd: Path) -> None:
         self.cwd = cwd
+        self.inside: dict[str, list[str]] = {}  # a command that runs another one somewhere else
         self.codes: list[int] = []
         self.out: list[str] = []
         self.err: list[str] = []
@@ -31,7 +32,8 @@ class Pair:
     def start(
         self, name: str, words: Sequence[str | Path], *options: str
     ) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "rdb", "run", "--name", name, "--hca=soft"]
+        command = [*self.inside.get(name, ()), sys.executable, "-m", "rdb", "run"]
+        command += ["--name", name, "--hca=soft"]
         command += ["--hash-every=1", *options, "--", *map(str, words)]
         # files: there is something to show of one that never ends
         with open(self.said(name, "out"), "w") as out, open(self.said(name, "err"), "w") as err:
@@ -151,7 +153,7 @@ def await_listener(port: int, process: subprocess.Popen[bytes]) -> None:
     wanted = f":{port:04X} "
     deadline = time.monotonic() + TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
-        for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for table in (f"/proc/{process.pid}/net/tcp", f"/proc/{process.pid}/net/tcp6"):
             if not os.path.exists(table):
                 continue
             for line in Path(table).read_text().splitlines()[1:]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,27 @@ from vm.recording import Recording, all_equal
 pytestmark = pytest.mark.rdma
 TIMEOUT_S = 120
 VERBS = Path(rdb_exec_path()).parent / "verbs"
-OPTIONS = f"--verbs-stub {VERBS}/libibverbs.so.1 --verbs-lower {VERBS}/verbs.so --hca real"
+OPTIONS = (
+    f"--verbs-stub {VERBS}/libibverbs.so.1 --cm-stub {VERBS}/librdmacm.so.1"
+    f" --verbs-lower {VERBS}/verbs.so --hca real"
+)
 # A hash takes long in there: perftest has thousands of events.
 HASH_EVERY = {"ping": 10, "perf": 50}
 # Looks at memory until the other side has written there.
 POLLS_MEMORY = "ib_write_lat"
-RECORDED = [p for p in PAIRS if p.name != "rping"]
+# Names of those that let the other side write to their memory.
+OTHERS_WRITE = ("write", "atomic", "rping")
+
+
+def below(pair: Pair) -> Pair:
+    """With our librdmacm: it connects by TCP (verbs/cm/port.c), so the device has less to send."""
+    if not pair.ready.startswith("cm:"):
+        return pair
+    port = 61000 + int(pair.ready.removeprefix("cm:")) % 4536
+    return replace(pair, ready=f"tcp:{port}", packets=pair.packets // 2)
+
+
+RECORDED = [below(pair) for pair in PAIRS]
 
 
 def recording(name: str, side: str) -> Recording:
@@ -47,9 +63,9 @@ def record(server: Guest, client: Guest, pair: Pair) -> tuple[Recording, Recordi
 def test_each_side_replays_alone(alone: Guest, pair: Pair) -> None:
     for side in record(alone, alone, pair):
         answers = side.verify(alone, TIMEOUT_S)
-        assert all_equal(answers), answers
+        assert all_equal(answers), "\n".join(map(str, answers))
         cautions = alone.run(f"cat {side.folder}/rank-0/cautions").out
-        assert ("over RDMA" in cautions) == ("write" in pair.name or "atomic" in pair.name)
+        assert ("over RDMA" in cautions) == any(word in pair.name for word in OTHERS_WRITE)
 
 
 def test_the_devices_attributes(alone: Guest) -> None:
@@ -66,4 +82,4 @@ def test_between_machines(pair: list[Guest]) -> None:
         sides = record(server, client, program)
         for side, machine in zip(sides, pair, strict=True):
             answers = side.verify(machine, TIMEOUT_S)
-            assert all_equal(answers), answers
+            assert all_equal(answers), "\n".join(map(str, answers))
