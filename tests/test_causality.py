@@ -15,7 +15,14 @@ from conftest import PROGRAMS
 from jobstore import RANKS, Store
 
 from rdb.recording.clocks import Clocks
-from rdb.recording.communication import WORLD, Flow, Item, What, collectives
+from rdb.recording.communication import (
+    WORLD,
+    Flow,
+    Item,
+    RankCommunication,
+    What,
+    collectives,
+)
 from rdb.recording.messages import Messages
 from rdb.recording.queues import queues
 from rdb.recording.waiting import Call, wait_for
@@ -124,6 +131,17 @@ def test_the_same_send_many_times_is_many_messages(store: Store) -> None:
     sends = [messages.sent_as(1, one) for one in received]
     assert [send.event - sends[0].event for send in sends] == list(range(5))
     assert job.rank(0).event(sends[0].event).repeat == 4
+
+
+def test_spawned_processes_have_a_world_of_their_own(store: Store) -> None:
+    """Their logs count ranks from the first of them."""
+    path = store.job("causal").rank(0).path
+    spawned, own = RankCommunication(path, world_first=10), RankCommunication(path)
+    (channel,), (plain,) = spawned.sends, own.sends
+    assert plain == (1, WORLD.name, 7)
+    assert channel[0] == 11 and channel[1] != WORLD.name
+    assert spawned.item(spawned.sends[channel][0]).peer == 11
+    assert WORLD.name not in spawned.collectives and len(spawned.collectives) == 1
 
 
 def test_bisect_names_the_first_in_causal_order(store: Store) -> None:

@@ -33,6 +33,7 @@ struct options {
 	const char *hca;                 /* soft, real, auto; NULL: auto */
 	const char *hca_key;             /* secret of the job's software HCAs */
 	int rank;
+	int world_first;     /* the rank that is 0 in its MPI_COMM_WORLD: of spawned processes not 0 */
 	uint64_t hash_every; /* record: a hash at every so many events; 0: by time budget */
 	long slice_ms;       /* a thread that computes gives way after so long, if another one waits */
 	const char *exe;     /* the program's file, where argv[0] is not its name */

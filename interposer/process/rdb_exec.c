@@ -125,6 +125,7 @@ static void become_spawned(int first)
 		fputs("rdb: --spawned: the launcher does not tell the rank; only MPI_Comm_spawn uses it\n", stderr);
 		exit(2);
 	}
+	o->world_first = first;
 	o->rank = first + (int)number("spawned", rank, 1 << 20);
 	if (asprintf(&dir, "%s/rank-%d", o->dir, o->rank) < 0) {
 		fputs("rdb: out of memory\n", stderr);

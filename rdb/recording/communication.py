@@ -165,7 +165,9 @@ class RankCommunication:
     Messages are named by the places of their items (`item`).
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, world_first: int = 0) -> None:
+        """WORLD_FIRST: the rank of the job that is 0 in this one's MPI_COMM_WORLD, from which the
+        log counts: of processes that the program spawned it is not 0."""
         ffi, library, wanted, wanted_count = _library()
         found = ffi.new("struct log_message **")
         count = ffi.new("size_t *")
@@ -182,6 +184,11 @@ class RankCommunication:
         if status != 0:
             raise RdbError(f"{path}: {text or os.strerror(-status)}", exit_code=5)
         self._path = path
+        self._world_first = world_first
+        # Spawned processes have a world of their own.
+        self._world = (
+            Communicator(f"{WORLD.name} of {world_first}...", None) if world_first else WORLD
+        )
         self.count: int = count[0]
         size = self.count * _ITEM.size
         self._view = memoryview(ffi.buffer(self._keep, size)) if size else memoryview(b"")
@@ -189,12 +196,15 @@ class RankCommunication:
         self.receives: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
         self.collectives: dict[str, array[int]] = defaultdict(lambda: array("Q"))
         self.posted = array("Q")
-        self.communicators: dict[str, Communicator] = {WORLD.name: WORLD}
+        self.communicators: dict[str, Communicator] = {self._world.name: self._world}
         self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
         self._sort()
 
     def item(self, place: int) -> Item:
-        return Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
+        item = Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
+        if self._world_first and item.what in (What.SEND, What.RECV):
+            return item._replace(peer=self._rank(item.peer))
+        return item
 
     def items(self) -> Iterator[Item]:
         return map(Item._make, _ITEM.iter_unpack(self._view))
@@ -211,7 +221,7 @@ class RankCommunication:
     def communicator(self, number: int, event: int | None = None) -> Communicator:
         """What this rank's id of a communicator meant at an event (None: at the end)."""
         if number == _WORLD:
-            return WORLD
+            return self._world
         if number < _FIRST_DYNAMIC:
             return Communicator(f"predefined {number}", ())
         for since, known in reversed(self._ids[number]):
@@ -220,7 +230,7 @@ class RankCommunication:
         return Communicator(f"unknown {number}", ())
 
     def _sort(self) -> None:
-        names: dict[int, str] = {_WORLD: WORLD.name}
+        names: dict[int, str] = {_WORLD: self._world.name}
         made: dict[str, int] = defaultdict(int)
         for place, raw in enumerate(_ITEM.iter_unpack(self._view)):
             what, comm = raw[10], raw[7]
@@ -231,9 +241,9 @@ class RankCommunication:
             if name is None:
                 name = names[comm] = self.communicator(comm).name
             if what == What.SEND:
-                self.sends[(raw[5], name, raw[6])].append(place)
+                self.sends[(self._rank(raw[5]), name, raw[6])].append(place)
             elif what == What.RECV:
-                self.receives[(raw[5], name, raw[6])].append(place)
+                self.receives[(self._rank(raw[5]), name, raw[6])].append(place)
             elif what == What.CALL:
                 if comm != _SELF:
                     self.collectives[name].append(place)
@@ -241,6 +251,10 @@ class RankCommunication:
                 self.posted.append(place)
         for channel, places in self.receives.items():
             self.receives[channel] = self._in_order(places)
+
+    def _rank(self, peer: int) -> int:
+        """The rank of the job; -1: of another world."""
+        return peer + self._world_first if peer >= 0 else -1
 
     def _in_order(self, places: array[int]) -> array[int]:
         """As the receives were posted; mostly that is how they were completed, too."""
@@ -257,12 +271,12 @@ class RankCommunication:
         found = _COMM.match(text)
         if found is None:
             return
-        members = tuple(int(word) for word in found[5].split(",") if word)
+        members = tuple(self._rank(int(word)) for word in found[5].split(",") if word)
         own = int(found[4])
         # The remote group's ranks are those of an intercommunicator: one's own is not among them.
         inter = "Intercomm_create" in found[3] or not 0 <= own < len(members)
         whole = not text.endswith("...")
-        basis = f"context {found[2]}" if inter else f"context {found[2]} of {found[5]}"
+        basis = f"context {found[2]}" if inter else f"context {found[2]} of {members}"
         made[basis] += 1
         # Two halves of a split may have the same context, and so may one that was freed.
         name = f"context {found[2]}" if inter else f"context {found[2]} of {_spans(members, whole)}"

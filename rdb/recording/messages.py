@@ -144,21 +144,25 @@ class Messages:
 
     def communication(self, rank: int) -> RankCommunication:
         if rank not in self._communications:
-            self._communications[rank] = RankCommunication(self._whole(rank).path)
+            self._communications[rank] = self._read(rank)
         return self._communications[rank]
+
+    def _read(self, rank: int) -> RankCommunication:
+        recording = self._whole(rank)
+        return RankCommunication(recording.path, int(recording.meta.get("world_first", 0)))
 
     def sent_as(self, rank: int, received: Receive) -> Send:
         """The send of what RANK received.  RdbError: why it is not known."""
         if received.source < 0:
             raise RdbError("it came from a rank outside of the job")
-        (_, comm, tag), number = self.of(rank).place(received)
-        sends = self.of(received.source).sends.get((rank, comm, tag), [])
+        (source, comm, tag), number = self.of(rank).place(received)
+        sends = self.of(source).sends.get((rank, comm, tag), [])
         if number >= len(sends):
-            raise RdbError(f"the recording of rank {received.source} ends before the send")
+            raise RdbError(f"the recording of rank {source} ends before the send")
         send = sends[number]
         if send.size_bytes != received.size_bytes:
             raise RdbError(
-                f"{received.size_bytes} bytes were received, and rank {received.source} sent "
+                f"{received.size_bytes} bytes were received, and rank {source} sent "
                 f"{send.size_bytes} at event {send.event}: a receive is missing in the recording"
             )
-        return Send(received.source, send.event, send.address)
+        return Send(source, send.event, send.address)
