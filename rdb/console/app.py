@@ -82,6 +82,7 @@ async def _interact(shell: Shell) -> int:
         completer=ConsoleCompleter(shell.session),
         complete_while_typing=False,
     )
+    shell.session.prepare()
     reader = LineReader()
     repeat = ""
     while not shell.left:

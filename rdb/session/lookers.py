@@ -87,9 +87,9 @@ class Lookers:
         self._job = job
         self._address = address
         self._script = script
-        self._count = min(os.cpu_count() or 1, _MOST)
+        self.count = min(os.cpu_count() or 1, _MOST)
         self._opened: dict[int, Looker] = {}
-        self._locks = [asyncio.Lock() for _ in range(self._count)]
+        self._locks = [asyncio.Lock() for _ in range(self.count)]
         self.states: dict[Rank, RankState] = {}
         """Where the ranks stood when they were looked at."""
 
@@ -117,7 +117,7 @@ class Lookers:
 
         shares: dict[int, list[Rank]] = {}
         for rank in ranks:
-            shares.setdefault(rank % self._count, []).append(rank)
+            shares.setdefault(rank % self.count, []).append(rank)
         await asyncio.gather(*(share(number, mine) for number, mine in shares.items()))
         return found
 

@@ -117,6 +117,7 @@ class Session:
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self._opening: set[asyncio.Task[RankDebugger]] = set()
         self._lookers = Lookers(str(job.path), job.address, script)
+        self._preparing: asyncio.Task[object] | None = None
         self.live = Live(job)
         self.sets: RankSets = {}
         """Sets of ranks by name."""
@@ -320,6 +321,15 @@ class Session:
             await asyncio.gather(*(own(rank) for rank in strange if rank in self._debuggers))
         return {rank: found[rank] for rank in sorted(found)}
 
+    def prepare(self) -> None:
+        """Starts the GDBs that look at ranks, while nobody has asked for anything yet."""
+        if self._preparing is None and self.many_waiting:
+            first = self.waiting[: self._lookers.count]
+            where = "END" if self._at_end else "START"
+            self._preparing = asyncio.create_task(
+                self._lookers.each(first, lambda rank: where, _nothing)
+            )
+
     async def follow(self) -> dict[Rank, str]:
         """Reads the recordings of the ranks in focus anew and goes to their ends: "", or why not.
 
@@ -368,6 +378,9 @@ class Session:
 
     async def close(self) -> None:
         self.live.close()
+        if self._preparing is not None:
+            self._preparing.cancel()
+            await asyncio.gather(self._preparing, return_exceptions=True)
         for task in self._opening:
             task.cancel()
         await asyncio.gather(*self._opening, return_exceptions=True)
