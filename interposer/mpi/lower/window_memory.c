@@ -43,12 +43,14 @@ static void publish_word(uint64_t *public, uint64_t *base, uint64_t upper)
 	*base = upper;
 }
 
+/* The word may be memory that other processes write as well (MPI_Win_allocate_shared). */
 static bool take_word(uint64_t *upper, uint64_t *base, uint64_t public)
 {
-	uint64_t mask = byte_mask(public ^ *base);
+	uint64_t mask = byte_mask(public ^ *base), old = __atomic_load_n(upper, __ATOMIC_RELAXED);
 
-	if (mask)
-		*upper = (*upper & ~mask) | (public & mask);
+	while (mask && !__atomic_compare_exchange_n(upper, &old, (old & ~mask) | (public & mask), false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
 	*base = public;
 	return mask != 0;
 }

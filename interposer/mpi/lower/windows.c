@@ -234,6 +234,27 @@ static struct shared_plan *plan_take(uint64_t id)
 	return plan;
 }
 
+/* The real window over our part of the shared memory.  Where the MPI library can make windows of memory of its own only
+ * (Open MPI with threads and no network), ours has a public copy, like any other window's. */
+static int shared_real(const uint64_t *a, const struct vcomm *comm, char *mine, MPI_Win *real, MPI_Comm *dup,
+		       struct window_part **part)
+{
+	MPI_Aint size = (MPI_Aint)a[0];
+	MPI_Info info = info_of(a[2])->real;
+	char *public = NULL;
+	int rc = BLOCKING(PMPI_Win_create(mine, size, (int)a[1], info, comm->o.real, real));
+
+	if (rc == MPI_SUCCESS)
+		return rc;
+	rc = BLOCKING(PMPI_Win_allocate(size, (int)a[1], info, comm->o.real, &public, real));
+	if (rc != MPI_SUCCESS)
+		return rc;
+	if (size > 0)
+		*part = window_part_over(mine, public, size);
+	rc = BLOCKING(PMPI_Comm_dup(comm->o.real, dup));
+	return rc == MPI_SUCCESS ? BLOCKING(PMPI_Barrier(*dup)) : rc;
+}
+
 /* size, disp_unit, info, comm, baseptr, win, plan, and in the second step where all of it is mapped */
 int64_t real_Win_allocate_shared(const uint64_t *a)
 {
@@ -242,6 +263,8 @@ int64_t real_Win_allocate_shared(const uint64_t *a)
 	struct shared_plan *plan;
 	char *at = (char *)a[7], *mine;
 	int ok = at != NULL, all = 0, rc;
+	struct window_part *part = NULL;
+	MPI_Comm dup = MPI_COMM_NULL;
 	MPI_Win real;
 
 	if (!comm->o.real || !a[4] || !a[5])
@@ -256,8 +279,7 @@ int64_t real_Win_allocate_shared(const uint64_t *a)
 	if (rc == MPI_SUCCESS && !all)
 		rc = MPI_ERR_RMA_SHARED; /* not all of them on one machine */
 	if (rc == MPI_SUCCESS)
-		rc = BLOCKING(
-			PMPI_Win_create(mine, (MPI_Aint)a[0], (int)a[1], info_of(a[2])->real, comm->o.real, &real));
+		rc = shared_real(a, comm, mine, &real, &dup, &part);
 	if (rc != MPI_SUCCESS) {
 		free(plan->sizes);
 		free(plan->offsets);
@@ -273,6 +295,9 @@ int64_t real_Win_allocate_shared(const uint64_t *a)
 	win->offsets = plan->offsets;
 	win->units = plan->units;
 	free(plan);
+	win->comm = dup;
+	if (part)
+		window_part_add(part, win);
 	put((void *)a[4], &mine, sizeof(mine));
 	return rc;
 }

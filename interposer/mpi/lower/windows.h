@@ -22,7 +22,7 @@
 struct vwin {
 	struct vobject o;
 	int flavor, rank;
-	MPI_Comm comm; /* a duplicate, of MPI_WIN_FLAVOR_ALLOCATE only */
+	MPI_Comm comm; /* a duplicate, where the real MPI has made the public copy */
 	struct inflight *first, **last;
 	int ranks; /* of a shared window: who has what, from where on */
 	char *shared;
