@@ -1,5 +1,6 @@
 #include "inflight.h"
 #include <sys/mman.h>
+#include <unistd.h>
 #include "real.h"
 
 #define MAPPED_FROM (1 << 20) /* bytes; of absolute addresses most are never touched */
@@ -52,6 +53,22 @@ void inflight_release(struct inflight *flight)
 	free(flight);
 }
 
+/* A program that gives its memory back too early is wrong, and goes on without rdb, where the bytes have come before. */
+static bool still_there(const struct inflight *flight, int64_t elements)
+{
+	const struct vtype *type = flight->type;
+	MPI_Aint rest = (elements - 1) * type->extent;
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = (uintptr_t)flight->upper + type->true_lb + (rest < 0 ? rest : 0);
+	uintptr_t to = from + (rest < 0 ? -rest : rest) + type->true_extent;
+	unsigned char first, last;
+
+	if (type->blocks)
+		return true;
+	return !mincore((void *)(from & ~(page - 1)), 1, &first) &&
+	       !mincore((void *)((to - 1) & ~(page - 1)), 1, &last);
+}
+
 void inflight_deliver(struct inflight *flight, const MPI_Status *status)
 {
 	struct vtype *type = flight->type;
@@ -63,7 +80,7 @@ void inflight_deliver(struct inflight *flight, const MPI_Status *status)
 	bytes = flight->counted ? status_bytes(status) : elements * type->size;
 	if (bytes < elements * type->size)
 		elements = (bytes + type->size - 1) / type->size;
-	if (elements <= 0)
+	if (elements <= 0 || !still_there(flight, elements))
 		return;
 	copy_typed(flight->upper, flight->buffer, elements, type);
 	out_typed(flight->upper, elements, type);
