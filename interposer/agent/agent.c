@@ -476,6 +476,14 @@ void agent_interrupt(siginfo_t *info, ucontext_t *uc)
 	after(stepping_interrupt(uc), uc);
 }
 
+void agent_look(ucontext_t *uc)
+{
+	uint64_t spent_ns;
+
+	if (stepping_missed(uc, &spent_ns))
+		replica_mark_missed(uc, spent_ns);
+}
+
 void agent_output(int fd, const void *upper, uint64_t len)
 {
 	output_written(fd, upper, len);

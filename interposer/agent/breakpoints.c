@@ -4,6 +4,7 @@
 #include "agent/agent.h"
 #include "agent/bytecode.h"
 #include "agent/upper_memory.h"
+#include "marks/trampoline.h"
 
 #define PLACES 4096 /* a power of two: slots of an open-addressing table */
 #define ENTRIES 2048
@@ -228,7 +229,14 @@ void breakpoint_insert(struct place *p)
 {
 	static const uint8_t int3 = 0xcc;
 
-	if (p->inserted || upper_read(p->addr, &p->original, 1) != 1)
+	if (p->inserted)
+		return;
+	p->carried = trampoline_carries(p->addr);
+	if (p->carried) {
+		p->inserted = true;
+		return;
+	}
+	if (upper_read(p->addr, &p->original, 1) != 1)
 		return;
 	p->inserted = upper_write(p->addr, &int3, 1) == 1;
 }
@@ -240,6 +248,8 @@ void breakpoint_remove(struct place *p)
 	if (!p->inserted)
 		return;
 	p->inserted = false;
+	if (p->carried)
+		return;
 	/* the program may have unmapped or overwritten it */
 	if (upper_read(p->addr, &now, 1) == 1 && now == 0xcc)
 		upper_write(p->addr, &p->original, 1);

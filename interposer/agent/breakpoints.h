@@ -13,7 +13,8 @@
 struct place {
 	uint64_t addr;
 	uint8_t original;
-	bool inserted;
+	bool inserted;  /* it is met: by its int3, or */
+	bool carried;   /* by that in a trampoline's copy of the instruction */
 	uint16_t first; /* chain of entries, 0: none */
 	uint32_t used;  /* entries, + 1 for the target, + 1 for the mark */
 	/* arrivals since the later of the last event and the start of this RUN/STEP */

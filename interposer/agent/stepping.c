@@ -9,6 +9,7 @@
 #include "marks/mark.h"
 #include "marks/mark_learn.h"
 #include "agent/page_guard.h"
+#include "agent/patience.h"
 #include "agent/registers.h"
 #include "replay/replay.h"
 #include "replay/replica.h"
@@ -23,11 +24,11 @@
 #define AHEAD 32        /* instructions carried out after a breakpoint, looking for the next */
 #define AHEAD_WATCH 500 /* the same after a watchpoint, whose trap costs more */
 #define AHEAD_GUARD 150 /* after an access to a guarded page, looking for the next one */
-#define PATCH_MAX 5     /* bytes of a trampoline's patch, at most */
 #define FAULTS_MAX 1000 /* of jumps into it, before it is given up */
 #define AHEAD_FAILURES 8
 #define AHEAD_PAUSE 500
-#define HOT 64 /* arrivals since an event before they are worth a trampoline */
+#define LOOKS_FEW 10000 /* at arrivals: they take no time */
+#define HOT 64          /* arrivals since an event before they are worth a trampoline */
 
 #define FAULT_WRITE 2 /* in a page fault's error code: Intel SDM vol. 3, 4.7 */
 
@@ -63,6 +64,7 @@ static struct {
 	uint64_t hot_pc, hot_event, hot_seen;
 	uint64_t cold_pc; /* there it cannot be done */
 
+	uint64_t looks;  /* at arrivals, since the last event */
 	unsigned failed; /* looks ahead that met no breakpoint, running */
 	bool hidden, remapped;
 	struct watch_hit event_hit; /* made by a hypercall's event, told when it returns */
@@ -104,6 +106,7 @@ static void land(ucontext_t *uc)
 	s.temporary = false;
 	if (s.over)
 		breakpoint_insert(s.over);
+	trampoline_lower();
 	s.over = NULL;
 	s.single = s.finishing = false;
 	if (uc)
@@ -129,6 +132,8 @@ static void execute(ucontext_t *uc, enum emulation how, const struct emulated *d
 {
 	struct place *p = breakpoints_at(uc_pc(uc));
 
+	if (trampoline_covers(uc_pc(uc), did->len + 1u)) /* not in the copy, which nothing comes back from */
+		trampoline_lift();
 	if (p && p->inserted) {
 		breakpoint_remove(p);
 		s.over = p;
@@ -230,6 +235,7 @@ static bool heat(ucontext_t *uc)
 
 static void disarm_mark(void)
 {
+	patience_end();
 	flush_hot(0);
 	s.hot = false;
 	trampoline_disarm();
@@ -287,17 +293,18 @@ static void insert_mark(const struct mark *mark)
 }
 
 /* Natively it is met by a trampoline, which costs nanoseconds an arrival; by an int3 where there can be
- * none, or a breakpoint of the user's is at the place. */
+ * none, or a breakpoint of the user's is at that very place. */
 static void arm_mark(void)
 {
 	const struct mark *mark = replay_mark();
 	bool free = mark && !s.stepping && !page_guard_any(); /* it reads the program's memory natively */
 
 	disarm_mark();
-	for (uint64_t i = 0; free && i < PATCH_MAX; i++)
-		free = !breakpoints_at(mark->rip + i);
-	if (mark)
+	s.looks = 0;
+	if (mark) {
 		mark_learn_begin(mark);
+		patience_begin(replica_interval_ns());
+	}
 	if (mark && !s.stepping && !(free && trampoline_arm(mark) == 0))
 		insert_mark(mark);
 }
@@ -325,6 +332,7 @@ static bool at_mark(const ucontext_t *uc)
 /* The trampoline's trap: all that it compares agrees. */
 static enum verdict at_trampoline(ucontext_t *uc)
 {
+	s.looks++;
 	if (at_mark(uc))
 		return preempted(uc);
 	if (!mark_learn(replay_mark())) {
@@ -366,6 +374,7 @@ static enum verdict settle(ucontext_t *uc, bool arrived, const struct watch_hit 
 	struct place *p = arrived ? breakpoints_at(pc) : NULL;
 	bool full = false;
 
+	s.looks++;
 	s.work += p || (hit && hit->id) ? AGENT_WORK_STOP : 1;
 	if (p || (hit && hit->id))
 		flush_hot(0); /* they came before */
@@ -456,6 +465,7 @@ static enum verdict look_ahead(ucontext_t *uc, bool here, unsigned limit)
 	watch_pause(); /* or our own accesses would be taken for the program's */
 	for (n = 0; n < ahead && v == GO_ON; n++) {
 		struct place *p;
+		bool marked;
 
 		how = emulate(uc, s.real, &did);
 		if (how != EMU_DONE) {
@@ -466,13 +476,14 @@ static enum verdict look_ahead(ucontext_t *uc, bool here, unsigned limit)
 		/* with one instruction only, an int3 at the new pc is met by going on */
 		p = ahead > 1 ? breakpoints_at(uc_pc(uc)) : NULL;
 		here = p && p->inserted;
-		v = settle(uc, here, look(&did, true, &hit), false);
+		marked = !s.hot && trampoline_at(uc_pc(uc)); /* we look ourselves: quicker than a signal soon */
+		v = settle(uc, here || marked, look(&did, true, &hit), false);
 		if (here || hit.id)
 			n = s.failed = 0;
 		if (v == GO_ON && here && heat(uc))
 			return GO_ON;
-		if (trampoline_at(uc_pc(uc)))
-			break; /* it counts, or tells whether this is the mark, by itself */
+		if (s.hot && trampoline_at(uc_pc(uc)))
+			break; /* it counts by itself */
 	}
 	if (v == GO_ON) {
 		s.failed += n == ahead;
@@ -632,6 +643,7 @@ static enum verdict hardware_watch(ucontext_t *uc)
 enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t pc = uc_pc(uc);
+	bool carried = false;
 	struct watch_hit hit;
 	struct place *p;
 	enum verdict v;
@@ -657,10 +669,10 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 			return s.hot ? counted(uc) : at_trampoline(uc);
 		if (info->si_code != TRAP_PERF && into_trampoline(uc))
 			return GO_ON;
-		if (trampoline_inside(uc)) {
+		carried = info->si_code != TRAP_PERF && trampoline_stop(uc);
+		if (trampoline_inside(uc))
 			trampoline_leave(uc);
-			pc = uc_pc(uc);
-		}
+		pc = uc_pc(uc);
 	}
 	if (s.returning) {
 		s.returning = false;
@@ -672,11 +684,12 @@ enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc)
 	if (info->si_code == TRAP_PERF)
 		return s.stepping ? GO_ON : hardware_watch(uc);
 	if (info->si_code == SI_KERNEL) { /* int3; the processor stands behind it */
-		p = breakpoints_at(pc - 1);
-		if (!(s.temporary && s.temporary_addr == pc - 1) && !(p && p->inserted))
+		pc -= !carried;
+		p = breakpoints_at(pc);
+		if (!carried && !(s.temporary && s.temporary_addr == pc) && !(p && p->inserted))
 			return NOT_OURS;
-		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(pc - 1);
-		if (s.temporary && s.temporary_addr == pc - 1)
+		uc->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+		if (s.temporary && s.temporary_addr == pc)
 			return executed(uc, false);
 		if (s.over || s.single || s.stepping || s.finishing)
 			return executed(uc, true);
@@ -700,6 +713,20 @@ enum verdict stepping_interrupt(ucontext_t *uc)
 		trampoline_leave(uc);
 	hot_stubs_leave(uc);
 	return finish_repeated(uc) ? GO_ON : stop(uc, AGENT_STOP_INTERRUPT, false);
+}
+
+bool stepping_missed(ucontext_t *uc, uint64_t *spent_ns)
+{
+	bool slowly = s.stepping || s.looks > LOOKS_FEW || page_guard_any() || !trampoline_armed();
+
+	if (!s.running || !RDB_IS_UPPER(uc_pc(uc)) || s.temporary || s.single || s.over || s.returning || s.finishing ||
+	    !patience_over(slowly))
+		return false;
+	if (trampoline_inside(uc))
+		trampoline_leave(uc);
+	hot_stubs_leave(uc);
+	*spent_ns = patience_spent_ns();
+	return true;
 }
 
 enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc)

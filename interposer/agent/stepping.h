@@ -28,6 +28,8 @@ enum verdict stepping_step(ucontext_t *uc, const struct agent_request *rq);
 enum verdict stepping_trap(siginfo_t *info, ucontext_t *uc);
 enum verdict stepping_event(uint64_t event, ucontext_t *uc);
 enum verdict stepping_interrupt(ucontext_t *uc);
+/* The mark of the log should have been met long ago; uc stands at an instruction of the program. */
+bool stepping_missed(ucontext_t *uc, uint64_t *spent_ns);
 /* A fault: in a page that is guarded, or NOT_OURS. */
 enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc);
 /* A handler is about to return to the program. */

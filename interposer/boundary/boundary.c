@@ -178,6 +178,14 @@ static void on_interrupt(int sig, siginfo_t *info, void *ctx)
 	leave_lower(uc, fs);
 }
 
+static void on_look(int sig, siginfo_t *info, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	uint64_t fs = enter_lower(uc);
+	agent_look(uc);
+	leave_lower(uc, fs);
+}
+
 static void (*resume_fill)(ucontext_t *uc);
 
 static void on_resume(int sig, siginfo_t *info, void *ctx)
@@ -303,6 +311,8 @@ int boundary_init(void)
 		rc = handle(faults[i], on_fault, SA_NODEFER);
 	if (!rc && lower.mode == MODE_REPLICA)
 		rc = handle(SIGUSR1, on_interrupt, 0);
+	if (!rc && replaying())
+		rc = handle(SIGPROF, on_look, SA_RESTART);
 	return rc ? rc : boundary_dispatch_on();
 }
 

@@ -80,7 +80,6 @@ bool mark_here(const struct mark *m, const ucontext_t *uc)
 	for (unsigned i = 0; i < 16; i++)
 		if ((uint64_t)g[registers_greg[i]] != m->gpr[i])
 			return false;
-	upper_here();
 	for (unsigned i = 0; i < m->nwords; i++)
 		if (!upper_readable(m->words[i].addr, 8) ||
 		    memcmp((const void *)m->words[i].addr, &m->words[i].value, 8))

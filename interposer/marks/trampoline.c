@@ -9,7 +9,7 @@
 #include "agent/upper_memory.h"
 
 static struct {
-	bool armed, counting;
+	bool armed, counting, lifted;
 	struct plan plan;
 	struct trampoline_place place;
 	struct code code;
@@ -85,45 +85,85 @@ static void write_code(const struct mark *m)
 	t.trap = (uint64_t)c->at;
 }
 
-static int arm(uint64_t pc, const struct mark *m, uint64_t n)
+/* Those in the patch: their int3s go out of memory, or to where they are met now. */
+static void move_breakpoints(bool in)
+{
+	for (unsigned i = 1; i < t.plan.n; i++) {
+		struct place *p = t.plan.stops[i] ? breakpoints_at(t.plan.from[i]) : NULL;
+
+		if (p && in)
+			breakpoint_insert(p);
+		else if (p)
+			breakpoint_remove(p);
+	}
+}
+
+/* -ENOTSUP: there is one at the place itself, which an int3 has to tell, or inside an instruction. */
+static int plan_breakpoints(bool counting)
+{
+	const struct place *first = breakpoints_at(t.plan.pc);
+
+	if (first && first->used && (!counting || first->inserted))
+		return -ENOTSUP;
+	for (unsigned i = 0; i < t.plan.n; i++)
+		for (unsigned at = 0; at < t.plan.in[i].len; at++) {
+			const struct place *p = breakpoints_at(t.plan.from[i] + at);
+
+			if (!p || !p->used || (!i && !at))
+				continue;
+			if (at)
+				return -ENOTSUP;
+			t.plan.stops[i] = true;
+		}
+	return 0;
+}
+
+static void write_jump(void)
 {
 	uint8_t jump[PATCH] = {0xe9};
-	int32_t distance;
+	int32_t distance = (int32_t)(t.place.entry - (t.plan.pc + PATCH));
+
+	memcpy(jump + 1, &distance, 4);
+	t.armed = upper_write(t.plan.pc, jump, PATCH) == PATCH;
+	if (!t.armed)
+		upper_write(t.plan.pc, t.original, PATCH);
+}
+
+static int arm(uint64_t pc, const struct mark *m, uint64_t n)
+{
 	int rc = t.armed ? -EBUSY : upper_ready();
 
 	if (!rc)
 		rc = plan_make(pc, &t.plan);
-	for (uint64_t at = pc; !rc && at < t.plan.next; at++) {
-		const struct place *p = breakpoints_at(at);
-
-		if (p && p->used && (m || at != pc || p->inserted))
-			rc = -ENOTSUP; /* its int3 would be in our jump, or never be met */
-	}
+	if (!rc)
+		rc = plan_breakpoints(!m);
 	for (unsigned i = 0; !rc && m && i < m->nwords; i++)
 		if (!upper_readable(m->words[i].addr, 8))
 			rc = -ENOTSUP;
-	if (!rc && upper_read(pc, t.original, PATCH) != PATCH)
-		rc = -ENOTSUP;
 	if (!rc)
 		rc = trampoline_map(&t.plan, &t.place);
 	if (rc)
 		return rc;
+	move_breakpoints(false);
+	t.lifted = false;
+	rc = upper_read(pc, t.original, PATCH) == PATCH ? 0 : -ENOTSUP;
 	*data() = (struct trampoline_data){.left = -(int64_t)n};
 	write_code(m);
-	distance = (int32_t)(t.place.entry - (pc + PATCH));
-	memcpy(jump + 1, &distance, 4);
-	if (!t.code.failed && upper_write(pc, jump, PATCH) == PATCH) {
-		t.armed = true;
-		t.counting = !m;
-		t.n = n;
-		t.faults = 0;
-		return 0;
+	if (t.code.failed)
+		rc = -ENOTSUP;
+	if (!rc)
+		write_jump();
+	if (!rc && !t.armed)
+		rc = -EIO;
+	move_breakpoints(true);
+	if (rc) {
+		munmap((void *)t.place.map, t.place.len);
+		return rc;
 	}
-	rc = t.code.failed ? -ENOTSUP : -EIO;
-	if (!t.code.failed)
-		upper_write(pc, t.original, PATCH);
-	munmap((void *)t.place.map, t.place.len);
-	return rc;
+	t.counting = !m;
+	t.n = n;
+	t.faults = 0;
+	return 0;
 }
 
 int trampoline_arm(const struct mark *m)
@@ -155,10 +195,48 @@ void trampoline_disarm(void)
 {
 	if (!t.armed)
 		return;
-	if (upper_ready() == 0)
+	if (upper_ready() == 0 && !t.lifted)
 		upper_write(t.plan.pc, t.original, PATCH);
 	munmap((void *)t.place.map, t.place.len);
+	move_breakpoints(false);
 	t.armed = false;
+	move_breakpoints(true);
+}
+
+void trampoline_lift(void)
+{
+	if (!t.armed || t.lifted)
+		return;
+	move_breakpoints(false);
+	upper_write(t.plan.pc, t.original, PATCH);
+	t.lifted = true;
+}
+
+void trampoline_lower(void)
+{
+	if (!t.armed || !t.lifted)
+		return;
+	t.lifted = false;
+	write_jump();
+	move_breakpoints(true);
+}
+
+bool trampoline_carries(uint64_t addr)
+{
+	for (unsigned i = 1; t.armed && !t.lifted && i < t.plan.n; i++)
+		if (t.plan.stops[i] && t.plan.from[i] == addr)
+			return true;
+	return false;
+}
+
+bool trampoline_stop(ucontext_t *uc)
+{
+	for (unsigned i = 1; t.armed && i < t.plan.n; i++)
+		if (t.plan.stops[i] && uc_pc(uc) == t.plan.copy[i] + 1) {
+			uc->uc_mcontext.gregs[REG_RIP] = (greg_t)t.plan.from[i];
+			return true;
+		}
+	return false;
 }
 
 bool trampoline_trap(ucontext_t *uc)
@@ -222,12 +300,12 @@ void trampoline_leave(ucontext_t *uc)
 
 bool trampoline_covers(uint64_t addr, size_t len)
 {
-	return t.armed && addr < t.plan.pc + PATCH && addr + len > t.plan.pc;
+	return t.armed && !t.lifted && addr < t.plan.pc + PATCH && addr + len > t.plan.pc;
 }
 
 void trampoline_hide(uint64_t addr, void *copy, size_t len)
 {
-	if (!t.armed)
+	if (!t.armed || t.lifted)
 		return;
 	for (unsigned i = 0; i < PATCH; i++)
 		if (t.plan.pc + i - addr < len)

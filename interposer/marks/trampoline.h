@@ -7,6 +7,8 @@
  * the middle: the jump's distance is then chosen so that every such byte, taken as an instruction,
  * faults (instruction punning), and trampoline_fault() goes on with the displaced copy.
  *
+ * Breakpoints in the middle of the patch go with the copy: they are no reason for an int3 at the place.
+ *
  * The trampoline is mapped, within 2 GB, only while it is armed.  Arm it after the event that comes before
  * the mark, disarm it before anything else looks at memory: hashes, images, snapshots, int3.
  */
@@ -45,6 +47,15 @@ uint64_t trampoline_faults(void);
 bool trampoline_inside(const ucontext_t *uc);
 /* Makes uc what it would be without the trampoline: at the place, or at a later instruction. */
 void trampoline_leave(ucontext_t *uc);
+
+/* A breakpoint at addr, in the middle of the patch, is met in the copy: no int3 may be put there. */
+bool trampoline_carries(uint64_t addr);
+/* A SIGTRAP of such a one: uc is made the program's own, standing at it.  False: not ours. */
+bool trampoline_stop(ucontext_t *uc);
+
+/* While the processor carries out one instruction where it is, the patch is out of the way. */
+void trampoline_lift(void);
+void trampoline_lower(void);
 
 /* Does the patch lie in these bytes?  Then puts the program's own into a copy of them. */
 bool trampoline_covers(uint64_t addr, size_t len);

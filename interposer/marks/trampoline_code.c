@@ -324,6 +324,10 @@ void code_displaced(struct code *c, struct plan *p)
 {
 	for (unsigned i = 0; i < p->n; i++) {
 		p->copy[i] = (uint64_t)c->at;
+		if (p->stops[i]) {
+			step(c, LEAVE_TO, 0, p->from[i]);
+			BYTES(c, 0xcc);
+		}
 		displaced(c, p, &p->in[i], p->from[i]);
 	}
 	if (!p->ends)

@@ -13,7 +13,8 @@ struct plan {
 	bool ends; /* the last one never goes on to `next` */
 	struct insn in[DISPLACED];
 	uint64_t from[DISPLACED], copy[DISPLACED];
-	uint64_t low, high; /* where the trampoline reaches all their operands */
+	bool stops[DISPLACED]; /* a breakpoint is there: its int3 is in the copy */
+	uint64_t low, high;    /* where the trampoline reaches all their operands */
 };
 
 /* 0 or -ENOTSUP. */

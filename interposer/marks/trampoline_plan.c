@@ -95,6 +95,7 @@ int plan_make(uint64_t pc, struct plan *p)
 		p->in[p->n] = *in;
 		p->from[p->n] = p->next;
 		p->copy[p->n] = 0;
+		p->stops[p->n] = false;
 		p->n++;
 		p->next += in->len;
 		if (in->has_modrm && in->rip_relative)

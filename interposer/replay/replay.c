@@ -19,6 +19,7 @@ static struct {
 	struct log_reader reader;
 	const struct log_record *next;    /* the next event's record, END, or NULL at the end */
 	const struct log_record *present; /* the record last applied */
+	uint64_t opened_ns;               /* the time of what the log has last before the image; 0: unknown */
 	uint32_t done;                    /* repetitions of `next` already answered */
 	uint64_t last_event, begun_ns;
 	uint32_t end_kind;
@@ -190,6 +191,8 @@ int replay_open(unsigned segment, uint64_t off)
 	while (!rc && (rec = advance())) {
 		if (LOG_IS_EVENT(rec->kind) && !replay.begun_ns)
 			replay.begun_ns = rec->at_ns;
+		if (before(&replay.reader, segment, off) && rec->at_ns)
+			replay.opened_ns = rec->at_ns;
 		if (LOG_IS_EVENT(rec->kind))
 			replay.last_event = rec->event + rec->repeat < lower.opt.until ? rec->event + rec->repeat
 										       : lower.opt.until;
@@ -251,6 +254,22 @@ bool replica_asked(struct agent_asked *out)
 {
 	*out = replay.question;
 	return at_end() && out->kind;
+}
+
+uint64_t replica_interval_ns(void)
+{
+	const uint64_t from_ns = replay.present ? replay.present->at_ns : replay.opened_ns;
+	if (!from_ns || !replay.next)
+		return UINT64_MAX;
+	return replay.next->at_ns > from_ns ? replay.next->at_ns - from_ns : 0;
+}
+
+void replica_mark_missed(ucontext_t *uc, uint64_t spent_ns)
+{
+	replay_diverged(
+		uc, "event %lu: a stop at %#lx, in the middle of a computation, is not met: %lu s of it were replayed",
+		(unsigned long)lower.event + 1, (unsigned long)replay.mark.rip,
+		(unsigned long)(spent_ns / 1000000000u));
 }
 
 uint64_t replica_event(void)

@@ -52,10 +52,16 @@ void agent_asked(void);
 void agent_switched(void);
 /* SIGUSR1. uc may be in lower code. */
 void agent_interrupt(siginfo_t *info, ucontext_t *uc);
+/* SIGPROF, likewise: is the place still looked for at which the log says that the program was stopped? */
+void agent_look(ucontext_t *uc);
 /* A write-like system call is being replayed (fd, data in upper memory); before agent_event(). */
 void agent_output(int fd, const void *upper, uint64_t len);
 
 /* ---- offered by the boundary ---- */
+/* What the recording took from the present event to the next, about; UINT64_MAX: nobody knows. */
+uint64_t replica_interval_ns(void);
+/* The recording has a stop in this computation which the replay has not met: says so and stops. */
+void replica_mark_missed(ucontext_t *uc, uint64_t spent_ns);
 uint64_t replica_event(void);      /* last answered event */
 void replica_trap_on_return(void); /* raise SIGTRAP, once, at the first upper instruction (not
                                               yet executed) after the present or, if none is going on,

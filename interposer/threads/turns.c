@@ -9,11 +9,11 @@
 #include "signals/signals.h"
 #include "threads/thread.h"
 
-/* The agent's interrupt must not come while the kernel has another thread's signal stack than ours. */
+/* The agent's signals must not come while the kernel has another thread's signal stack than ours. */
 static void hold_interrupts(int how)
 {
-	const uint64_t usr1 = 1ul << (SIGUSR1 - 1);
-	raw_syscall(SYS_rt_sigprocmask, how, (long)&usr1, 0, 8, 0, 0);
+	const uint64_t ours = 1ul << (SIGUSR1 - 1) | 1ul << (SIGPROF - 1);
+	raw_syscall(SYS_rt_sigprocmask, how, (long)&ours, 0, 8, 0, 0);
 }
 
 /* We are t now, on its stack: the kernel refuses to change the signal stack that one is on. */
