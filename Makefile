@@ -28,7 +28,7 @@ help:
 	@echo "make test-mpi   each family of MPI functions with 2, 3 and 4 ranks"
 	@echo "make test-mpi4py  mpi4py's own tests, native and recorded, side by side (installs it)"
 	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
-	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test"
+	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test, elsewhere each time"
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
 	@echo "make test-page  the page of rdb timeline in a headless browser (installs chromium)"
 	@echo "make test-orders  50 recordings of a job whose failure depends on the order of messages"
@@ -128,7 +128,8 @@ test-faults: dev
 # The walks of `make test` are the same each time; these are not.
 WALK ?= 10
 test-walk: dev
-	@RDB_TEST_WALK=$(WALK) $(BIN)/python3 -m pytest -q -rP tests/test_state_machine.py tests/test_gdb_walk.py $(ARGS)
+	@RDB_TEST_WALK=$(WALK) $(BIN)/python3 -m pytest -q -rP tests/test_state_machine.py tests/test_gdb_walk.py \
+	  $(shell grep -l '@given' tests/test_*.py) $(ARGS)
 
 # Readers and parsers under garbage; guided by coverage where clang is installed.
 FUZZ_SECONDS ?= 60

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from gdbdriver import Gdb, Recorded
+from hypothesis import settings
 from jobstore import Store
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -20,6 +21,10 @@ Rdb = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # The examples of `make test` are the same each time; those of `make test-walk`, or of a seed, are not.
+    explores = "RDB_TEST_WALK" in os.environ or config.getoption("--hypothesis-seed") is not None
+    settings.register_profile("rdb", derandomize=not explores)
+    settings.load_profile("rdb")
     # Open MPI refuses root unless told twice that it is meant; tests run as root in containers.
     if os.geteuid() == 0:
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
