@@ -21,7 +21,7 @@ Rdb = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # The examples of `make test` are the same each time; those of `make test-walk`, or of a seed, are not.
+    # `make test` makes the same examples each time; `make test-walk`, or a seed, others.
     explores = "RDB_TEST_WALK" in os.environ or config.getoption("--hypothesis-seed") is not None
     settings.register_profile("rdb", derandomize=not explores)
     settings.load_profile("rdb")
