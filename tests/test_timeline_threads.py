@@ -19,7 +19,7 @@ from fake_replica import (
     initial,
 )
 from fake_replica import all_states as states_of
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rdb.recording.threads import Schedule
@@ -151,15 +151,6 @@ class Oracle:
         event = self.states[at].event
         return next(i for i in range(at, len(self.states)) if self.states[i].event > event)
 
-    def waits(self, thread: int) -> range:
-        """Where it stood all the time before the call that it waits in here, if it does."""
-        if self.states[self.at].thread == thread:
-            return range(0)
-        last = max(i for i in range(self.at) if self.states[i].thread == thread)
-        if self.states[last].idle:
-            return range(0)
-        return range(last, last + 1)
-
     def index(self, timeline: Timeline) -> int:
         key = (timeline.event, timeline.gpr)
         name = timeline.name()
@@ -255,11 +246,12 @@ def one_step(timeline: Timeline, oracle: Oracle, thread: int, forward: bool, hit
     elif to is None:
         # It may have been there, and stopped before it made an instruction.
         if stopped.reason == "breakpoint":
-            met = max(i for i in range(at) if hit(i))
+            met = max(i for i in range(at) if hit(i) and states[i].thread != thread)
     elif states[to].event < states[at].event:
-        # What the others did after it ran last, to here.
+        # What the others did after it ran last, to here; it stood where it stands, although it may
+        # have gone on and been stopped again.
         between = range(oracle.handed_over(to), at)
-        met = max((i for i in between if hit(i) and i not in oracle.waits(thread)), default=None)
+        met = max((i for i in between if hit(i) and states[i].thread != thread), default=None)
     if met is not None:
         assert stopped.reason == "breakpoint"
         oracle.at = met
@@ -273,6 +265,11 @@ def one_step(timeline: Timeline, oracle: Oracle, thread: int, forward: bool, hit
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10**6), st.lists(ACTIONS, max_size=20))
+# Stopped at a breakpoint where it stands; others met one between two intervals of the thread.
+@example(155368, [("seek", 462967, 4), ("break", 702853, 2), ("back", 951660, 3)])
+@example(
+    74739, [("break", 460715, 2), ("step", 943424, 8), ("step", 776196, 6), ("back", 680591, 6)]
+)
 def test_random_walks_agree_with_brute_force(
     seed: int, actions: list[tuple[str, int, int]]
 ) -> None:
@@ -281,6 +278,13 @@ def test_random_walks_agree_with_brute_force(
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10**6), st.lists(ACTIONS, max_size=20))
+# The hit at which one stands has another name.
+@example(
+    429878, [("break", 207089, 4), ("seek", 72285, 7), ("rcont", 38871, 8), ("rcont", 769594, 4)]
+)
+@example(
+    467171, [("cont", 94807, 12), ("break", 792762, 8), ("back", 658238, 4), ("rcont", 474164, 1)]
+)
 def test_random_walks_with_short_windows_and_many_snapshots(
     seed: int, actions: list[tuple[str, int, int]]
 ) -> None:

@@ -9,7 +9,7 @@
 #include "marks/mark.h"
 #include "marks/mark_learn.h"
 #include "agent/page_guard.h"
-#include "agent/patience.h"
+#include "agent/overdue.h"
 #include "agent/registers.h"
 #include "replay/replay.h"
 #include "replay/replica.h"
@@ -235,7 +235,7 @@ static bool heat(ucontext_t *uc)
 
 static void disarm_mark(void)
 {
-	patience_end();
+	overdue_end();
 	flush_hot(0);
 	s.hot = false;
 	trampoline_disarm();
@@ -303,7 +303,7 @@ static void arm_mark(void)
 	s.looks = 0;
 	if (mark) {
 		mark_learn_begin(mark);
-		patience_begin(replica_interval_ns());
+		overdue_begin(replica_interval_ns());
 	}
 	if (mark && !s.stepping && !(free && trampoline_arm(mark) == 0))
 		insert_mark(mark);
@@ -720,12 +720,12 @@ bool stepping_missed(ucontext_t *uc, uint64_t *spent_ns)
 	bool slowly = s.stepping || s.looks > LOOKS_FEW || page_guard_any() || !trampoline_armed();
 
 	if (!s.running || !RDB_IS_UPPER(uc_pc(uc)) || s.temporary || s.single || s.over || s.returning || s.finishing ||
-	    !patience_over(slowly))
+	    !overdue(slowly))
 		return false;
 	if (trampoline_inside(uc))
 		trampoline_leave(uc);
 	hot_stubs_leave(uc);
-	*spent_ns = patience_spent_ns();
+	*spent_ns = overdue_spent_ns();
 	return true;
 }
 

@@ -311,7 +311,7 @@ int boundary_init(void)
 		rc = handle(faults[i], on_fault, SA_NODEFER);
 	if (!rc && lower.mode == MODE_REPLICA)
 		rc = handle(SIGUSR1, on_interrupt, 0);
-	if (!rc && replaying())
+	if (!rc && lower.mode == MODE_REPLICA) /* overdue.h */
 		rc = handle(SIGPROF, on_look, SA_RESTART);
 	return rc ? rc : boundary_dispatch_on();
 }

@@ -259,7 +259,7 @@ bool replica_asked(struct agent_asked *out)
 uint64_t replica_interval_ns(void)
 {
 	const uint64_t from_ns = replay.present ? replay.present->at_ns : replay.opened_ns;
-	if (!from_ns || !replay.next)
+	if (!from_ns || !replay.next || lower.mode != MODE_REPLICA) /* the others have patience.h */
 		return UINT64_MAX;
 	return replay.next->at_ns > from_ns ? replay.next->at_ns - from_ns : 0;
 }

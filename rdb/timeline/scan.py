@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from rdb.errors import Diverged
 from rdb.recording.threads import NOBODY
 from rdb.replay.agent import Gpr, Stop, StopReason
-from rdb.timeline.before import trace_before
+from rdb.timeline.before import normal, trace_before
 from rdb.timeline.points import Points
 from rdb.timeline.position import Hit, Position, WatchHit
 from rdb.timeline.travel import COUNT_ID, Goal, Travel
@@ -51,6 +51,7 @@ def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found 
     rest = here.after(travel.nearest(here, strictly=True).position)
     if rest is None or len(rest) > 1:
         target = travel.name(here, gpr.rip)  # once, instead of at each way to it
+    target = normal(travel, target, gpr)  # or its own event would come before it
     chunk_s = max(_CHUNK_S, travel.control.fork_s / 2)
     for start in travel.before(target):
         # Small intervals are not worth a fork each; the farther back the bigger.

@@ -82,7 +82,7 @@ def step_back(timeline: Timeline, thread: int) -> Stopped:
     )
     while event is not None and event >= travel.origin.event:
         handed_over = Position(event + 1)
-        found = _met_by_others(timeline, handed_over, here)
+        found = _met_by_others(timeline, handed_over, here, thread)
         if found is not None:
             return timeline._arrive_at(found)
         timeline._remember(trace_before(travel, handed_over, travel.gpr_at(handed_over)))
@@ -90,10 +90,11 @@ def step_back(timeline: Timeline, thread: int) -> Stopped:
             # It stands before its call as long as that is not answered.
             waits = False
             base, index, gpr = past.pop()
-            if not past:
+            if not past and base.moves:
                 call = base.then(Steps(index)) if index else base
                 timeline._remember(trace_before(travel, call, gpr))
-        if past and past[-1][2].thread == thread:
+        # What it did in an interval before: others may have met something since.
+        if past and past[-1][2].thread == thread and past[-1][0].event == event:
             return timeline._step_back_over()
         past.clear()
         event = travel.schedule.last_run(thread, event - 1)
@@ -107,7 +108,17 @@ def _pc(timeline: Timeline, thread: int) -> int | None:
     return next((one.pc for one in timeline.threads() if one.number == thread), None)
 
 
-def _met_by_others(timeline: Timeline, since: Position, here: Position) -> scan.Found | None:
-    if since == here:
-        return None
-    return scan.last_hit_since(timeline.travel, timeline.points, since, here, timeline.gpr)
+def _met_by_others(
+    timeline: Timeline, since: Position, here: Position, thread: int
+) -> scan.Found | None:
+    """The last hit in between, where the thread makes no instruction: it may go on and be stopped
+    again, at a breakpoint where it stands all the time."""
+    gpr = timeline.gpr
+    while since != here:
+        found = scan.last_hit_since(timeline.travel, timeline.points, since, here, gpr)
+        if found is None or found.watch or found.gpr.thread != thread:
+            return found
+        if found.walker is not None:
+            found.walker.close()
+        here, gpr = found.position, found.gpr
+    return None

@@ -1,4 +1,4 @@
-#include "agent/patience.h"
+#include "agent/overdue.h"
 #include <sys/time.h>
 #include <time.h>
 
@@ -29,7 +29,7 @@ static void set_timer(time_t every_s)
 	setitimer(ITIMER_PROF, &timer, NULL);
 }
 
-void patience_begin(uint64_t recorded_ns)
+void overdue_begin(uint64_t recorded_ns)
 {
 	if (recorded_ns == UINT64_MAX)
 		return;
@@ -39,22 +39,22 @@ void patience_begin(uint64_t recorded_ns)
 	set_timer(LOOK_EVERY_S);
 }
 
-void patience_end(void)
+void overdue_end(void)
 {
 	if (p.waiting)
 		set_timer(0);
 	p.waiting = false;
 }
 
-uint64_t patience_spent_ns(void)
+uint64_t overdue_spent_ns(void)
 {
 	return processor_ns() - p.began_ns;
 }
 
-bool patience_over(bool slowly)
+bool overdue(bool slowly)
 {
 	uint64_t times = slowly ? TIMES_SLOWLY : TIMES;
 	uint64_t at_least = slowly ? AT_LEAST_SLOWLY_NS : AT_LEAST_NS;
 
-	return p.waiting && patience_spent_ns() / times > p.recorded_ns + at_least / times;
+	return p.waiting && overdue_spent_ns() / times > p.recorded_ns + at_least / times;
 }
