@@ -111,3 +111,12 @@ def test_when_and_history_say_which_thread(gdb: Gdb) -> None:
     gdb.run("continue")
     assert "thread 3 runs" in gdb.run("when")
     assert "thread 3" in gdb.run("history")
+
+
+def test_going_back_with_a_thread_that_has_not_started(gdb: Gdb) -> None:
+    gdb.run("stepi")
+    gdb.run("thread 3")
+    assert "No more reverse-execution history" in gdb.run("reverse-stepi")
+    assert thread(gdb) == 1
+    gdb.run("stepi")
+    gdb.expect_at("_start")

@@ -42,8 +42,10 @@ def stop_reply(
     """`None`: just asked where it is (`?`)."""
     thread, gpr = timeline.thread, timeline.gpr
     if stopped is not None and stopped.thread not in (0, thread):
-        thread = stopped.thread
-        gpr = timeline.registers(thread).gpr
+        # One that has not started yet, gone back with to the start, has no registers to show.
+        if any(one.number == stopped.thread for one in timeline.threads()):
+            thread = stopped.thread
+            gpr = timeline.registers(thread).gpr
     threads.stopped(thread)
     words = [
         f"{number:x}:{getattr(gpr, name).to_bytes(8, 'little').hex()};"
