@@ -41,11 +41,11 @@ def stop_reply(
 ) -> bytes:
     """`None`: just asked where it is (`?`)."""
     thread, gpr = timeline.thread, timeline.gpr
-    if stopped is not None and stopped.thread not in (0, thread):
-        # One that has not started yet, gone back with to the start, has no registers to show.
-        if any(one.number == stopped.thread for one in timeline.threads()):
-            thread = stopped.thread
-            gpr = timeline.registers(thread).gpr
+    # One that has not started yet, gone back with to the start, has no registers to show.
+    there = {one.number for one in timeline.threads()} if stopped and stopped.thread else ()
+    if stopped is not None and stopped.thread != thread and stopped.thread in there:
+        thread = stopped.thread
+        gpr = timeline.registers(thread).gpr
     threads.stopped(thread)
     words = [
         f"{number:x}:{getattr(gpr, name).to_bytes(8, 'little').hex()};"
