@@ -25,7 +25,7 @@ help:
 	@echo "make test-corpus  record and replay some sixty programs of Debian (installs them)"
 	@echo "make test-apps  record and replay applications under MPI: LAMMPS, HPCC, hypre (installs them)"
 	@echo "make test-rdma  verbs on soft-RoCE, in virtual machines with Debian's kernel (installs qemu)"
-	@echo "make test-mpi   each family of MPI functions with 2, 3 and 4 ranks"
+	@echo "make test-mpi   each family of MPI functions with 2, 3 and 4 ranks; programs of PyPI's MPIs"
 	@echo "make test-mpi4py  mpi4py's own tests, native and recorded, side by side (installs it)"
 	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
 	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test, elsewhere each time"
@@ -115,6 +115,7 @@ test-rdma: rdma-packages
 test-mpi: dev
 	@RDB_TEST_MPI=all $(BIN)/python3 -m pytest -q tests/test_mpi.py tests/test_mpi_families.py \
 	  tests/test_mpi_coverage.py tests/test_mpi_threads.py tests/test_mpi_rma.py tests/test_mpi_io.py $(ARGS)
+	@$(BIN)/python3 -m pytest -q -m mpi tests/wheels $(ARGS)
 
 # mpi4py's own tests, whose source distribution is fetched: native and recorded, side by side.
 test-mpi4py: dev

@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 from conftest import TIMEOUT_S, Build, Rdb
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 from mpijob import Job, lines
 
 from rdb.launch.where import where
 from rdb.paths import lib_dir, mpi_dir, rdb_exec_path
 
+TABLES = Path(__file__).resolve().parent.parent / "interposer" / "mpi" / "abi"
 MPICC = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
 MPIRUN = {
     "openmpi": ["mpirun.openmpi", "--oversubscribe", *("--mca", "btl", "self,vader")],
@@ -115,6 +118,22 @@ def test_run_over_mpich(rdb: Rdb, build: Build) -> None:
     missing = rdb("run", "-n", "2", "--mpi=nompi", "--", program)
     assert missing.returncode == 2
     assert "no such MPI here; there are: openmpi, mpich" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("table", "stub"),
+    [("mpich", "mpich/libmpich.so.12"), ("mpi-abi", "mpi-abi/libmpi_abi.so.1")],
+)
+def test_stub_has_what_the_library_exports(table: str, stub: str) -> None:
+    """Programs start, whatever they refer to."""
+    with (lib_dir() / "mpi" / stub).open("rb") as file:
+        section = ELFFile(file).get_section_by_name(".dynsym")
+        assert isinstance(section, SymbolTableSection)
+        exported = {symbol.name for symbol in section.iter_symbols()}
+    rows = (TABLES / f"{table}.symbols").read_text().splitlines()
+    wanted = {row.split()[1] for row in rows if row.startswith("F ")}
+    assert len(wanted) > 1000
+    assert wanted <= exported
 
 
 def test_ranks_of_hydra() -> None:

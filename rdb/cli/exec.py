@@ -39,8 +39,8 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
   --cpu LEVEL       highest CPU level shown to the program: x86-64-v2, x86-64-v3 (default), native
   --hca WHICH       what is below the program's verbs: soft (a software HCA over TCP), real (the
                     machine's devices), auto (real, if there are any; default, or $RDB_HCA)
-  --mpi NAME        the MPI below the program: openmpi, mpich, or one of `rdb setup-mpi` (default:
-                    the launcher's, or $RDB_MPI); the program may be built for another one
+  --mpi NAME        the MPI below the program, which may be built for another one: openmpi, mpich
+                    (default: the launcher's, or $RDB_MPI)
 """
 
 

@@ -105,8 +105,8 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--mpi",
         metavar="NAME",
-        help="the MPI below the program, and its mpirun: openmpi, mpich, or one of `rdb setup-mpi`"
-        " (default: that of the mpirun in PATH, or $RDB_MPI)",
+        help="the MPI below the program, and its mpirun: openmpi, mpich (default: $RDB_MPI, or "
+        "that of the mpirun in PATH)",
     )
     run.add_argument(
         "--launcher-arg", action="append", default=[], metavar="ARG", help="one more for mpirun"

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from rdb.errors import MissingTool
 from rdb.launch.mpi import check_mpi, find_mpirun, mpi_options
-from rdb.launch.newjob import home
 
 # rdb/paths.py says the same with pathlib, which costs every rank 3 ms.  Real paths: rdb-exec knows
 # its stub again by the name that the kernel has for the mapped file.
@@ -34,7 +33,7 @@ def rdb_exec_line(
         raise MissingTool(f"{executable} is missing: rdb is not built", "run `make dev`")
     line = [executable, "--dir", rank_dir, "--files", files_dir, "--rank", str(rank)]
     line += options
-    line += mpi_options(mpi, _LIB, home(), os.environ)
+    line += mpi_options(mpi, _LIB, os.environ)
     lower = os.path.join(_LIB, "verbs", "verbs.so")
     stub = os.path.join(_LIB, "verbs", "libibverbs.so.1")
     if os.path.exists(lower):
@@ -55,9 +54,10 @@ def mpirun_line(
     nranks: int, extra: Sequence[str], job: str, rest: Sequence[str], mpi: str | None = None
 ) -> list[str]:
     """mpirun starting `rdb exec` in every rank of a job."""
+    mpi = mpi or os.environ.get("RDB_MPI")
     if mpi:
-        check_mpi(mpi, _LIB, home())
-    mpirun, openmpi = find_mpirun(mpi, home())
+        check_mpi(mpi, _LIB)
+    mpirun, openmpi = find_mpirun(mpi)
     line = [mpirun, "-n", str(nranks)]
     crowded = nranks > len(os.sched_getaffinity(0))
     if openmpi and crowded and "--oversubscribe" not in extra:

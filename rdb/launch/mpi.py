@@ -18,7 +18,6 @@ _STUBS = (
     os.path.join("mpi-abi", "libmpi_abi.so.1"),
 )
 _BUILT = ("openmpi", "mpich")
-_OWN = ".mpi"  # $RDB_HOME/.mpi/NAME: real sides that `rdb setup-mpi` built
 
 
 def launcher_mpi(env: Mapping[str, str]) -> str | None:
@@ -30,34 +29,27 @@ def launcher_mpi(env: Mapping[str, str]) -> str | None:
     return None
 
 
-def flavours(lib: str, home: str) -> dict[str, str]:
+def flavours(lib: str) -> dict[str, str]:
     """Name -> real side, of those that are there."""
     found = {name: os.path.join(lib, "mpi", name, "lower.so") for name in _BUILT}
-    own = os.path.join(home, _OWN)
-    if os.path.isdir(own):
-        found |= {name: os.path.join(own, name, "lower.so") for name in sorted(os.listdir(own))}
     return {name: path for name, path in found.items() if os.path.exists(path)}
 
 
-def own_folder(home: str, name: str) -> str:
-    return os.path.join(home, _OWN, name)
-
-
-def check_mpi(asked: str, lib: str, home: str) -> str:
+def check_mpi(asked: str, lib: str) -> str:
     """The name itself, or a Usage error that lists what there is."""
-    there = flavours(lib, home)
+    there = flavours(lib)
     if asked not in there:
         known = ", ".join(there) or "none"
         raise Usage(f"--mpi {asked}: no such MPI here", f"there are: {known}")
     return asked
 
 
-def mpi_options(asked: str | None, lib: str, home: str, env: Mapping[str, str]) -> list[str]:
+def mpi_options(asked: str | None, lib: str, env: Mapping[str, str]) -> list[str]:
     """Options of rdb-exec: the real side and the stubs."""
-    there = flavours(lib, home)
+    there = flavours(lib)
     wanted = asked or env.get("RDB_MPI")
     if wanted:
-        name: str | None = check_mpi(wanted, lib, home)
+        name: str | None = check_mpi(wanted, lib)
     else:
         # without a launcher each is as good as the other
         name = launcher_mpi(env) or next(iter(there), None)
@@ -69,16 +61,11 @@ def mpi_options(asked: str | None, lib: str, home: str, env: Mapping[str, str]) 
     return options
 
 
-def find_mpirun(asked: str | None, home: str) -> tuple[str, bool]:
+def find_mpirun(asked: str | None) -> tuple[str, bool]:
     """The launcher of that MPI, or the one in PATH; and whether it is Open MPI's."""
     import shutil
 
-    names = ["mpirun"]
-    if asked in _BUILT:
-        names = [f"mpirun.{asked}", f"mpiexec.{asked}", "mpirun"]
-    elif asked:
-        with open(os.path.join(own_folder(home, asked), "mpirun"), encoding="utf-8") as file:
-            names = [file.read().strip()]
+    names = [f"mpirun.{asked}", f"mpiexec.{asked}", "mpirun"] if asked else ["mpirun"]
     path = next((found for found in map(shutil.which, names) if found), None)
     if path is None:
         package = "mpich" if asked == "mpich" else "openmpi-bin"

@@ -245,13 +245,37 @@ void comm_describe(struct vcomm *comm)
 	free(ranks);
 }
 
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
+/* Its Fortran handles are its context ids, the same in each rank. */
+static int context_of(const struct vcomm *comm, const char *by __attribute__((unused)))
+{
+	return PMPI_Comm_c2f(comm->o.real);
+}
+#else
+/* Agreed upon, where all its ranks are in the call that made it now: the largest of their numbers, which each of them
+ * uses once. */
+static int context_of(const struct vcomm *comm, const char *by)
+{
+	static int made;
+	MPI_Comm real = REAL(MPI_Comm, comm->o.real);
+	int rank, mine, agreed = 0;
+
+	if (comm->inter || !strcmp(by, "MPI_Comm_idup"))
+		return PMPI_Comm_c2f(real);
+	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	mine = ++made << 16 | (rank & 0xffff);
+	BLOCKING(PMPI_Allreduce(&mine, &agreed, 1, MPI_INT, MPI_MAX, real));
+	return agreed;
+}
+#endif
+
 /* `context` is the same number in every rank of the communicator: who matches sends with receives
  * from the logs alone needs it. */
 static void comm_note(const struct vcomm *comm, const char *by)
 {
 	char text[512];
 	int len = snprintf(text, sizeof(text), "comm=%u context=%d by=%s rank=%d ranks=", comm->o.id,
-			   PMPI_Comm_c2f(comm->o.real), by, comm->rank);
+			   context_of(comm, by), by, comm->rank);
 
 	for (int i = 0; i < comm_peers(comm) && len < (int)sizeof(text) - 16; i++)
 		len += snprintf(text + len, sizeof(text) - len, "%s%d", i ? "," : "", comm->world[i]);

