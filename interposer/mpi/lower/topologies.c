@@ -20,6 +20,8 @@ int comm_neighbors(const struct vcomm *comm, bool in)
 
 static void put_neighbors(void *upper, int room, int n)
 {
+	if (upper == (void *)MPI_UNWEIGHTED || upper == (void *)MPI_WEIGHTS_EMPTY)
+		return;
 	if ((uintptr_t)upper > NO_ARRAY && room > 0 && n > 0)
 		host->out(upper, (size_t)(n < room ? n : room) * sizeof(int));
 }
