@@ -60,6 +60,7 @@ def mpirun(
 ) -> subprocess.CompletedProcess[str]:
     """In a session of its own, so that a hanging job can be ended as a whole."""
     command = ["mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl", BTL]
+    command += ["--mca", "btl_tcp_if_include", "lo"]
     process = subprocess.Popen(
         [*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=cwd,
