@@ -6,6 +6,20 @@
 #define FIRST_PAGE 4096
 #define COPY_AT_ONCE (1 << 30) /* bytes */
 
+/* Without a call in which the library would go on with other requests, and call the program's operations. */
+static void copy_packed(void *to, const void *from, int count, const struct vtype *type)
+{
+	int bytes = (int)(count * type->size), packed = 0, unpacked = 0;
+	char *room = malloc(bytes);
+
+	if (!room)
+		host->fatal("out of memory for a collective of %d bytes", bytes);
+	if (PMPI_Pack(from, count, type->o.real, room, bytes, &packed, MPI_COMM_SELF) != MPI_SUCCESS ||
+	    PMPI_Unpack(room, packed, &unpacked, to, count, type->o.real, MPI_COMM_SELF) != MPI_SUCCESS)
+		host->fatal("elements of a datatype could not be copied");
+	free(room);
+}
+
 void copy_typed(void *to, const void *from, int64_t count, const struct vtype *type)
 {
 	int64_t step = type->extent > 0 ? COPY_AT_ONCE / type->extent : INT_MAX;
@@ -16,6 +30,10 @@ void copy_typed(void *to, const void *from, int64_t count, const struct vtype *t
 	if (type->dense || (count == 1 && type->size == type->true_extent)) {
 		memcpy((char *)to + type->true_lb, (const char *)from + type->true_lb,
 		       (count - 1) * type->extent + type->true_extent);
+		return;
+	}
+	if (pending_operations && count * type->size <= COPY_AT_ONCE) {
+		copy_packed(to, from, (int)count, type);
 		return;
 	}
 	/* a message to ourselves is the one copy that leaves out gaps and knows no limit of size */

@@ -219,6 +219,7 @@ void comm_describe(struct vcomm *comm)
 	MPI_Group group, world;
 	int inter = 0, *ranks, n;
 
+	PMPI_Comm_set_errhandler(real, MPI_ERRORS_RETURN); /* one that joined us has its own */
 	PMPI_Comm_rank(real, &comm->rank);
 	PMPI_Comm_size(real, &comm->size);
 	PMPI_Comm_test_inter(real, &inter);

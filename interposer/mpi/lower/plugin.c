@@ -145,7 +145,6 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)), 
 		host->fatal("%s is not supported yet", function->name);
 	if (__builtin_expect(state != ALIVE && !any_time(index), 0))
 		out_of_order(function->name);
-	requests_poll_orphans();
 	if (windows_there)
 		windows_before(index);
 #ifdef OPEN_MPI
@@ -153,6 +152,9 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)), 
 #else
 	result = translated_call(index, function->call, nargs, args);
 #endif
+	/* last: what they bring must not be in memory yet when an operation of the program is called */
+	if (state == ALIVE && !pending_operations)
+		requests_poll_orphans();
 	if (windows_there)
 		windows_after(index);
 	return result;

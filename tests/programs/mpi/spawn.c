@@ -1,4 +1,5 @@
 /* Processes that are started by others and processes that meet. */
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "check.h"
@@ -41,6 +42,32 @@ static int child(MPI_Comm parent, char **argv)
 	return MPI_Finalize();
 }
 
+/* Over a socket of their own. */
+static void join(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t length = sizeof(address);
+	int fd = socket(AF_INET, SOCK_STREAM, 0), end = fd, got = -1;
+	MPI_Comm inter;
+
+	if (rank == 0) {
+		CHECK(!bind(fd, (struct sockaddr *)&address, length) && !listen(fd, 1));
+		CHECK(!getsockname(fd, (struct sockaddr *)&address, &length));
+		MPI_Send(&address.sin_port, 1, MPI_SHORT, 1, 9, MPI_COMM_WORLD);
+		end = accept(fd, NULL, NULL);
+		CHECK(end >= 0);
+	} else {
+		MPI_Recv(&address.sin_port, 1, MPI_SHORT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		CHECK(!connect(fd, (struct sockaddr *)&address, length));
+	}
+	OK(MPI_Comm_join(end, &inter));
+	OK(MPI_Sendrecv(&rank, 1, MPI_INT, 0, 1, &got, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE));
+	CHECK(got == 1 - rank);
+	OK(MPI_Comm_disconnect(&inter));
+	close(end);
+	close(fd);
+}
+
 /* Rank 0 accepts, rank 1 connects, by a name. */
 static void meet(void)
 {
@@ -81,7 +108,7 @@ int main(int argc, char **argv)
 	together(children, 1, 2, 2);
 	OK(MPI_Comm_disconnect(&children));
 	if (argc > 1 && !strcmp(argv[1], "meet"))
-		meet();
+		meet(), join();
 	MPI_Comm_get_parent(&none);
 	CHECK(none == MPI_COMM_NULL);
 	return end();
