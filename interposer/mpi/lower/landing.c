@@ -53,7 +53,7 @@ void copy_typed(void *to, const void *from, int64_t count, const struct vtype *t
 
 void landing_begin(struct landing *land, void *upper)
 {
-	*land = (struct landing){.upper = upper, .buffer = upper, .before = true, .from = UINTPTR_MAX};
+	*land = (struct landing){.upper = upper, .buffer = upper, .before = true, .keep = apart(), .from = UINTPTR_MAX};
 }
 
 void landing_keep(struct landing *land, void *upper)
@@ -156,20 +156,14 @@ static void *room_for(size_t bytes, bool scattered)
 
 void landing_ready(struct landing *land)
 {
-	bool copy = land->keep || (apart() && !land->scattered);
-
 	land->before = false;
-	/* a blocking call's absolute addresses change as the messages arrive */
-	if (!copy || land->from >= land->to)
+	if (!land->keep || land->from >= land->to)
 		return;
 	land->room = room_for(land->to - land->from, land->scattered);
 	if (!land->room)
 		host->fatal("out of memory for a collective of %zu bytes", (size_t)(land->to - land->from));
 	land->buffer = land->room + (land->upper - (char *)land->from);
-	if (land->keep)
-		parts_copy_in(land);
-	else
-		memcpy(land->room, (void *)land->from, land->to - land->from);
+	parts_copy_in(land);
 }
 
 void landing_deliver(struct landing *land)
@@ -191,7 +185,7 @@ void landing_end(struct landing *land)
 	free(land->parts);
 	land->parts = NULL;
 	land->part_count = 0;
-	if (land->keep && land->scattered && land->room)
+	if (land->scattered && land->room)
 		munmap(land->room, land->to - land->from);
 	else
 		free(land->room);

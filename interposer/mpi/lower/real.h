@@ -117,7 +117,7 @@ struct landing {
 	char *room;
 	uintptr_t from, to; /* of all parts; upper addresses */
 	bool before, scattered;
-	bool keep;                  /* of a nonblocking call: the parts are in a list until it is complete */
+	bool keep; /* in a copy, its parts in a list: other upper code runs before they are delivered */
 	struct landing_part *parts; /* allocated */
 	unsigned part_count, part_room;
 };

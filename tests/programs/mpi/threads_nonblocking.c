@@ -11,6 +11,24 @@ static void sum_up(void *in, void *inout, int *len, MPI_Datatype *type)
 		((long *)inout)[i] += ((long *)in)[i];
 }
 
+/* Absolute addresses, while the other thread runs. */
+static void far_apart(MPI_Comm comm, int round)
+{
+	int *on_heap = malloc(sizeof(int)), on_stack = rank ? -1 : round;
+	MPI_Aint where[2];
+	MPI_Datatype both;
+
+	*on_heap = rank ? -1 : 100 + round;
+	MPI_Get_address(on_heap, &where[0]);
+	MPI_Get_address(&on_stack, &where[1]);
+	MPI_Type_create_hindexed(2, (int[2]){1, 1}, where, MPI_INT, &both);
+	MPI_Type_commit(&both);
+	OK(MPI_Bcast(MPI_BOTTOM, 1, both, 0, comm));
+	CHECK(*on_heap == 100 + round && on_stack == round);
+	MPI_Type_free(&both);
+	free(on_heap);
+}
+
 static void *rounds(void *argument)
 {
 	MPI_Comm comm = *(MPI_Comm *)argument;
@@ -31,6 +49,7 @@ static void *rounds(void *argument)
 		OK(MPI_Sendrecv(&out[1], 1, MPI_LONG, right, 2, &token, 1, MPI_LONG, left, 2, comm, MPI_STATUS_IGNORE));
 		CHECK(token == round + left);
 		OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+		far_apart(comm, round);
 		CHECK(sum == size * (size - 1) / 2);
 		for (int i = 0; i < N; i++)
 			CHECK(in[i] == (long)size * round + (long)sum * i);
