@@ -28,3 +28,8 @@ add(
     " T_category_changed",
     Row(),
 )
+
+# Handles and statuses on their way to and from Fortran.
+_OBJECTS = "Comm Type Group Op Request Message Info Errhandler Win File"
+for _name in (*_OBJECTS.split(), "Status"):
+    add(f"{_name}_c2f {_name}_f2c", Row(stub="hand", real="none"))

@@ -15,6 +15,7 @@
 typedef struct rdb_predef *MPI_Comm, *MPI_Datatype, *MPI_Group, *MPI_Op, *MPI_Request, *MPI_Message, *MPI_Info,
 	*MPI_Errhandler, *MPI_Win, *MPI_File;
 typedef ptrdiff_t MPI_Aint;
+typedef int MPI_Fint;
 typedef long long MPI_Count, MPI_Offset;
 typedef struct {
 	int MPI_SOURCE, MPI_TAG, MPI_ERROR;

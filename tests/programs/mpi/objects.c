@@ -204,6 +204,41 @@ static void others(void)
 	CHECK(MPI_Wtick() >= 0 && MPI_Wtime() >= 0);
 }
 
+/* To Fortran's numbers and back. */
+static void fortran(void)
+{
+	MPI_Fint there[sizeof(MPI_Status) / sizeof(MPI_Fint)];
+	MPI_Status status, back;
+	MPI_Datatype type;
+	MPI_Request request;
+	MPI_Comm comm;
+	int value = 0, n;
+
+	CHECK(MPI_Comm_c2f(MPI_COMM_WORLD) == 0 && MPI_Comm_f2c(1) == MPI_COMM_SELF);
+	CHECK(MPI_Type_f2c(MPI_Type_c2f(MPI_DOUBLE)) == MPI_DOUBLE);
+	CHECK(MPI_Op_f2c(MPI_Op_c2f(MPI_SUM)) == MPI_SUM);
+	CHECK(MPI_Group_f2c(MPI_Group_c2f(MPI_GROUP_EMPTY)) == MPI_GROUP_EMPTY);
+	CHECK(MPI_Info_f2c(MPI_Info_c2f(MPI_INFO_NULL)) == MPI_INFO_NULL);
+	CHECK(MPI_Errhandler_f2c(MPI_Errhandler_c2f(MPI_ERRORS_RETURN)) == MPI_ERRORS_RETURN);
+	CHECK(MPI_Message_f2c(MPI_Message_c2f(MPI_MESSAGE_NO_PROC)) == MPI_MESSAGE_NO_PROC);
+	CHECK(MPI_Win_f2c(MPI_Win_c2f(MPI_WIN_NULL)) == MPI_WIN_NULL);
+	CHECK(MPI_File_f2c(MPI_File_c2f(MPI_FILE_NULL)) == MPI_FILE_NULL);
+	MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	CHECK(MPI_Comm_f2c(MPI_Comm_c2f(comm)) == comm && MPI_Comm_c2f(comm) != MPI_Comm_c2f(MPI_COMM_WORLD));
+	MPI_Type_contiguous(2, MPI_INT, &type);
+	CHECK(MPI_Type_f2c(MPI_Type_c2f(type)) == type);
+	MPI_Type_free(&type);
+	MPI_Irecv(&value, 1, MPI_INT, rank, 4, comm, &request);
+	MPI_Send(&rank, 1, MPI_INT, rank, 4, comm);
+	request = MPI_Request_f2c(MPI_Request_c2f(request));
+	MPI_Wait(&request, &status);
+	MPI_Status_c2f(&status, there);
+	MPI_Status_f2c(there, &back);
+	MPI_Get_count(&back, MPI_INT, &n);
+	CHECK(back.MPI_SOURCE == rank && back.MPI_TAG == 4 && n == 1 && value == rank);
+	MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
 	int flag, level;
@@ -220,5 +255,6 @@ int main(int argc, char **argv)
 	attributes();
 	errors();
 	others();
+	fortran();
 	return end();
 }
