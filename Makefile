@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-corpus test-apps test-rdma rdma-packages test-mpi test-mpi4py test-faults test-walk fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-corpus test-apps test-rdma rdma-packages test-mpi test-mpi4py test-faults test-walk test-live fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -125,6 +125,11 @@ test-mpi4py: dev
 # The tests of faults with everything: 200 kills, every byte of a log and an image cut and flipped.
 test-faults: dev
 	@RDB_TEST_FAULTS=all $(BIN)/python3 -m pytest -q tests/test_faults.py tests/test_faults_torn.py $(ARGS)
+
+# Restarts of MPI jobs at many more events than in `make test`.
+LIVE ?= 50
+test-live: dev
+	@RDB_TEST_LIVE=$(LIVE) $(BIN)/python3 -m pytest -q -rP tests/test_restart.py tests/test_restart_mpi.py $(ARGS)
 
 # The walks of `make test` are the same each time; these are not.
 WALK ?= 10

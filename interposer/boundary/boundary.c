@@ -39,7 +39,11 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	if (replaying()) {
 		for (turns_await(NULL); replay_upcall_next(); turns_await(NULL))
 			host_upcall(frame, 0, NULL);
+		if (restarting())
+			live_hypercall_asked(ev);
 		event_replay(ev, NULL);
+		if (restarting())
+			live_hypercall_answered(ev);
 	} else {
 		ev->result = host_call(ev, frame);
 	}

@@ -39,6 +39,8 @@ void boundary_deliver_on_return(void);
 void syscall_event(ucontext_t *uc);
 /* host.c */
 int64_t host_call(struct event *ev, struct gate_frame *frame);
+/* What a plug-in has to say in a restart (host.h); NULL: nothing against it. */
+const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *args, int64_t *result);
 uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args);
 /* In replay: makes scratch memory up to `end` present. */
 void host_scratch_upto(uint64_t end);

@@ -217,6 +217,23 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 	return result;
 }
 
+const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *args, int64_t *result)
+{
+	unsigned ns = fn >> 16;
+	const char *why;
+	if (ns >= NAMESPACES)
+		return "it calls an unknown library";
+	if (step == RDB_RESTART_CUT && !host.plugins[ns])
+		return NULL;
+	pthread_mutex_lock(&host.lock);
+	if (!host.plugins[ns])
+		host.plugins[ns] = load(ns);
+	why = host.plugins[ns]->restart ? host.plugins[ns]->restart(step, fn, nargs, args, result)
+					: "it uses a library whose state cannot be brought back";
+	pthread_mutex_unlock(&host.lock);
+	return why;
+}
+
 void host_progress(void)
 {
 	pthread_mutex_lock(&host.lock);

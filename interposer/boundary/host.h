@@ -99,6 +99,14 @@ struct rdb_host {
 	const char *hca_key; /* file with the secret of the software HCAs of one job, or NULL */
 };
 
+/* A replay that is to go on live (live/live.h): what a plug-in is told of each recorded call, with memory as it was. */
+enum rdb_restart {
+	RDB_RESTART_ASKED, /* before the log's answer; *result: that; 1 + what came of making the call again, if it was */
+	RDB_RESTART_SEND,     /* the message that this call sends was under way at the cut: it is to leave again */
+	RDB_RESTART_ANSWERED, /* after it; *result is the log's */
+	RDB_RESTART_CUT,      /* all that was pending is to be there when this returns */
+};
+
 struct rdb_plugin {
 	uint32_t version; /* RDB_HOST_VERSION */
 	const char *name; /* "openmpi-4.1.4" */
@@ -112,6 +120,9 @@ struct rdb_plugin {
 	int (*progress)(void);
 	/* May be NULL.  In a forked child, with the parent's memory and none of its threads. */
 	void (*in_child)(void);
+	/* May be NULL: programs that called this library cannot be restarted.  NULL, or why it cannot be. */
+	const char *(*restart)(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *args,
+			       int64_t *result);
 };
 
 /* The one symbol a plug-in exports: const struct rdb_plugin rdb_plugin; */

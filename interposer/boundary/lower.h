@@ -48,10 +48,11 @@ struct options {
 	const char *restart; /* the recording to replay up to `at`, and to go on from live; else NULL */
 	const char *branch;  /* where that is recorded */
 	uint64_t at;
-	bool in_place;  /* files go on where they were, rolled back; else copies of the branch's own do */
-	uint64_t until; /* replay: the recording ends after this event, whatever has been added to it since */
-	int agent_fd;   /* replica: socket to the server, else -1 */
-	char **argv;    /* program and its arguments */
+	const char *in_flight; /* file with the events whose messages were under way at the cut, one a line */
+	bool in_place;         /* files go on where they were, rolled back; else copies of the branch's own do */
+	uint64_t until;        /* replay: the recording ends after this event, whatever has been added to it since */
+	int agent_fd;          /* replica: socket to the server, else -1 */
+	char **argv;           /* program and its arguments */
 	char **envp;
 };
 

@@ -69,6 +69,7 @@ static void go(ucontext_t *uc)
 		live_refuse("%u of its threads are alive, or it is inside a callback", threads_alive());
 	if (shared_regions)
 		live_refuse("it has shared memory");
+	live_libraries_cut();
 	const struct log_record *last = replay_record();
 	uint64_t now_ns = last ? last->at_ns : 0;
 	replay_close();

@@ -111,6 +111,26 @@ int descriptor_open(int dirfd, const char *path, int flags, mode_t mode)
 	return (int)fd;
 }
 
+int descriptors_reserve(void)
+{
+	struct rlimit before;
+	int null = descriptor_open(AT_FDCWD, "/dev/null", O_RDWR, 0);
+	if (null < 0)
+		return null;
+	for (int fd = 3; fd < lower.lowest_fd; fd++)
+		if (raw_syscall(SYS_fcntl, fd, F_GETFD, 0, 0, 0, 0) < 0)
+			raw_syscall(SYS_dup3, null, fd, O_CLOEXEC, 0, 0, 0);
+	/* it stays raised: a library opens what it needs when it likes */
+	if (!limit(NULL, &before) && before.rlim_cur < (rlim_t)lower.lowest_fd + 1024) {
+		struct rlimit more = before;
+		more.rlim_cur = (rlim_t)lower.lowest_fd + 1024;
+		if (more.rlim_cur > more.rlim_max)
+			more.rlim_cur = more.rlim_max;
+		limit(&more, NULL);
+	}
+	return 0;
+}
+
 bool descriptor_is_ours(int fd)
 {
 	struct stat st;

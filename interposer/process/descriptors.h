@@ -9,6 +9,9 @@ void descriptors_init(void);
 int descriptor_open(int dirfd, const char *path, int flags, mode_t mode);
 /* Closes one that lower_fd() has moved. */
 void lower_fd_close(int fd);
+/* Takes all free numbers below ours, so that what a library opens from now on is above them; until the program's
+ * own are made (closed with them).  0 or -errno. */
+int descriptors_reserve(void);
 /* Not one that the program may close or replace. */
 bool descriptor_is_ours(int fd);
 /* close_range(2), around ours. */

@@ -83,7 +83,7 @@ static void usage(void)
 	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
 	      "                [--checked] [--patience S] [--until EVENT]\n"
-	      "       rdb-exec --restart RANKDIR --at EVENT [--checkpoint K] [--in-place] --dir ... as above\n"
+	      "       rdb-exec --restart RANKDIR --at EVENT [--checkpoint K] [--in-place] [--in-flight FILE] --dir ...\n"
 	      "       rdb-exec --probe\n",
 	      stderr);
 	exit(2);
@@ -169,7 +169,8 @@ static void parse(int argc, char **argv)
 		SPAWNED,
 		RESTART,
 		AT,
-		IN_PLACE
+		IN_PLACE,
+		IN_FLIGHT
 	};
 	static const struct option names[] = {
 		// clang-format off
@@ -206,6 +207,7 @@ static void parse(int argc, char **argv)
 		{"at", 1, 0, AT},
 		{"in-place", 0, 0, IN_PLACE},
 		{"patience", 1, 0, PATIENCE},
+		{"in-flight", 1, 0, IN_FLIGHT},
 		// clang-format on
 		{0, 0, 0, 0},
 	};
@@ -280,6 +282,7 @@ static void parse(int argc, char **argv)
 		case AT: o->at = (uint64_t)number("at", optarg, 1L << 60); break;
 		case IN_PLACE: o->in_place = true; break;
 		case PATIENCE: o->patience_s = number("patience", optarg, 1 << 30); break;
+		case IN_FLIGHT: o->in_flight = optarg; break;
 		case PROBE: exit(probe_print());
 		default: usage();
 		}

@@ -46,6 +46,10 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
 
 def exec_command(arguments: Sequence[str]) -> int:
     """Does not return when it works.  Parsed by hand: argparse costs every rank 10 ms."""
+    if arguments[:1] == ["--restart"] and len(arguments) == 2:
+        from rdb.live.rank import restart_rank
+
+        return restart_rank(arguments[1])
     name: str | None = None
     job = os.environ.get("RDB_JOB_DIR")
     hca: str | None = None

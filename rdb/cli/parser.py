@@ -145,6 +145,9 @@ def build_parser() -> argparse.ArgumentParser:
     restart.add_argument(
         "--at", metavar="WHERE", help="ckpt:N, EVENT, 2.5s since its start, end (default: end)"
     )
+    restart.add_argument(
+        "--rank", type=_natural, metavar="R", help="whose event that is (default: the first)"
+    )
     restart.add_argument("--plan", action="store_true", help="only show from where to where")
     restart.add_argument("--name", help="the new job's name (default: JOB-branch-1, ...)")
     restart.add_argument(

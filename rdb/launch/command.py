@@ -57,13 +57,24 @@ def mpirun_line(
     mpi = mpi or os.environ.get("RDB_MPI")
     if mpi:
         check_mpi(mpi, _LIB)
+    chosen = ["--mpi", mpi] if mpi else []
+    return _mpirun(nranks, extra, ["--job", job, *chosen, *rest], mpi)
+
+
+def restart_line(nranks: int, branch: str) -> list[str]:
+    """mpirun starting every rank of a restart (rdb/live/rank.py)."""
+    return _mpirun(nranks, (), ["--restart", branch])
+
+
+def _mpirun(
+    nranks: int, extra: Sequence[str], rest: Sequence[str], mpi: str | None = None
+) -> list[str]:
     mpirun, openmpi = find_mpirun(mpi)
     line = [mpirun, "-n", str(nranks)]
     crowded = nranks > len(os.sched_getaffinity(0))
     if openmpi and crowded and "--oversubscribe" not in extra:
         line.append("--oversubscribe")
-    chosen = ["--mpi", mpi] if mpi else []
-    return [*line, *extra, *own_command(), "exec", "--job", job, *chosen, *rest]
+    return [*line, *extra, *own_command(), "exec", *rest]
 
 
 def mpirun_environment() -> dict[str, str]:

@@ -26,7 +26,7 @@ _WAIT4, _WAITID = 61, 247
 _CLONE_THREAD = 0x10000
 _CALLS = (*_OPEN, *_DUP, _CLOSE, _CLOSE_RANGE, _FCNTL, *_PAIRS, *_LASTING, *_FORK, _WAIT4, _WAITID)
 _NAMESPACE_SHIFT = 16
-_LIBRARIES = {1: "MPI", 2: "verbs"}
+_MPI, _VERBS = 1, 2  # RDB_NS_ in interposer/boundary/gate.h
 _STANDARD = range(3)
 
 
@@ -111,20 +111,27 @@ def start_image(recording: RankRecording, cut: int) -> int:
             "they cannot be brought back",
             "choose an event before they were started or after they were waited for",
         )
-    _refuse_libraries(recording, cut)
-    return chosen
+    called = _libraries(recording, cut)
+    if _VERBS in called:
+        raise RdbError(
+            f"rank {recording.name} has used verbs before event {cut}: queue pairs cannot be "
+            "brought back yet",
+            "choose an earlier event",
+        )
+    if _MPI in called and (recording.path / "descriptors").exists():
+        raise RdbError(
+            f"rank {recording.name} began in MPI: it is a branch itself",
+            "restart the job that it is a branch of",
+        )
+    # what it made in MPI is made again on the way
+    return images[0].number if _MPI in called else chosen
 
 
-def _refuse_libraries(recording: RankRecording, cut: int) -> None:
+def _libraries(recording: RankRecording, cut: int) -> set[int]:
+    """Those below the gate that were called up to that event."""
     index = recording.index
-    seen = {
+    return {
         index.number(place) >> _NAMESPACE_SHIFT
         for place in index.of_kind(Kind.HYPERCALL)
         if index.brief(place)[1] <= cut
     }
-    for namespace in sorted(seen & _LIBRARIES.keys()):
-        raise RdbError(
-            f"rank {recording.name} has called {_LIBRARIES[namespace]} before event {cut}: "
-            "that cannot be restarted yet",
-            "choose an earlier event",
-        )

@@ -182,6 +182,17 @@ struct vobject *object_new(unsigned class, void *real)
 	return object_place(class, id, real);
 }
 
+struct vobject *object_at(unsigned class, uint32_t id, void *real)
+{
+	struct table *table = &tables[class];
+
+	while (id >= table->size)
+		table_grow(table, table->size * 2);
+	if (id >= table->next)
+		table->next = id + 1; /* those between are never used again */
+	return object_place(class, id, real);
+}
+
 void object_drop(struct vobject *object)
 {
 	struct table *table = &tables[object->class];

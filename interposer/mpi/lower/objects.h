@@ -142,6 +142,8 @@ uint32_t *handles_in(unsigned class, void *const *upper, int count, void ***real
 
 /* An object of that class for a real handle: the predefined one or a new one. */
 struct vobject *object_new(unsigned class, void *real);
+/* The same with the id that it had before a restart. */
+struct vobject *object_at(unsigned class, uint32_t id, void *real);
 /* Empties its slot; the object itself goes with its last reference. */
 void object_drop(struct vobject *object);
 static inline void *object_hold(void *object)

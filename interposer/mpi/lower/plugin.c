@@ -183,6 +183,7 @@ __attribute__((visibility("default"))) struct rdb_plugin rdb_plugin = {
 #endif
 	.init = plugin_init,
 	.call = plugin_call,
+	.restart = plugin_restart,
 };
 
 void progress_begin(void)

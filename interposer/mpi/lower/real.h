@@ -160,6 +160,8 @@ int receive_matched(struct vreq *request, MPI_Message *message, MPI_Request *rea
 int receive_end(struct vreq *request, int rc, const MPI_Status *status);
 /* plugin.c: from now on something may come without a call (host.h, progress). */
 void progress_begin(void);
+/* restart.c */
+const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *a, int64_t *result);
 /* plugin.c: a duplicate of MPI_COMM_SELF for our own use. */
 MPI_Comm private_self(void);
 

@@ -27,10 +27,8 @@ void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, c
 }
 
 /* A request whose receive will arrive in its shadow. */
-static struct vreq *shadow_new(void *buf, int count, struct vtype *type, struct vcomm *comm)
+static struct vreq *shadow_init(struct vreq *request, void *buf, int count, struct vtype *type, struct vcomm *comm)
 {
-	struct vreq *request = request_new(NULL);
-
 	request->receive = true;
 	request->buf = buf;
 	request->count = count;
@@ -47,6 +45,11 @@ static struct vreq *shadow_new(void *buf, int count, struct vtype *type, struct 
 	if (!request->shadow)
 		host->fatal("out of memory for a receive of %lld bytes", (long long)request->room);
 	return request;
+}
+
+static struct vreq *shadow_new(void *buf, int count, struct vtype *type, struct vcomm *comm)
+{
+	return shadow_init(request_new(NULL), buf, count, type, comm);
 }
 
 static int shadow_count(const struct vreq *request)
@@ -70,6 +73,21 @@ static int64_t posted(int rc, struct vreq *request, MPI_Request real, bool activ
 	request->active = active;
 	request->order = active ? receive_posted() : 0;
 	put_handle(upper, RDB_REQUEST, request->o.id);
+	return rc;
+}
+
+int request_receive_again(uint32_t id, void *buf, int count, struct vtype *type, int source, int tag,
+			  struct vcomm *comm)
+{
+	struct vreq *request = (struct vreq *)object_at(RDB_REQUEST, id, NULL);
+	MPI_Request real;
+
+	shadow_init(request, buf, count, type, comm);
+	request->active = true;
+	request->order = receive_posted();
+	int rc = receive_start(request, source, tag, &real);
+
+	request->o.real = real;
 	return rc;
 }
 

@@ -1,0 +1,91 @@
+/* Libraries below the gate, on the way to a cut: they are told of each recorded call, and make again what is to be
+ * there when the program goes on. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include "boundary/boundary.h"
+#include "live/live.h"
+#include "log/log_reader.h"
+#include "process/descriptors.h"
+#include "replay/replay.h"
+
+static struct {
+	bool begun;
+	FILE *list; /* events whose messages were under way, in order */
+	uint64_t next;
+} libraries;
+
+static void next_in_flight(void)
+{
+	unsigned long event;
+	libraries.next = libraries.list && fscanf(libraries.list, "%lu", &event) == 1 ? event : UINT64_MAX;
+}
+
+static void begin(void)
+{
+	if (libraries.begun)
+		return;
+	libraries.begun = true;
+	if (lower.opt.in_flight) {
+		libraries.list = fopen(lower.opt.in_flight, "re");
+		if (!libraries.list)
+			live_refuse("%s cannot be read", lower.opt.in_flight);
+	}
+	next_in_flight();
+	/* the program's numbers are not the library's */
+	int rc = descriptors_reserve();
+	if (rc)
+		live_refuse("no descriptors for the MPI library: %s", strerror(-rc));
+}
+
+static int64_t told(enum rdb_restart step, const struct event *ev, int64_t result)
+{
+	if (lower.upper.tsc_mode)
+		prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	const char *why = host_restart(step, ev->nr, ev->nargs, ev->args, &result);
+	if (lower.upper.tsc_mode)
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	if (why)
+		live_refuse("%s", why);
+	return result;
+}
+
+/* The objects that were made again must have the handles that the program knows. */
+static void compare(const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
+		if (c->addr && c->len == 8 && memcmp((const void *)c->addr, c + 1, 8))
+			live_refuse("an object of event %lu got another handle than it had", (unsigned long)rec->event);
+}
+
+void live_hypercall_asked(const struct event *ev)
+{
+	const struct log_record *rec = replay_next_record();
+	if (ev->nr >> 16 == RDB_NS_CORE || !rec || rec->kind != LOG_HYPERCALL || rec->nr != ev->nr)
+		return; /* the replay says what is wrong */
+	begin();
+	int64_t made = told(RDB_RESTART_ASKED, ev, rec->result);
+	if (made != rec->result && made != 1 + rec->result)
+		live_refuse("a call that succeeded at event %lu fails", (unsigned long)rec->event);
+	if (made != rec->result)
+		compare(rec);
+	if (libraries.next == lower.event + 1) {
+		told(RDB_RESTART_SEND, ev, 0);
+		next_in_flight();
+	}
+}
+
+void live_hypercall_answered(const struct event *ev)
+{
+	if (ev->nr >> 16 != RDB_NS_CORE)
+		told(RDB_RESTART_ANSWERED, ev, ev->result);
+}
+
+void live_libraries_cut(void)
+{
+	const struct event none = {.nr = RDB_NS_MPI << 16};
+	if (libraries.begun)
+		told(RDB_RESTART_CUT, &none, 0);
+	if (libraries.list)
+		fclose(libraries.list);
+}

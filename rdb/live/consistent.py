@@ -1,0 +1,244 @@
+"""A consistent cut of a job: one event per rank, such that nothing was received before it was sent.
+
+Chandy and Lamport's two rules.  What a rank had received at its event had been sent at the event
+of its sender; and a message that had been sent and not been received is under way: its sender
+sends it again.  A collective was complete in all its ranks or in none, since parts of it cannot be
+sent again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from rdb.errors import RdbError
+from rdb.recording import Job
+from rdb.recording.communication import WORLD, RankCommunication
+from rdb.recording.describe import mpi_functions
+from rdb.recording.messages import Messages
+from rdb.recording.record import Kind
+
+_WITH_ALL = ("MPI_Init", "MPI_Init_thread")
+_FREES = ("MPI_Comm_free", "MPI_Comm_disconnect")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    source: int
+    sent: int
+    """The event of its sender."""
+    destination: int
+    received: int | None
+    """The event that received it; None: none in the recording."""
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """An event of each rank, and what was under way between them."""
+
+    events: dict[int, int]
+    under_way: list[Message]
+
+    def sent_again(self, rank: int) -> list[int]:
+        """The rank's events whose messages are under way, in order."""
+        return sorted(one.sent for one in self.under_way if one.source == rank)
+
+
+class Traffic:
+    """All that orders the events of a job's ranks."""
+
+    def __init__(self, job: Job) -> None:
+        self.ranks = job.ranks
+        self._job = job
+        self._messages = Messages(job)
+        self.messages = list(self._matched())
+        self.collectives = list(self._together())
+        # (event, other rank, its event): this event needs that one.  Sorted by event.
+        self._needs: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        for one in self.messages:
+            if one.received is not None:
+                self._needs[one.destination].append((one.received, one.source, one.sent))
+        for events in self.collectives:
+            for rank, event in events.items():
+                self._needs[rank] += [
+                    (event, *other) for other in events.items() if other[0] != rank
+                ]
+        for needs in self._needs.values():
+            needs.sort()
+        self._inside = {rank: inside_calls(job, rank) for rank in self.ranks}
+
+    def cut(self, rank: int, event: int) -> Cut:
+        """The latest consistent cut with RANK at EVENT and no other later than it was then.
+
+        Other ranks go further than that if RANK had heard of it already.
+        """
+        outside = self._outside(rank, event)
+        if outside != event:
+            raise RdbError(
+                f"rank {rank} is inside a function that MPI calls at event {event}",
+                f"try --at {outside}",
+            )
+        least = self.closed({**dict.fromkeys(self.ranks, 0), rank: event})
+        if any(until == _NEVER for until in least.values()):
+            raise RdbError(f"rank {rank} is at event {event} where others never came to")
+        if least[rank] > event:
+            raise RdbError(
+                f"rank {rank} is in a collective at event {event} that others have finished",
+                f"try --at {least[rank]}",
+            )
+        at_ns = self._job.rank(rank).event(event).at_ns
+        events = {
+            one: event
+            if one == rank
+            else max(least[one], self._outside(one, self._by_time(one, at_ns)))
+            for one in self.ranks
+        }
+        self._go_back(events)
+        return self.checked(events)
+
+    def closed(self, events: Mapping[int, int]) -> dict[int, int]:
+        """The earliest consistent cut that is nowhere before EVENTS."""
+        events, done = dict(events), dict.fromkeys(self.ranks, 0)
+        moved = True
+        while moved:
+            moved = False
+            for rank in self.ranks:
+                needs = self._needs[rank]
+                while done[rank] < len(needs) and needs[done[rank]][0] <= events[rank]:
+                    _, other, until = needs[done[rank]]
+                    done[rank] += 1
+                    if events[other] < until:
+                        events[other] = until
+                        moved = True
+        return events
+
+    def checked(self, events: dict[int, int]) -> Cut:
+        """Both rules, for every message and collective."""
+        under_way = []
+        for one in self.messages:
+            sent = one.sent <= events[one.source]
+            received = one.received is not None and one.received <= events[one.destination]
+            if received and not sent:
+                raise RdbError(
+                    f"the cut is not consistent: rank {one.destination} has received at event "
+                    f"{one.received} what rank {one.source} sends at event {one.sent}"
+                )
+            if sent and not received:
+                under_way.append(one)
+        for together in self.collectives:
+            over = {event <= events[rank] for rank, event in together.items()}
+            if len(over) == 2:
+                raise RdbError("the cut is not consistent: it goes through a collective")
+        return Cut(events, under_way)
+
+    def _go_back(self, events: dict[int, int]) -> None:
+        """To the latest consistent cut that is nowhere after EVENTS."""
+        moved = True
+        while moved:
+            moved = False
+            for rank in self.ranks:
+                for event, other, until in self._needs[rank]:
+                    if event > events[rank]:
+                        break
+                    if until > events[other]:
+                        events[rank] = self._outside(rank, event - 1)
+                        moved = True
+                        break
+
+    def _outside(self, rank: int, event: int) -> int:
+        """The event itself, or the last one before the call of MPI that it is in the middle of."""
+        spans = self._inside[rank]
+        at = bisect_right(spans, (event, _NEVER)) - 1
+        return spans[at][0] - 1 if at >= 0 and event <= spans[at][1] else event
+
+    def _by_time(self, rank: int, at_ns: int) -> int:
+        found = 0
+        for record in self._job.rank(rank).records():
+            if record.kind.is_event:
+                if record.at_ns > at_ns:
+                    break
+                found = record.event
+        return found
+
+    def _matched(self) -> Iterator[Message]:
+        """Each message with its receive: the n-th sent on a channel is the n-th received."""
+        known = {rank: self._messages.of(rank) for rank in self.ranks}
+        for rank in self.ranks:
+            for (peer, comm, tag), sends in known[rank].sends.items():
+                if peer not in known:
+                    raise RdbError(f"rank {rank} has sent to a process that is not of the job")
+                received = known[peer].receives.get((rank, comm, tag), [])
+                if len(received) > len(sends):
+                    raise RdbError(f"rank {peer} has received more from rank {rank} than that sent")
+                for number, send in enumerate(sends):
+                    got = received[number] if number < len(received) else None
+                    if got is not None and got.size_bytes != send.size_bytes:
+                        raise RdbError(
+                            f"rank {peer} received at event {got.event} another size than rank "
+                            f"{rank} sent at event {send.event}: a receive is missing"
+                        )
+                    yield Message(
+                        rank, send.event, peer, got.event if got else None, send.size_bytes
+                    )
+
+    def _together(self) -> Iterator[dict[int, int]]:
+        """Rank -> event of each collective, as far as all its ranks have come to it."""
+        known = {rank: self._messages.communication(rank) for rank in self.ranks}
+        names = {name for one in known.values() for name in one.collectives}
+        for name in sorted(names):
+            members = self._members(known, name)
+            calls = {rank: known[rank].collectives.get(name) or () for rank in members}
+            for number in range(max(map(len, calls.values()), default=0)):
+                yield {
+                    rank: known[rank].event(places[number]) if number < len(places) else _NEVER
+                    for rank, places in calls.items()
+                }
+        starts = {rank: self._start(rank) for rank in self.ranks}
+        yield {rank: event if event is not None else _NEVER for rank, event in starts.items()}
+
+    def _members(self, known: Mapping[int, RankCommunication], name: str) -> list[int]:
+        if name == WORLD.name:
+            return self.ranks
+        return [rank for rank in self.ranks if name in known[rank].communicators]
+
+    def _start(self, rank: int) -> int | None:
+        """The event of MPI_Init."""
+        recording = self._job.rank(rank)
+        numbers = frozenset(int(one["nr"]) for one in mpi_functions() if one["name"] in _WITH_ALL)
+        places = recording.index.of_hypercalls(numbers)
+        return recording.index.record(places[0]).event if places else None
+
+
+_NEVER = 1 << 62
+
+
+def inside_calls(job: Job, rank: int) -> list[tuple[int, int]]:
+    """First and last events of what happened inside calls: functions that MPI called."""
+    index = job.rank(rank).index
+    spans, begun = [], None
+    for place in index.of_kind(Kind.UPCALL, Kind.HYPERCALL):
+        kind, event, _ = index.brief(place)
+        if kind is Kind.UPCALL:
+            begun = event if begun is None else begun
+        elif begun is not None and index.number(place) >> 16:
+            spans.append((begun, event - 1))
+            begun = None
+    return spans
+
+
+def finalized(job: Job, rank: int, event: int) -> bool:
+    """Has the rank called MPI_Finalize by then?"""
+    numbers = frozenset(int(one["nr"]) for one in mpi_functions() if one["name"] == "MPI_Finalize")
+    index = job.rank(rank).index
+    return any(index.brief(place)[1] <= event for place in index.of_hypercalls(numbers))
+
+
+def uses_mpi(job: Job) -> bool:
+    return any(
+        job.rank(rank).index.number(place) >> 16 == 1
+        for rank in job.ranks
+        for place in job.rank(rank).index.of_kind(Kind.HYPERCALL)
+    )

@@ -1,0 +1,52 @@
+"""One rank of a restart, started by mpirun: what it is to do is in the branch's directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+from rdb.errors import Unsupported
+from rdb.launch.command import rdb_exec_line
+from rdb.launch.newjob import rank_directory
+from rdb.launch.where import where
+from rdb.private import check_job, opener
+
+_PLAN = "restart.json"
+
+
+def write_plan(branch: str, ranks: dict[int, dict[str, object]]) -> None:
+    """RANKS: of each the recording, the event, the image, options, command line and directory."""
+    with open(os.path.join(branch, _PLAN), "x", encoding="utf-8", opener=opener) as file:
+        json.dump(ranks, file)
+
+
+def plan_line(branch: str, rank: int) -> tuple[list[str], str]:
+    """The command line of that rank, and the directory in which it goes on."""
+    check_job(branch)
+    with open(os.path.join(branch, _PLAN), encoding="utf-8") as file:
+        plan = json.load(file).get(str(rank))
+    if plan is None:
+        raise Unsupported(f"the restart in {branch} has no rank {rank}")
+    program, *arguments = plan["argv"]
+    line = rdb_exec_line(
+        rank_directory(branch, rank),
+        os.path.join(branch, "files"),
+        rank,
+        program,
+        arguments,
+        plan["options"],
+    )
+    return line, plan["cwd"]
+
+
+def restart_rank(branch: str) -> int:
+    """Does not return when it works."""
+    line, directory = plan_line(branch, where(os.environ).rank)
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        raise Unsupported(f"{directory}, where it ran: {error.strerror}") from error
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    os.execv(line[0], line)

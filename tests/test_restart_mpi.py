@@ -1,0 +1,155 @@
+"""rdb restart of MPI jobs: consistent cuts, and what comes of them.
+
+`make test` restarts at a few events; RDB_TEST_LIVE=50 (make test-live) at so many.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Build
+
+from rdb.errors import RdbError
+from rdb.live.consistent import Cut, Traffic, finalized
+from rdb.recording import Job, open_job
+from rdb.recording.record import Kind
+
+HEAT = Path(__file__).parent.parent / "demos" / "heat" / "heat.c"
+RANKS = 4
+MANY = int(os.environ.get("RDB_TEST_LIVE", "0"))
+
+
+class Recorded:
+    """A job of four ranks, and what it printed."""
+
+    def __init__(self, folder: Path, program: Path, *arguments: str) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        done = self.rdb("run", "-n", str(RANKS), "--name", "job", "--", str(program), *arguments)
+        assert done.returncode == 0, done.stderr
+        self.said = sorted(done.stdout.splitlines())
+        self.job: Job = open_job(self.home / "job")
+        self.traffic = Traffic(self.job)
+
+    def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "rdb", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "RDB_HOME": str(self.home)},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=170,
+            check=False,
+        )
+
+    def cuts(self, seed: int) -> Iterator[tuple[int, int, Cut]]:
+        """Rank, event, and the cut: as a user might choose, before MPI_Finalize."""
+        chosen = random.Random(seed)
+        while True:
+            rank = chosen.randrange(RANKS)
+            event = chosen.randrange(self.job.rank(rank).last_event)
+            try:
+                cut = self.traffic.cut(rank, event)
+            except RdbError as error:  # inside a callback or a collective: where to go is said
+                assert error.hint is not None and error.hint.startswith("try --at")
+                continue
+            if not any(finalized(self.job, one, at) for one, at in cut.events.items()):
+                yield rank, event, cut
+
+    def restart(self, rank: int, event: int, cut: Cut, verify: bool = True) -> None:
+        done = self.rdb("restart", "job", "--rank", str(rank), "--at", str(event), "--name", "cut")
+        where = f"rank {rank} at {event}: {cut.events}, {len(cut.under_way)} messages under way"
+        assert done.returncode == 0, f"{where}: {done.stderr}"
+        assert sorted(done.stdout.splitlines()) == self.said, where
+        branch = open_job(self.home / "cut")
+        assert branch.meta["parent"]["cut"] == {str(one): at for one, at in cut.events.items()}
+        if verify:
+            verified = self.rdb("replay", "cut", "--verify")
+            assert verified.returncode == 0, f"{where}: {verified.stderr}"
+        self.rdb("rm", "cut")
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    return Recorded(tmp_path_factory.mktemp("live"), build("mpi/live.c"))
+
+
+@pytest.fixture(scope="module")
+def heat(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """Only as far as it is deterministic."""
+    folder = tmp_path_factory.mktemp("heat")
+    subprocess.run(["mpicc", "-g", "-Og", HEAT, "-o", folder / "heat", "-lm"], check=True)
+    return Recorded(folder, folder / "heat", "64", "100")
+
+
+def test_cuts_are_consistent(live: Recorded) -> None:
+    """By the logs alone, and in another way than they were made: by counting."""
+    cuts = live.cuts(1)
+    under_way = 0
+    for _ in range(MANY or 30):
+        _, _, cut = next(cuts)
+        sent: Counter[tuple[int, int, int]] = Counter()
+        got: Counter[tuple[int, int, int]] = Counter()
+        calls: Counter[int] = Counter()
+        for rank, until in cut.events.items():
+            recording = live.job.rank(rank)
+            for record in recording.records(0, until):
+                if record.kind is not Kind.HYPERCALL or record.event > until:
+                    continue
+                sent.update((rank, one.source, one.tag) for one in recording.sends(record.event))
+                got.update((one.source, rank, one.tag) for one in recording.receives(record.event))
+                calls[rank] += recording.describe(record.event).startswith("MPI_Bcast")
+        assert got <= sent
+        assert (sent - got).total() == len(cut.under_way)
+        assert len({calls[rank] for rank in range(RANKS)}) == 1
+        under_way += len(cut.under_way)
+    assert under_way > 30  # it is worth the trouble
+
+
+def test_it_goes_on_with_all_that_was_pending(live: Recorded) -> None:
+    cuts = live.cuts(2)
+    tried = 0
+    while tried < (MANY or 2):
+        rank, event, cut = next(cuts)
+        if MANY or len(cut.under_way) > 8:
+            live.restart(rank, event, cut, verify=tried == 0 or MANY > 0)
+            tried += 1
+
+
+def test_heat_comes_to_the_same_end(heat: Recorded) -> None:
+    cuts = heat.cuts(3)
+    for _ in range(MANY or 1):
+        heat.restart(*next(cuts))
+
+
+def test_a_ring_goes_round(tmp_path: Path, build: Build) -> None:
+    ring = Recorded(tmp_path, build("mpi/ring.c"))
+    cuts = ring.cuts(4)
+    for _ in range(MANY or 1):
+        ring.restart(*next(cuts))
+
+
+def test_the_plan_says_what_is_sent_again(live: Recorded) -> None:
+    cuts = live.cuts(5)
+    rank, event, cut = next(one for one in cuts if one[2].under_way)
+    planned = live.rdb("restart", "job", "--plan", "--rank", str(rank), "--at", str(event))
+    assert planned.returncode == 0, planned.stderr
+    assert planned.stdout.count("under way:") == len(cut.under_way)
+    for one, at in cut.events.items():
+        assert f"rank {one}: replay from checkpoint 0 to event {at}, then live" in planned.stdout
+    assert "nothing was received before it was sent" in planned.stdout
+
+
+def test_what_no_restart_can_do_is_said(live: Recorded) -> None:
+    over = live.rdb("restart", "job")
+    assert over.returncode != 0 and "MPI_Finalize" in over.stderr
+    assert len(over.stderr.splitlines()) == 1
+    assert live.rdb("restart", "job", "--rank", "9").stderr.startswith("rdb: job has no rank 9")
