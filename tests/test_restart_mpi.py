@@ -68,13 +68,24 @@ class Recorded:
         done = self.rdb("restart", "job", "--rank", str(rank), "--at", str(event), "--name", "cut")
         where = f"rank {rank} at {event}: {cut.events}, {len(cut.under_way)} messages under way"
         assert done.returncode == 0, f"{where}: {done.stderr}"
-        assert sorted(done.stdout.splitlines()) == self.said, where
+        # each line is a write of its own; what was written before the cut is not written again
+        again = Counter(done.stdout.splitlines())
+        assert again <= Counter(self.said), where
+        assert again.total() == len(self.said) - self.written(cut), where
         branch = open_job(self.home / "cut")
         assert branch.meta["parent"]["cut"] == {str(one): at for one, at in cut.events.items()}
         if verify:
             verified = self.rdb("replay", "cut", "--verify")
             assert verified.returncode == 0, f"{where}: {verified.stderr}"
         self.rdb("rm", "cut")
+
+    def written(self, cut: Cut) -> int:
+        """Lines that were written by then."""
+        return sum(
+            self.job.rank(rank).describe(event).startswith("write(1,")
+            for rank, until in cut.events.items()
+            for event in range(1, until + 1)
+        )
 
 
 @pytest.fixture(scope="module")
@@ -130,11 +141,13 @@ def test_heat_comes_to_the_same_end(heat: Recorded) -> None:
         heat.restart(*next(cuts))
 
 
-def test_a_ring_goes_round(tmp_path: Path, build: Build) -> None:
-    ring = Recorded(tmp_path, build("mpi/ring.c"))
-    cuts = ring.cuts(4)
-    for _ in range(MANY or 1):
-        ring.restart(*next(cuts))
+if MANY:
+
+    def test_a_ring_goes_round(tmp_path: Path, build: Build) -> None:
+        ring = Recorded(tmp_path, build("mpi/ring.c"))
+        cuts = ring.cuts(4)
+        for _ in range(MANY):
+            ring.restart(*next(cuts))
 
 
 def test_the_plan_says_what_is_sent_again(live: Recorded) -> None:
