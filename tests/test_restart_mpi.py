@@ -90,7 +90,7 @@ class Recorded:
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
-    return Recorded(tmp_path_factory.mktemp("live"), build("mpi/live.c"))
+    return Recorded(tmp_path_factory.mktemp("live"), build("mpi/restarted.c"))
 
 
 @pytest.fixture(scope="module")
