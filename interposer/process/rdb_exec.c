@@ -437,7 +437,8 @@ static void replay_fill(ucontext_t *uc)
 	if (lower.mode == MODE_REPLICA) {
 		agent_started(uc);
 	} else {
-		patience_begin();
+		if (!lower.opt.restart) /* its timer would go on in the program */
+			patience_begin();
 		agent_free_run();
 	}
 }
