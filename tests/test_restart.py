@@ -192,7 +192,8 @@ def test_it_knows_itself_by_its_old_number(rdb: Rdb, build_text: BuildText, rdb_
         "static void on(int s) { got = s; }\n"
         "int main(void) { int me = getpid(); signal(SIGUSR1, on); getppid();"
         # longer than anything that watches a replay waits
-        " for (clock_t end = clock() + CLOCKS_PER_SEC; clock() < end;) for (n = 0; n < 9999999;) n++;"
+        " for (clock_t end = clock() + CLOCKS_PER_SEC; clock() < end;)"
+        " for (n = 0; n < 9999999;) n++;"
         " kill(me, SIGUSR1); return got == SIGUSR1 ? 7 : 1; }",
     )
     assert rdb("run", "--name", "self", "--", program).returncode == 7

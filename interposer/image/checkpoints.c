@@ -61,6 +61,13 @@ static struct {
 	long faults; /* of the program when the child was forked */
 } ckpt;
 
+static volatile bool requested; /* by a signal */
+
+void checkpoint_request(void)
+{
+	requested = true;
+}
+
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
@@ -197,7 +204,7 @@ static void take(ucontext_t *uc)
 	static struct table dirty, threads;
 	uint64_t before = clock_ns(CLOCK_MONOTONIC_RAW), now = now_ns();
 	struct image_plan plan = {.number = ckpt.number + 1, .threads = threads};
-	ckpt.wanted = false;
+	ckpt.wanted = requested = false;
 	ckpt.taken_ns = now;
 	ckpt.taken_event = lower.event;
 	ckpt.taken_log = log_written();
@@ -256,6 +263,8 @@ static bool due(uint64_t now)
 {
 	const struct limit *every = &lower.opt.checkpoint_every, *keep = &lower.opt.keep;
 	uint64_t events = lower.event - ckpt.taken_event, elapsed = now - ckpt.taken_ns;
+	if (requested)
+		return true;
 	switch (every->unit) {
 	case LIMIT_COUNT: return events >= every->value;
 	case LIMIT_SECONDS: return events && elapsed >= every->value;
@@ -279,7 +288,7 @@ static bool outgrown(void)
 
 void checkpoint_if_due(ucontext_t *uc)
 {
-	if (lower.mode != MODE_RECORD || lower.opt.no_checkpoints || lower.ended)
+	if (lower.mode != MODE_RECORD || (lower.opt.no_checkpoints && !requested) || lower.ended)
 		return;
 	uint64_t now = now_ns();
 	if (!ckpt.started_ns)
@@ -291,7 +300,7 @@ void checkpoint_if_due(ucontext_t *uc)
 	/* What a vfork child wrote to is told by its having the pages to itself. */
 	if (!due(now) || !threads_at_rest() || vfork_under_way() || (device_regions && !device_memory_settled()))
 		return;
-	if (ckpt.child && (lower.opt.checkpoint_every.unit == LIMIT_COUNT || outgrown()))
+	if (ckpt.child && (requested || lower.opt.checkpoint_every.unit == LIMIT_COUNT || outgrown()))
 		look(true);
 	if (ckpt.child)
 		return;
@@ -317,6 +326,7 @@ void checkpoints_forked(void)
 	if (ckpt.report)
 		munmap(ckpt.report, RDB_PAGE);
 	memset(&ckpt, 0, sizeof(ckpt));
+	requested = false;
 }
 
 void checkpoints_end(enum log_end how)

@@ -6,6 +6,8 @@
 /* After an event.  uc: the program's context right after it; NULL (a hypercall): if one is due, the trap
  * after the hypercall takes it. */
 void checkpoint_if_due(ucontext_t *uc);
+/* Somebody has asked for one (rdb checkpoint): it is due at the next event.  Async-signal-safe. */
+void checkpoint_request(void);
 /* That trap has come. */
 void checkpoint_at_trap(ucontext_t *uc);
 /* In a child after fork: what the parent had under way is its own. */

@@ -8,6 +8,7 @@
 #include "boundary/boundary.h"
 #include "threads/computation.h"
 #include "boundary/hot_stubs.h"
+#include "image/checkpoints.h"
 #include "instructions/instructions.h"
 #include "replay/replay.h"
 #include "signals/signal_frame.h"
@@ -147,6 +148,11 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 	uint64_t pc = UC_REG(uc, RIP);
 	if (sig == SIGNALS_REMINDER && info->si_value.sival_ptr == &cookie) {
 		on_reminder(self, uc);
+		return;
+	}
+	if (sig == SIGNALS_REMINDER && info->si_code == SI_QUEUE &&
+	    info->si_value.sival_ptr == (void *)SIGNALS_CHECKPOINT) {
+		checkpoint_request();
 		return;
 	}
 	bool for_one = info->si_code == SI_TKILL;

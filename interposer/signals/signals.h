@@ -26,6 +26,8 @@ void signals_reclaim(void);
 
 /* The signal by which a thread is made to look at what is new: its slice is over, a signal is for it. */
 #define SIGNALS_REMINDER 64
+/* The same signal with this value, from outside: a checkpoint is asked for (rdb/live/request.py). */
+#define SIGNALS_CHECKPOINT 0x7264622d636b7074ul
 struct thread;
 void signals_remind(struct thread *t);
 void signals_thread_gone(struct thread *t);

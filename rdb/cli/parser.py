@@ -136,6 +136,17 @@ def build_parser() -> argparse.ArgumentParser:
         "--since", type=_checkpoint, metavar="ckpt:N", help="only from each rank's checkpoint N on"
     )
 
+    checkpoint = command(
+        "checkpoint", "take a checkpoint of a running job", "rdb.cli.checkpoint:checkpoint_command"
+    )
+    checkpoint.add_argument("job")
+    checkpoint.add_argument(
+        "--every", type=_count, metavar="S", help="again after so many seconds, until the job ends"
+    )
+    checkpoint.add_argument(
+        "--timeout", type=_count, default=30, metavar="S", help="wait so long for it (default: 30)"
+    )
+
     restart = command(
         "restart",
         "let a recorded program run live again, from any event",
