@@ -55,48 +55,80 @@ static bool take_word(uint64_t *upper, uint64_t *base, uint64_t public)
 	return mask != 0;
 }
 
+/* The same for four bytes, where no more of an address is even in both. */
+static void publish_half(uint32_t *public, uint32_t *base, uint32_t upper)
+{
+	uint32_t mask = (uint32_t)byte_mask(upper ^ *base), old = __atomic_load_n(public, __ATOMIC_RELAXED);
+
+	while (mask && !__atomic_compare_exchange_n(public, &old, (old & ~mask) | (upper & mask), false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+	*base = upper;
+}
+
+static bool take_half(uint32_t *upper, uint32_t *base, uint32_t public)
+{
+	uint32_t mask = (uint32_t)byte_mask(public ^ *base), old = __atomic_load_n(upper, __ATOMIC_RELAXED);
+
+	while (mask && !__atomic_compare_exchange_n(upper, &old, (old & ~mask) | (public & mask), false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+	*base = public;
+	return mask != 0;
+}
+
+static size_t step(const struct window_part *part, size_t at, size_t to)
+{
+	return ((uintptr_t)(part->upper + at) & (part->word - 1)) == 0 && to - at >= part->word ? part->word : 1;
+}
+
 static void publish_block(struct window_part *part, size_t from, size_t to)
 {
-	for (size_t i = from; i < to;) {
-		char *upper = part->upper + i;
+	for (size_t i = from, n; i < to; i += n) {
+		char *upper = part->upper + i, *public = part->public + i, *base = part->base + i;
 
-		if (((uintptr_t)upper & 7) == 0 && to - i >= 8) {
-			publish_word((void *)(part->public + i), (void *)(part->base + i), *(uint64_t *)upper);
-			i += 8;
-			continue;
+		n = step(part, i, to);
+		if (n == 8) {
+			publish_word((void *)public, (void *)base, *(uint64_t *)upper);
+		} else if (n == 4) {
+			publish_half((void *)public, (void *)base, *(uint32_t *)upper);
+		} else if (*upper != *base) {
+			__atomic_store_n(public, *upper, __ATOMIC_SEQ_CST);
+			*base = *upper;
 		}
-		if (*upper != part->base[i]) {
-			__atomic_store_n(part->public + i, *upper, __ATOMIC_SEQ_CST);
-			part->base[i] = *upper;
-		}
-		i++;
 	}
+}
+
+static bool take_byte(char *upper, char *base, char public)
+{
+	bool changed = public != *base;
+
+	if (changed)
+		*upper = *base = public;
+	return changed;
 }
 
 static void take_block(struct window_part *part, size_t from, size_t to)
 {
 	size_t first = to, last = from;
 
-	for (size_t i = from; i < to;) {
-		char *upper = part->upper + i;
-		bool word = ((uintptr_t)upper & 7) == 0 && to - i >= 8, changed;
-		size_t n = word ? 8 : 1;
+	for (size_t i = from, n; i < to; i += n) {
+		char *upper = part->upper + i, *public = part->public + i, *base = part->base + i;
+		bool changed;
 
-		if (word) {
-			changed = take_word((void *)upper, (void *)(part->base + i),
-					    __atomic_load_n((uint64_t *)(part->public + i), __ATOMIC_ACQUIRE));
-		} else {
-			char byte = __atomic_load_n(part->public + i, __ATOMIC_ACQUIRE);
-
-			changed = byte != part->base[i];
-			if (changed)
-				*upper = part->base[i] = byte;
-		}
+		n = step(part, i, to);
+		if (n == 8)
+			changed = take_word((void *)upper, (void *)base,
+					    __atomic_load_n((uint64_t *)public, __ATOMIC_ACQUIRE));
+		else if (n == 4)
+			changed = take_half((void *)upper, (void *)base,
+					    __atomic_load_n((uint32_t *)public, __ATOMIC_ACQUIRE));
+		else
+			changed = take_byte(upper, base, __atomic_load_n(public, __ATOMIC_ACQUIRE));
 		if (changed) {
 			first = i < first ? i : first;
 			last = i + n;
 		}
-		i += n;
 	}
 	if (first < last)
 		host->out(part->upper + first, last - first);
@@ -333,6 +365,15 @@ static void attend_begin(void)
 
 /* ---- parts ---- */
 
+/* How much of both can be one word: addresses differ where the real MPI has chosen the copy's (window_base.c). */
+static void place(struct window_part *part, char *public)
+{
+	uintptr_t differ = (uintptr_t)part->upper ^ (uintptr_t) public;
+
+	part->public = public;
+	part->word = differ & 3 ? 1 : differ & 7 ? 4 : 8;
+}
+
 static struct window_part *part_of(char *upper, size_t len)
 {
 	struct window_part *part = calloc(1, sizeof(*part));
@@ -393,7 +434,9 @@ struct window_part *window_part_new(char *upper, size_t len, bool shifted)
 		window_part_free(part);
 		return NULL;
 	}
-	part->public = (char *)part->own + offset;
+	if (!shifted)
+		offset &= ~(window_alignment() - 1);
+	place(part, (char *)part->own + offset);
 	memcpy(part->public, part->base, len);
 	return part;
 }
@@ -402,7 +445,7 @@ struct window_part *window_part_over(char *upper, char *public, size_t len)
 {
 	struct window_part *part = part_of(upper, len);
 
-	part->public = public;
+	place(part, public);
 	memcpy(public, part->base, len);
 	return part;
 }

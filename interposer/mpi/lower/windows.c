@@ -57,9 +57,19 @@ int64_t real_Win_create(const uint64_t *a)
 		return failed(rc, part);
 	struct vwin *win = window_new(real, MPI_WIN_FLAVOR_CREATE, comm, (void *)a[5]);
 
-	if (part)
+	if (part) {
+		window_placed(real, part->public, "MPI_Win_create");
 		window_part_add(part, win);
+	}
 	return rc;
+}
+
+/* What ranks of one machine have may be one block of memory, in which the next one's begins after ours. */
+static MPI_Aint even_size(MPI_Aint size)
+{
+	MPI_Aint alignment = (MPI_Aint)window_alignment();
+
+	return size > 0 ? (size + alignment - 1) & -alignment : size;
 }
 
 /* size, disp_unit, info, comm, baseptr, win, and where the stub has mapped memory for the program, and 64 bytes */
@@ -70,7 +80,7 @@ int64_t real_Win_allocate(const uint64_t *a)
 	char *upper = (char *)a[6], *public = NULL;
 	MPI_Win real;
 	MPI_Comm dup = MPI_COMM_NULL;
-	int rc = BLOCKING(PMPI_Win_allocate(size, (int)a[1], info_of(a[2])->real, comm->o.real,
+	int rc = BLOCKING(PMPI_Win_allocate(even_size(size), (int)a[1], info_of(a[2])->real, comm->o.real,
 					    a[4] ? (void *)&public : NULL, a[5] ? &real : NULL));
 
 	if (rc != MPI_SUCCESS)
@@ -78,6 +88,8 @@ int64_t real_Win_allocate(const uint64_t *a)
 	upper += (uintptr_t) public & 63;
 	struct window_part *part = size > 0 ? window_part_over(upper, public, size) : NULL;
 
+	if (part)
+		window_placed(real, public, "MPI_Win_allocate");
 	/* nobody may write there before it holds what ours holds */
 	rc = BLOCKING(PMPI_Comm_dup(comm->o.real, &dup));
 	if (rc == MPI_SUCCESS)
@@ -234,23 +246,39 @@ static struct shared_plan *plan_take(uint64_t id)
 	return plan;
 }
 
+/* Whether all parts of the shared memory, which begins with a page, are where the MPI library leaves a window. */
+static bool all_even(const struct shared_plan *plan, int ranks)
+{
+	bool even = true;
+
+	for (int i = 0; i < ranks; i++)
+		even &= !plan->sizes[i] || !((size_t)plan->offsets[i] & (window_alignment() - 1));
+	return even;
+}
+
 /* The real window over our part of the shared memory.  Where the MPI library can make windows of memory of its own only
- * (Open MPI with threads and no network), ours has a public copy, like any other window's. */
-static int shared_real(const uint64_t *a, const struct vcomm *comm, char *mine, MPI_Win *real, MPI_Comm *dup,
+ * (Open MPI with threads and no network), or would move this one, ours has a public copy, like any other window's. */
+static int shared_real(const uint64_t *a, const struct vcomm *comm, bool even, char *mine, MPI_Win *real, MPI_Comm *dup,
 		       struct window_part **part)
 {
 	MPI_Aint size = (MPI_Aint)a[0];
 	MPI_Info info = info_of(a[2])->real;
 	char *public = NULL;
-	int rc = BLOCKING(PMPI_Win_create(mine, size, (int)a[1], info, comm->o.real, real));
+	int rc = MPI_ERR_OTHER;
 
+	if (even)
+		rc = BLOCKING(PMPI_Win_create(mine, size, (int)a[1], info, comm->o.real, real));
+	if (rc == MPI_SUCCESS && size > 0)
+		window_placed(*real, mine, "MPI_Win_allocate_shared");
 	if (rc == MPI_SUCCESS)
 		return rc;
-	rc = BLOCKING(PMPI_Win_allocate(size, (int)a[1], info, comm->o.real, &public, real));
+	rc = BLOCKING(PMPI_Win_allocate(even_size(size), (int)a[1], info, comm->o.real, &public, real));
 	if (rc != MPI_SUCCESS)
 		return rc;
-	if (size > 0)
+	if (size > 0) {
+		window_placed(*real, public, "MPI_Win_allocate_shared");
 		*part = window_part_over(mine, public, size);
+	}
 	rc = BLOCKING(PMPI_Comm_dup(comm->o.real, dup));
 	return rc == MPI_SUCCESS ? BLOCKING(PMPI_Barrier(*dup)) : rc;
 }
@@ -279,7 +307,7 @@ int64_t real_Win_allocate_shared(const uint64_t *a)
 	if (rc == MPI_SUCCESS && !all)
 		rc = MPI_ERR_RMA_SHARED; /* not all of them on one machine */
 	if (rc == MPI_SUCCESS)
-		rc = shared_real(a, comm, mine, &real, &dup, &part);
+		rc = shared_real(a, comm, all_even(plan, comm->size), mine, &real, &dup, &part);
 	if (rc != MPI_SUCCESS) {
 		free(plan->sizes);
 		free(plan->offsets);

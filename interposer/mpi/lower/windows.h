@@ -30,13 +30,13 @@ struct vwin {
 	int *units;
 };
 
-/* Memory of one window; upper, public and base agree in their last three bits. */
+/* Memory of one window; upper and base agree in their last three bits, public in as many as `word` says. */
 struct window_part {
 	struct window_part *next;
 	struct vwin *win;
 	char *upper, *public, *base;
-	size_t len;
-	void *own; /* the public copy's mapping, if it is ours */
+	size_t len, word; /* bytes that are compared and copied as one: 8, 4 or 1 */
+	void *own;        /* the public copy's mapping, if it is ours */
 	size_t own_bytes;
 };
 
@@ -48,6 +48,12 @@ void window_release(struct vobject *win);
 
 /* windows.c: reads from that target, or from all, are complete. */
 void window_landed(struct vwin *win, int target);
+
+/* window_base.c */
+/* A window that begins at a multiple of it is left there by the real MPI. */
+size_t window_alignment(void);
+/* Ends the program if it is elsewhere. */
+void window_placed(MPI_Win real, const char *public, const char *function);
 
 /* window_memory.c */
 extern bool windows_there;
