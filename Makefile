@@ -87,9 +87,10 @@ demo: dev
 demo-verbs: dev
 	@$(BIN)/python3 -m demos.credits.demo
 
+# Two files of tests at a time: much of a test is waiting.  ARGS=-n0 runs one after the other.
 # pytest's closing line is the last one; its exit code is ours.
 test: dev
-	@$(BIN)/python3 -m pytest -q $(ARGS)
+	@$(BIN)/python3 -m pytest -q -n 2 --dist loadfile $(ARGS)
 
 # All of tests/corpus; `make test` runs its sample.  The programs are needed for nothing else.
 test-corpus: dev

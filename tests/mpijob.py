@@ -6,6 +6,8 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,22 +57,43 @@ class Job:
             assert answer["hashes"] == len(hashes), answer
 
 
+# mpirun passes on what ranks write by pieces that need not be lines: so each has a file of its own.
+TO_ITS_FILE = 'out=$1; shift; exec "$@" > "$out/${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"'
+
+
+def launch(
+    launcher: Sequence[str], *arguments: str | Path,
+    cwd: Path | None = None, timeout_s: float = TIMEOUT_S,
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """`-n N PROG ARGS`, more of them after `:`; what the ranks wrote is in the order of the ranks.
+
+    In a session of its own, so that a hanging job can be ended as a whole."""
+    with tempfile.TemporaryDirectory() as out:
+        words = list(launcher)
+        for at, word in enumerate(arguments):
+            words.append(str(word))
+            if at == 1 or arguments[at - 2 : at] == (":", "-n"):
+                words += ["sh", "-c", TO_ITS_FILE, "sh", out]
+        process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, start_new_session=True, cwd=cwd,
+        )  # fmt: skip
+        try:
+            said, err = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        ranks = sorted(Path(out).iterdir(), key=lambda path: int(path.name))
+        said += "".join(path.read_text() for path in ranks)
+    return subprocess.CompletedProcess(words, process.returncode, said, err)
+
+
 def mpirun(
     *arguments: str | Path, cwd: Path | None = None, timeout_s: float = TIMEOUT_S
 ) -> subprocess.CompletedProcess[str]:
-    """In a session of its own, so that a hanging job can be ended as a whole."""
     command = ["mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl", BTL]
     command += ["--mca", "btl_tcp_if_include", "lo"]
-    process = subprocess.Popen(
-        [*command, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, text=True, start_new_session=True, cwd=cwd,
-    )  # fmt: skip
-    try:
-        out, err = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
+    return launch(command, *arguments, cwd=cwd, timeout_s=timeout_s)
 
 
 def record(

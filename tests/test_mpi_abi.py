@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 import subprocess
 from pathlib import Path
 
+import mpijob
 import pytest
-from conftest import TIMEOUT_S, Build, Rdb
+from conftest import Build, Rdb
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from mpijob import Job, lines
@@ -38,18 +37,7 @@ def needs(*names: str) -> None:
 
 
 def launch(mpi: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """In a session of its own, so that a hanging job can be ended as a whole."""
-    command = [*MPIRUN[mpi], *map(str, arguments)]
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, start_new_session=True,
-    )  # fmt: skip
-    try:
-        out, err = process.communicate(timeout=TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        raise
-    return subprocess.CompletedProcess(command, process.returncode, out, err)
+    return mpijob.launch(MPIRUN[mpi], *arguments)
 
 
 def stubs() -> list[str | Path]:
