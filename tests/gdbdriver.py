@@ -241,12 +241,21 @@ GENERAL = (
 class Recorded:
     """A recorded program whose source names places by `@name` in comments."""
 
-    def __init__(self, folder: Path, program: Path, source: Path, *arguments: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        program: Path,
+        source: Path,
+        *arguments: str,
+        options: tuple[str, ...] = (),
+    ) -> None:
+        """`options` are of `rdb run`."""
         self.home = folder / "rdb-home"
         self.source = source
         self.folder = folder
+        run = [sys.executable, "-m", "rdb", "run", "--name", "job", *options]
         self.done = subprocess.run(
-            [sys.executable, "-m", "rdb", "run", "--name", "job", "--", str(program), *arguments],
+            [*run, "--", str(program), *arguments],
             env={**os.environ, "RDB_HOME": str(self.home)},
             cwd=folder,
             capture_output=True,

@@ -16,6 +16,8 @@ from fake_timeline import FakeRecording, FakeTimeline, Trace, build, trace
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rdb.errors import RdbError
+from rdb.replay.agent import Regs, Thread
 from rdb.server import server
 from rdb.server.breakpoints import Breakpoints, Point, parse_points
 from rdb.server.objects import correct_auxv
@@ -23,6 +25,7 @@ from rdb.server.packets import Connection, escape, frame, unescape
 from rdb.server.registers import NUMBERS, REGISTERS, RegisterFile
 from rdb.server.server import serve
 from rdb.server.stops import gdb_signal
+from rdb.timeline.stopped import Stopped
 
 SOURCE = """
 int values[4];
@@ -434,6 +437,44 @@ def test_a_packet_cut_short_does_not_take_the_next_one_along(client: Client) -> 
 def test_numbers_out_of_range(client: Client, packet: bytes) -> None:
     assert client.ask(packet) == b"E01"
     assert client.ask(b"s").startswith(b"T05")
+
+
+def test_an_error_in_a_stop_reply_is_told(
+    client: Client, timeline: FakeTimeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The move is over, but where it led cannot be looked at: GDB waits for an answer."""
+
+    def gone() -> list[Thread]:
+        raise RdbError("the replica #7 ended", "its message is *above*")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(timeline, "threads", gone)
+        broken.setattr(timeline, "cont", lambda forward=True: Stopped("step", thread=2))
+        for packet in (b"vCont;c", b"bc", b"?"):
+            told = client.ask(packet)
+            assert told == b"E.rdb: the replica ?7 ended; its message is ?above?"
+    before = timeline.index
+    assert client.ask(b"?").startswith(b"T05")
+    assert client.ask(b"vCont;s:1").startswith(b"T05")
+    assert timeline.index == before + 1
+
+
+def test_an_error_instead_of_registers_is_told(
+    client: Client, timeline: FakeTimeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(thread: int = 0) -> Regs:
+        raise RdbError("the replica ended")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(timeline, "registers", gone)
+        assert client.ask(b"Hg1") == b"E01"
+        for packet in (b"g", b"p0", b"?"):
+            assert client.ask(packet) == b"E.rdb: the replica ended"
+        stepped = client.ask(b"vCont;s:1")  # neither the step nor where it failed
+        assert stepped == b"E.rdb: the replica ended"
+        assert client.console == ["rdb: the replica ended\n"]
+    assert len(client.ask(b"g")) == 2 * 816
+    assert client.ask(b"vCont;s:1").startswith(b"T05")
 
 
 def test_detach_and_kill(client: Client) -> None:

@@ -15,7 +15,7 @@ from rdb.server.motion import Motion, Move
 from rdb.server.objects import Objects, correct_auxv
 from rdb.server.packets import Connection
 from rdb.server.queries import Queries, encode, failure
-from rdb.server.stub import Stub
+from rdb.server.stub import Stub, told
 from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
 from rdb.server.threads import Threads
 from rdb.server.turning import Turning
@@ -162,7 +162,7 @@ class Server:
     def _move(self, move: Move, answered: bool = True) -> None:
         if time.monotonic() - self._pressed_at < _EARLY_S:
             self._pressed_at = -math.inf
-            self._connection.send(self._stub.stopped(Failed("interrupt")))
+            self._tell(Failed("interrupt"), answered)
             return
         job = self._worker.start(move)
         self._worker.wait(job, self._connection.read_fd, self._heard)
@@ -182,7 +182,14 @@ class Server:
             self._say("rdb: start of the recording\n")
         elif stopped.text:
             self._say(f"rdb: {stopped.text}\n")
-        reply = self._stub.stopped(stopped)
+        self._tell(stopped, answered)
+
+    def _tell(self, stopped: StoppedLike, answered: bool) -> None:
+        """The stop reply, or why there is none: GDB waits for one or the other."""
+        try:
+            reply = self._stub.stopped(stopped)
+        except RdbError as error:
+            reply = told(error)  # GDB warns of it, takes it for a stop, and asks again
         if answered:
             self._connection.send(reply)
 

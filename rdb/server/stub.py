@@ -29,6 +29,8 @@ _FEATURES = (
     *("qXfer:auxv:read+", "qXfer:exec-file:read+", "qXfer:threads:read+"),
 )
 _LIMIT = 1 << 64
+_ERRORS_SHOWN = (b"?", b"g", b"p")  # GDB shows the text; that of others it takes for an answer
+_NO_TEXT = re.compile(r"[^ -~]|[#$*}]")  # has a meaning in a packet, or none
 
 
 class Stub:
@@ -71,7 +73,9 @@ class Stub:
     def handle(self, packet: bytes) -> bytes:
         try:
             return self._handle(packet)
-        except (ValueError, KeyError, IndexError, OverflowError, RdbError):
+        except RdbError as error:
+            return told(error) if packet[:1] in _ERRORS_SHOWN else BAD
+        except (ValueError, KeyError, IndexError, OverflowError):
             return BAD
 
     def _handle(self, packet: bytes) -> bytes:
@@ -254,6 +258,11 @@ class Stub:
         if body.startswith(b"Attach;"):
             return self._why(b"")  # after `detach`: it stands where it stood
         return b""
+
+
+def told(error: RdbError) -> bytes:
+    """As an error answer with a text (`E.`)."""
+    return b"E." + _NO_TEXT.sub("?", error.line()).encode("ascii")
 
 
 def _addr_length(text: bytes) -> tuple[int, int]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
+from rdb.errors import RdbError
 from rdb.recording.checkpoints import Checkpoint
 from rdb.timeline.position import Position
 from rdb.timeline.walker import Control, ReplicaLike, Walker
@@ -18,12 +20,25 @@ class Images:
     def __init__(
         self, checkpoints: Sequence[Checkpoint], start: Callable[[int], ReplicaLike]
     ) -> None:
-        self._checkpoints = sorted(checkpoints, key=lambda one: one.event)
-        self._events = [one.event for one in self._checkpoints]
         self._start = start
+        self._use(sorted(checkpoints, key=lambda one: one.event))
+        self._first_ns = self._checkpoints[0].at_ns if self._checkpoints else 0
+
+    def _use(self, checkpoints: list[Checkpoint]) -> None:
+        self._checkpoints = checkpoints
+        self._events = [one.event for one in checkpoints]
+
+    @contextmanager
+    def unheard(self) -> Iterator[None]:
+        """An image that is refused meanwhile is not dropped: nobody has been told."""
+        before = self._checkpoints
+        try:
+            yield
+        finally:
+            self._use(before)
 
     def _at_s(self, one: Checkpoint) -> float:
-        return (one.at_ns - self._checkpoints[0].at_ns) / 1e9
+        return (one.at_ns - self._first_ns) / 1e9
 
     def between(self, best: Walker, target: Position, strictly: bool) -> Checkpoint | None:
         """The newest image on the way from a snapshot to `target`, if that saves time."""
@@ -39,7 +54,12 @@ class Images:
         return None
 
     def walker(self, one: Checkpoint, control: Control) -> Walker:
-        replica = self._start(one.number)
+        """An image that cannot be used is refused once; afterwards an older one leads there."""
+        try:
+            replica = self._start(one.number)
+        except RdbError:
+            self._use([other for other in self._checkpoints if other != one])
+            raise
         try:
             gpr = replica.agent.get_regs().gpr
         except BaseException:

@@ -348,7 +348,8 @@ class Timeline:
         self.begin()
         try:
             self.travel.refresh()
-            self.control.within(_PREPARE_S, self._prepare)
+            with self.travel.unheard():
+                self.control.within(_PREPARE_S, self._prepare)
         except (Interrupted, RdbError):
             return  # what could not be prepared is done, or told, when it is asked for
         finally:

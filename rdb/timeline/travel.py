@@ -6,6 +6,7 @@ The walkers kept here are snapshots and never move; callers get forks and own th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -108,6 +109,10 @@ class Travel:
         walker = self._images.walker(image, self.control)
         self.snapshots.add(walker, self.here_s, self.control.fork_s)
         return walker
+
+    def unheard(self) -> AbstractContextManager[None]:
+        """For what is done ahead of need: an image that is refused meanwhile is refused again."""
+        return self._images.unheard() if self._images is not None else nullcontext()
 
     def before(self, target: Position) -> Iterator[Walker]:
         """Snapshots strictly before `target`, the nearest first."""
