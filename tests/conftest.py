@@ -15,6 +15,7 @@ from jobstore import Store
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 120
+SUITES = ("apps", "mpi", "page", "rdma")
 
 Build = Callable[..., Path]
 Rdb = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -32,6 +33,33 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests that start ranks must not take themselves for ranks of some outer job.
     for name in ("RDB_JOB_DIR", "RDB_DEBUG", "PYTHONPATH"):
         os.environ.pop(name, None)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Suites of their own run only where `-m` asks for them."""
+    left_out = [
+        item
+        for item in items
+        for suite in SUITES
+        if suite not in config.option.markexpr and item.get_closest_marker(suite)
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def run_rdb(home: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The rdb command in CWD, for recordings that tests of a module share."""
+    return subprocess.run(
+        [sys.executable, "-m", "rdb", *arguments],
+        cwd=cwd,
+        env={**os.environ, "RDB_HOME": str(home)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
 
 
 @pytest.fixture

@@ -17,7 +17,9 @@ from conftest import TIMEOUT_S
 from rdb.paths import mpi_dir, rdb_exec_path
 from rdb.recording import Kind, RankRecording
 
-BTL = "self,vader,tcp"  # processes of different launches meet over TCP only
+# Processes of different launches meet over TCP only.
+MPIRUN = ["mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl", "self,vader,tcp"]
+MPIRUN += ["--mca", "btl_tcp_if_include", "lo"]
 
 
 @dataclass
@@ -91,15 +93,16 @@ def launch(
 def mpirun(
     *arguments: str | Path, cwd: Path | None = None, timeout_s: float = TIMEOUT_S
 ) -> subprocess.CompletedProcess[str]:
-    command = ["mpirun", "--oversubscribe", "--mca", "pml", "ob1", "--mca", "btl", BTL]
-    command += ["--mca", "btl_tcp_if_include", "lo"]
-    return launch(command, *arguments, cwd=cwd, timeout_s=timeout_s)
+    return launch(MPIRUN, *arguments, cwd=cwd, timeout_s=timeout_s)
 
 
 def record(
     tmp_path: Path, ranks: int, *command: str | Path,
     hash_every: int = 1, cwd: Path | None = None, timeout_s: float = TIMEOUT_S,
+    mpi: Sequence[str | Path] = (), launcher: Sequence[str] = MPIRUN,
 ) -> Job:  # fmt: skip
+    """`mpi`: rdb-exec's options that say which libraries; those of Open MPI if there are none."""
+    mpi = mpi or ["--mpi-lower", mpi_dir() / "lower.so", "--mpi-stub", mpi_dir() / "libmpi.so.40"]
     path = tmp_path / "job"
     (path / "files").mkdir(parents=True)
     arguments: list[str | Path] = []
@@ -109,10 +112,9 @@ def record(
         arguments += [
             *(":",) * (rank > 0), "-n", "1", rdb_exec_path(), "--dir", rank_dir,
             "--files", path / "files", "--rank", str(rank), "--hash-every", str(hash_every),
-            "--mpi-lower", mpi_dir() / "lower.so", "--mpi-stub", mpi_dir() / "libmpi.so.40",
-            "--", *command,
+            *mpi, "--", *command,
         ]  # fmt: skip
-    done = mpirun(*arguments, cwd=cwd, timeout_s=timeout_s)
+    done = launch(launcher, *arguments, cwd=cwd, timeout_s=timeout_s)
     return Job(path, ranks, done, hash_every, timeout_s)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from test_console_many import Terminal
+from terminal import Terminal
 
 import rdb.session.session as session_module
 from rdb.recording import open_job
@@ -87,7 +87,7 @@ def test_the_present_of_a_job_that_runs(running: Running) -> None:
 
 
 def test_follow_pause_and_resume(running: Running) -> None:
-    terminal = Terminal(running.home, 100, "live")
+    terminal = Terminal(running.home, "live", 100)
     terminal.until("live [0-1]")
 
     def turn() -> int:

@@ -9,14 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pexpect  # type: ignore[import-untyped]
 import pytest
+from terminal import DEADLINE_S, Terminal, environment
 
-from rdb.session.processes import descendants
-
-DEADLINE_S = 120
 RANKS = 6
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]")
 
 
 @pytest.fixture(scope="module")
@@ -35,61 +31,25 @@ def home(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) -
     return folder
 
 
-def environment(home: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "RDB_HOME": str(home),
-        "TERM": "xterm",
-        "PROMPT_TOOLKIT_NO_CPR": "1",
-        "OMPI_MCA_orte_abort_on_non_zero_status": "0",  # rank 4 exits with 7
-    }
-
-
-class Terminal:
-    """The console on a pseudo-terminal."""
-
-    def __init__(self, home: Path, columns: int, job: str = "many") -> None:
-        self.child = pexpect.spawn(
-            sys.executable,
-            ["-m", "rdb", "attach", job],
-            env=environment(home),
-            encoding="utf-8",
-            dimensions=(50, columns),
-            timeout=DEADLINE_S,
-        )
-
-    def until(self, text: str) -> str:
-        self.child.expect_exact(text)
-        lines = ESCAPES.sub("", self.child.before).splitlines()
-        return "\n".join(line.rstrip() for line in lines)  # tables are filled up with blanks
-
+class Many(Terminal):
     def type(self, line: str, prompt: str = "many [0-5] end>") -> str:
-        """The answer to a line: the line editor shows the prompt again with the line before it."""
-        self.child.sendline(line)
-        self.until("\r\n")
-        return self.until(prompt)
-
-    def leave(self) -> None:
-        self.child.sendcontrol("d")
-        self.child.expect(pexpect.EOF)
-        self.child.close()
-        assert self.child.exitstatus == 0
+        return super().type(line, prompt)
 
     def gdbs(self) -> int:
-        names = [Path(f"/proc/{one.pid}/cmdline") for one in descendants(self.child.pid)]
+        names = [Path(f"/proc/{one.pid}/cmdline") for one in self.below()]
         return sum(b"--interpreter=mi3" in name.read_bytes() for name in names if name.exists())
 
 
 @pytest.fixture(scope="module")
-def terminal(home: Path) -> Iterator[Terminal]:
-    made = Terminal(home, 100)
+def terminal(home: Path) -> Iterator[Many]:
+    made = Many(home, "many", 100)
     start = made.until("many [0-5] end>")
     assert len([line for line in start.splitlines() if line.startswith("*")]) == RANKS
     yield made
     made.leave()
 
 
-def test_looking_at_all_ranks_starts_few_gdbs(terminal: Terminal) -> None:
+def test_looking_at_all_ranks_starts_few_gdbs(terminal: Many) -> None:
     tree = terminal.type("where")
     assert re.search(r"^0-5: __GI__exit|^0-5: _exit", tree, re.MULTILINE), tree
     assert tree == terminal.type("bt")
@@ -97,7 +57,7 @@ def test_looking_at_all_ranks_starts_few_gdbs(terminal: Terminal) -> None:
     assert 1 <= terminal.gdbs() <= min(os.cpu_count() or 1, 4)
 
 
-def test_values_of_all_ranks(terminal: Terminal) -> None:
+def test_values_of_all_ranks(terminal: Many) -> None:
     shown = terminal.type("print cell.flow")
     assert "0,2,4: {1, 1, 0}" in shown and "1,3,5: {0, 0, 0}" in shown
     assert "0-5: 0x6" in terminal.type("print/x size")
@@ -111,7 +71,7 @@ def test_values_of_all_ranks(terminal: Terminal) -> None:
     assert 'error: No symbol "nowhere" in current context.' in terminal.type("plot nowhere")
 
 
-def test_difference_of_two_ranks(terminal: Terminal) -> None:
+def test_difference_of_two_ranks(terminal: Many) -> None:
     shown = terminal.type("diff cell 0 3")
     assert re.search(r"^\.heat +40 +10$", shown, re.MULTILINE), shown
     assert re.search(r"^\.flow\[1\] +1 +0$", shown, re.MULTILINE)
@@ -121,7 +81,7 @@ def test_difference_of_two_ranks(terminal: Terminal) -> None:
     assert "usage: diff EXPR RANK RANK" in terminal.type("diff size 0")
 
 
-def test_ranks_over_time(terminal: Terminal) -> None:
+def test_ranks_over_time(terminal: Many) -> None:
     shown = terminal.type("timeline").splitlines()
     assert max(map(len, shown)) <= 100
     lanes = [line for line in shown if re.match(r"^[0-5] ", line)]
@@ -136,7 +96,7 @@ def test_ranks_over_time(terminal: Terminal) -> None:
     assert "error: 3..1 is no span of time" in terminal.type("timeline 3..1")
 
 
-def test_sets_of_ranks(terminal: Terminal) -> None:
+def test_sets_of_ranks(terminal: Many) -> None:
     assert "edge: 0,5 (2 of 6)" in terminal.type("defset edge 0,5")
     assert "hot: 2,4-5 (3 of 6)" in terminal.type("defset hot 'residual > 1'")
     shown = terminal.type("focus edge,hot", "many [0,2,4-5] end>")
@@ -149,7 +109,7 @@ def test_sets_of_ranks(terminal: Terminal) -> None:
     assert "there is no set 'hot'" in terminal.type("undefset hot")
 
 
-def test_one_rank_moves_and_the_others_stay(terminal: Terminal) -> None:
+def test_one_rank_moves_and_the_others_stay(terminal: Many) -> None:
     terminal.type("focus 2", "many [2] end>")
     terminal.type("break deeper", "many [2] end>")
     shown = terminal.type("reverse-continue", "many [2] ")

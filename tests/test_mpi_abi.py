@@ -14,7 +14,7 @@ from elftools.elf.sections import SymbolTableSection
 from mpijob import Job, lines
 
 from rdb.launch.where import where
-from rdb.paths import lib_dir, mpi_dir, rdb_exec_path
+from rdb.paths import lib_dir, mpi_dir
 
 TABLES = Path(__file__).resolve().parent.parent / "interposer" / "mpi" / "abi"
 MPICC = {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
@@ -49,18 +49,8 @@ def stubs() -> list[str | Path]:
 
 
 def record(tmp_path: Path, lower: str, ranks: int, *command: str | Path) -> Job:
-    path = tmp_path / "job"
-    (path / "files").mkdir(parents=True)
-    arguments: list[str | Path] = []
-    for rank in range(ranks):
-        rank_dir = path / f"rank-{rank}"
-        rank_dir.mkdir()
-        arguments += [
-            *(":",) * (rank > 0), "-n", "1", rdb_exec_path(), "--dir", rank_dir,
-            "--files", path / "files", "--rank", str(rank), "--hash-every", "1",
-            "--mpi-lower", mpi_dir(lower) / "lower.so", *stubs(), "--", *command,
-        ]  # fmt: skip
-    return Job(path, ranks, launch(lower, *arguments))
+    mpi = ["--mpi-lower", mpi_dir(lower) / "lower.so", *stubs()]
+    return mpijob.record(tmp_path, ranks, *command, mpi=mpi, launcher=MPIRUN[lower])
 
 
 def alike(result: subprocess.CompletedProcess[str]) -> list[str]:

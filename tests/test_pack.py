@@ -7,14 +7,13 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import bare_root
 import pytest
-from conftest import Build, Rdb
+from conftest import Build, Rdb, run_rdb
 
 from rdb.errors import DamagedRecording, RdbError
 from rdb.recording import Job, open_job
@@ -61,14 +60,7 @@ class Carried:
         self.program.unlink()
 
     def _rdb(self, *arguments: str) -> None:
-        done = subprocess.run(
-            [sys.executable, "-m", "rdb", *arguments],
-            env={**os.environ, "RDB_HOME": str(self.home)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = run_rdb(self.home, self.out.parent, *arguments)
         assert done.returncode == 0, done.stderr
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import Build, Rdb
+from conftest import Build, Rdb, run_rdb
 
 from rdb.recording import Job, open_job
 
@@ -34,16 +32,7 @@ class Told:
         self.left = {name: (folder / name).read_bytes() for name in ("out", "log")}
 
     def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "rdb", *arguments],
-            cwd=self.folder,
-            env={**os.environ, "RDB_HOME": str(self.home)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return run_rdb(self.home, self.folder, *arguments)
 
     def job(self, name: str) -> Job:
         return open_job(self.home / name)

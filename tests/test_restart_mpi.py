@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Build
+from conftest import Build, run_rdb
 
 from rdb.errors import RdbError
 from rdb.live.consistent import Cut, Traffic, finalized
@@ -39,16 +38,7 @@ class Recorded:
         self.traffic = Traffic(self.job)
 
     def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "rdb", *arguments],
-            cwd=self.folder,
-            env={**os.environ, "RDB_HOME": str(self.home)},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=170,
-            check=False,
-        )
+        return run_rdb(self.home, self.folder, *arguments)
 
     def cuts(self, seed: int) -> Iterator[tuple[int, int, Cut]]:
         """Rank, event, and the cut: as a user might choose, before MPI_Finalize."""

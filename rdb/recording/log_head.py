@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator
 
 from rdb.recording._log import LogIndex
+from rdb.recording.crc32c import crc32c, crc32c_data
 from rdb.recording.record import Kind
 
 _HEADER = struct.Struct("<QIIQ")  # struct log_segment_header without its checksum
@@ -16,43 +17,13 @@ _RECORD = struct.Struct("<IIIIHHIQqQII")  # struct log_record
 _CHUNK = struct.Struct("<QII")  # struct log_chunk
 _CHECKED_FROM = 16
 _NOTE_TEXT = 4
-_POLYNOMIAL = 0x82F63B78  # CRC-32C, reflected
-_STRIPED_BYTES = 4096  # CRC32C_STRIPED
-
-
-def _table() -> list[int]:
-    table = []
-    for value in range(256):
-        for _ in range(8):
-            value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
-        table.append(value)
-    return table
-
-
-_TABLE = _table()
-
-
-def _crc32c(crc: int, data: bytes) -> int:
-    value = crc ^ 0xFFFFFFFF
-    for byte in data:
-        value = value >> 8 ^ _TABLE[(value ^ byte) & 0xFF]
-    return value ^ 0xFFFFFFFF
-
-
-def _crc32c_data(crc: int, data: bytes) -> int:
-    """crc32c_data() of interposer/log/crc32c.h: large data in four quarters."""
-    if len(data) < _STRIPED_BYTES:
-        return _crc32c(crc, data)
-    quarter = len(data) // 32 * 8
-    states = [_crc32c(0, data[k * quarter : (k + 1) * quarter]) ^ 0xFFFFFFFF for k in range(4)]
-    return _crc32c(_crc32c(crc, struct.pack("<4Q", *states)), data[4 * quarter :])
 
 
 def log_head(index: LogIndex, header: bytes, first_event: int) -> bytes:
     """Segment 0 of a log that begins at FIRST_EVENT; HEADER is that of the segment it replaces."""
     magic, version, _, _ = _HEADER.unpack_from(header)
     head = _HEADER.pack(magic, version, 0, first_event)
-    return head + struct.pack("<Q", _crc32c(0, head)) + b"".join(_texts(index))
+    return head + struct.pack("<Q", crc32c(0, head)) + b"".join(_texts(index))
 
 
 def _texts(index: LogIndex) -> Iterator[bytes]:
@@ -73,5 +44,5 @@ def _text_record(kind: int, text: bytes) -> bytes:
     chunk = _CHUNK.pack(0, len(text), _NOTE_TEXT)
     fields = (0, 0xFFFFFFFF, kind, 0, 0, 0, 0, 0, 0, 0)
     checked = _RECORD.pack(size, 0, *fields)[_CHECKED_FROM:]
-    check = _crc32c(_crc32c_data(_crc32c(_crc32c(0, checked), chunk), text), pad)
+    check = crc32c(crc32c_data(crc32c(crc32c(0, checked), chunk), text), pad)
     return _RECORD.pack(size, check, *fields) + chunk + text + pad

@@ -10,15 +10,6 @@ import pytest
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "page" in config.option.markexpr:
-        return
-    left_out = [i for i in items if i.get_closest_marker("page")]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [i for i in items if i not in left_out]
-
-
 @pytest.fixture(scope="session")
 def browser() -> str:
     """The path of a browser of the Chromium family."""

@@ -1,4 +1,4 @@
-"""Which tests run: none unless `-m rdma` asks for them; the guests that they share."""
+"""The guests that tests share."""
 
 from __future__ import annotations
 
@@ -10,15 +10,6 @@ import pytest
 from vm.ethernet import guests
 from vm.guest import Guest
 from vm.kernel import NoMachine
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "rdma" in config.option.markexpr:
-        return
-    left_out = [i for i in items if i.get_closest_marker("rdma")]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [i for i in items if i not in left_out]
 
 
 def booted(count: int, kernel_options: str = "") -> Iterator[list[Guest]]:

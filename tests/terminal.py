@@ -1,0 +1,66 @@
+"""The console on a pseudo-terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pexpect  # type: ignore[import-untyped]
+
+from rdb.session.processes import Process, descendants
+
+DEADLINE_S = 120
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]")
+
+
+def environment(home: Path) -> dict[str, str]:
+    # Without PROMPT_TOOLKIT_NO_CPR the terminal would be asked where its cursor is: ours is deaf.
+    return {
+        **os.environ,
+        "RDB_HOME": str(home),
+        "TERM": "xterm",
+        "PROMPT_TOOLKIT_NO_CPR": "1",
+        # or mpirun ends the others when a rank exits with 3, sometimes before they are done; its
+        # own exit code is 0 then
+        "OMPI_MCA_orte_abort_on_non_zero_status": "0",
+    }
+
+
+class Terminal:
+    def __init__(self, home: Path, job: str, columns: int = 160) -> None:
+        self.child = pexpect.spawn(
+            sys.executable,
+            ["-m", "rdb", "attach", job],
+            env=environment(home),
+            encoding="utf-8",
+            dimensions=(50, columns),
+            timeout=DEADLINE_S,
+        )
+
+    def until(self, text: str) -> str:
+        """Waits for TEXT; what was shown before it comes back without escape sequences."""
+        self.child.expect_exact(text)
+        lines = ESCAPES.sub("", self.child.before).splitlines()
+        return "\n".join(line.rstrip() for line in lines)  # tables are filled up with blanks
+
+    def type(self, line: str, prompt: str) -> str:
+        """Types a line and waits for the prompt that follows its answer."""
+        self.start(line)
+        return self.until(prompt)
+
+    def start(self, line: str) -> None:
+        """Types a line and does not wait for its answer."""
+        # The line editor shows the old prompt again with the line; the answer comes after both.
+        self.child.sendline(line)
+        self.until("\r\n")
+
+    def leave(self) -> None:
+        self.child.sendcontrol("d")
+        self.child.expect(pexpect.EOF)
+        self.child.close()
+        assert self.child.exitstatus == 0
+
+    def below(self) -> list[Process]:
+        return descendants(self.child.pid)
