@@ -110,6 +110,16 @@ def test_files(upper: str, lower: str, build: Build, tmp_path: Path) -> None:
     job.expect_equal()
 
 
+@pytest.mark.parametrize(("upper", "lower"), CROSSINGS)
+def test_tools(upper: str, lower: str, build: Build, tmp_path: Path) -> None:
+    """MPI_T has variables of the MPI below, and constants of the program's."""
+    needs(upper, lower)
+    job = record(tmp_path, lower, 1, build("mpi/tools_any.c", "-O1", "-w", compiler=MPICC[upper]))
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good"]
+    job.expect_equal()
+
+
 def test_run_over_mpich(rdb: Rdb, build: Build) -> None:
     """`rdb run --mpi` takes that MPI's launcher, and hydra's ranks are found."""
     needs("openmpi", "mpich")

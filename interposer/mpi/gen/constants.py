@@ -46,10 +46,31 @@ GROUPS: dict[str, tuple[str, ...]] = {
             " RMA_CONFLICT RMA_SYNC SERVICE SIZE SPAWN UNSUPPORTED_DATAREP UNSUPPORTED_OPERATION"
             " WIN RMA_RANGE RMA_ATTACH RMA_FLAVOR RMA_SHARED",
         ),
+        *_words(
+            "MPI_T_ERR_",
+            "MEMORY NOT_INITIALIZED CANNOT_INIT INVALID_INDEX INVALID_ITEM INVALID_HANDLE"
+            " OUT_OF_HANDLES OUT_OF_SESSIONS INVALID_SESSION CVAR_SET_NOT_NOW CVAR_SET_NEVER"
+            " PVAR_NO_STARTSTOP PVAR_NO_WRITE PVAR_NO_ATOMIC INVALID INVALID_NAME",
+        ),
     ),
     "flavor": _words("MPI_WIN_FLAVOR_", "CREATE ALLOCATE DYNAMIC SHARED"),
     "model": _words("MPI_WIN_", "SEPARATE UNIFIED"),
     "offset": ("MPI_DISPLACEMENT_CURRENT",),
+    "verbosity": _words(
+        "MPI_T_VERBOSITY_",
+        "USER_BASIC USER_DETAIL USER_ALL TUNER_BASIC TUNER_DETAIL TUNER_ALL"
+        " MPIDEV_BASIC MPIDEV_DETAIL MPIDEV_ALL",
+    ),
+    "bind": _words(
+        "MPI_T_BIND_",
+        "NO_OBJECT MPI_COMM MPI_DATATYPE MPI_ERRHANDLER MPI_FILE MPI_GROUP MPI_OP MPI_REQUEST"
+        " MPI_WIN MPI_MESSAGE MPI_INFO",
+    ),
+    "scope": _words("MPI_T_SCOPE_", "CONSTANT READONLY LOCAL GROUP GROUP_EQ ALL ALL_EQ"),
+    "pvarclass": _words(
+        "MPI_T_PVAR_CLASS_",
+        "STATE LEVEL SIZE PERCENTAGE HIGHWATERMARK LOWWATERMARK COUNTER AGGREGATE TIMER GENERIC",
+    ),
 }
 
 # Sums of bits.
@@ -86,6 +107,10 @@ KINDS: dict[str, str] = {
     "ASSERT": "assert",
     "ACCESS_MODE": "amode",
     "OFFSET": "offset",
+    "TOOL_VAR_VERBOSITY": "verbosity",
+    "BIND_TYPE": "bind",
+    "VARIABLE_SCOPE": "scope",
+    "PVAR_CLASS": "pvarclass",
 }
 # The exit code of a process is nobody's constant.
 EXCEPT = {("MPI_Abort", "errorcode")}

@@ -38,11 +38,13 @@ static struct tool *tool_of(uint64_t handle)
 	return (handle & ~(uint64_t)UINT32_MAX) == TOOL_HANDLE && i < tool_count ? &tools[i] : &none;
 }
 
-/* Null handles and MPI_T_PVAR_ALL_HANDLES are themselves. */
+/* Null handles are themselves; MPI_T_PVAR_ALL_HANDLES is 1 in the standard ABI. */
 static void *tool_real(uint64_t handle)
 {
 	if ((handle & ~(uint64_t)UINT32_MAX) == TOOL_HANDLE)
 		return tool_of(handle)->real;
+	if (handle == UINT64_MAX || handle == 1)
+		return MPI_T_PVAR_ALL_HANDLES;
 	return (void *)handle;
 }
 
