@@ -39,6 +39,13 @@ static bool restartable(long nr)
 	}
 }
 
+/* It may be the last that the program does: then no event follows that could take what arrives in it. */
+static bool may_kill(long nr)
+{
+	return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill || nr == SYS_rt_sigqueueinfo ||
+	       nr == SYS_rt_tgsigqueueinfo || nr == SYS_pidfd_send_signal;
+}
+
 long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 {
 	struct thread *self = thread_self();
@@ -47,7 +54,8 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 	long r;
 	for (;;) {
 		signal_claim(self);
-		arrivals_still_begin();
+		if (!may_kill(nr))
+			arrivals_still_begin();
 		r = interruptible_syscall(nr, args, &self->pending, self->upper.sigmask);
 		arrivals_still_end();
 		if (r != -EINTR || nr == SYS_close /* it is closed all the same */)
