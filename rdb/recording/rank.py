@@ -60,8 +60,12 @@ class RankRecording:
     @property
     def index(self) -> LogIndex:
         """The log's index; refuses a damaged log."""
-        self._index.check()
+        self.check()
         return self._index
+
+    def check(self) -> None:
+        """Raises DamagedRecording with file, offset and what was expected there."""
+        self._index.check()
 
     @property
     def damage(self) -> str | None:

@@ -53,6 +53,7 @@ def main(
                 "or use --socket, --port",
             )
         recording = open_job(options.job).rank(options.rank)
+        recording.check()
         if options.socket is not None:
             _serve_socket(recording, _listen_unix(options.socket), options.socket, options.once)
         elif options.port is not None:

@@ -30,6 +30,7 @@ class Turning:
                 known[0].renew()
             return known
         recording = open_job(self._job).rank(name)
+        recording.check()
         if _program(recording) != self._program:
             raise RdbError(f"{name} runs another program than {self._first}")
         timeline = Timeline(recording)
