@@ -2,7 +2,8 @@
  *
  * A handle is a pointer in Open MPI's ABI, which is what the stub proper has (other ABIs: shim/).  A predefined one is the address of a data symbol of the
  * stub (or of the program's copy of it) that begins with struct rdb_predef; a dynamic one is no
- * address at all: RDB_DYNAMIC | class << 48 | id, which no user address can equal.
+ * address at all: RDB_DYNAMIC | class << 48 | id, which no user address can equal; or, where Open MPI's Fortran
+ * library will look into it, the address of a body (stub/bodies.c), which begins with struct rdb_predef, too.
  */
 #ifndef RDB_MPI_HANDLES_H
 #define RDB_MPI_HANDLES_H
@@ -31,8 +32,9 @@ enum rdb_class {
 struct rdb_predef {
 	uint32_t magic;
 	uint16_t class;
-	uint16_t id;
+	uint16_t fortran; /* mpif.h's number of it */
 	const char *name;
+	uint32_t id; /* of a predefined handle, or of an object that Open MPI's Fortran library looks into */
 };
 
 static inline void *rdb_handle(unsigned class, uint32_t id)

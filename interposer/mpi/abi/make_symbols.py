@@ -1,4 +1,5 @@
-"""Write the symbol table of an Open MPI library: `make_symbols.py libmpi.so.40 mpi.h`.
+"""Write the symbol table of an Open MPI library: `make_symbols.py libmpi.so.40 mpi.h
+mpif-handles.h mpif-io-handles.h`.
 
 The table is checked in (openmpi-4.1.symbols), so that building the stub needs neither pyelftools
 nor that Open MPI.
@@ -31,6 +32,7 @@ UNNAMED = {
     "ompi_mpi_ub": "type",
     "ompi_mpi_lb": "type",
 }
+FORTRAN = re.compile(r"parameter \((MPI_\w+)=(\d+)\)")
 HANDLE = re.compile(r"define (MPI_\w+) +OMPI_PREDEFINED_GLOBAL\( *(MPI_\w+), *(\w+)\)")
 
 
@@ -54,18 +56,22 @@ def symbols(path: str) -> dict[str, tuple[str, int]]:
         }
 
 
-def main(library: str, header: str) -> None:
+def main(library: str, header: str, *fortran: str) -> None:
+    numbers = {n: i for path in fortran for n, i in FORTRAN.findall(Path(path).read_text())}
     exported = symbols(library)
     file_name = Path(library).resolve().name
     print(f"# Made by make_symbols.py from {file_name} and its mpi.h (Debian 12).")
-    print("# F function | D data size | P data size class id name (id 0: no handle of a C program)")
+    print(
+        "# F function | D data size | P data size class id name Fortran-number"
+        " (id 0: no handle of a C program)"
+    )
     last: dict[str, int] = {}
     handles = {symbol: (kind, name) for symbol, kind, name in predefined(Path(header).read_text())}
     for symbol, (kind, name) in handles.items():
         last[kind] = last.get(kind, 0) + 1
-        print(f"P {symbol} {exported[symbol][1]:#x} {kind} {last[kind]} {name}")
+        print(f"P {symbol} {exported[symbol][1]:#x} {kind} {last[kind]} {name} {numbers[name]}")
     for symbol, kind in UNNAMED.items():
-        print(f"P {symbol} {exported[symbol][1]:#x} {kind} 0 -")
+        print(f"P {symbol} {exported[symbol][1]:#x} {kind} 0 - -1")
     for symbol in sorted(exported):
         sort, size = exported[symbol]
         if sort == "STT_FUNC":
@@ -75,4 +81,4 @@ def main(library: str, header: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(*sys.argv[1:])

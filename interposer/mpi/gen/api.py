@@ -79,6 +79,7 @@ class Symbol:
     handle: str | None = None
     id: int = 0
     mpi_name: str = ""
+    fortran: int = -1  # mpif.h's number of a handle
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,9 @@ def load(table: Path) -> Abi:
                 names.append(name)
             case ["D", name, size]:
                 data.append(Symbol(name, int(size, 16)))
-            case ["P", name, size, handle, number, mpi_name]:
-                data.append(Symbol(name, int(size, 16), handle, int(number), mpi_name))
+            case ["P", name, size, handle, number, mpi_name, fortran]:
+                identity = (handle, int(number), mpi_name, int(fortran))
+                data.append(Symbol(name, int(size, 16), *identity))
     standard = _standard()
     functions = []
     mpi = sorted(name for name in names if name.startswith("MPI_"))

@@ -54,6 +54,13 @@ _rows(
     " Errhandler_free Type_extent Type_lb Type_ub Type_hindexed Type_hvector Type_struct",
     Row(stub="hand", real="none"),
 )
+# Fortran's numbers of handles; other ABIs have these themselves.
+_rows(
+    "Comm_c2f Comm_f2c Type_c2f Type_f2c Group_c2f Group_f2c Op_c2f Op_f2c Request_c2f"
+    " Request_f2c Message_c2f Message_f2c Info_c2f Info_f2c Errhandler_c2f Errhandler_f2c"
+    " Win_c2f Win_f2c File_c2f File_f2c Status_c2f Status_f2c",
+    Row(stub="hand", real="none"),
+)
 # Predefined attributes are asked of the real side once.
 ROWS["MPI_Comm_get_attr"] = Row(stub="hand", real="hand")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .rows import ROWS, Row, add
 
-add("Grequest_start Grequest_complete", Row(real="hand"))
+add("Grequest_start", Row(stub="hand", real="hand"))
+add("Grequest_complete", Row(real="hand"))
 
 # Processes that join.
 add("Comm_spawn Comm_spawn_multiple", Row(real="hand", made="rdb_comm_made({comm}, *{new});"))
@@ -28,8 +29,3 @@ add(
     " T_category_changed",
     Row(),
 )
-
-# Handles and statuses on their way to and from Fortran.
-_OBJECTS = "Comm Type Group Op Request Message Info Errhandler Win File"
-for _name in (*_OBJECTS.split(), "Status"):
-    add(f"{_name}_c2f {_name}_f2c", Row(stub="hand", real="none"))

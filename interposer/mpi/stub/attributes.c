@@ -4,6 +4,7 @@
 
 #define PREDEFINED_KEYVALS RDB_KEYVALS_OWN /* MPI_TAG_UB ... IMPI_HOST_COLOR */
 #define ASKED_KEYVALS 7                    /* of them, those that communicators have: up to UNIVERSE_SIZE */
+#define RDB_WIN_SIZE_KEYVAL 8              /* after MPI_WIN_BASE */
 #define LASTUSEDCODE 5                     /* the only one that changes */
 
 struct keyval {
@@ -11,6 +12,7 @@ struct keyval {
 	int id;
 	unsigned class;
 	int freed;
+	enum rdb_language language;
 	MPI_Comm_copy_attr_function *copy;
 	MPI_Comm_delete_attr_function *delete;
 	void *extra;
@@ -29,7 +31,7 @@ static struct keyval *keyval_find(unsigned class, int id)
 	return keyval;
 }
 
-static int keyval_create(unsigned class, void *copy, void *delete, int *id, void *extra)
+int rdb_keyval_create(unsigned class, void *copy, void *delete, int *id, void *extra, enum rdb_language language)
 {
 	struct keyval *keyval = id ? rdb_alloc(sizeof(*keyval)) : NULL;
 
@@ -40,6 +42,7 @@ static int keyval_create(unsigned class, void *copy, void *delete, int *id, void
 		.next = keyvals,
 		.id = next_keyval++,
 		.class = class,
+		.language = language,
 		.copy = copy,
 		.delete = delete,
 		.extra = extra,
@@ -83,6 +86,32 @@ static struct rdb_attr *attr_find(struct rdb_object *object, int keyval)
 	return attr;
 }
 
+/* C sees a number of Fortran's by its address. */
+static void *c_value(struct rdb_attr *attr)
+{
+	return attr->language == IN_C ? attr->value : &attr->value;
+}
+
+static int call_delete(const struct keyval *keyval, void *handle, struct rdb_attr *attr)
+{
+	if (!keyval->delete)
+		return MPI_SUCCESS;
+	if (keyval->language != IN_C)
+		return rdb_fortran_delete(keyval->delete, keyval->class, handle, keyval->id, (int64_t)attr->value,
+					  (int64_t)keyval->extra, keyval->language);
+	return rdb_call_delete(keyval->delete, keyval->class, handle, keyval->id, c_value(attr), keyval->extra);
+}
+
+static int call_copy(const struct keyval *keyval, void *handle, const struct rdb_attr *attr, void **value, int *flag)
+{
+	struct rdb_attr in = *attr;
+
+	if (keyval->language != IN_C)
+		return rdb_fortran_copy(keyval->copy, keyval->class, handle, keyval->id, (int64_t)keyval->extra,
+					(int64_t)attr->value, (int64_t *)value, flag, keyval->language);
+	return rdb_call_copy(keyval->copy, keyval->class, handle, keyval->id, keyval->extra, c_value(&in), value, flag);
+}
+
 static int attr_remove(unsigned class, void *handle, int id)
 {
 	struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
@@ -95,7 +124,8 @@ static int attr_remove(unsigned class, void *handle, int id)
 	attr = attr_find(object, id);
 	if (!attr)
 		return MPI_SUCCESS;
-	if (keyval->delete &&(err = rdb_call_delete(keyval->delete, class, handle, id, attr->value, keyval->extra)))
+	err = call_delete(keyval, handle, attr);
+	if (err)
 		return err;
 	rdb_lock(&lock);
 	link = attr_link(object, id); /* the callback may have changed the list */
@@ -107,7 +137,7 @@ static int attr_remove(unsigned class, void *handle, int id)
 	return MPI_SUCCESS;
 }
 
-static int attr_set(unsigned class, void *handle, int id, void *value)
+static int attr_set(unsigned class, void *handle, int id, void *value, enum rdb_language language)
 {
 	struct keyval *keyval = keyval_find(class, id);
 	struct rdb_object *object;
@@ -119,17 +149,18 @@ static int attr_set(unsigned class, void *handle, int id, void *value)
 	object = rdb_object_get(class, rdb_id(class, handle));
 	attr = attr_find(object, id);
 	if (attr) {
-		if (keyval->delete &&(
-			    err = rdb_call_delete(keyval->delete, class, handle, id, attr->value, keyval->extra)))
+		err = call_delete(keyval, handle, attr);
+		if (err)
 			return err;
 		attr->value = value;
+		attr->language = language;
 		return MPI_SUCCESS;
 	}
 	attr = object ? rdb_alloc(sizeof(*attr)) : NULL;
 	if (!attr)
 		return MPI_ERR_NO_MEM;
 	rdb_lock(&lock);
-	*attr = (struct rdb_attr){.next = object->attrs, .keyval = id, .value = value};
+	*attr = (struct rdb_attr){.next = object->attrs, .keyval = id, .language = language, .value = value};
 	object->attrs = attr;
 	rdb_unlock(&lock);
 	return MPI_SUCCESS;
@@ -144,7 +175,7 @@ static int attr_get(unsigned class, void *handle, int id, void **value, int *fla
 		return MPI_ERR_KEYVAL;
 	*flag = attr != NULL;
 	if (attr)
-		*value = attr->value;
+		*value = c_value(attr);
 	return MPI_SUCCESS;
 }
 
@@ -203,17 +234,17 @@ static int attrs_copy(unsigned class, const struct rdb_attr *attr, void *from, v
 	keyval = keyval_find(class, attr->keyval);
 	if (err || !keyval || !keyval->copy)
 		return err;
-	err = rdb_call_copy(keyval->copy, class, from, attr->keyval, keyval->extra, attr->value, &value, &flag);
+	err = call_copy(keyval, from, attr, &value, &flag);
 	if (err || !flag)
 		return err;
 	keyval->freed = keyval->freed ? 2 : 0; /* a freed keyval may still be copied */
 	if (keyval->freed) {
 		keyval->freed = 0;
-		err = attr_set(class, to, attr->keyval, value);
+		err = attr_set(class, to, attr->keyval, value, keyval->language);
 		keyval->freed = 1;
 		return err;
 	}
-	return attr_set(class, to, attr->keyval, value);
+	return attr_set(class, to, attr->keyval, value, keyval->language);
 }
 
 int rdb_comm_copied(MPI_Comm from, MPI_Comm *to)
@@ -298,18 +329,40 @@ static int get(unsigned class, void *handle, int id, void *value, int *flag, con
 	return tell(handle, class, err, name);
 }
 
-static int set(unsigned class, void *handle, int id, void *value, const char *name)
+int rdb_attr_set(unsigned class, void *handle, int id, void *value, enum rdb_language language, const char *name)
 {
-	int err = rdb_id(class, handle) <= RDB_NULL_ID ? no_handle(class) : attr_set(class, handle, id, value);
+	int err = rdb_id(class, handle) <= RDB_NULL_ID ? no_handle(class)
+						       : attr_set(class, handle, id, value, language);
 
 	return tell(handle, class, err, name);
+}
+
+/* What Fortran gets: of predefined attributes the number that C gets the address of. */
+int rdb_attr_number(unsigned class, void *handle, int id, int64_t *number, int *flag, const char *name)
+{
+	struct rdb_object *object = rdb_object_find(class, rdb_id(class, handle));
+	const struct rdb_attr *attr;
+	void *value = NULL;
+	int err = get(class, handle, id, &value, flag, name);
+
+	if (err || !*flag)
+		return err;
+	attr = attr_find(object, id);
+	if (attr)
+		*number = (int64_t)attr->value;
+	else if (class == RDB_WIN && id <= RDB_WIN_SIZE_KEYVAL)
+		*number = id < RDB_WIN_SIZE_KEYVAL ? (int64_t)value : *(MPI_Aint *)value;
+	else
+		*number = *(int *)value;
+	return MPI_SUCCESS;
 }
 
 /* One definition for each name of the same thing. */
 #define CREATE_KEYVAL(name, class, copy_type, delete_type) \
 	RDB_MPI(int, name, copy_type *copy, delete_type *delete, int *keyval, void *extra) \
 	{ \
-		return tell(NULL, RDB_TYPE, keyval_create(class, copy, delete, keyval, extra), "MPI_" #name); \
+		return tell(NULL, RDB_TYPE, rdb_keyval_create(class, copy, delete, keyval, extra, IN_C), \
+			    "MPI_" #name); \
 	}
 #define FREE_KEYVAL(name, class) \
 	RDB_MPI(int, name, int *keyval) \
@@ -319,7 +372,7 @@ static int set(unsigned class, void *handle, int id, void *value, const char *na
 #define SET_ATTR(name, class, handle_type) \
 	RDB_MPI(int, name, handle_type handle, int keyval, void *value) \
 	{ \
-		return set(class, handle, keyval, value, "MPI_" #name); \
+		return rdb_attr_set(class, handle, keyval, value, IN_C, "MPI_" #name); \
 	}
 #define GET_ATTR(name, class, handle_type) \
 	RDB_MPI(int, name, handle_type handle, int keyval, void *value, int *flag) \

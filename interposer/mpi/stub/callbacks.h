@@ -11,12 +11,19 @@ int rdb_call_delete(MPI_Comm_delete_attr_function *fn, unsigned class, void *han
 void rdb_call_errhandler(MPI_Comm_errhandler_function *fn, unsigned class, void *handle, int *code, const char *name);
 /* Calls the function that is its fifth argument. */
 void rdb_call_op(void *in, void *inout, int *len, MPI_Datatype *type, MPI_User_function *fn);
-#define RDB_OP_CALLER ((uint64_t)rdb_call_op)
+/* Its Fortran library calls Fortran's functions itself. */
+#define rdb_fortran_copy(fn, class, handle, keyval, extra, in, out, flag, language) MPI_ERR_OTHER
+#define rdb_fortran_delete(fn, class, handle, keyval, value, extra, language) MPI_ERR_OTHER
+#define rdb_fortran_errhandler(fn, class, handle, code) ((void)0)
 #else
+int rdb_fortran_copy(void *fn, unsigned class, void *handle, int keyval, int64_t extra, int64_t in, int64_t *out,
+		     int *flag, enum rdb_language language);
+int rdb_fortran_delete(void *fn, unsigned class, void *handle, int keyval, int64_t value, int64_t extra,
+		       enum rdb_language language);
+void rdb_fortran_errhandler(void *fn, unsigned class, void *handle, int *code);
 #define rdb_call_copy(fn, class, handle, keyval, extra, in, out, flag) fn(handle, keyval, extra, in, out, flag)
 #define rdb_call_delete(fn, class, handle, keyval, value, extra) fn(handle, keyval, value, extra)
 #define rdb_call_errhandler(fn, class, handle, code, name) fn((void *)(handle), code, name)
-#define RDB_OP_CALLER 0ull
 #endif
 
 #endif

@@ -8,6 +8,7 @@ struct handler {
 	MPI_Comm_errhandler_function *fn;
 	struct handler *next;
 	uint32_t id;
+	enum rdb_language language;
 };
 
 static struct rdb_lock lock;
@@ -119,6 +120,8 @@ static int act(unsigned class, void *handle, int code, const char *name)
 		handler = handler->next;
 	if (!handler)
 		fatal(class, handle, code, name);
+	else if (handler->language != IN_C)
+		rdb_fortran_errhandler(handler->fn, class, handle, &code);
 	else
 		rdb_call_errhandler(handler->fn, class, &handle, &code, name);
 	return code;
@@ -141,18 +144,25 @@ int rdb_error_on(unsigned class, void *handle, int64_t result, const char *name)
 	return act(class, handle, (int)result, name);
 }
 
-static int handler_create(MPI_Comm_errhandler_function *fn, MPI_Errhandler *errhandler, const char *name)
+int rdb_errhandler_create(void *fn, enum rdb_language language, MPI_Errhandler *errhandler)
 {
 	struct handler *handler = fn && errhandler ? rdb_alloc(sizeof(*handler)) : NULL;
 
 	if (!handler)
-		return rdb_error(MPI_COMM_WORLD, MPI_ERR_ARG, name);
+		return MPI_ERR_ARG;
 	rdb_lock(&lock);
-	*handler = (struct handler){.fn = fn, .next = handlers, .id = next_handler++};
+	*handler = (struct handler){.fn = fn, .next = handlers, .id = next_handler++, .language = language};
 	handlers = handler;
 	rdb_unlock(&lock);
 	*errhandler = rdb_handle(RDB_ERRHANDLER, handler->id);
 	return MPI_SUCCESS;
+}
+
+static int handler_create(MPI_Comm_errhandler_function *fn, MPI_Errhandler *errhandler, const char *name)
+{
+	int err = rdb_errhandler_create(fn, IN_C, errhandler);
+
+	return err ? rdb_error(MPI_COMM_WORLD, err, name) : MPI_SUCCESS;
 }
 
 /* Is it an object that may have one?  Of files, MPI_FILE_NULL: for those that are opened later. */

@@ -1,68 +1,181 @@
-/* Handles as Fortran has them: small numbers.  A predefined one has Open MPI's, a dynamic one its id. */
-#include "stub.h"
+/* Fortran's numbers of handles, its strings, and what else its library asks of Open MPI's libmpi. */
+#include "fortran.h"
 
-#define IDS 128
+extern char mpi_fortran_status_ignore_[], mpi_fortran_statuses_ignore_[];
+EXPORT MPI_Fint *MPI_F_STATUS_IGNORE = (MPI_Fint *)mpi_fortran_status_ignore_;
+EXPORT MPI_Fint *MPI_F_STATUSES_IGNORE = (MPI_Fint *)mpi_fortran_statuses_ignore_;
 
-/* One more than the number; 0: none. */
-#define NUMBER(class, id, number) [RDB_##class][id] = (number) + 1,
-static const short numbers[RDB_CLASSES][IDS] = {
-#include "fortran_numbers.def"
-};
+/* The C library's, which the program has: its Fortran library frees what it gets from here. */
+extern void *malloc(size_t) __attribute__((weak));
+extern void free(void *) __attribute__((weak));
 
-static MPI_Fint to_fortran(unsigned class, const void *handle)
+MPI_Fint rdb_fortran_number(unsigned class, const void *handle)
 {
 	uint32_t id = rdb_id(class, handle);
 
 	if (id >= RDB_FIRST_DYNAMIC)
 		return (MPI_Fint)id;
-	return id < IDS ? numbers[class][id] - 1 : -1;
+	return id ? rdb_predefined.handles[class][id]->fortran : -1;
 }
 
-static void *from_fortran(unsigned class, MPI_Fint number)
+void *rdb_fortran_handle(unsigned class, MPI_Fint number)
 {
+	const struct rdb_fortran_table *known = &rdb_fortran[class];
+	uint32_t id = number >= 0 && (uint32_t)number < known->count ? known->ids[number] : 0;
+	int looked_into = class == RDB_COMM || class == RDB_TYPE || class == RDB_WIN;
+	void *handle;
+
 	if (number >= RDB_FIRST_DYNAMIC)
-		return rdb_handle(class, (uint32_t)number);
-	for (uint32_t id = RDB_NULL_ID; id < IDS; id++) {
-		if (numbers[class][id] && numbers[class][id] - 1 == number)
-			return HANDLE(class, id);
-	}
-	return NULL; /* as Open MPI: a call that is given it fails */
+		handle = looked_into ? rdb_body(class, (uint32_t)number) : rdb_handle(class, (uint32_t)number);
+	else
+		handle = HANDLE(class, id ? id : RDB_NULL_ID);
+	if (looked_into)
+		rdb_body_look(handle);
+	return handle;
 }
 
-#define BOTH_WAYS(name, type, class) \
-	RDB_MPI(MPI_Fint, name##_c2f, type handle) \
+#define CONVERSIONS(name, class, handle_type) \
+	RDB_MPI(MPI_Fint, name##_c2f, handle_type handle) \
 	{ \
-		return to_fortran(class, handle); \
+		return rdb_fortran_number(class, handle); \
 	} \
-	RDB_MPI(type, name##_f2c, MPI_Fint number) \
+	RDB_MPI(handle_type, name##_f2c, MPI_Fint number) \
 	{ \
-		return from_fortran(class, number); \
+		return rdb_fortran_handle(class, number); \
 	}
+CONVERSIONS(Comm, RDB_COMM, MPI_Comm)
+CONVERSIONS(Type, RDB_TYPE, MPI_Datatype)
+CONVERSIONS(Group, RDB_GROUP, MPI_Group)
+CONVERSIONS(Op, RDB_OP, MPI_Op)
+CONVERSIONS(Request, RDB_REQUEST, MPI_Request)
+CONVERSIONS(Message, RDB_MESSAGE, MPI_Message)
+CONVERSIONS(Info, RDB_INFO, MPI_Info)
+CONVERSIONS(Errhandler, RDB_ERRHANDLER, MPI_Errhandler)
+CONVERSIONS(Win, RDB_WIN, MPI_Win)
+CONVERSIONS(File, RDB_FILE, MPI_File)
 
-BOTH_WAYS(Comm, MPI_Comm, RDB_COMM)
-BOTH_WAYS(Type, MPI_Datatype, RDB_TYPE)
-BOTH_WAYS(Group, MPI_Group, RDB_GROUP)
-BOTH_WAYS(Op, MPI_Op, RDB_OP)
-BOTH_WAYS(Request, MPI_Request, RDB_REQUEST)
-BOTH_WAYS(Message, MPI_Message, RDB_MESSAGE)
-BOTH_WAYS(Info, MPI_Info, RDB_INFO)
-BOTH_WAYS(Errhandler, MPI_Errhandler, RDB_ERRHANDLER)
-BOTH_WAYS(Win, MPI_Win, RDB_WIN)
-BOTH_WAYS(File, MPI_File, RDB_FILE)
-
-/* The same integers in the same order. */
-RDB_MPI(int, Status_c2f, const MPI_Status *c_status, MPI_Fint *f_status)
+/* Its words are the structure's. */
+RDB_MPI(int, Status_c2f, const MPI_Status *status, MPI_Fint *fortran)
 {
-	if (!c_status || !f_status)
-		return rdb_error(MPI_COMM_WORLD, MPI_ERR_ARG, "MPI_Status_c2f");
-	__builtin_memcpy(f_status, c_status, sizeof(*c_status));
+	if (!status || fortran == MPI_F_STATUS_IGNORE || fortran == MPI_F_STATUSES_IGNORE)
+		return MPI_ERR_ARG;
+	memcpy(fortran, status, sizeof(*status));
 	return MPI_SUCCESS;
 }
 
-RDB_MPI(int, Status_f2c, const MPI_Fint *f_status, MPI_Status *c_status)
+RDB_MPI(int, Status_f2c, const MPI_Fint *fortran, MPI_Status *status)
 {
-	if (!c_status || !f_status)
-		return rdb_error(MPI_COMM_WORLD, MPI_ERR_ARG, "MPI_Status_f2c");
-	__builtin_memcpy(c_status, f_status, sizeof(*c_status));
+	if (!status || fortran == MPI_F_STATUS_IGNORE || fortran == MPI_F_STATUSES_IGNORE)
+		return MPI_ERR_ARG;
+	memcpy(status, fortran, sizeof(*status));
 	return MPI_SUCCESS;
+}
+
+/* Without the blanks around it. */
+static char *string_of(const char *text, int length)
+{
+	char *copy;
+
+	while (length > 0 && *text == ' ') {
+		text++;
+		length--;
+	}
+	while (length > 0 && text[length - 1] == ' ')
+		length--;
+	length = length > 0 ? length : 0;
+	copy = malloc((size_t)length + 1);
+	if (copy) {
+		memcpy(copy, text, (size_t)length);
+		copy[length] = 0;
+	}
+	return copy;
+}
+
+EXPORT int ompi_fortran_string_f2c(const char *text, int length, char **copy);
+EXPORT int ompi_fortran_string_f2c(const char *text, int length, char **copy)
+{
+	*copy = string_of(text, length);
+	return *copy ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+EXPORT int ompi_fortran_string_c2f(const char *text, char *fortran, int length);
+EXPORT int ompi_fortran_string_c2f(const char *text, char *fortran, int length)
+{
+	for (int i = 0; i < length; i++)
+		fortran[i] = (char)(*text ? *text++ : ' ');
+	return MPI_SUCCESS;
+}
+
+static int strings(const char *array, int count, int length, int stride, char ***argv)
+{
+	char **list = malloc(((size_t)count + 1) * sizeof(*list));
+
+	*argv = list;
+	if (!list)
+		return MPI_ERR_NO_MEM;
+	for (int i = 0; i < count; i++) {
+		list[i] = string_of(array + (ptrdiff_t)i * stride, length);
+		if (!list[i])
+			return MPI_ERR_NO_MEM;
+	}
+	list[count] = NULL;
+	return MPI_SUCCESS;
+}
+
+EXPORT int ompi_fortran_argv_count_f2c(const char *array, int count, int length, int stride, char ***argv);
+EXPORT int ompi_fortran_argv_count_f2c(const char *array, int count, int length, int stride, char ***argv)
+{
+	return strings(array, count > 0 ? count : 0, length, stride, argv);
+}
+
+static int blank(const char *text, int length)
+{
+	while (length > 0 && *text == ' ') {
+		text++;
+		length--;
+	}
+	return length <= 0;
+}
+
+/* The first blank string is its end. */
+EXPORT int ompi_fortran_argv_blank_f2c(const char *array, int length, int stride, char ***argv);
+EXPORT int ompi_fortran_argv_blank_f2c(const char *array, int length, int stride, char ***argv)
+{
+	int count = 0;
+
+	while (!blank(array + (ptrdiff_t)count * stride, length))
+		count++;
+	return strings(array, count, length, stride, argv);
+}
+
+/* array(commands, *): a command's arguments are `commands` strings apart. */
+EXPORT int ompi_fortran_multiple_argvs_f2c(int commands, const char *array, int length, char ****argv);
+EXPORT int ompi_fortran_multiple_argvs_f2c(int commands, const char *array, int length, char ****argv)
+{
+	char ***lists = malloc(((size_t)commands + 1) * sizeof(*lists));
+	int err = lists ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+
+	*argv = lists;
+	for (int i = 0; i < commands && !err; i++)
+		err = ompi_fortran_argv_blank_f2c(array + (ptrdiff_t)i * length, length, length * commands, &lists[i]);
+	return err;
+}
+
+/* MPI_Type_match_size; a type that is found is Fortran's. */
+EXPORT const void *ompi_datatype_match_size(int size, uint16_t kind, uint16_t language);
+EXPORT const void *ompi_datatype_match_size(int size, uint16_t kind, uint16_t language __attribute__((unused)))
+{
+	enum { INTEGERS = 0x1000, REALS = 0x2000, COMPLEXES = 0x3000 };
+	static const struct {
+		uint16_t kind;
+		int size, number;
+	} types[] = {
+		{INTEGERS, 1, 8}, {INTEGERS, 2, 9}, {INTEGERS, 4, 7},   {INTEGERS, 8, 11},   {REALS, 4, 13},
+		{REALS, 8, 15},   {REALS, 16, 16},  {COMPLEXES, 8, 18}, {COMPLEXES, 16, 20}, {COMPLEXES, 32, 21},
+	};
+
+	for (unsigned i = 0; i < COUNT(types); i++)
+		if (types[i].kind == kind && types[i].size == size)
+			return rdb_fortran_handle(RDB_TYPE, types[i].number);
+	return HANDLE(RDB_TYPE, RDB_NULL_ID);
 }

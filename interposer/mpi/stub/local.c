@@ -4,6 +4,12 @@
 
 static int initialized, finalized;
 
+int rdb_alive(void);
+int rdb_alive(void)
+{
+	return initialized && !finalized;
+}
+
 /* gcc may make calls of these from loops and initialisers; there is no libc here to have them. */
 void *memset(void *to, int byte, size_t n)
 {

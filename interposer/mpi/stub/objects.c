@@ -1,5 +1,5 @@
 /* What the stub itself knows of communicators and datatypes: error handlers, attributes. */
-#include "stub.h"
+#include "fortran.h"
 
 static struct rdb_lock lock;
 static struct rdb_object *objects;
@@ -45,6 +45,9 @@ void rdb_object_forget(unsigned class, uint32_t id)
 {
 	struct rdb_object **link = &objects, *object;
 
+#ifndef RDB_CORE
+	rdb_body_forget(class, id);
+#endif
 	rdb_lock(&lock);
 	while ((object = *link) && (object->class != class || object->id != id))
 		link = &object->next;

@@ -17,6 +17,7 @@ typedef struct rdb_predef *MPI_Comm, *MPI_Datatype, *MPI_Group, *MPI_Op, *MPI_Re
 typedef ptrdiff_t MPI_Aint;
 typedef int MPI_Fint;
 typedef long long MPI_Count, MPI_Offset;
+typedef int MPI_Fint;
 typedef struct {
 	int MPI_SOURCE, MPI_TAG, MPI_ERROR;
 	int cancelled;
@@ -95,6 +96,8 @@ enum {
 	RDB_ALIAS(name)
 #define RDB_DATA(name, size) EXPORT char name[size] __attribute__((aligned(16)));
 #endif
+void *memset(void *to, int byte, size_t n);
+void *memcpy(void *restrict to, const void *restrict from, size_t n);
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #include "prototypes.h"
@@ -147,7 +150,8 @@ int rdb_error_on(unsigned class, void *handle, int64_t result, const char *name)
 struct rdb_attr {
 	struct rdb_attr *next; /* newest first */
 	int keyval;
-	void *value;
+	enum rdb_language { IN_C, IN_FORTRAN_INTEGER, IN_FORTRAN_ADDRESS } language; /* who has set it */
+	void *value;                                                                 /* or a number */
 };
 struct rdb_object {
 	struct rdb_object *next;
@@ -169,6 +173,13 @@ int rdb_type_copied(MPI_Datatype from, MPI_Datatype *to);
 int rdb_type_freed(MPI_Datatype *type);
 int rdb_win_freed(MPI_Win *win);
 int rdb_attrs_delete_all(unsigned class, void *handle);
+/* For Fortran: its callbacks have another way to be called, its attributes are numbers. */
+int rdb_keyval_create(unsigned class, void *copy, void *delete, int *id, void *extra, enum rdb_language language);
+int rdb_attr_set(unsigned class, void *handle, int id, void *value, enum rdb_language language, const char *name);
+int rdb_attr_number(unsigned class, void *handle, int id, int64_t *number, int *flag, const char *name);
+
+/* errors.c: the same. */
+int rdb_errhandler_create(void *fn, enum rdb_language language, MPI_Errhandler *errhandler);
 
 /* windows.c: MPI_WIN_BASE and its kin. */
 int rdb_window_attribute(MPI_Win win, int keyval, void **value, int *flag);

@@ -12,6 +12,33 @@ contains
     call c_f_pointer(b, to, [len])
     to = from + to + 100
   end subroutine
+
+  subroutine copied(comm, key, extra, value, new, there, ierr)
+    use mpi_f08, only: MPI_ADDRESS_KIND, MPI_SUCCESS, MPI_Comm
+    type(MPI_Comm) :: comm
+    integer :: key, ierr
+    integer(kind=MPI_ADDRESS_KIND) :: extra, value, new
+    logical :: there
+    new = value + extra
+    there = .true.
+    ierr = MPI_SUCCESS
+  end subroutine
+
+  subroutine deleted(comm, key, value, extra, ierr)
+    use mpi_f08, only: MPI_ADDRESS_KIND, MPI_SUCCESS, MPI_Comm
+    type(MPI_Comm) :: comm
+    integer :: key, ierr
+    integer(kind=MPI_ADDRESS_KIND) :: value, extra
+    print '(a,2i12)', 'deleting ', value, extra
+    ierr = MPI_SUCCESS
+  end subroutine
+
+  subroutine failed(comm, code)
+    use mpi_f08, only: MPI_SUCCESS, MPI_Comm
+    type(MPI_Comm) :: comm
+    integer :: code
+    print '(a)', 'handler'
+  end subroutine
 end module
 
 program f08
@@ -25,8 +52,19 @@ program f08
   type(MPI_Op) :: op
   double precision :: v(3)
   character(len=MPI_MAX_OBJECT_NAME) :: name
+  integer(kind=MPI_ADDRESS_KIND) :: value
+  integer :: key, code, sent(2), got(2), counts(2), offsets(2)
+  logical :: there
+  character(len=20) :: text
+  type(MPI_Comm) :: other
+  type(MPI_Errhandler) :: handler
+  type(MPI_Datatype) :: type, types(2)
+  type(MPI_Info) :: info
   include 'body.inc'
   print '(i0,a,2i4)', rank, ': from ', status%MPI_SOURCE, status%MPI_TAG
+#ifdef OPEN_MPI
+  include 'attributes.inc'
+#endif
   call MPI_Op_free(op, ierr)
   call MPI_Comm_free(comm, ierr)
   call MPI_Finalize(ierr)

@@ -1,0 +1,81 @@
+/* Objects that Open MPI's Fortran library looks into: found by class and id, never given back. */
+#include "fortran.h"
+
+#define PAGE_BODIES 64
+#define PAGES 2048
+
+static struct rdb_lock lock;
+static struct rdb_body *pages[RDB_CLASSES][PAGES];
+
+static struct rdb_body *known(unsigned class, uint32_t id)
+{
+	struct rdb_body *page = id / PAGE_BODIES < PAGES ? pages[class][id / PAGE_BODIES] : NULL;
+
+	return page ? &page[id % PAGE_BODIES] : NULL;
+}
+
+struct rdb_body *rdb_body(unsigned class, uint32_t id)
+{
+	struct rdb_body *body;
+
+	if (id / PAGE_BODIES >= PAGES)
+		rdb_internal("a Fortran handle above 131071");
+	rdb_lock(&lock);
+	if (!pages[class][id / PAGE_BODIES])
+		pages[class][id / PAGE_BODIES] = rdb_map(PAGE_BODIES * sizeof(*body));
+	rdb_unlock(&lock);
+	body = known(class, id);
+	if (!body)
+		rdb_internal("a Fortran handle for which there is no memory");
+	body->handle.magic = RDB_PREDEF_MAGIC;
+	body->handle.class = (uint16_t) class;
+	body->handle.id = id;
+	return body;
+}
+
+static int64_t *at(struct rdb_body *body, unsigned offset)
+{
+	return (int64_t *)(body->bytes + offset);
+}
+
+/* MPI_Alltoallw counts the datatypes it is given without calling libmpi: two groups that have nothing but a size. */
+static void comm_look(struct rdb_body *comm)
+{
+	enum { LOCAL = 0x180, REMOTE = 0x1a0, LOOKED = 0x1f8 };
+	uint64_t id = comm->handle.id;
+	int inter = 0, size = 0, remote = 0;
+
+	if (*at(comm, LOOKED) || !rdb_alive() || id <= RDB_NULL_ID)
+		return;
+	if (rdb_call(RDB_Comm_test_inter, 2, (uint64_t[]){id, (uint64_t)&inter}) ||
+	    rdb_call(RDB_Comm_size, 2, (uint64_t[]){id, (uint64_t)&size}))
+		return;
+	if (inter && rdb_call(RDB_Comm_remote_size, 2, (uint64_t[]){id, (uint64_t)&remote}))
+		return;
+	*at(comm, COMM_FLAGS) = inter ? COMM_IS_INTER : 0;
+	*at(comm, COMM_LOCAL_GROUP) = (int64_t)at(comm, LOCAL);
+	*at(comm, COMM_REMOTE_GROUP) = (int64_t)at(comm, REMOTE);
+	*at(comm, LOCAL + GROUP_SIZE) = size;
+	*at(comm, REMOTE + GROUP_SIZE) = inter ? remote : size;
+	*at(comm, LOOKED) = 1;
+}
+
+/* The table of an object's attributes, which libmpi is given in the place of the object, is the object itself. */
+void rdb_body_look(struct rdb_body *body)
+{
+	static const unsigned tables[RDB_CLASSES] = {
+		[RDB_COMM] = COMM_ATTRIBUTES, [RDB_TYPE] = TYPE_ATTRIBUTES, [RDB_WIN] = WIN_ATTRIBUTES};
+
+	*at(body, tables[body->handle.class]) = (int64_t)body;
+	if (body->handle.class == RDB_COMM)
+		comm_look(body);
+}
+
+/* The id may become another object's.  Until then the handle is one: it has yet to be freed below. */
+void rdb_body_forget(unsigned class, uint32_t id)
+{
+	struct rdb_body *body = known(class, id);
+
+	if (body && id >= RDB_FIRST_DYNAMIC)
+		memset(body->bytes + sizeof(body->handle), 0, sizeof(*body) - sizeof(body->handle));
+}

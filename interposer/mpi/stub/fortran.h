@@ -1,0 +1,48 @@
+/* What Open MPI's Fortran library, which runs in the program, needs of libmpi besides the C functions.
+ *
+ * Its functions turn Fortran's numbers into C's handles and look into some of these themselves: such handles have a body
+ * of Open MPI 4.1's layout.
+ */
+#ifndef RDB_MPI_FORTRAN_H
+#define RDB_MPI_FORTRAN_H
+#include "stub.h"
+
+/* The numbers of predefined handles are mpif.h's; an object of the program's has its id, which is larger. */
+struct rdb_fortran_table {
+	const uint16_t *ids;
+	uint32_t count;
+};
+extern const struct rdb_fortran_table rdb_fortran[RDB_CLASSES];
+
+MPI_Fint rdb_fortran_number(unsigned class, const void *handle);
+void *rdb_fortran_handle(unsigned class, MPI_Fint number);
+
+/* bodies.c: the handle of an object that can be looked into; what is in it is for the caller to say. */
+struct rdb_body {
+	union {
+		struct rdb_predef handle;
+		uint64_t words[64];
+		uint8_t bytes[512];
+	};
+};
+enum { /* offsets in Open MPI 4.1's structures */
+       OP_FLAGS = 0x54,
+       OP_IS_FORTRAN = 2,
+       GREQUEST_IS_C = 0xc0,
+       COMM_FLAGS = 0xe8,
+       COMM_IS_INTER = 1,
+       COMM_LOCAL_GROUP = 0xf8,
+       COMM_REMOTE_GROUP = 0x100,
+       GROUP_SIZE = 0x10,
+       COMM_ATTRIBUTES = 0x110,
+       TYPE_ATTRIBUTES = 0xd0,
+       WIN_ATTRIBUTES = 0xf0,
+};
+struct rdb_body *rdb_body(unsigned class, uint32_t id);
+void rdb_body_look(struct rdb_body *body);
+void rdb_body_forget(unsigned class, uint32_t id);
+
+/* local.c: between MPI_Init and MPI_Finalize */
+int rdb_alive(void);
+
+#endif
