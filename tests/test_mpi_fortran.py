@@ -18,6 +18,18 @@ SOURCES = Path(__file__).resolve().parent / "programs" / "fortran"
 MACRO = {"openmpi": "OPEN_MPI", "mpich": "MPICH"}
 
 
+def fortran(mpi: str, name: str, tmp_path: Path) -> Path:
+    compiler, program = f"mpifort.{mpi}", tmp_path / name
+    if shutil.which(compiler) is None or shutil.which("gfortran") is None:
+        pytest.skip(f"no {compiler}: install {mpi} and gfortran")
+    subprocess.run(
+        [compiler, "-cpp", f"-D{MACRO[mpi]}", "-O1", "-w", "-fallow-argument-mismatch",
+         "-J", tmp_path, "-o", program, SOURCES / f"{name}.f90"],
+        check=True,
+    )  # fmt: skip
+    return program
+
+
 @pytest.mark.parametrize(
     ("upper", "lower"),
     [("mpich", "mpich"), ("mpich", "openmpi"), ("openmpi", "openmpi"), ("openmpi", "mpich")],
@@ -26,19 +38,24 @@ MACRO = {"openmpi": "OPEN_MPI", "mpich": "MPICH"}
 def test_answers(way: str, upper: str, lower: str, tmp_path: Path) -> None:
     """Constants by address, strings, statuses, handles, the program's own functions."""
     needs(upper, lower)
-    compiler = f"mpifort.{upper}"
-    if shutil.which(compiler) is None or shutil.which("gfortran") is None:
-        pytest.skip(f"no {compiler}: install {upper} and gfortran")
-    program = tmp_path / way
-    subprocess.run(
-        [compiler, "-cpp", f"-D{MACRO[upper]}", "-O1", "-w", "-fallow-argument-mismatch",
-         "-J", tmp_path, "-o", program, SOURCES / f"{way}.f90"],
-        check=True,
-    )  # fmt: skip
+    program = fortran(upper, way, tmp_path)
     native = launch(upper, "-n", "2", program)
     assert native.returncode == 0, native.stderr
     assert "0:   2.00  2.00  2.00   1 101 fortran" in lines(native)
     job = record(tmp_path, lower, 2, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == lines(native)
+    job.expect_equal()
+
+
+def test_integers(tmp_path: Path) -> None:
+    """Functions of generalized requests; attributes of MPI-1, copied and deleted by callbacks."""
+    needs("openmpi")
+    program = fortran("openmpi", "integers", tmp_path)
+    native = launch("openmpi", "-n", "1", program)
+    assert native.returncode == 0, native.stderr
+    assert len(lines(native)) == 6, native.stdout
+    job = record(tmp_path, "openmpi", 1, program)
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == lines(native)
     job.expect_equal()

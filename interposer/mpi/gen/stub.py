@@ -19,14 +19,12 @@ CALLBACKS = {
 }
 # What the Fortran library calls and refers to besides: stub/fortran*.c.
 FORTRAN = {
-    f"ompi_{name}"
-    for name in (
-        "attr_create_keyval_aint attr_create_keyval_fint attr_get_aint attr_get_fint"
-        " attr_set_aint attr_set_fint datatype_match_size errhandler_create errhandler_invoke"
-        " fortran_argv_blank_f2c fortran_argv_count_f2c fortran_multiple_argvs_f2c"
-        " fortran_string_c2f fortran_string_f2c"
-    ).split()
-}
+    *(f"ompi_attr_{verb}_{kind}" for verb in ("create_keyval", "get", "set")
+      for kind in ("aint", "fint")),
+    *(f"ompi_fortran_{what}" for what in ("argv_blank_f2c", "argv_count_f2c",
+      "multiple_argvs_f2c", "string_c2f", "string_f2c")),
+    "ompi_datatype_match_size", "ompi_errhandler_create", "ompi_errhandler_invoke",
+}  # fmt: skip
 POINTERS = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"}
 # Functions of the standard that the library has as macros or not at all, and that stub/ has.
 EXTRAS = {"MPI_Aint_add", "MPI_Aint_diff"}
