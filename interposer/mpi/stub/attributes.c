@@ -92,6 +92,14 @@ static void *c_value(struct rdb_attr *attr)
 	return attr->language == IN_C ? attr->value : &attr->value;
 }
 
+/* Of the two handles that a Fortran program's object has, the one that C knows. */
+static void *c_handle(unsigned class, void *handle)
+{
+	uint32_t id = rdb_id(class, handle);
+
+	return id >= RDB_FIRST_DYNAMIC ? rdb_handle(class, id) : handle;
+}
+
 static int call_delete(const struct keyval *keyval, void *handle, struct rdb_attr *attr)
 {
 	if (!keyval->delete)
@@ -99,7 +107,8 @@ static int call_delete(const struct keyval *keyval, void *handle, struct rdb_att
 	if (keyval->language != IN_C)
 		return rdb_fortran_delete(keyval->delete, keyval->class, handle, keyval->id, (int64_t)attr->value,
 					  (int64_t)keyval->extra, keyval->language);
-	return rdb_call_delete(keyval->delete, keyval->class, handle, keyval->id, c_value(attr), keyval->extra);
+	return rdb_call_delete(keyval->delete, keyval->class, c_handle(keyval->class, handle), keyval->id,
+			       c_value(attr), keyval->extra);
 }
 
 static int call_copy(const struct keyval *keyval, void *handle, const struct rdb_attr *attr, void **value, int *flag)
@@ -109,7 +118,8 @@ static int call_copy(const struct keyval *keyval, void *handle, const struct rdb
 	if (keyval->language != IN_C)
 		return rdb_fortran_copy(keyval->copy, keyval->class, handle, keyval->id, (int64_t)keyval->extra,
 					(int64_t)attr->value, (int64_t *)value, flag, keyval->language);
-	return rdb_call_copy(keyval->copy, keyval->class, handle, keyval->id, keyval->extra, c_value(&in), value, flag);
+	return rdb_call_copy(keyval->copy, keyval->class, c_handle(keyval->class, handle), keyval->id, keyval->extra,
+			     c_value(&in), value, flag);
 }
 
 static int attr_remove(unsigned class, void *handle, int id)

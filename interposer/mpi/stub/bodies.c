@@ -7,7 +7,7 @@
 static struct rdb_lock lock;
 static struct rdb_body *pages[RDB_CLASSES][PAGES];
 
-static struct rdb_body *known(unsigned class, uint32_t id)
+struct rdb_body *rdb_body_known(unsigned class, uint32_t id)
 {
 	struct rdb_body *page = id / PAGE_BODIES < PAGES ? pages[class][id / PAGE_BODIES] : NULL;
 
@@ -24,7 +24,7 @@ struct rdb_body *rdb_body(unsigned class, uint32_t id)
 	if (!pages[class][id / PAGE_BODIES])
 		pages[class][id / PAGE_BODIES] = rdb_map(PAGE_BODIES * sizeof(*body));
 	rdb_unlock(&lock);
-	body = known(class, id);
+	body = rdb_body_known(class, id);
 	if (!body)
 		rdb_internal("a Fortran handle for which there is no memory");
 	body->handle.magic = RDB_PREDEF_MAGIC;
@@ -74,7 +74,7 @@ void rdb_body_look(struct rdb_body *body)
 /* The id may become another object's.  Until then the handle is one: it has yet to be freed below. */
 void rdb_body_forget(unsigned class, uint32_t id)
 {
-	struct rdb_body *body = known(class, id);
+	struct rdb_body *body = rdb_body_known(class, id);
 
 	if (body && id >= RDB_FIRST_DYNAMIC)
 		memset(body->bytes + sizeof(body->handle), 0, sizeof(*body) - sizeof(body->handle));

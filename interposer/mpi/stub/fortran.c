@@ -22,15 +22,23 @@ void *rdb_fortran_handle(unsigned class, MPI_Fint number)
 {
 	const struct rdb_fortran_table *known = &rdb_fortran[class];
 	uint32_t id = number >= 0 && (uint32_t)number < known->count ? known->ids[number] : 0;
-	int looked_into = class == RDB_COMM || class == RDB_TYPE || class == RDB_WIN;
-	void *handle;
 
-	if (number >= RDB_FIRST_DYNAMIC)
-		handle = looked_into ? rdb_body(class, (uint32_t)number) : rdb_handle(class, (uint32_t)number);
-	else
-		handle = HANDLE(class, id ? id : RDB_NULL_ID);
-	if (looked_into)
-		rdb_body_look(handle);
+	if (number < RDB_FIRST_DYNAMIC)
+		return id ? HANDLE(class, id) : NULL; /* as Open MPI: a call that is given it fails */
+	if (class == RDB_OP || (class == RDB_REQUEST && rdb_generalized((uint32_t)number)))
+		return rdb_body(class, (uint32_t)number);
+	return rdb_handle(class, (uint32_t)number);
+}
+
+/* For the Fortran library. */
+static void *with_body(unsigned class, MPI_Fint number)
+{
+	void *handle = number >= RDB_FIRST_DYNAMIC ? rdb_body(class, (uint32_t)number)
+						   : rdb_fortran_handle(class, number);
+
+	if (!handle)
+		handle = HANDLE(class, RDB_NULL_ID);
+	rdb_body_look(handle);
 	return handle;
 }
 
@@ -43,15 +51,31 @@ void *rdb_fortran_handle(unsigned class, MPI_Fint number)
 	{ \
 		return rdb_fortran_handle(class, number); \
 	}
-CONVERSIONS(Comm, RDB_COMM, MPI_Comm)
-CONVERSIONS(Type, RDB_TYPE, MPI_Datatype)
+
+/* The Fortran library calls the PMPI_ name and looks into what it gets; a C program gets the handle that it knows. */
+#define CONVERSIONS_LOOKED_INTO(name, class, handle_type) \
+	RDB_MPI(MPI_Fint, name##_c2f, handle_type handle) \
+	{ \
+		return rdb_fortran_number(class, handle); \
+	} \
+	EXPORT handle_type PMPI_##name##_f2c(MPI_Fint number) \
+	{ \
+		return with_body(class, number); \
+	} \
+	EXPORT handle_type MPI_##name##_f2c(MPI_Fint number); \
+	EXPORT __attribute__((weak)) handle_type MPI_##name##_f2c(MPI_Fint number) \
+	{ \
+		return rdb_fortran_handle(class, number); \
+	}
+CONVERSIONS_LOOKED_INTO(Comm, RDB_COMM, MPI_Comm)
+CONVERSIONS_LOOKED_INTO(Type, RDB_TYPE, MPI_Datatype)
 CONVERSIONS(Group, RDB_GROUP, MPI_Group)
 CONVERSIONS(Op, RDB_OP, MPI_Op)
 CONVERSIONS(Request, RDB_REQUEST, MPI_Request)
 CONVERSIONS(Message, RDB_MESSAGE, MPI_Message)
 CONVERSIONS(Info, RDB_INFO, MPI_Info)
 CONVERSIONS(Errhandler, RDB_ERRHANDLER, MPI_Errhandler)
-CONVERSIONS(Win, RDB_WIN, MPI_Win)
+CONVERSIONS_LOOKED_INTO(Win, RDB_WIN, MPI_Win)
 CONVERSIONS(File, RDB_FILE, MPI_File)
 
 /* Its words are the structure's. */

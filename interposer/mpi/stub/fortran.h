@@ -14,6 +14,9 @@ struct rdb_fortran_table {
 };
 extern const struct rdb_fortran_table rdb_fortran[RDB_CLASSES];
 
+/* generalized.c: is it one that has a body? */
+int rdb_generalized(uint32_t request);
+
 MPI_Fint rdb_fortran_number(unsigned class, const void *handle);
 void *rdb_fortran_handle(unsigned class, MPI_Fint number);
 
@@ -25,20 +28,23 @@ struct rdb_body {
 		uint8_t bytes[512];
 	};
 };
-enum { /* offsets in Open MPI 4.1's structures */
-       OP_FLAGS = 0x54,
-       OP_IS_FORTRAN = 2,
-       GREQUEST_IS_C = 0xc0,
-       COMM_FLAGS = 0xe8,
-       COMM_IS_INTER = 1,
-       COMM_LOCAL_GROUP = 0xf8,
-       COMM_REMOTE_GROUP = 0x100,
-       GROUP_SIZE = 0x10,
-       COMM_ATTRIBUTES = 0x110,
-       TYPE_ATTRIBUTES = 0xd0,
-       WIN_ATTRIBUTES = 0xf0,
+/* Offsets in Open MPI 4.1's structures; a request's second is ours. */
+enum {
+	OP_FLAGS = 0x54,
+	OP_IS_FORTRAN = 2,
+	GREQUEST_IS_C = 0xc0,
+	GREQUEST_LIVES = 0x1f0,
+	COMM_FLAGS = 0xe8,
+	COMM_IS_INTER = 1,
+	COMM_LOCAL_GROUP = 0xf8,
+	COMM_REMOTE_GROUP = 0x100,
+	GROUP_SIZE = 0x10,
+	COMM_ATTRIBUTES = 0x110,
+	TYPE_ATTRIBUTES = 0xd0,
+	WIN_ATTRIBUTES = 0xf0,
 };
 struct rdb_body *rdb_body(unsigned class, uint32_t id);
+struct rdb_body *rdb_body_known(unsigned class, uint32_t id); /* NULL: there is none */
 void rdb_body_look(struct rdb_body *body);
 void rdb_body_forget(unsigned class, uint32_t id);
 

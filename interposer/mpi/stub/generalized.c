@@ -25,16 +25,16 @@ struct generalized {
 	MPI_Grequest_free_function *release;
 	MPI_Grequest_cancel_function *cancel;
 	void *extra;
-	int in_c;
+	int in_c, looked;
 	struct rdb_body *body;
 };
 
 /* The mark is looked at once: afterwards the id may be another request's. */
 static int in_c(struct generalized *g)
 {
-	if (g->body)
+	if (!g->looked)
 		g->in_c = g->body->bytes[GREQUEST_IS_C];
-	g->body = NULL;
+	g->looked = 1;
 	return g->in_c;
 }
 
@@ -71,8 +71,16 @@ static int on_release(void *state)
 		err = g->release(g->extra);
 	else if (g->release)
 		((void (*)(void *, MPI_Fint *))(void *)g->release)(g->extra, &err);
+	g->body->bytes[GREQUEST_LIVES] = 0;
 	rdb_free(g, sizeof(*g));
 	return err;
+}
+
+int rdb_generalized(uint32_t request)
+{
+	const struct rdb_body *body = rdb_body_known(RDB_REQUEST, request);
+
+	return body && body->bytes[GREQUEST_LIVES];
 }
 
 RDB_MPI(int, Grequest_start, MPI_Grequest_query_function *query, MPI_Grequest_free_function *release,
@@ -91,6 +99,7 @@ RDB_MPI(int, Grequest_start, MPI_Grequest_query_function *query, MPI_Grequest_fr
 	}
 	g->body = rdb_body(RDB_REQUEST, rdb_id(RDB_REQUEST, *request));
 	g->body->bytes[GREQUEST_IS_C] = 1;
+	g->body->bytes[GREQUEST_LIVES] = 1;
 	*request = &g->body->handle;
 	return MPI_SUCCESS;
 }
