@@ -12,16 +12,20 @@ int main(int argc, char **argv)
 	volatile uint64_t *in = (void *)(it.buffer + IN);
 	uint64_t sum = 0;
 	for (uint64_t round = 1; round <= ROUNDS; round++) {
-		if (it.server)
+		/* what came is read before the answer, which lets the other side write again */
+		if (it.server) {
 			while (*in != round)
 				spun++;
+			sum += in[1];
+		}
 		*(uint64_t *)(it.buffer + OUT) = round;
 		*(uint64_t *)(it.buffer + OUT + 8) = round * round;
 		post(round, IBV_WR_RDMA_WRITE, OUT, 16, IN);
-		if (!it.server)
+		if (!it.server) {
 			while (*in != round)
 				spun++;
-		sum += in[1];
+			sum += in[1];
+		}
 		succeed(round);
 	}
 	/* how often it looked is a part of its memory, and of what a replay must get right */
