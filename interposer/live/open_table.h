@@ -1,0 +1,62 @@
+/* What the program has open while a replay leads to a cut: numbers, and what each stands for. */
+#ifndef RDB_OPEN_TABLE_H
+#define RDB_OPEN_TABLE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+enum { NUMBERS = 4096, OPENED = 512, WATCHED = 1024, PIPE_ROOM = 1 << 20 };
+
+enum open_kind { NONE, STANDARD, FILE_READ, FILE_WRITTEN, PIPE, EVENT, EPOLL, TIMER, SIGNALS, OTHER };
+
+/* An open file description (open(2)): what dup(2) shares. */
+struct opened {
+	enum open_kind kind;
+	unsigned refs;
+	unsigned flags; /* O_* */
+	uint64_t offset;
+	int copy;       /* FILE_WRITTEN: the branch's copy; STANDARD: which */
+	uint32_t call;  /* OTHER: the call that made it */
+	uint64_t count; /* EVENT */
+	bool read_end;  /* PIPE */
+	unsigned pipe;  /* PIPE: index in pipes */
+	uint64_t mask;  /* SIGNALS */
+	int clock;      /* TIMER */
+	struct itimerspec timer;
+	int made; /* while descriptors are restored */
+	char path[4096];
+};
+
+struct open_table {
+	bool begun;
+	struct opened opened[OPENED];
+	struct {
+		struct opened *file;
+		bool cloexec;
+	} number[NUMBERS];
+	struct {
+		struct opened *set;
+		int fd;
+		struct epoll_event event;
+	} watched[WATCHED];
+	unsigned nwatched;
+	struct {
+		uint8_t *bytes; /* written and not yet read */
+		size_t len;
+	} pipes[OPENED];
+	unsigned npipes, copies;
+};
+extern struct open_table open_table;
+
+/* Standard input, output and error, or what a branch began with (was_open.c). */
+void open_table_begin(void);
+bool open_table_load(void);
+/* NULL: that number is not open, as far as is known. */
+struct opened *open_at(uint64_t fd);
+void open_drop(uint64_t fd);
+void open_put(int64_t fd, struct opened *f, bool cloexec);
+struct opened *open_make(enum open_kind kind, unsigned flags);
+
+#endif
