@@ -28,10 +28,13 @@ MANY = int(os.environ.get("RDB_TEST_LIVE", "0"))
 class Recorded:
     """A job of four ranks, and what it printed."""
 
-    def __init__(self, folder: Path, program: Path, *arguments: str) -> None:
+    def __init__(
+        self, folder: Path, program: Path, *arguments: str, mpi: str = "openmpi"
+    ) -> None:
         self.folder = folder
         self.home = folder / "home"
-        done = self.rdb("run", "-n", str(RANKS), "--name", "job", "--", str(program), *arguments)
+        line = ["run", "-n", str(RANKS), "--name", "job", "--mpi", mpi, "--", str(program)]
+        done = self.rdb(*line, *arguments)
         assert done.returncode == 0, done.stderr
         self.said = sorted(done.stdout.splitlines())
         self.job: Job = open_job(self.home / "job")
@@ -54,9 +57,12 @@ class Recorded:
             if not any(finalized(self.job, one, at) for one, at in cut.events.items()):
                 yield rank, event, cut
 
-    def restart(self, rank: int, event: int, cut: Cut, verify: bool = True) -> None:
-        done = self.rdb("restart", "job", "--rank", str(rank), "--at", str(event), "--name", "cut")
-        where = f"rank {rank} at {event}: {cut.events}, {len(cut.under_way)} messages under way"
+    def restart(
+        self, rank: int, event: int, cut: Cut, verify: bool = True, mpi: str = "openmpi"
+    ) -> None:
+        at = ["--rank", str(rank), "--at", str(event)]
+        done = self.rdb("restart", "job", *at, "--name", "cut", "--mpi", mpi)
+        where = f"rank {rank} at {event}: {cut.events}, {len(cut.under_way)} messages, {mpi}"
         assert done.returncode == 0, f"{where}: {done.stderr}"
         # each line is a write of its own; what was written before the cut is not written again
         again = Counter(done.stdout.splitlines())
@@ -121,14 +127,29 @@ def test_it_goes_on_with_all_that_was_pending(live: Recorded) -> None:
     while tried < (MANY or 2):
         rank, event, cut = next(cuts)
         if MANY or len(cut.under_way) > 8:
-            live.restart(rank, event, cut, verify=tried == 0 or MANY > 0)
+            mpi = "mpich" if tried % 2 else "openmpi"
+            live.restart(rank, event, cut, verify=tried == 0 or MANY > 0, mpi=mpi)
             tried += 1
 
 
-def test_heat_comes_to_the_same_end(heat: Recorded) -> None:
+def test_heat_goes_on_over_another_mpi(heat: Recorded) -> None:
     cuts = heat.cuts(3)
     for _ in range(MANY or 1):
-        heat.restart(*next(cuts))
+        heat.restart(*next(cuts), verify=MANY > 0, mpi="mpich")
+
+
+def test_and_back(tmp_path: Path, build: Build) -> None:
+    """Recorded over MPICH, although the program was built for Open MPI."""
+    over = Recorded(tmp_path, build("mpi/restarted.c"), mpi="mpich")
+    cuts = over.cuts(6)
+    for _ in range(MANY or 1):
+        over.restart(*next(cuts), verify=MANY > 0, mpi="openmpi")
+
+
+def test_an_mpi_that_is_not_there(live: Recorded) -> None:
+    done = live.rdb("restart", "job", "--at", "50", "--mpi", "lam")
+    assert done.returncode != 0
+    assert done.stderr.startswith("rdb: --mpi lam: no such MPI here; there are: openmpi")
 
 
 if MANY:

@@ -1,6 +1,8 @@
 /* Libraries below the gate, on the way to a cut: they are told of each recorded call, and make again what is to be
  * there when the program goes on. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include "boundary/boundary.h"
@@ -21,11 +23,27 @@ static void next_in_flight(void)
 	libraries.next = libraries.list && fscanf(libraries.list, "%lu", &event) == 1 ? event : UINT64_MAX;
 }
 
+/* MPICH's launcher gives each process a descriptor; what has a number of the program's is closed at the cut. */
+static void keep_launcher(void)
+{
+	const char *text = getenv("PMI_FD");
+	int fd = text ? atoi(text) : -1;
+	char number[16];
+	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
+		return;
+	fd = lower_fd(fd);
+	if (fd < 0)
+		live_refuse("no descriptor for the launcher's messages: %s", strerror(-fd));
+	snprintf(number, sizeof(number), "%d", fd);
+	setenv("PMI_FD", number, 1);
+}
+
 static void begin(void)
 {
 	if (libraries.begun)
 		return;
 	libraries.begun = true;
+	keep_launcher();
 	if (lower.opt.in_flight) {
 		libraries.list = fopen(lower.opt.in_flight, "re");
 		if (!libraries.list)

@@ -162,6 +162,11 @@ def build_parser() -> argparse.ArgumentParser:
     restart.add_argument("--plan", action="store_true", help="only show from where to where")
     restart.add_argument("--name", help="the new job's name (default: JOB-branch-1, ...)")
     restart.add_argument(
+        "--mpi",
+        metavar="NAME",
+        help="the MPI below it from now on: openmpi, mpich (default: that of the mpirun in PATH)",
+    )
+    restart.add_argument(
         "--in-place",
         action="store_true",
         help="roll back and write on the program's own files, not copies of the branch's own",

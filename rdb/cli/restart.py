@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rdb.cli.run import run_foreground
 from rdb.errors import Unsupported
-from rdb.launch.command import mpirun_environment, restart_line
+from rdb.launch.command import chosen_mpi, mpirun_environment, restart_line
 from rdb.launch.limits import check_limit
 from rdb.launch.where import Where
 from rdb.live.branch import make_branch
@@ -22,6 +22,7 @@ from rdb.recording import Job, open_job
 
 def restart_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
+    mpi = chosen_mpi(args.mpi)
     plan = make_plan(job, args.rank, args.at)
     for rank, one in plan.ranks.items():
         for text in one.recording.cautions:
@@ -40,19 +41,20 @@ def restart_command(args: argparse.Namespace) -> int:
             rank: {
                 "argv": [str(word) for word in one.recording.meta["argv"]],
                 "cwd": str(one.recording.meta.get("cwd", "/")),
+                "mpi": mpi,
                 "options": [*_rank_options(branch, rank, one), *common],
             }
             for rank, one in plan.ranks.items()
         },
     )
-    code = _run(plan, branch)
+    code = _run(plan, branch, mpi)
     _say(Path(branch), job, plan, code)
     return code
 
 
-def _run(plan: Plan, branch: str) -> int:
+def _run(plan: Plan, branch: str, mpi: str | None) -> int:
     if plan.launched:
-        line = restart_line(len(plan.ranks), branch)
+        line = restart_line(len(plan.ranks), branch, mpi)
         print(f"rdb: {shlex.join(line)}", file=sys.stderr)
         return run_foreground(line, mpirun_environment())
     line, directory = plan_line(branch, next(iter(plan.ranks)))

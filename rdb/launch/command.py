@@ -54,16 +54,20 @@ def mpirun_line(
     nranks: int, extra: Sequence[str], job: str, rest: Sequence[str], mpi: str | None = None
 ) -> list[str]:
     """mpirun starting `rdb exec` in every rank of a job."""
-    mpi = mpi or os.environ.get("RDB_MPI")
-    if mpi:
-        check_mpi(mpi, _LIB)
+    mpi = chosen_mpi(mpi)
     chosen = ["--mpi", mpi] if mpi else []
     return _mpirun(nranks, extra, ["--job", job, *chosen, *rest], mpi)
 
 
-def restart_line(nranks: int, branch: str) -> list[str]:
+def restart_line(nranks: int, branch: str, mpi: str | None = None) -> list[str]:
     """mpirun starting every rank of a restart (rdb/live/rank.py)."""
-    return _mpirun(nranks, (), ["--restart", branch])
+    return _mpirun(nranks, (), ["--restart", branch], mpi)
+
+
+def chosen_mpi(asked: str | None) -> str | None:
+    """The MPI that was asked for, here or in the environment; None: the launcher's."""
+    asked = asked or os.environ.get("RDB_MPI")
+    return check_mpi(asked, _LIB) if asked else None
 
 
 def _mpirun(

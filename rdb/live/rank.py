@@ -36,6 +36,7 @@ def plan_line(branch: str, rank: int) -> tuple[list[str], str]:
         program,
         arguments,
         plan["options"],
+        plan["mpi"],
     )
     return line, plan["cwd"]
 

@@ -226,8 +226,8 @@ static void posted(const char *name, enum kind kind, uint32_t nargs, const uint6
 		one->buf = (void *)a[0];
 		one->count = (int)a[1];
 		one->type = object_hold(type_of(a[2]));
-		one->source = (int)a[3];
-		one->tag = (int)a[4];
+		one->source = rank_in((int)a[3]);
+		one->tag = tag_in((int)a[4]);
 		one->comm = object_hold(comm_of(a[5]));
 	}
 	*restart.last = one;
@@ -271,6 +271,16 @@ static const char *cut(void)
 	return why;
 }
 
+static int64_t made_again(unsigned index, uint32_t nargs, const uint64_t *a)
+{
+#ifdef OPEN_MPI
+	(void)nargs;
+	return real_functions[index].call(a);
+#else
+	return translated_call(index, real_functions[index].call, nargs, a);
+#endif
+}
+
 const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *a, int64_t *result)
 {
 	unsigned index = fn & 0xffff;
@@ -291,7 +301,7 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 			asked(kind, a);
 		/* what it frees is named by the program's memory as it is now */
 		if (kind == MAKES && !*result)
-			*result = 1 + function->call(a);
+			*result = 1 + made_again(index, nargs, a);
 		return NULL;
 	default: break;
 	}
