@@ -28,9 +28,7 @@ MANY = int(os.environ.get("RDB_TEST_LIVE", "0"))
 class Recorded:
     """A job of four ranks, and what it printed."""
 
-    def __init__(
-        self, folder: Path, program: Path, *arguments: str, mpi: str = "openmpi"
-    ) -> None:
+    def __init__(self, folder: Path, program: Path, *arguments: str, mpi: str = "openmpi") -> None:
         self.folder = folder
         self.home = folder / "home"
         line = ["run", "-n", str(RANKS), "--name", "job", "--mpi", mpi, "--", str(program)]
