@@ -181,6 +181,7 @@ class FakeAgent:
         self.watch_hits: dict[int, int] = {}
         self.open = True
         self.executed = 0
+        self.trace: list[Gpr] = []
         self.interrupt_after: int | None = None
 
     def hello(self) -> Hello:
@@ -237,6 +238,13 @@ class FakeAgent:
 
     def undo_log(self) -> tuple[int, list[tuple[int, int, bytes]]]:
         return FOREVER, []  # nothing is known: memory is looked at in a replica
+
+    def traced(self, step: int) -> list[Gpr]:
+        return self.trace[step : step + 600]
+
+    def traced_at(self, pc: int, before: int) -> int | None:
+        made = [step for step, gpr in enumerate(self.trace[:before]) if gpr.rip == pc]
+        return made[-1] if made else None
 
     def hash(self) -> int:
         return hash(self.state.key())
@@ -313,6 +321,7 @@ class FakeAgent:
         self.watch_hits = {}
         found = dict.fromkeys(ScanHit._fields, 0)
         traced: list[Gpr] = []
+        self.trace = traced
         steps = arrived = 0
 
         def stop(reason: StopReason, **more: int) -> Stop:

@@ -63,7 +63,7 @@ static void reply_stopped(void)
 {
 	const struct agent_stop *stop = stepping_stop();
 	const struct agent_gpr *part[2];
-	unsigned count[2];
+	unsigned count[2] = {0, 0};
 	struct iovec iov[4] = {{(void *)stop, sizeof(*stop)}};
 
 	if (stop->reason == AGENT_STOP_DIVERGED) {
@@ -71,7 +71,10 @@ static void reply_stopped(void)
 		reply_parts(0, iov, 2);
 		return;
 	}
-	stepping_trace(part, count);
+	if (!stop->traced || !stepping_trace(stop->steps - stop->traced, part, count)) {
+		reply_parts(0, iov, 1);
+		return;
+	}
 	for (unsigned i = 0; i < 2; i++)
 		iov[1 + i] = (struct iovec){(void *)part[i], count[i] * sizeof(*part[i])};
 	reply_parts(0, iov, 3);
@@ -256,16 +259,42 @@ static void fork_replica(void)
 	output_keep(false);
 }
 
-static void undo(void)
+static void undo(uint64_t from)
 {
 	const struct agent_undo *part[2];
-	unsigned count[2];
+	unsigned count[2], all, room = (AGENT_PACKET - sizeof(uint64_t)) / sizeof(**part);
 	uint64_t first = undo_log(part, count);
-	struct iovec iov[3] = {{&first, sizeof(first)},
-			       {(void *)part[0], count[0] * sizeof(*part[0])},
-			       {(void *)part[1], count[1] * sizeof(*part[1])}};
+	struct iovec iov[3] = {{&first, sizeof(first)}};
 
-	reply_parts(0, iov, 3);
+	all = count[0] + count[1];
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned skipped = from < count[i] ? (unsigned)from : count[i], n = count[i] - skipped;
+
+		n = n < room ? n : room;
+		iov[1 + i] = (struct iovec){(void *)(part[i] + skipped), n * sizeof(*part[i])};
+		from -= skipped;
+		room -= n;
+	}
+	reply_parts(all, iov, 3);
+}
+
+static void trace(uint64_t step, uint64_t pc)
+{
+	const struct agent_gpr *part[2];
+	unsigned count[2];
+	struct iovec iov[2];
+
+	if (pc) {
+		reply(stepping_traced_at(pc, step, &step) ? (int64_t)step : -ENOENT, NULL, 0);
+		return;
+	}
+	if (!stepping_trace(step, part, count)) {
+		reply(-ENODATA, NULL, 0);
+		return;
+	}
+	for (unsigned i = 0; i < 2; i++)
+		iov[i] = (struct iovec){(void *)part[i], count[i] * sizeof(*part[i])};
+	reply_parts(0, iov, 2);
 }
 
 static void reply_changes(void)
@@ -293,7 +322,6 @@ static void fetch_output(void)
 	}
 }
 
-/* One request.  GO_ON: the program is to run; otherwise it has been answered. */
 static void question(void)
 {
 	struct agent_asked asked;
@@ -304,6 +332,7 @@ static void question(void)
 		reply(-ENODATA, NULL, 0);
 }
 
+/* One request.  GO_ON: the program is to run; otherwise it has been answered. */
 static enum verdict handle(ucontext_t *uc)
 {
 	const struct agent_request *rq = &agent.rq;
@@ -348,7 +377,8 @@ static enum verdict handle(ucontext_t *uc)
 		break;
 	case AGENT_OUTPUT: fetch_output(); break;
 	case AGENT_THREADS: threads(uc); break;
-	case AGENT_UNDO: undo(); break;
+	case AGENT_UNDO: undo(rq->a); break;
+	case AGENT_TRACE: trace(rq->a, rq->b); break;
 	case AGENT_CHANGES: reply_changes(); break;
 	case AGENT_ASKED: question(); break;
 	case AGENT_SETTLE: reply(settle(), NULL, 0); break;

@@ -18,7 +18,7 @@
 #define RDB_AGENT_H
 #include <stdint.h>
 
-#define AGENT_VERSION 4
+#define AGENT_VERSION 5
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -65,7 +65,7 @@ enum agent_op {
 	                      instructions (a system call or hypercall with its event is one; a rep-string
 	                      instruction is one) -> payload struct agent_stop, then with AGENT_STEP_TRACE
 	                      stop.traced x struct agent_gpr: the registers BEFORE each step made, oldest
-	                      first (if more than fit a packet, the newest that fit).
+	                      first (if more than fit a packet, the newest that fit; AGENT_TRACE has more).
 	                      AGENT_STEP_PC: stops early at the stop_n-th arrival at stop_pc (and says so
 	                      even if that is the count-th step).
 	                      Breakpoints and watchpoints act as in RUN unless AGENT_STEP_BLIND. */
@@ -80,9 +80,14 @@ enum agent_op {
 	                      b=1: fetch -> payload struct agent_output + bytes (one per request, status 1;
 	                      status 0: no more) */
 	AGENT_EXIT = 17,    /* replies, then exits */
-	AGENT_UNDO = 19,    /* What the last STEP with AGENT_STEP_TRACE wrote over -> payload uint64_t first,
-	                       then struct agent_undo[], oldest first.  Of the steps from `first` on (0: the
-	                       first one made) that is all that they wrote. */
+	AGENT_UNDO = 19,    /* a=index to start.  What the last STEP with AGENT_STEP_TRACE wrote over -> status how
+	                       many there are, payload uint64_t first, then struct agent_undo[] from a on, oldest
+	                       first, as many as fit.  Of the steps from `first` on (0: the first one made) that is
+	                       all that they wrote. */
+	AGENT_TRACE = 23,   /* a=step b=pc.  Of the last STEP with AGENT_STEP_TRACE, whose newest AGENT_TRACED steps are
+	                       kept.  b == 0 -> payload struct agent_gpr[], before step a and those after it, as many
+	                       as fit; -ENODATA: that is too long ago.  Else -> status: the newest of them before step a
+	                       that was made at pc; -ENOENT: none */
 	AGENT_THREADS = 18, /* -> payload struct agent_thread[], oldest first */
 	AGENT_CHANGES = 21, /* -> payload struct agent_change[], of the last RUN that noted them */
 	AGENT_ASKED = 22,   /* After AGENT_STOP_END -> payload struct agent_asked: what the program asks for there, to
@@ -96,7 +101,7 @@ enum {
 	AGENT_RUN_LIMIT = 2,
 	AGENT_RUN_CHANGES = 4
 };
-enum { AGENT_WORK_STOP = 32 };
+enum { AGENT_WORK_STOP = 32, AGENT_TRACED = 8192 };
 enum {
 	AGENT_STEP_TRACE = 1,
 	AGENT_STEP_PC = 2,

@@ -19,7 +19,8 @@
 #include "agent/upper_memory.h"
 #include "agent/watch.h"
 
-#define TRACE ((AGENT_PACKET - sizeof(struct agent_reply) - sizeof(struct agent_stop)) / sizeof(struct agent_gpr))
+#define TRACE AGENT_TRACED
+#define SENT ((AGENT_PACKET - sizeof(struct agent_reply) - sizeof(struct agent_stop)) / sizeof(struct agent_gpr))
 
 #define AHEAD 32        /* instructions carried out after a breakpoint, looking for the next */
 #define AHEAD_WATCH 500 /* the same after a watchpoint, whose trap costs more */
@@ -78,15 +79,31 @@ const struct agent_stop *stepping_stop(void)
 	return &s.stop;
 }
 
-unsigned stepping_trace(const struct agent_gpr *part[2], unsigned count[2])
+static uint64_t oldest_traced(void)
 {
-	unsigned traced = s.stop.traced, oldest = (unsigned)((s.stop.steps - traced) % TRACE);
+	return !s.trace ? s.stop.steps : s.stop.steps < TRACE ? 0 : s.stop.steps - TRACE;
+}
 
-	part[0] = s.ring + oldest;
-	count[0] = traced < TRACE - oldest ? traced : (unsigned)TRACE - oldest;
+unsigned stepping_trace(uint64_t from, const struct agent_gpr *part[2], unsigned count[2])
+{
+	unsigned at = (unsigned)(from % TRACE), n;
+
+	if (from < oldest_traced() || from >= s.stop.steps)
+		return 0;
+	n = s.stop.steps - from < SENT ? (unsigned)(s.stop.steps - from) : (unsigned)SENT;
+	part[0] = s.ring + at;
+	count[0] = n < TRACE - at ? n : TRACE - at;
 	part[1] = s.ring;
-	count[1] = traced - count[0];
-	return traced;
+	count[1] = n - count[0];
+	return n;
+}
+
+bool stepping_traced_at(uint64_t pc, uint64_t before, uint64_t *step)
+{
+	for (*step = before < s.stop.steps ? before : s.stop.steps; *step > oldest_traced();)
+		if (s.ring[--*step % TRACE].rip == pc)
+			return true;
+	return false;
 }
 
 static void set_tf(ucontext_t *uc, bool on)
@@ -265,7 +282,7 @@ static enum verdict stop(ucontext_t *uc, enum agent_stop_reason reason, bool arr
 	s.stop.reason = reason;
 	s.stop.event = replica_event();
 	if (s.trace)
-		s.stop.traced = (uint32_t)(s.stop.steps < TRACE ? s.stop.steps : TRACE);
+		s.stop.traced = (uint32_t)(s.stop.steps < SENT ? s.stop.steps : SENT);
 	registers_get(uc, &s.stop.gpr);
 	return STOPPED;
 }

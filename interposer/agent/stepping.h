@@ -47,9 +47,11 @@ void stepping_asked(void);
 /* Goes on for ever, stopping at nothing. */
 void stepping_free_run(void);
 
-/* Why it stopped, and after a traced STEP the registers before the newest steps, oldest first, in at
- * most two runs (a ring). */
-const struct agent_stop *stepping_stop(void);
-unsigned stepping_trace(const struct agent_gpr *part[2], unsigned count[2]);
+const struct agent_stop *stepping_stop(void); /* why it stopped */
+/* After a traced STEP: the registers before step `from` and those after it, as many as fit a packet, oldest
+ * first, in at most two runs (a ring).  0: they are not kept. */
+unsigned stepping_trace(uint64_t from, const struct agent_gpr *part[2], unsigned count[2]);
+/* The newest of them before step `before` that was made at pc. */
+bool stepping_traced_at(uint64_t pc, uint64_t before, uint64_t *step);
 
 #endif

@@ -2,7 +2,7 @@
 #include <string.h>
 #include "instructions/emulate.h"
 
-#define ENTRIES 1024
+#define ENTRIES AGENT_TRACED /* an instruction seldom stores more than once */
 
 static struct {
 	uint64_t step, first, used;

@@ -254,10 +254,29 @@ class AgentClient:
     def undo_log(self) -> tuple[int, list[tuple[int, int, bytes]]]:
         """What the last traced `step` wrote over: (step, address, bytes before), oldest first; and
         the number of the step from which on that is all that was written."""
-        payload = self._ask(Op.UNDO)[1]
-        (first,) = wire.UNDO_FIRST.unpack_from(payload)
-        log = wire.UNDO.iter_unpack(payload[wire.UNDO_FIRST.size :])
-        return first, [(step, addr, old[:length]) for step, addr, length, old in log]
+        log: list[tuple[int, int, bytes]] = []
+        while True:
+            count, payload = self._ask(Op.UNDO, a=len(log))
+            (first,) = wire.UNDO_FIRST.unpack_from(payload)
+            part = wire.UNDO.iter_unpack(payload[wire.UNDO_FIRST.size :])
+            log += [(step, addr, old[:length]) for step, addr, length, old in part]
+            if len(log) >= count:
+                return first, log
+
+    def traced(self, step: int) -> list[Gpr]:
+        """Registers before this step of the last traced `step` and those after it, as many as fit
+        an answer.  The newest TRACED are kept."""
+        payload = self._ask(Op.TRACE, a=step)[1]
+        return [Gpr._make(one) for one in wire.GPR.iter_unpack(payload)]
+
+    def traced_at(self, pc: int, before: int) -> int | None:
+        """The newest of them before this one that was made at pc."""
+        try:
+            return self._ask(Op.TRACE, a=before, b=pc)[0]
+        except AgentError as error:
+            if error.code == errno.ENOENT:
+                return None
+            raise
 
     def interrupt(self) -> None:
         """Stops a `run` or `step` under way; without one, nothing happens."""

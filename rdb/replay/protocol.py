@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 4
+VERSION = 5
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
+TRACED = 8192  # steps of a traced `step` that are kept
 
 REQUEST = struct.Struct("=2I5Q")
 REPLY = struct.Struct("=q2I")
@@ -56,6 +57,7 @@ class Op(IntEnum):
     SETTLE = 20
     CHANGES = 21
     ASKED = 22
+    TRACE = 23
 
 
 class BreakFlag(IntFlag):

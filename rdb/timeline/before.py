@@ -14,15 +14,19 @@ from dataclasses import dataclass
 
 from rdb.errors import Diverged
 from rdb.replay.agent import Gpr, StopReason
+from rdb.replay.protocol import TRACED
 from rdb.timeline.backlog import Backlog
 from rdb.timeline.position import Arrive, Hit, Position, Steps
 from rdb.timeline.stopped import NoSuchPosition
-from rdb.timeline.travel import Goal, Travel, _legs, count_arrivals
+from rdb.timeline.travel import COUNT_ID, Goal, Travel, _legs, count_arrivals
 from rdb.timeline.walker import Walker
 
 TRACE = 560  # registers that surely fit one answer of the agent
 WINDOW = 20_000  # instructions stepped before anything else is tried: 2 ms
+_FORKS = 2  # or as many as take so many forks' time: anything else costs several
+_PER_S = 8_000_000  # instructions stepped
 _WINDOW_MAX = 2_000_000
+_ARRIVALS = 1024  # at the target's pc that are stepped through rather than skipped
 _CANDIDATES = 3
 _HOT = 16  # a loop so short that a hit of each turn costs more than stepping it
 _CALLS = 12
@@ -53,7 +57,7 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr, backlog: bool = Fal
         # No instruction of the thread either.
         return _before_place(travel, travel.before_preemption(target.event))
     if not target.moves:
-        return _before_answer(travel, target, gpr)
+        return _before_answer(travel, target, gpr, backlog)
     last = target.moves[-1]
     if isinstance(last, Steps):
         return _before_steps(travel, target, last, backlog)
@@ -68,14 +72,58 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr, backlog: bool = Fal
         if arrivals == 0:
             # The last move led nowhere: the recording ends where it started.
             return trace_before(travel, walker.position, gpr, backlog)
-        if arrivals > 1:
-            # The arrival before this one is nearer than anything else that is known.
-            _hop(travel, walker, gpr.rip, arrivals - 1)
-        trace = _search(travel, walker, gpr, (walker.event, gpr.rip, 1), backlog)
+        trace = _between_arrivals(travel, walker, gpr, arrivals, backlog)
+        if trace is None:
+            trace = _search(travel, walker, gpr, (walker.event, gpr.rip, 1), backlog)
     except BaseException:
         walker.close()
         raise
     return _done_with(walker, trace)
+
+
+def _between_arrivals(
+    travel: Travel, walker: Walker, goal: Gpr, arrivals: int, backlog: bool
+) -> Trace | None:
+    """The arrivals before this one are nearer than anything else that is known: from so many before
+    it that what is kept is filled.  None: the walker is moved to the last one, which is too far."""
+    pc = goal.rip
+    if arrivals > 1:
+        if arrivals > _ARRIVALS:
+            _hop(travel, walker, pc, arrivals - _ARRIVALS)
+        left = min(arrivals, _ARRIVALS)
+        while left > 1:
+            travel.keep_if_worth(walker)
+            start = walker.position
+            walker.agent.set_break(COUNT_ID, pc, stop=False)
+            stop = walker.step(WINDOW, trace=True, pc=pc, n=left, blind=False)
+            if stop.reason is StopReason.PC:
+                if walker.gpr != goal:
+                    raise Diverged(f"the way to {pc:#x} from {start} was not found again")
+                return _trace(walker, start, stop.steps, stop.trace, stop.steps, backlog)
+            if stop.reason is not StopReason.TARGET or stop.event != start.event:
+                raise NoSuchPosition(f"{pc:#x} is not arrived at again")
+            walker.position = start.then(Steps(stop.steps))
+            met, _ = walker.agent.counts(COUNT_ID)
+            walker.agent.clear_break(COUNT_ID)
+            left -= met
+            near = min(max(met * TRACED // WINDOW, 1), left)  # so many fill what is kept
+            if left > near:
+                _hop(travel, walker, pc, left - near)
+                left = near
+            if not met:
+                break
+        if left > 1:
+            _hop(travel, walker, pc, left - 1)
+    return None
+
+
+def _trace(
+    walker: Walker, start: Position, steps: int, gprs: list[Gpr], made: int, backlog: bool
+) -> Trace:
+    """Of a walker that has gone `steps` from `start`, whose last request made `made` of them."""
+    skipped = steps - len(gprs)
+    base = start.then(Steps(skipped)) if skipped else start
+    return Trace(base, gprs, Backlog(walker, start, steps, made) if backlog else None)
 
 
 def _done_with(walker: Walker, trace: Trace) -> Trace:
@@ -112,7 +160,7 @@ def _arrivals(start: Walker, target: Position, pc: int) -> int:
 
 
 def _before_steps(travel: Travel, target: Position, last: Steps, backlog: bool) -> Trace:
-    count = min(last.n, TRACE)
+    count = min(last.n, TRACED)
     base = target.before_last_move()
     if last.n > count:
         base = base.then(Steps(last.n - count))
@@ -122,16 +170,14 @@ def _before_steps(travel: Travel, target: Position, last: Steps, backlog: bool) 
         stop = walker.step(count, trace=True)
         if stop.reason is not StopReason.TARGET:
             raise NoSuchPosition(f"position {target} is not in the recording")
-        trace = Trace(base, stop.trace)
-        if backlog:
-            trace.backlog = Backlog(walker, base, stop.steps, stop.steps)
+        trace = _trace(walker, base, stop.steps, stop.trace, stop.steps, backlog)
     except BaseException:
         walker.close()
         raise
     return _done_with(walker, trace)
 
 
-def _before_answer(travel: Travel, target: Position, gpr: Gpr) -> Trace | None:
+def _before_answer(travel: Travel, target: Position, gpr: Gpr, backlog: bool) -> Trace | None:
     """Before the answer of an event: the end of the interval before it."""
     if target.event <= travel.origin.event:
         return None
@@ -139,9 +185,11 @@ def _before_answer(travel: Travel, target: Position, gpr: Gpr) -> Trace | None:
     walker = start.fork() if start.event == target.event - 1 else None
     walker = walker or travel.to(Position(target.event - 1))
     try:
-        return _search(travel, walker, gpr, (target.event, 0, 0))
-    finally:
+        trace = _search(travel, walker, gpr, (target.event, 0, 0), backlog)
+    except BaseException:
         walker.close()
+        raise
+    return _done_with(walker, trace)
 
 
 def _before_place(travel: Travel, target: Position) -> Trace | None:
@@ -150,7 +198,7 @@ def _before_place(travel: Travel, target: Position) -> Trace | None:
 
 def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal, backlog: bool = False) -> Trace:
     """From `walker`, which is moved, to `goal`, where the run `way` ends."""
-    window = WINDOW
+    window = max(WINDOW, int(_FORKS * travel.control.fork_s * _PER_S))
     candidates: list[int] | None = None  # None: the stack has not been looked at
     began_s = walker.at_s
     while True:
@@ -160,10 +208,7 @@ def _search(travel: Travel, walker: Walker, goal: Gpr, way: Goal, backlog: bool 
         if arrived:
             if walker.gpr != goal:
                 raise Diverged(f"the way to {goal.rip:#x} from {start} was not found again")
-            skipped = steps - len(gprs)
-            base = start.then(Steps(skipped)) if skipped else start
-            kept = Backlog(walker, base, len(gprs), made) if backlog else None
-            return Trace(base, gprs, kept)
+            return _trace(walker, start, steps, gprs, made, backlog)
         walker.position = start.then(Steps(steps))
         if candidates is None:
             candidates = _calls_on_stack(walker, way)

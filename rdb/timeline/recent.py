@@ -16,21 +16,38 @@ _REG, _CONST64, _EQUAL_END = 0x26, 0x25, b"\x13\x27"
 _LENGTH = 14
 
 
-def recent_hit(points: Points, newest_first: Iterable[Gpr]) -> tuple[int, int] | None:
-    """How many instructions back, and the breakpoint's id; None: none, or it cannot be told."""
-    if points.watchpoints or not points.breakpoints:
-        return None
-    at: dict[int, list[tuple[int, Breakpoint]]] = {}
+Place = list[tuple[int, Breakpoint]]  # the breakpoints at one address, by id
+
+
+def breakpoints_by_place(points: Points) -> dict[int, Place]:
+    at: dict[int, Place] = {}
     for id_, breakpoint_ in points.breakpoints.items():
         at.setdefault(breakpoint_.addr, []).append((id_, breakpoint_))
+    return at
+
+
+def recent_hit(points: Points, newest_first: Iterable[Gpr]) -> tuple[int, int] | None:
+    """How many instructions back, and the breakpoint's id (0: it cannot be told); None: none."""
+    at = breakpoints_by_place(points)
     for back, gpr in enumerate(newest_first, start=1):
-        for id_, breakpoint_ in at.get(gpr.rip, ()):
-            holds = not breakpoint_.cond or _holds(breakpoint_.cond, gpr)
-            if holds is None:
-                return None
-            if holds:
+        if gpr.rip in at:
+            id_ = holding(at[gpr.rip], gpr)
+            if id_ is None:
+                return back, 0
+            if id_:
                 return back, id_
     return None
+
+
+def holding(place: Place, gpr: Gpr) -> int | None:
+    """The id of a breakpoint there whose condition holds, 0 if there is none; None: unknown."""
+    for id_, breakpoint_ in place:
+        holds = not breakpoint_.cond or _holds(breakpoint_.cond, gpr)
+        if holds is None:
+            return None
+        if holds:
+            return id_
+    return 0
 
 
 def _holds(cond: bytes, gpr: Gpr) -> bool | None:

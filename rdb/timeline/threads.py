@@ -70,7 +70,7 @@ def step_back(timeline: Timeline, thread: int) -> Stopped:
     if timeline.thread == thread:
         if not past and here.moves:
             timeline._remember(trace_before(travel, here, timeline.gpr))
-        if past and past[-1][2].thread == thread:
+        if past and past.last[2].thread == thread:
             return timeline._step_back_over()
     past.clear()
     event = travel.schedule.last_run(thread, here.event - 1)
@@ -94,7 +94,7 @@ def step_back(timeline: Timeline, thread: int) -> Stopped:
                 call = base.then(Steps(index)) if index else base
                 timeline._remember(trace_before(travel, call, gpr))
         # What it did in an interval before: others may have met something since.
-        if past and past[-1][2].thread == thread and past[-1][0].event == event:
+        if past and past.last[2].thread == thread and past.last[0].event == event:
             return timeline._step_back_over()
         past.clear()
         event = travel.schedule.last_run(thread, event - 1)

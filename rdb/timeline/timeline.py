@@ -7,7 +7,6 @@ when somebody asks for memory or for all registers.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -20,9 +19,9 @@ from rdb.timeline.backlog import Backlog
 from rdb.timeline.before import Trace, trace_before
 from rdb.timeline.branches import BranchPoint, Root, unanswered
 from rdb.timeline.images import Images
+from rdb.timeline.past import Past
 from rdb.timeline.points import Points
 from rdb.timeline.position import Arrive, Hit, Position, Steps, ToEnd, WatchHit
-from rdb.timeline.recent import recent_hit
 from rdb.timeline.stopped import Interrupted, Stopped, Strayed
 from rdb.timeline.travel import Travel
 from rdb.timeline.walker import ENDED, Control, ReplicaLike, Walker
@@ -30,7 +29,6 @@ from rdb.timeline.walker import ENDED, Control, ReplicaLike, Walker
 _READ_MAX = 65536
 _PROT_WRITE, _PROT_EXEC = 2, 4
 _LAST_CHANGE_ID = 1
-_PAST_MAX = 4096  # instructions one can step back over without asking a replica
 _MOVES_MAX = 48  # a longer way since the last event is worth its canonical name
 _PREPARE_S = 2.0  # of running ahead of need, at most
 _SIGNALLED = 2  # enum log_end
@@ -86,7 +84,7 @@ class Timeline:
         self._gpr = gpr
         self._live: Walker | None = None
         self._armed = -1  # the version of `points` that the live replica has
-        self._past: deque[tuple[Position, int, Gpr]] = deque(maxlen=_PAST_MAX)
+        self._past = Past()
         self._backlog: Backlog | None = None
         self._branch_moved: bool | None = None  # None: not in a branch
         self._root = Root(0, gpr)  # of the newest branch
@@ -216,11 +214,12 @@ class Timeline:
 
     def read_memory(self, addr: int, length: int) -> bytes:
         """As many bytes as are readable from `addr` on."""
-        if self._live is None and self._backlog is not None and not self.branch:
-            index = self._backlog.index(self._here)
-            if index is not None:
-                return self._backlog.read(index, addr, length)
-        agent = self._agent_for(addr, length)
+        agent = self._text_agent(addr, length)
+        if agent is None:
+            backlog = self._known_memory()
+            if backlog is not None:
+                return backlog[0].read(backlog[1], addr, length)
+            agent = self._need_live().agent
         parts: list[bytes] = []
         while length > 0:
             part = agent.read(addr, min(length, _READ_MAX))
@@ -230,6 +229,16 @@ class Timeline:
             addr += len(part)
             length -= len(part)
         return b"".join(parts)
+
+    def _known_memory(self) -> tuple[Backlog, int] | None:
+        """Where memory can be told from what instructions wrote over, while one steps back."""
+        if self._live is not None or self._backlog is None or self.branch:
+            return None
+        index = self._backlog.index(self._here)
+        if index is None and self._past and self.schedule.plain:
+            self._trace_here()  # nobody knows what one of the instructions behind wrote to
+            index = self._backlog.index(self._here) if self._backlog else None
+        return None if index is None or self._backlog is None else (self._backlog, index)
 
     def write_memory(self, addr: int, data: bytes) -> None:
         """Opens a branch, unless nothing changes."""
@@ -257,18 +266,19 @@ class Timeline:
         """Of all memory and registers of the program, as recording computed it."""
         return self._need_live().agent.hash()
 
-    def _agent_for(self, addr: int, length: int) -> AgentClient:
+    def _text_agent(self, addr: int, length: int) -> AgentClient | None:
         """Program text does not change: any replica that has it will do."""
-        if self._live is None and not self.branch:
-            if not self._text_maps:
-                self._text_maps = [
-                    one
-                    for one in self.travel.origin.agent.maps()
-                    if one.prot & _PROT_EXEC and not one.prot & _PROT_WRITE
-                ]
-            if any(one.start <= addr and addr + length <= one.end for one in self._text_maps):
-                return self.travel.origin.agent
-        return self._need_live().agent
+        if self._live is not None or self.branch:
+            return None
+        if not self._text_maps:
+            self._text_maps = [
+                one
+                for one in self.travel.origin.agent.maps()
+                if one.prot & _PROT_EXEC and not one.prot & _PROT_WRITE
+            ]
+        if any(one.start <= addr and addr + length <= one.end for one in self._text_maps):
+            return self.travel.origin.agent
+        return None
 
     # Breakpoints and watchpoints.
 
@@ -528,18 +538,21 @@ class Timeline:
         return self._step_back_over()
 
     def _trace_here(self) -> None:
+        self._past.clear()
         self._drop_backlog()
         trace = trace_before(self.travel, self._here, self._gpr, backlog=True)
         self._remember(trace)
         self._backlog = trace.backlog if trace else None
+        if self._backlog is not None:
+            self._backlog.end = self._here
 
     def _remember(self, trace: Trace | None) -> None:
         if trace is not None:
-            self._past.extend((trace.base, index, gpr) for index, gpr in enumerate(trace.gprs))
+            self._past.extend(trace)
 
     def _step_back_over(self) -> Stopped:
         """To before the newest instruction that is remembered."""
-        base, index, gpr = self._past[-1]
+        base, index, gpr = self._past.last
         before = base.then(Steps(index)) if index else base
         hit = self._watch_hit_after(before)
         self._past.pop()
@@ -574,15 +587,13 @@ class Timeline:
 
     def _recent_hit(self) -> Stopped | None:
         """To the last hit, if it is among the instructions that are remembered."""
-        newest_first = (gpr for _, _, gpr in reversed(self._past))
-        found = recent_hit(self.points, newest_first) if self.schedule.plain else None
+        plain = self.schedule.plain and not self.points.watchpoints and self.points.breakpoints
+        found = self._past.back_to_hit(self.points) if plain else None
         if found is None:
             return None
-        back, id_ = found
-        for _ in range(back):
-            base, index, gpr = self._past.pop()
+        here, gpr, id_ = found
         self._drop_live()
-        self._here, self._gpr = base.then(Steps(index)) if index else base, gpr
+        self._here, self._gpr = here, gpr
         return Stopped("breakpoint", id=id_, addr=gpr.rip)
 
     def _arrive_at(self, found: scan.Found) -> Stopped:

@@ -1,0 +1,103 @@
+"""The instructions before the present position: stepping back over them asks no replica to run."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from rdb.replay.agent import Gpr
+from rdb.timeline.backlog import Backlog
+from rdb.timeline.before import Trace
+from rdb.timeline.points import Points
+from rdb.timeline.position import Position, Steps
+from rdb.timeline.recent import breakpoints_by_place, holding, recent_hit
+
+_KEPT_MAX = 4096
+
+Entry = tuple[Position, int, Gpr]  # a position, so many steps, and the registers there
+
+
+class Past:
+    """The newest last.  Those of a backlog are fetched when one comes to them."""
+
+    def __init__(self) -> None:
+        self._entries: deque[Entry] = deque()
+        self._backlog: Backlog | None = None
+        self._older = 0  # of the backlog: those before this one have not been fetched
+
+    def __bool__(self) -> bool:
+        return bool(self._entries) or self._fetch()
+
+    @property
+    def last(self) -> Entry:
+        if not self:
+            raise IndexError("nothing is known of what came before")
+        return self._entries[-1]
+
+    def pop(self) -> Entry:
+        entry = self.last
+        self._entries.pop()
+        return entry
+
+    def append(self, entry: Entry) -> None:
+        if len(self._entries) == _KEPT_MAX:
+            self._entries.popleft()
+            self._backlog = None
+        self._entries.append(entry)
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self._backlog = None
+
+    def extend(self, trace: Trace) -> None:
+        """The trace ends where one stands; before it nothing is known."""
+        self._entries.extend((trace.base, index, gpr) for index, gpr in enumerate(trace.gprs))
+        self._backlog = trace.backlog
+        if trace.backlog is not None:
+            self._older = trace.backlog.step(trace.base) or 0
+
+    def _fetch(self) -> bool:
+        if self._backlog is None or self._older <= self._backlog.first:
+            return False
+        gprs = self._backlog.before(self._older)
+        self._older -= len(gprs)
+        start = self._backlog.position(0)
+        self._entries.extendleft(
+            (start, self._older + index, gpr) for index, gpr in reversed(list(enumerate(gprs)))
+        )
+        return bool(gprs)
+
+    def back_to_hit(self, points: Points) -> tuple[Position, Gpr, int] | None:
+        """Goes back to the last hit of a breakpoint: where, and its id.  None: none is known, or it
+        cannot be told; then one has not gone anywhere."""
+        found = recent_hit(points, (gpr for _, _, gpr in reversed(self._entries)))
+        if found is None:
+            return self._older_hit(points)
+        if not found[1]:
+            return None
+        back, id_ = found
+        for _ in range(back):
+            base, index, gpr = self._entries.pop()
+        return _position(base, index), gpr, id_
+
+    def _older_hit(self, points: Points) -> tuple[Position, Gpr, int] | None:
+        if self._backlog is None:
+            return None
+        places = breakpoints_by_place(points)
+        index = self._older
+        while True:
+            steps = [self._backlog.last_at(pc, index) for pc in places]
+            index = max((step for step in steps if step is not None), default=-1)
+            if index < 0:
+                return None
+            (gpr,) = self._backlog.before(index + 1)[-1:]
+            id_ = holding(places[gpr.rip], gpr)
+            if id_ is None:
+                return None
+            if id_:
+                self._entries.clear()
+                self._older = index
+                return self._backlog.position(index), gpr, id_
+
+
+def _position(base: Position, index: int) -> Position:
+    return base.then(Steps(index)) if index else base
