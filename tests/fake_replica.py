@@ -236,8 +236,8 @@ class FakeAgent:
         self.state.regs = [getattr(regs.gpr, name) for name in REGS]
         self.state.pc = regs.gpr.rip
 
-    def undo_log(self) -> tuple[int, list[tuple[int, int, bytes]]]:
-        return FOREVER, []  # nothing is known: memory is looked at in a replica
+    def undo_first(self) -> int:
+        return FOREVER  # nothing is known: memory is looked at in a replica
 
     def traced(self, step: int) -> list[Gpr]:
         return self.trace[step : step + 600]

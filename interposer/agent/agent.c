@@ -133,7 +133,7 @@ static void hello(void)
 	reply(0, &h, sizeof(h));
 }
 
-static void read_memory(uint64_t addr, uint64_t len)
+static void read_memory(uint64_t addr, uint64_t len, uint64_t step)
 {
 	size_t n;
 
@@ -145,6 +145,8 @@ static void read_memory(uint64_t addr, uint64_t len)
 		len = RDB_ARENA_END - addr;
 	n = upper_read(addr, agent.answer, len);
 	hot_sites_hide(addr, agent.answer, n);
+	if (step)
+		undo_log_apply(step - 1, addr, agent.answer, n);
 	reply((int64_t)n, agent.answer, n);
 }
 
@@ -259,25 +261,6 @@ static void fork_replica(void)
 	output_keep(false);
 }
 
-static void undo(uint64_t from)
-{
-	const struct agent_undo *part[2];
-	unsigned count[2], all, room = (AGENT_PACKET - sizeof(uint64_t)) / sizeof(**part);
-	uint64_t first = undo_log(part, count);
-	struct iovec iov[3] = {{&first, sizeof(first)}};
-
-	all = count[0] + count[1];
-	for (unsigned i = 0; i < 2; i++) {
-		unsigned skipped = from < count[i] ? (unsigned)from : count[i], n = count[i] - skipped;
-
-		n = n < room ? n : room;
-		iov[1 + i] = (struct iovec){(void *)(part[i] + skipped), n * sizeof(*part[i])};
-		from -= skipped;
-		room -= n;
-	}
-	reply_parts(all, iov, 3);
-}
-
 static void trace(uint64_t step, uint64_t pc)
 {
 	const struct agent_gpr *part[2];
@@ -341,7 +324,7 @@ static enum verdict handle(ucontext_t *uc)
 
 	switch (rq->op) {
 	case AGENT_HELLO: hello(); break;
-	case AGENT_READ: read_memory(rq->a, rq->b); break;
+	case AGENT_READ: read_memory(rq->a, rq->b, rq->c); break;
 	case AGENT_WRITE: write_memory(rq->a, rq->len); break;
 	case AGENT_GETREGS: get_registers(uc); break;
 	case AGENT_SETREGS: set_registers(uc); break;
@@ -377,7 +360,10 @@ static enum verdict handle(ucontext_t *uc)
 		break;
 	case AGENT_OUTPUT: fetch_output(); break;
 	case AGENT_THREADS: threads(uc); break;
-	case AGENT_UNDO: undo(rq->a); break;
+	case AGENT_UNDO:
+		value[0] = undo_log_first();
+		reply(0, value, sizeof(value[0]));
+		break;
 	case AGENT_TRACE: trace(rq->a, rq->b); break;
 	case AGENT_CHANGES: reply_changes(); break;
 	case AGENT_ASKED: question(); break;

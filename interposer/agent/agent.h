@@ -24,8 +24,9 @@
 
 enum agent_op {
 	AGENT_HELLO = 1,    /* -> payload struct agent_hello */
-	AGENT_READ = 2,     /* a=addr b=len (<= 65536) -> payload bytes, as many as are readable (status
-	                      = count, 0 or more); breakpoint bytes hidden */
+	AGENT_READ = 2,     /* a=addr b=len (<= 65536) c=0 -> payload bytes, as many as are readable (status
+	                      = count, 0 or more); breakpoint bytes hidden.  c=1+step: as they were before that
+	                      step of the last STEP with AGENT_STEP_TRACE, if AGENT_UNDO says that this is known */
 	AGENT_WRITE = 3,    /* a=addr, payload bytes -> status 0 / -errno; breakpoint bytes kept apart;
 	                      writes to read-only memory succeed */
 	AGENT_GETREGS = 4,  /* a=thread (0: the running one) -> payload struct agent_regs; -ESRCH */
@@ -80,10 +81,8 @@ enum agent_op {
 	                      b=1: fetch -> payload struct agent_output + bytes (one per request, status 1;
 	                      status 0: no more) */
 	AGENT_EXIT = 17,    /* replies, then exits */
-	AGENT_UNDO = 19,    /* a=index to start.  What the last STEP with AGENT_STEP_TRACE wrote over -> status how
-	                       many there are, payload uint64_t first, then struct agent_undo[] from a on, oldest
-	                       first, as many as fit.  Of the steps from `first` on (0: the first one made) that is
-	                       all that they wrote. */
+	AGENT_UNDO = 19,    /* Of the last STEP with AGENT_STEP_TRACE -> payload uint64_t: from this step on (0: the
+	                       first one made) all that they wrote over is known */
 	AGENT_TRACE = 23,   /* a=step b=pc.  Of the last STEP with AGENT_STEP_TRACE, whose newest AGENT_TRACED steps are
 	                       kept.  b == 0 -> payload struct agent_gpr[], before step a and those after it, as many
 	                       as fit; -ENODATA: that is too long ago.  Else -> status: the newest of them before step a
@@ -101,7 +100,7 @@ enum {
 	AGENT_RUN_LIMIT = 2,
 	AGENT_RUN_CHANGES = 4
 };
-enum { AGENT_WORK_STOP = 32, AGENT_TRACED = 8192 };
+enum { AGENT_WORK_STOP = 32, AGENT_TRACED = 32768 };
 enum {
 	AGENT_STEP_TRACE = 1,
 	AGENT_STEP_PC = 2,
@@ -201,13 +200,6 @@ struct agent_thread {
 	uint32_t reserved;
 	uint64_t pc;
 	char name[16];
-};
-
-struct agent_undo {
-	uint64_t step; /* made by it */
-	uint64_t addr;
-	uint64_t len;
-	uint8_t bytes[32]; /* that were there before */
 };
 
 struct agent_change {

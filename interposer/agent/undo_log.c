@@ -4,23 +4,28 @@
 
 #define ENTRIES AGENT_TRACED /* an instruction seldom stores more than once */
 
+struct written {
+	uint64_t step, addr, len;
+	uint8_t before[32];
+};
+
 static struct {
 	uint64_t step, first, used;
-	struct agent_undo ring[ENTRIES];
+	struct written ring[ENTRIES];
 } u = {.first = UINT64_MAX};
 
 static void before_store(uint64_t addr, uint64_t len)
 {
-	struct agent_undo *e = &u.ring[u.used % ENTRIES];
+	struct written *e = &u.ring[u.used % ENTRIES];
 
 	if (u.used >= ENTRIES && e->step >= u.first)
 		u.first = e->step + 1;
-	if (len > sizeof(e->bytes)) {
+	if (len > sizeof(e->before)) {
 		undo_log_unknown(u.step);
 		return;
 	}
-	*e = (struct agent_undo){.step = u.step, .addr = addr, .len = len};
-	memcpy(e->bytes, (const void *)addr, len);
+	*e = (struct written){.step = u.step, .addr = addr, .len = len};
+	memcpy(e->before, (const void *)addr, len);
 	u.used++;
 }
 
@@ -47,13 +52,23 @@ void undo_log_end(void)
 	emulate_before_store = NULL;
 }
 
-uint64_t undo_log(const struct agent_undo *part[2], unsigned count[2])
+uint64_t undo_log_first(void)
 {
-	uint64_t n = u.used < ENTRIES ? u.used : ENTRIES, oldest = u.used < ENTRIES ? 0 : u.used % ENTRIES;
-
-	part[0] = u.ring + oldest;
-	count[0] = (unsigned)(n < ENTRIES - oldest ? n : ENTRIES - oldest);
-	part[1] = u.ring;
-	count[1] = (unsigned)n - count[0];
 	return u.first;
+}
+
+void undo_log_apply(uint64_t step, uint64_t addr, uint8_t *bytes, uint64_t len)
+{
+	uint64_t oldest = u.used < ENTRIES ? 0 : u.used - ENTRIES;
+
+	for (uint64_t n = u.used; n-- > oldest;) {
+		const struct written *e = &u.ring[n % ENTRIES];
+		uint64_t from = e->addr > addr ? e->addr : addr;
+		uint64_t to = e->addr + e->len < addr + len ? e->addr + e->len : addr + len;
+
+		if (e->step < step)
+			return;
+		if (from < to)
+			memcpy(bytes + (from - addr), e->before + (from - e->addr), to - from);
+	}
 }

@@ -13,7 +13,9 @@ void undo_log_step(uint64_t step);
 void undo_log_unknown(uint64_t step);
 void undo_log_end(void);
 
-/* The first step from which on the log is whole, and the log in two parts, oldest first. */
-uint64_t undo_log(const struct agent_undo *part[2], unsigned count[2]);
+/* The first step from which on the log is whole. */
+uint64_t undo_log_first(void);
+/* Bytes that were read at addr become what they were before that step. */
+void undo_log_apply(uint64_t step, uint64_t addr, uint8_t *bytes, uint64_t len);
 
 #endif

@@ -135,11 +135,13 @@ class AgentClient:
 
     # ---- memory and registers ----
 
-    def read(self, addr: int, length: int) -> bytes:
-        """As many of the bytes as are there, from the start."""
+    def read(self, addr: int, length: int, before: int | None = None) -> bytes:
+        """As many of the bytes as are there, from the start.  `before`: as they were before that
+        step of the last traced `step`, from `undo_first` on."""
+        when = 0 if before is None else before + 1
         parts: list[bytes] = []
         while length > 0:
-            part = bytes(self._ask(Op.READ, a=addr, b=min(length, wire.READ_MAX))[1])
+            part = bytes(self._ask(Op.READ, a=addr, b=min(length, wire.READ_MAX), c=when)[1])
             parts.append(part)
             if len(part) < min(length, wire.READ_MAX):
                 break
@@ -251,17 +253,10 @@ class AgentClient:
                 flags |= flag
         return self._move(Op.STEP, count, flags, pc or 0, n)
 
-    def undo_log(self) -> tuple[int, list[tuple[int, int, bytes]]]:
-        """What the last traced `step` wrote over: (step, address, bytes before), oldest first; and
-        the number of the step from which on that is all that was written."""
-        log: list[tuple[int, int, bytes]] = []
-        while True:
-            count, payload = self._ask(Op.UNDO, a=len(log))
-            (first,) = wire.UNDO_FIRST.unpack_from(payload)
-            part = wire.UNDO.iter_unpack(payload[wire.UNDO_FIRST.size :])
-            log += [(step, addr, old[:length]) for step, addr, length, old in part]
-            if len(log) >= count:
-                return first, log
+    def undo_first(self) -> int:
+        """The step of the last traced `step` from which on what they wrote over is known."""
+        (first,) = wire.UNDO_FIRST.unpack(self._ask(Op.UNDO)[1])
+        return int(first)
 
     def traced(self, step: int) -> list[Gpr]:
         """Registers before this step of the last traced `step` and those after it, as many as fit

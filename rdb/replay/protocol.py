@@ -11,7 +11,7 @@ VERSION = 5
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
-TRACED = 8192  # steps of a traced `step` that are kept
+TRACED = 32768  # steps of a traced `step` that are kept
 
 REQUEST = struct.Struct("=2I5Q")
 REPLY = struct.Struct("=q2I")
@@ -26,7 +26,6 @@ MAP = struct.Struct("=2Q2I")
 OUTPUT = struct.Struct("=QiI")
 THREAD = struct.Struct("=Ii2IQ16s")
 COUNTS = struct.Struct("=2Q")
-UNDO = struct.Struct("=3Q32s")
 CHANGE = struct.Struct("=4Q32s")
 CHANGE_BYTES = 32
 UNDO_FIRST = struct.Struct("=Q")

@@ -7,16 +7,12 @@ would cost a fork.
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from rdb.replay.agent import Gpr
 from rdb.replay.protocol import TRACED
 from rdb.timeline.position import Position, Steps
 from rdb.timeline.walker import Walker
 
 _CHUNK = 512
-_LINE = 6  # bits of an address: what was written over is looked up by lines of 64 bytes
-_LINES_MAX = 64  # of one look
 
 
 class Backlog:
@@ -30,13 +26,8 @@ class Backlog:
         self.end = start.then(Steps(steps)) if steps else start  # may be set to its other name
         self._skipped = steps - made  # of which nothing is known
         self.first = self._skipped + max(made - TRACED, 0)  # the oldest whose registers are kept
-        first, log = walker.agent.undo_log()
-        self._whole = first + self._skipped  # what is written from that step on is known
-        self._log = [(step + self._skipped, addr, old) for step, addr, old in log]
-        self._lines: dict[int, list[int]] = defaultdict(list)
-        for number, (_, addr, old) in enumerate(self._log):
-            for line in range(addr >> _LINE, (addr + len(old) - 1 >> _LINE) + 1):
-                self._lines[line].append(number)
+        # Memory is known from that step on.
+        self._whole = walker.agent.undo_first() + self._skipped
 
     def close(self) -> None:
         self._walker.close()
@@ -74,21 +65,5 @@ class Backlog:
 
     def read(self, index: int, addr: int, length: int) -> bytes:
         """As many of the bytes as are there, before step `index`."""
-        data = bytearray(self._walker.agent.read(addr, length))
-        end = addr + len(data)
-        for number in self._written(addr, end):
-            step, at, old = self._log[number]
-            if step < index:
-                break
-            low, high = max(addr, at), min(end, at + len(old))
-            if low < high:
-                data[low - addr : high - addr] = old[low - at : high - at]
-        return bytes(data)
-
-    def _written(self, addr: int, end: int) -> list[int]:
-        """Those of the log that may be about these bytes, the newest first."""
-        lines = range(addr >> _LINE, (max(end - 1, addr) >> _LINE) + 1)
-        if len(lines) > _LINES_MAX:
-            return list(range(len(self._log) - 1, -1, -1))
-        found = {number for line in lines for number in self._lines.get(line, ())}
-        return sorted(found, reverse=True)
+        before = None if index == self._steps else index - self._skipped
+        return self._walker.agent.read(addr, length, before)

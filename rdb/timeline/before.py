@@ -22,7 +22,7 @@ from rdb.timeline.travel import COUNT_ID, Goal, Travel, _legs, count_arrivals
 from rdb.timeline.walker import Walker
 
 TRACE = 560  # registers that surely fit one answer of the agent
-WINDOW = 20_000  # instructions stepped before anything else is tried: 2 ms
+WINDOW = 40_000  # instructions stepped before anything else is tried: 4 ms
 _FORKS = 2  # or as many as take so many forks' time: anything else costs several
 _PER_S = 8_000_000  # instructions stepped
 _WINDOW_MAX = 2_000_000
@@ -50,27 +50,21 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr, backlog: bool = Fal
 
     `backlog`: and what memory was there, where it can be had.
     """
-    target = normal(travel, target, gpr)
-    if _answered(travel, target) and travel.schedule.idle(target.event - 1):
-        return _before_place(travel, Position(target.event - 1))  # nobody ran in between
-    if _answered(travel, target) and travel.schedule.preempted(target.event):
-        # No instruction of the thread either.
-        return _before_place(travel, travel.before_preemption(target.event))
-    if not target.moves:
-        return _before_answer(travel, target, gpr, backlog)
-    last = target.moves[-1]
-    if isinstance(last, Steps):
-        return _before_steps(travel, target, last, backlog)
-    walker = travel.nearest(target, strictly=True)
-    rest = target.after(walker.position)
-    if rest is not None and len(rest) == 1:
-        walker = walker.fork()
-    else:
-        walker = travel.to(target.before_last_move())
+    answered = _at_answer(travel, target)  # it is needed anyway
+    try:
+        target = normal(travel, target, gpr)
+        walker = _nearby(travel, target, answered)
+    except BaseException:
+        if answered is not None:
+            answered.close()
+        raise
+    if walker is None:
+        return _before_simple(travel, target, gpr, backlog)
     try:
         arrivals = _arrivals(walker, target, gpr.rip)
         if arrivals == 0:
             # The last move led nowhere: the recording ends where it started.
+            walker.close()
             return trace_before(travel, walker.position, gpr, backlog)
         trace = _between_arrivals(travel, walker, gpr, arrivals, backlog)
         if trace is None:
@@ -79,6 +73,41 @@ def trace_before(travel: Travel, target: Position, gpr: Gpr, backlog: bool = Fal
         walker.close()
         raise
     return _done_with(walker, trace)
+
+
+def _at_answer(travel: Travel, target: Position) -> Walker | None:
+    """Where the event was answered, if that has to be looked at to tell what `target` is."""
+    if target.canonical and target.n == 1 and not travel.knows_answer(target.event):
+        return travel.to(Position(target.event))
+    return None
+
+
+def _nearby(travel: Travel, target: Position, answered: Walker | None) -> Walker | None:
+    """A walker to search from, for the caller; None: there is a simpler way.  Takes `answered`."""
+    if not target.moves or isinstance(target.moves[-1], Steps):
+        if answered is not None:
+            answered.close()
+        return None
+    if answered is not None:
+        return answered
+    walker = travel.nearest(target, strictly=True)
+    rest = target.after(walker.position)
+    if rest is not None and len(rest) == 1:
+        return walker.fork()
+    return travel.to(target.before_last_move())
+
+
+def _before_simple(travel: Travel, target: Position, gpr: Gpr, backlog: bool) -> Trace | None:
+    if _answered(travel, target) and travel.schedule.idle(target.event - 1):
+        return _before_place(travel, Position(target.event - 1))  # nobody ran in between
+    if _answered(travel, target) and travel.schedule.preempted(target.event):
+        # No instruction of the thread either.
+        return _before_place(travel, travel.before_preemption(target.event))
+    if not target.moves:
+        return _before_answer(travel, target, gpr, backlog)
+    last = target.moves[-1]
+    assert isinstance(last, Steps)
+    return _before_steps(travel, target, last, backlog)
 
 
 def _between_arrivals(

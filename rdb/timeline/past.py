@@ -55,6 +55,16 @@ class Past:
         if trace.backlog is not None:
             self._older = trace.backlog.step(trace.base) or 0
 
+    def oldest(self) -> tuple[Position, Gpr] | None:
+        """What one could step back to without asking a replica to run."""
+        if self._backlog is not None and self._older > self._backlog.first:
+            first = self._backlog.first
+            return self._backlog.position(first), self._backlog.before(first + 1)[-1]
+        if not self._entries:
+            return None
+        base, index, gpr = self._entries[0]
+        return _position(base, index), gpr
+
     def _fetch(self) -> bool:
         if self._backlog is None or self._older <= self._backlog.first:
             return False
@@ -67,13 +77,10 @@ class Past:
         return bool(gprs)
 
     def back_to_hit(self, points: Points) -> tuple[Position, Gpr, int] | None:
-        """Goes back to the last hit of a breakpoint: where, and its id.  None: none is known, or it
-        cannot be told; then one has not gone anywhere."""
+        """Goes back to the last hit of a breakpoint: where, and its id.  None: there is none."""
         found = recent_hit(points, (gpr for _, _, gpr in reversed(self._entries)))
         if found is None:
             return self._older_hit(points)
-        if not found[1]:
-            return None
         back, id_ = found
         for _ in range(back):
             base, index, gpr = self._entries.pop()
@@ -89,10 +96,8 @@ class Past:
             index = max((step for step in steps if step is not None), default=-1)
             if index < 0:
                 return None
-            (gpr,) = self._backlog.before(index + 1)[-1:]
+            gpr = self._backlog.before(index + 1)[-1]
             id_ = holding(places[gpr.rip], gpr)
-            if id_ is None:
-                return None
             if id_:
                 self._entries.clear()
                 self._older = index

@@ -26,33 +26,32 @@ def breakpoints_by_place(points: Points) -> dict[int, Place]:
     return at
 
 
+def can_tell(breakpoints: Iterable[Breakpoint]) -> bool:
+    """Do registers alone say whether one is hit?"""
+    return all(not one.cond or _simple(one.cond) for one in breakpoints)
+
+
 def recent_hit(points: Points, newest_first: Iterable[Gpr]) -> tuple[int, int] | None:
-    """How many instructions back, and the breakpoint's id (0: it cannot be told); None: none."""
+    """How many instructions back, and the breakpoint's id; None: none."""
     at = breakpoints_by_place(points)
     for back, gpr in enumerate(newest_first, start=1):
-        if gpr.rip in at:
-            id_ = holding(at[gpr.rip], gpr)
-            if id_ is None:
-                return back, 0
-            if id_:
-                return back, id_
+        id_ = holding(at[gpr.rip], gpr) if gpr.rip in at else 0
+        if id_:
+            return back, id_
     return None
 
 
-def holding(place: Place, gpr: Gpr) -> int | None:
-    """The id of a breakpoint there whose condition holds, 0 if there is none; None: unknown."""
-    for id_, breakpoint_ in place:
-        holds = not breakpoint_.cond or _holds(breakpoint_.cond, gpr)
-        if holds is None:
-            return None
-        if holds:
-            return id_
-    return 0
+def holding(place: Place, gpr: Gpr) -> int:
+    """The id of a breakpoint there whose condition holds, or 0."""
+    held = (id_ for id_, one in place if not one.cond or _holds(one.cond, gpr))
+    return next(held, 0)
 
 
-def _holds(cond: bytes, gpr: Gpr) -> bool | None:
+def _simple(cond: bytes) -> bool:
     number = int.from_bytes(cond[1:3], "big")
     simple = len(cond) == _LENGTH and cond[0] == _REG and cond[3] == _CONST64
-    if not simple or cond[12:] != _EQUAL_END or number > Gpr._fields.index("eflags"):
-        return None
-    return bool(gpr[number] == int.from_bytes(cond[4:12], "big"))
+    return simple and cond[12:] == _EQUAL_END and number <= Gpr._fields.index("eflags")
+
+
+def _holds(cond: bytes, gpr: Gpr) -> bool:
+    return bool(gpr[int.from_bytes(cond[1:3], "big")] == int.from_bytes(cond[4:12], "big"))

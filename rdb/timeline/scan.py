@@ -8,7 +8,6 @@ more of them at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from rdb.errors import Diverged
@@ -22,6 +21,8 @@ from rdb.timeline.walker import Walker
 
 _CHUNK_S = 0.002  # running time
 _WORK = 1 << 15  # of one run (agent.h), before it is given up: some 10 ms
+_WORK_S = 0.010
+_FORKS = 4  # or as much as takes so many forks' time: what comes instead costs several
 _MANY = 16  # hits; going through them one by one takes a stop each
 
 
@@ -84,14 +85,23 @@ def _between(
 ) -> Found | None:
     """As `_from`; where there is much to look at its end comes first."""
     try:
-        return _from(travel, points, start, target, gpr, limit=_WORK)
+        return _from(travel, points, start, target, gpr, limit=_work(travel))
     except _Dense:
-        pass
+        return _by_pieces(travel, points, start, target, gpr)
+
+
+def _work(travel: Travel) -> int:
+    return int(_WORK * max(1.0, _FORKS * travel.control.fork_s / _WORK_S))
+
+
+def _by_pieces(
+    travel: Travel, points: Points, start: Walker, target: Position, gpr: Gpr
+) -> Found | None:
     if not _several(start.position, target):
         trace = trace_before(travel, target, gpr)
         if trace is not None and trace.base.after(start.position):
             piece = trace.base
-            found = _from_position(travel, points, piece, target, gpr, _from)
+            found, _ = _from_position(travel, points, piece, target, gpr)
             if found is not None:
                 return found
             target, gpr = piece, trace.gprs[0]
@@ -100,10 +110,10 @@ def _between(
     event = target.event if target.moves else target.event - 1
     while event > start.event:
         piece = Position(event)
-        found = _from_position(travel, points, piece, target, gpr, _between)
+        found, piece_gpr = _from_position(travel, points, piece, target, gpr, _work(travel))
         if found is not None:
             return found
-        target, gpr = piece, travel.gpr_at(piece)
+        target, gpr = piece, piece_gpr
         event -= back
         back *= 2
     return _between(travel, points, start, target, gpr)
@@ -120,11 +130,20 @@ def _from_position(
     position: Position,
     target: Position,
     gpr: Gpr,
-    search: Callable[[Travel, Points, Walker, Position, Gpr], Found | None],
-) -> Found | None:
+    limit: int | None = None,
+) -> tuple[Found | None, Gpr]:
+    """As `_between`, or `_from` where there is no limit; and the registers at the position."""
+    start = travel.to(position)
+    start_gpr = start.gpr
+    try:
+        return _from(travel, points, start, target, gpr, limit, owned=True), start_gpr
+    except _Dense:
+        pass
+    finally:
+        start.close()
     start = travel.to(position)
     try:
-        return search(travel, points, start, target, gpr)
+        return _by_pieces(travel, points, start, target, gpr), start_gpr
     finally:
         start.close()
 
@@ -136,15 +155,18 @@ def _from(
     target: Position,
     gpr: Gpr,
     limit: int | None = None,
+    owned: bool = False,
 ) -> Found | None:
-    """The last hit from `start` on, itself included."""
-    found = _scan(travel, points, start, target, gpr.rip, limit)
+    """The last hit from `start` on, itself included.  `owned`: it may be moved."""
+    idle = travel.schedule.idle(start.event)  # it was stopped there, it did not come there
+    id_ = None if idle or not owned else points.standing_at(start)
+    start_gpr = start.gpr
+    found = _scan(travel, points, start, target, gpr.rip, limit, owned)
     if found is not None:
         return found
-    if travel.schedule.idle(start.event):
-        return None  # it was stopped there, it did not come there
-    id_ = points.standing_at(start)
-    return None if id_ is None else Found(start.position, start.gpr, id_, watch=False)
+    if not owned and not idle:
+        id_ = points.standing_at(start)
+    return None if id_ is None else Found(start.position, start_gpr, id_, watch=False)
 
 
 def _scan(
@@ -154,19 +176,22 @@ def _scan(
     target: Position,
     pc: int,
     limit: int | None = None,
+    owned: bool = False,
 ) -> Found | None:
     """The last hit after `start`; for watchpoints `target` is included."""
-    walker = start.fork()
+    way = travel.goal(start, target, pc)
+    # Of watchpoints one looks from the start again.
+    walker = start if owned and not points.watchpoints else start.fork()
     try:
         points.arm(walker.agent)
-        way = travel.goal(start, target, pc)
         stop = walker.run(*way, scan=True, limit=limit)
         if stop.reason is StopReason.LIMIT:
             raise _Dense
         if stop.reason is not StopReason.TARGET or stop.event != target.event:
             raise Diverged(f"{target} was not reached again from {start.position}")
     finally:
-        walker.close()
+        if walker is not start:
+            walker.close()
     if stop.scan.id == 0:
         return None
     if stop.scan.id in points.watchpoints:

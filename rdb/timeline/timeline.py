@@ -22,6 +22,7 @@ from rdb.timeline.images import Images
 from rdb.timeline.past import Past
 from rdb.timeline.points import Points
 from rdb.timeline.position import Arrive, Hit, Position, Steps, ToEnd, WatchHit
+from rdb.timeline.recent import can_tell
 from rdb.timeline.stopped import Interrupted, Stopped, Strayed
 from rdb.timeline.travel import Travel
 from rdb.timeline.walker import ENDED, Control, ReplicaLike, Walker
@@ -575,20 +576,30 @@ class Timeline:
     def _cont_back(self) -> Stopped:
         if self._left_branch():
             return Stopped("root", text="back where the branch left the recording")
-        recent = self._recent_hit()
-        if recent is not None:
-            return recent
+        before: tuple[Position, Gpr] | None = None
+        if self._past_tells():
+            recent = self._recent_hit()
+            if recent is not None:
+                return recent
+            before = self._past.oldest()
         self._keep_here()
-        found = scan.last_hit(self.travel, self.points, self._here, self._gpr)
+        found = scan.last_hit(self.travel, self.points, *(before or (self._here, self._gpr)))
         if found is None:
             self._seek(self.travel.origin.position)
             return Stopped("start")
         return self._arrive_at(found)
 
+    def _past_tells(self) -> bool:
+        """Do registers alone say which of the instructions behind were hits?"""
+        return bool(
+            self.schedule.plain
+            and not self.points.watchpoints
+            and can_tell(self.points.breakpoints.values())
+        )
+
     def _recent_hit(self) -> Stopped | None:
         """To the last hit, if it is among the instructions that are remembered."""
-        plain = self.schedule.plain and not self.points.watchpoints and self.points.breakpoints
-        found = self._past.back_to_hit(self.points) if plain else None
+        found = self._past.back_to_hit(self.points)
         if found is None:
             return None
         here, gpr, id_ = found

@@ -193,6 +193,10 @@ class Travel:
         if not walker.position.moves:
             self._answer_pc[walker.event] = walker.gpr.rip
 
+    def knows_answer(self, event: int) -> bool:
+        """Is `answer_pc` known without a look?"""
+        return event in self._answer_pc
+
     def answer_pc(self, event: int) -> int:
         """The pc right after an event was answered."""
         if event not in self._answer_pc:
