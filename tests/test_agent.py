@@ -453,6 +453,23 @@ def test_trace_keeps_the_newest(rec: Recorded) -> None:
     assert short.get_regs().gpr == long.trace[-1]
 
 
+def test_what_was_before_a_traced_step_is_asked_for_later(rec: Recorded) -> None:
+    agent = rec.replica()
+    steps = agent.step(5000, trace=True).steps
+    for step in (0, 1, 2500, steps - 1):
+        there = rec.replica()
+        there.step(step)
+        gpr = there.get_regs().gpr
+        assert agent.traced(step)[0] == gpr
+        assert (agent.traced_at(gpr.rip, step + 1), agent.traced_at(1, steps)) == (step, None)
+        if step >= agent.undo_first():
+            at = gpr.rsp - 512
+            assert agent.read(at, 1024, before=step) == there.read(at, 1024)
+    assert agent.undo_first() < steps
+    with pytest.raises(AgentError):
+        agent.traced(steps)
+
+
 def test_breakpoints_while_stepping(rec: Recorded) -> None:
     fact = rec.symbols["fact"]
     agent = rec.replica()
