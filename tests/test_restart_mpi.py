@@ -88,6 +88,11 @@ def live(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
 
 
 @pytest.fixture(scope="module")
+def requests(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    return Recorded(tmp_path_factory.mktemp("requests"), build("mpi/restarted_requests.c"))
+
+
+@pytest.fixture(scope="module")
 def heat(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """Only as far as it is deterministic."""
     folder = tmp_path_factory.mktemp("heat")
@@ -128,6 +133,19 @@ def test_it_goes_on_with_all_that_was_pending(live: Recorded) -> None:
             mpi = "mpich" if tried % 2 else "openmpi"
             live.restart(rank, event, cut, verify=tried == 0 or MANY > 0, mpi=mpi)
             tried += 1
+
+
+def test_requests_that_last_and_collectives_that_go_on(requests: Recorded) -> None:
+    """Persistent requests, nonblocking collectives, matched messages, a communicator's copy."""
+    cuts = requests.cuts(7)
+    wanted = 0
+    while wanted < (MANY or 2):
+        rank, event, cut = next(cuts)
+        if MANY or len(cut.under_way) > 5:
+            requests.restart(
+                rank, event, cut, verify=MANY > 0, mpi="mpich" if wanted % 2 else "openmpi"
+            )
+            wanted += 1
 
 
 def test_heat_goes_on_over_another_mpi(heat: Recorded) -> None:

@@ -30,6 +30,7 @@ enum rdb_note {
 	RDB_NOTE_VERBS = 11,   /* struct verbs_note_post (verbs/protocol.h): a work request that this event took */
 	RDB_NOTE_ARRIVAL = 12, /* struct verbs_note_arrival: whose request put bytes into memory */
 	RDB_NOTE_DEVICE = 13,  /* of a chunk: its bytes were found there; a device may have written them (looks.h) */
+	RDB_NOTE_DONE = 16,    /* uint32_t: virtual request id of a nonblocking collective that is complete */
 	RDB_NOTE_OPENED = 14,  /* struct rdb_note_opened: a file that was opened for writing */
 };
 
@@ -102,8 +103,10 @@ struct rdb_host {
 /* A replay that is to go on live (live/live.h): what a plug-in is told of each recorded call, with memory as it was. */
 enum rdb_restart {
 	RDB_RESTART_ASKED, /* before the log's answer; *result: that; 1 + what came of making the call again, if it was */
-	RDB_RESTART_SEND,     /* the message that this call sends was under way at the cut: it is to leave again */
+	/* the *result-th message that this call sends was under way at the cut: it is to leave again */
+	RDB_RESTART_SEND,
 	RDB_RESTART_ANSWERED, /* after it; *result is the log's */
+	RDB_RESTART_RENAME,   /* args: the value that a call made again wrote, and what the log has */
 	RDB_RESTART_CUT,      /* all that was pending is to be there when this returns */
 };
 

@@ -15,12 +15,14 @@ static struct {
 	bool begun;
 	FILE *list; /* events whose messages were under way, in order */
 	uint64_t next;
+	unsigned which; /* of the messages that it sent */
 } libraries;
 
 static void next_in_flight(void)
 {
 	unsigned long event;
-	libraries.next = libraries.list && fscanf(libraries.list, "%lu", &event) == 1 ? event : UINT64_MAX;
+	bool another = libraries.list && fscanf(libraries.list, "%lu %u", &event, &libraries.which) == 2;
+	libraries.next = another ? event : UINT64_MAX;
 }
 
 /* MPICH's launcher gives each process a descriptor; what has a number of the program's is closed at the cut. */
@@ -68,12 +70,20 @@ static int64_t told(enum rdb_restart step, const struct event *ev, int64_t resul
 	return result;
 }
 
-/* The objects that were made again must have the handles that the program knows. */
-static void compare(const struct log_record *rec)
+/* The objects that were made again get the handles that the program knows. */
+static void compare(const struct event *ev, const struct log_record *rec)
 {
-	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
-		if (c->addr && c->len == 8 && memcmp((const void *)c->addr, c + 1, 8))
-			live_refuse("an object of event %lu got another handle than it had", (unsigned long)rec->event);
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
+		if (!c->addr || c->len % 8)
+			continue;
+		for (uint32_t at = 0; at < c->len; at += 8) {
+			struct event two = {.nr = ev->nr, .nargs = 2};
+			memcpy(&two.args[0], (const void *)(c->addr + at), 8);
+			memcpy(&two.args[1], (const uint8_t *)(c + 1) + at, 8);
+			if (two.args[0] != two.args[1])
+				told(RDB_RESTART_RENAME, &two, 0);
+		}
+	}
 }
 
 void live_hypercall_asked(const struct event *ev)
@@ -86,9 +96,9 @@ void live_hypercall_asked(const struct event *ev)
 	if (made != rec->result && made != 1 + rec->result)
 		live_refuse("a call that succeeded at event %lu fails", (unsigned long)rec->event);
 	if (made != rec->result)
-		compare(rec);
-	if (libraries.next == lower.event + 1) {
-		told(RDB_RESTART_SEND, ev, 0);
+		compare(ev, rec);
+	while (libraries.next == lower.event + 1) {
+		told(RDB_RESTART_SEND, ev, libraries.which);
 		next_in_flight();
 	}
 }

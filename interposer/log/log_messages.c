@@ -62,6 +62,11 @@ static int add_note(struct list *list, const struct log_reader *r, const struct 
 		one.bytes = c->len;
 		return add(list, &one);
 	}
+	if (c->note == RDB_NOTE_DONE && c->len >= sizeof(one.request)) {
+		one.what = LOG_MESSAGE_DONE;
+		memcpy(&one.request, c + 1, sizeof(one.request));
+		return add(list, &one);
+	}
 	if ((c->note != RDB_NOTE_RECV && c->note != RDB_NOTE_SEND) || c->len < sizeof(note))
 		return 0;
 	memcpy(&note, c + 1, sizeof(note));

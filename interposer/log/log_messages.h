@@ -8,6 +8,7 @@ enum log_message_what {
 	LOG_MESSAGE_SEND = 2,   /* a send was posted */
 	LOG_MESSAGE_CALL = 3,   /* a call that the table asks for: a collective */
 	LOG_MESSAGE_POSTED = 4, /* a call that the table asks for: a nonblocking receive was posted */
+	LOG_MESSAGE_DONE = 6,   /* a nonblocking collective is complete */
 	LOG_MESSAGE_TEXT = 5,   /* a text note: `address` is its offset in segment `order`, `bytes` its length */
 };
 

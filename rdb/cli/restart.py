@@ -79,7 +79,7 @@ def _rank_options(branch: str, rank: int, plan: RankPlan) -> list[str]:
     if plan.sends:
         path = os.path.join(branch, f"in-flight-{rank}")
         with open(path, "x", encoding="ascii", opener=opener) as file:
-            file.writelines(f"{event}\n" for event in plan.sends)
+            file.writelines(f"{event} {which}\n" for event, which in plan.sends)
         options += ["--in-flight", path]
     return options
 

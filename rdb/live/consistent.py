@@ -29,6 +29,8 @@ class Message:
     source: int
     sent: int
     """The event of its sender."""
+    which: int
+    """Of the messages of that event, from 0."""
     destination: int
     received: int | None
     """The event that received it; None: none in the recording."""
@@ -42,9 +44,9 @@ class Cut:
     events: dict[int, int]
     under_way: list[Message]
 
-    def sent_again(self, rank: int) -> list[int]:
-        """The rank's events whose messages are under way, in order."""
-        return sorted(one.sent for one in self.under_way if one.source == rank)
+    def sent_again(self, rank: int) -> list[tuple[int, int]]:
+        """The rank's events whose messages are under way, and which of theirs, in order."""
+        return sorted((one.sent, one.which) for one in self.under_way if one.source == rank)
 
 
 class Traffic:
@@ -167,6 +169,7 @@ class Traffic:
         """Each message with its receive: the n-th sent on a channel is the n-th received."""
         known = {rank: self._messages.of(rank) for rank in self.ranks}
         for rank in self.ranks:
+            said = self._messages.communication(rank)
             for (peer, comm, tag), sends in known[rank].sends.items():
                 if peer not in known:
                     raise RdbError(f"rank {rank} has sent to a process that is not of the job")
@@ -180,9 +183,9 @@ class Traffic:
                             f"rank {peer} received at event {got.event} another size than rank "
                             f"{rank} sent at event {send.event}: a receive is missing"
                         )
-                    yield Message(
-                        rank, send.event, peer, got.event if got else None, send.size_bytes
-                    )
+                    which = said.ordinal(said.sends[(peer, comm, tag)][number])
+                    until = got.event if got else None
+                    yield Message(rank, send.event, which, peer, until, send.size_bytes)
 
     def _together(self) -> Iterator[dict[int, int]]:
         """Rank -> event of each collective, as far as all its ranks have come to it."""
@@ -196,6 +199,10 @@ class Traffic:
                     rank: known[rank].event(places[number]) if number < len(places) else _NEVER
                     for rank, places in calls.items()
                 }
+                # one that is not complete begins again, and then in all its ranks
+                done = {rank: known[rank].completed.get((name, number)) for rank in members}
+                if any(event is not None for event in done.values()):
+                    yield {rank: _NEVER if event is None else event for rank, event in done.items()}
         starts = {rank: self._start(rank) for rank in self.ranks}
         yield {rank: event if event is not None else _NEVER for rank, event in starts.items()}
 

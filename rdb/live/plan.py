@@ -16,8 +16,8 @@ class RankPlan:
     recording: RankRecording
     event: int
     image: int
-    sends: list[int]
-    """Events whose messages were under way."""
+    sends: list[tuple[int, int]]
+    """Events whose messages were under way, and which of theirs."""
 
 
 @dataclass(frozen=True, slots=True)

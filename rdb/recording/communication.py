@@ -57,6 +57,7 @@ class What(IntEnum):
     CALL = 3
     POSTED = 4
     TEXT = 5
+    DONE = 6
 
 
 class Item(NamedTuple):
@@ -99,6 +100,9 @@ _TO_ALL = (
 _FROM_ROOT = "Bcast Scatter Scatterv"
 _TO_ROOT = "Gather Gatherv Reduce"
 _UPWARDS = "Scan Exscan"
+_AMONG_NEIGHBOURS = (
+    "Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw"
+)
 
 
 class Flow(IntEnum):
@@ -110,7 +114,7 @@ class Flow(IntEnum):
     UPWARDS = 4
     """From the ranks below."""
     LATER = 5
-    """Nonblocking: not known when it was complete."""
+    """Nonblocking, or among neighbours alone: not known who waited for whom."""
 
 
 _FLOWS = {
@@ -118,6 +122,8 @@ _FLOWS = {
     **{f"MPI_{name}": Flow.FROM_ROOT for name in _FROM_ROOT.split()},
     **{f"MPI_{name}": Flow.TO_ROOT for name in _TO_ROOT.split()},
     **{f"MPI_{name}": Flow.UPWARDS for name in _UPWARDS.split()},
+    **{f"MPI_{name}": Flow.LATER for name in _AMONG_NEIGHBOURS.split()},
+    "MPI_Comm_idup": Flow.LATER,
 }
 
 
@@ -196,6 +202,8 @@ class RankCommunication:
         self.receives: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
         self.collectives: dict[str, array[int]] = defaultdict(lambda: array("Q"))
         self.posted = array("Q")
+        self.completed: dict[tuple[str, int], int] = {}
+        """(communicator, number of the nonblocking collective on it) -> event that completed it."""
         self.communicators: dict[str, Communicator] = {self._world.name: self._world}
         self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
         self._sort()
@@ -212,6 +220,16 @@ class RankCommunication:
     def event(self, place: int) -> int:
         (event,) = struct.unpack_from("<Q", self._view, place * _ITEM.size)
         return int(event)
+
+    def ordinal(self, place: int) -> int:
+        """Of a send: the how-manieth of its event."""
+        event, before = self.event(place), 0
+        while place - before > 0:
+            item = self.item(place - before - 1)
+            if item.event != event or item.what != What.SEND:
+                break
+            before += 1
+        return before
 
     def event_of(self, name: str) -> Callable[[int], int]:
         """The event of the how-manieth collective on that communicator."""
@@ -232,10 +250,15 @@ class RankCommunication:
     def _sort(self) -> None:
         names: dict[int, str] = {_WORLD: self._world.name}
         made: dict[str, int] = defaultdict(int)
+        going: dict[int, tuple[str, int]] = {}  # request -> nonblocking collective
         for place, raw in enumerate(_ITEM.iter_unpack(self._view)):
             what, comm = raw[10], raw[7]
             if what == What.TEXT:
                 self._learn(Item._make(raw), names, made)
+                continue
+            if what == What.DONE:
+                if raw[8] in going:
+                    self.completed[going.pop(raw[8])] = raw[0]
                 continue
             name = names.get(comm)
             if name is None:
@@ -246,6 +269,8 @@ class RankCommunication:
                 self.receives[(self._rank(raw[5]), name, raw[6])].append(place)
             elif what == What.CALL:
                 if comm != _SELF:
+                    if raw[8] and collectives()[raw[9]][0].startswith("MPI_I"):
+                        going[raw[8]] = (name, len(self.collectives[name]))
                     self.collectives[name].append(place)
             else:
                 self.posted.append(place)

@@ -59,6 +59,7 @@ class Note(IntEnum):
     ARRIVAL = 12
     DEVICE = 13
     OPENED = 14
+    DONE = 16
 
 
 class EndKind(IntEnum):

@@ -338,7 +338,7 @@ class _Needs:
     def _request(self, rank: int, request: int) -> Need | None:
         """What a request waits for; None: nothing, or it is not known what it is."""
         item = self._last(rank, request)
-        if item is None or item.what == What.RECV:
+        if item is None or item.what in (What.RECV, What.DONE):
             return None
         communication = self._messages.communication(rank)
         comm = communication.communicator(item.comm, item.event)

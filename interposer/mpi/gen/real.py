@@ -283,7 +283,11 @@ def write(abi: Abi) -> str:
     for function in abi.functions:
         row = ROWS.get(function.name)
         body = f"real_{function.short}" if row and row.real != "none" else "NULL"
-        lines.append(f'\t[{function.index}] = {{ "{function.name}", {body} }},')
+        handles = "".join(
+            param.handle[0] if param.handle and param.pointer == 0 else "."
+            for param in function.params
+        )
+        lines.append(f'\t[{function.index}] = {{ "{function.name}", {body}, "{handles}" }},')
     lines.append("};")
     lines.append(f"const unsigned real_function_count = {len(abi.functions)};\n")
     lines.append("const struct predefined_handle predefined_handles[] = {")

@@ -182,15 +182,43 @@ struct vobject *object_new(unsigned class, void *real)
 	return object_place(class, id, real);
 }
 
-struct vobject *object_at(unsigned class, uint32_t id, void *real)
+/* That id is nobody's to give out. */
+static void id_take(struct table *table, uint32_t id)
 {
-	struct table *table = &tables[class];
-
 	while (id >= table->size)
 		table_grow(table, table->size * 2);
-	if (id >= table->next)
-		table->next = id + 1; /* those between are never used again */
+	while (table->next <= id)
+		table->free_ids[table->free_count++] = table->next++;
+	for (uint32_t i = 0; i < table->free_count; i++) {
+		if (table->free_ids[i] == id) {
+			table->free_ids[i] = table->free_ids[--table->free_count];
+			return;
+		}
+	}
+}
+
+struct vobject *object_at(unsigned class, uint32_t id, void *real)
+{
+	id_take(&tables[class], id);
 	return object_place(class, id, real);
+}
+
+void object_move(struct vobject *object, uint32_t id)
+{
+	struct table *table = &tables[object->class];
+	struct vobject *other;
+
+	if (object->id == id)
+		return;
+	id_take(table, id);
+	other = table->slot[id];
+	table->slot[object->id] = other;
+	if (other == table->invalid)
+		table->free_ids[table->free_count++] = object->id;
+	else
+		other->id = object->id;
+	object->id = id;
+	table->slot[id] = object;
 }
 
 void object_drop(struct vobject *object)

@@ -76,6 +76,7 @@ struct vreq {
 	int64_t room;
 	char *shadow; /* received bytes until completion: `own` or allocated */
 	struct pending *pending;
+	void *instead;             /* after a restart: the persistent request, while a started send of it is complete */
 	struct inflight *inflight; /* what it brings of a window or a file */
 	struct vreq *next;         /* of free ones or orphans */
 	char own[REQUEST_INLINE];
@@ -144,6 +145,8 @@ uint32_t *handles_in(unsigned class, void *const *upper, int count, void ***real
 struct vobject *object_new(unsigned class, void *real);
 /* The same with the id that it had before a restart. */
 struct vobject *object_at(unsigned class, uint32_t id, void *real);
+/* Under another id; who has it takes this one's. */
+void object_move(struct vobject *object, uint32_t id);
 /* Empties its slot; the object itself goes with its last reference. */
 void object_drop(struct vobject *object);
 static inline void *object_hold(void *object)

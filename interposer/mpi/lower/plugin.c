@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "requests.h"
+#include "restart.h"
 #include "windows.h"
 
 const struct rdb_host *host;
@@ -145,6 +146,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)), 
 		host->fatal("%s is not supported yet", function->name);
 	if (__builtin_expect(state != ALIVE && !any_time(index), 0))
 		out_of_order(function->name);
+	if (__builtin_expect(restart_later, 0))
+		restart_go_on();
 	if (windows_there)
 		windows_before(index);
 #ifdef OPEN_MPI

@@ -17,6 +17,7 @@ extern const struct rdb_host *host;
 struct real_function {
 	const char *name;
 	int64_t (*call)(const uint64_t *a); /* NULL: not supported yet */
+	const char *handles;                /* a letter for each argument that is one handle: the class's first; or . */
 };
 
 struct predefined_handle {

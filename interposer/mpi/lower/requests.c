@@ -77,7 +77,7 @@ static int64_t posted(int rc, struct vreq *request, MPI_Request real, bool activ
 }
 
 int request_receive_again(uint32_t id, void *buf, int count, struct vtype *type, int source, int tag,
-			  struct vcomm *comm)
+			  struct vcomm *comm, MPI_Message *message)
 {
 	struct vreq *request = (struct vreq *)object_at(RDB_REQUEST, id, NULL);
 	MPI_Request real;
@@ -85,7 +85,7 @@ int request_receive_again(uint32_t id, void *buf, int count, struct vtype *type,
 	shadow_init(request, buf, count, type, comm);
 	request->active = true;
 	request->order = receive_posted();
-	int rc = receive_start(request, source, tag, &real);
+	int rc = message ? receive_matched(request, message, &real) : receive_start(request, source, tag, &real);
 
 	request->o.real = real;
 	return rc;
@@ -205,6 +205,12 @@ void request_complete(struct vreq *request, const MPI_Status *status)
 		inflight_deliver(request->inflight, status); /* no such call can be cancelled; Open MPI may say so */
 	if (request->active && brings(request) && !request->delivered && !status_cancelled(status))
 		deliver(request, status);
+	if (request->comm && !request->type && request->active) /* a collective: who restarts needs to know */
+		host->note(RDB_NOTE_DONE, &request->o.id, sizeof(request->o.id));
+	if (request->instead) {
+		request->o.real = request->instead;
+		request->instead = NULL;
+	}
 	request->active = false;
 	request->delivered = false;
 }

@@ -18,8 +18,8 @@ void request_complete(struct vreq *request, const MPI_Status *status);
 /* The same for MPI_Request_get_status: the request stays. */
 void request_peek(struct vreq *request, const MPI_Status *status);
 
-/* A restart: posts a receive under the number that it had.  0 or an MPI error. */
+/* A restart: posts a receive under the number that it had, of `message` if it was matched.  0 or an MPI error. */
 int request_receive_again(uint32_t id, void *buf, int count, struct vtype *type, int source, int tag,
-			  struct vcomm *comm);
+			  struct vcomm *comm, MPI_Message *message);
 
 #endif

@@ -1,0 +1,67 @@
+/* Between the files of a restart (restart.c): what the program had pending in MPI on its way to the cut. */
+#ifndef RDB_MPI_RESTART_H
+#define RDB_MPI_RESTART_H
+#include "requests.h"
+
+#define PENDING_HANDLES 4
+
+enum kind {
+	UNKNOWN,
+	QUIET,
+	MAKES,
+	SENDS,
+	EXCHANGES,
+	POSTS_SEND,
+	POSTS_RECEIVE,
+	POSTS_MATCHED,    /* a receive of a message that was matched before */
+	POSTS_COLLECTIVE, /* made again with the same arguments */
+	POSTS_COPY,       /* of a communicator: made again on the way, like what is made at once */
+	PERSISTENT,
+	STARTS,
+	CANCELS,
+	LOOKS,
+	FREES,
+	ONE,
+	MANY,
+	MATCHES,
+	TAKES
+};
+
+/* A request that the program has posted, or started, and not yet seen complete; a message that it has matched. */
+struct pending {
+	struct pending *next;
+	enum kind kind;
+	const char *name;
+	uint32_t id;
+	bool cancelled, looked;
+	struct vtype *type;
+	struct vcomm *comm;
+	void *buf;
+	int count, source, tag;
+	unsigned index, nargs; /* of POSTS_COLLECTIVE */
+	uint64_t args[TRANSLATION_ARGUMENTS];
+	struct vobject *held[PENDING_HANDLES]; /* what its arguments name, even if the program has freed it */
+};
+
+/* Says why the program cannot be brought back. */
+const char *restart_refuse(const char *name, const char *what);
+/* The call once more, for the real MPI below. */
+int64_t restart_call(unsigned index, uint32_t nargs, const uint64_t *a);
+
+/* restart_messages.c: the `which`-th message that this call sent leaves again. */
+const char *restart_message(const char *name, enum kind kind, const uint64_t *a, unsigned which);
+
+/* restart_requests.c: a call that the log answers, before and after; `failed`: so it did. */
+const char *restart_asked(const char *name, enum kind kind, const uint64_t *a);
+const char *restart_answered(const char *name, enum kind kind, unsigned index, uint32_t nargs, const uint64_t *a,
+			     bool failed);
+
+/* restart_cut.c: in the order in which they were posted. */
+extern struct pending *restart_first, **restart_last;
+void restart_settled(struct pending **at);
+const char *restart_cut(void);
+/* Nonblocking collectives, at the first call of the program that goes on: an operation of its own may run. */
+extern bool restart_later;
+void restart_go_on(void);
+
+#endif

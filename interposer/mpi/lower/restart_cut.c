@@ -1,0 +1,237 @@
+/* At the cut: what was pending is there again, under the numbers that the program knows. */
+#include "pending.h"
+#include "restart.h"
+
+struct pending *restart_first, **restart_last = &restart_first;
+bool restart_later;
+
+void restart_settled(struct pending **at)
+{
+	struct pending *gone = *at;
+
+	if (!gone)
+		return;
+	*at = gone->next;
+	if (!*at)
+		restart_last = at;
+	if (gone->type)
+		object_release(&gone->type->o);
+	if (gone->comm)
+		object_release(&gone->comm->o);
+	for (unsigned i = 0; i < PENDING_HANDLES && gone->held[i]; i++)
+		object_release(gone->held[i]);
+	free(gone);
+}
+
+/* Its message has arrived, or leaves again from a copy: all that is left of a send is to be waited for. */
+static const char *complete_send(const struct pending *one, MPI_Request *real)
+{
+	int rc = PMPI_Isend(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, real);
+
+	return rc == MPI_SUCCESS ? NULL : restart_refuse(one->name, "its request could not be made again");
+}
+
+static const char *send_pending(const struct pending *one)
+{
+	MPI_Request real;
+	const char *why = complete_send(one, &real);
+
+	if (!why)
+		((struct vreq *)object_at(RDB_REQUEST, one->id, BITS(real)))->active = true;
+	return why;
+}
+
+/* Other collectives of its communicator may not begin before the copy is made: Open MPI would confuse them. */
+static const char *copied(const struct pending *one)
+{
+	struct vreq *request = request_of(one->id);
+	MPI_Request real = REAL(MPI_Request, request->o.real);
+
+	if (PMPI_Wait(&real, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+		return restart_refuse(one->name, "it fails");
+	const char *why = complete_send(one, &real);
+
+	request->o.real = BITS(real);
+	return why;
+}
+
+/* A persistent request, made again on the way. */
+static const char *start_again(const struct pending *one)
+{
+	struct vreq *request = request_of(one->id);
+	MPI_Request real = REAL(MPI_Request, request->o.real);
+	const char *why = NULL;
+
+	if (!request->persistent)
+		return restart_refuse(one->name, "of a request that is not known");
+	if (request->receive) {
+		if (PMPI_Start(&real) != MPI_SUCCESS)
+			return restart_refuse(one->name, "it fails");
+		request->order = receive_posted();
+		if (one->cancelled && PMPI_Cancel(&real) != MPI_SUCCESS)
+			return restart_refuse(one->name, "it could not be cancelled again");
+	} else {
+		request->instead = request->o.real;
+		why = complete_send(one, &real);
+	}
+	request->o.real = BITS(real);
+	request->active = true;
+	request->delivered = false;
+	return why;
+}
+
+/* Messages of one sender do not overtake each other, but a receive from anybody that was posted before might take this
+ * one now. */
+static const char *match_again(const struct pending *one, MPI_Message *real)
+{
+	MPI_Status status;
+
+	for (const struct pending *other = restart_first; other != one; other = other->next)
+		if (other->kind == POSTS_RECEIVE && other->comm == one->comm &&
+		    (other->source == MPI_ANY_SOURCE || other->tag == MPI_ANY_TAG))
+			return restart_refuse(one->name,
+					      "it has matched a message while a receive from anybody was pending");
+	if (PMPI_Mprobe(one->source, one->tag, one->comm->o.real, real, &status) != MPI_SUCCESS)
+		return restart_refuse(one->name, "its message cannot be matched again");
+	return NULL;
+}
+
+static const char *matched(const struct pending *one)
+{
+	struct vmessage *message;
+	MPI_Message real;
+	const char *why = match_again(one, &real);
+
+	if (why)
+		return why;
+	message = (struct vmessage *)object_at(RDB_MESSAGE, one->id, BITS(real));
+	message->comm = object_hold(one->comm);
+	message->order = receive_posted();
+	return NULL;
+}
+
+static const char *receive_again(const struct pending *one)
+{
+	MPI_Message message;
+	const char *why = one->kind == POSTS_MATCHED ? match_again(one, &message) : NULL;
+	MPI_Request real;
+	int rc;
+
+	if (why)
+		return why;
+	rc = request_receive_again(one->id, one->buf, one->count, one->type, one->source, one->tag, one->comm,
+				   one->kind == POSTS_MATCHED ? &message : NULL);
+	if (rc != MPI_SUCCESS)
+		return restart_refuse(one->name, "the receive could not be posted again");
+	real = REAL(MPI_Request, request_of(one->id)->o.real);
+	if (one->cancelled && PMPI_Cancel(&real) != MPI_SUCCESS)
+		return restart_refuse(one->name, "the receive could not be cancelled again");
+	return NULL;
+}
+
+static bool freed(const struct pending *one)
+{
+	if (one->comm)
+		return one->kind != POSTS_SEND && comm_of(one->comm->o.id) != one->comm;
+	for (unsigned i = 0; i < PENDING_HANDLES && one->held[i]; i++)
+		if (one->held[i]->class == RDB_COMM && object_of(RDB_COMM, one->held[i]->id) != one->held[i])
+			return true;
+	return false;
+}
+
+static const char *again(const struct pending *one)
+{
+	if (freed(one))
+		return restart_refuse(one->name, "its communicator has been freed, and it is pending");
+	if (one->looked && one->kind != POSTS_SEND)
+		return restart_refuse(one->name, "MPI_Request_get_status has said that it is complete");
+	switch (one->kind) {
+	case POSTS_SEND: return send_pending(one);
+	case POSTS_RECEIVE:
+	case POSTS_MATCHED: return receive_again(one);
+	case STARTS: return start_again(one);
+	case MATCHES: return matched(one);
+	case POSTS_COLLECTIVE: restart_later = true; return NULL;
+	case POSTS_COPY: return copied(one);
+	default: return NULL;
+	}
+}
+
+const char *restart_cut(void)
+{
+	struct pending **at = &restart_first;
+	const char *why = NULL;
+
+	for (const struct pending *one = restart_first; one && !why; one = one->next)
+		why = again(one);
+	while (!why && *at) {
+		if ((*at)->kind == POSTS_COLLECTIVE)
+			at = &(*at)->next;
+		else
+			restart_settled(at);
+	}
+	return why;
+}
+
+/* ---- nonblocking collectives ---- */
+
+static void silent_out(void *upper __attribute__((unused)), size_t len __attribute__((unused))) {}
+
+static void silent_note(enum rdb_note what __attribute__((unused)), const void *data __attribute__((unused)),
+			size_t len __attribute__((unused)))
+{
+}
+
+/* What its arguments name is there while it is called, whoever has the number now. */
+static void swap_held(struct pending *one)
+{
+	for (unsigned i = 0; i < PENDING_HANDLES && one->held[i]; i++) {
+		struct vobject *held = one->held[i], **slot = &tables[held->class].slot[held->id];
+
+		one->held[i] = *slot;
+		*slot = held;
+	}
+}
+
+static void unswap_held(struct pending *one, struct vobject *const *held)
+{
+	for (unsigned i = PENDING_HANDLES; i--;) {
+		if (!held[i])
+			continue;
+		tables[held[i]->class].slot[held[i]->id] = one->held[i];
+		one->held[i] = held[i];
+	}
+}
+
+static void post_again(struct pending *one)
+{
+	static struct rdb_host silent;
+	const struct rdb_host *known = host;
+	struct vobject *held[PENDING_HANDLES];
+	void *handle = NULL;
+	int64_t result;
+
+	/* where its request was told may be something else by now */
+	silent = *known;
+	silent.out = silent_out;
+	silent.note = silent_note;
+	one->args[one->nargs - 1] = (uint64_t)&handle;
+	memcpy(held, one->held, sizeof(held));
+	swap_held(one);
+	host = &silent;
+	result = restart_call(one->index, one->nargs, one->args);
+	host = known;
+	unswap_held(one, held);
+	if ((int)result || !handle)
+		host->fatal("%s was pending at the cut, and fails now", one->name);
+	object_move(object_of(RDB_REQUEST, rdb_id(RDB_REQUEST, handle)), one->id);
+}
+
+void restart_go_on(void)
+{
+	restart_later = false;
+	while (restart_first) {
+		post_again(restart_first);
+		restart_settled(&restart_first);
+	}
+}

@@ -1,0 +1,66 @@
+/* Messages that were under way at the cut leave again, from copies: the program may write to its buffers. */
+#include "restart.h"
+
+static const char *send_again(const char *name, const void *buf, int count, const struct vtype *type, int dest, int tag,
+			      const struct vcomm *comm)
+{
+	MPI_Request request;
+	int size = 0, rc;
+	char *copy;
+
+	if (type->dense) {
+		size_t bytes = count > 0 ? (count - 1) * type->extent + type->true_extent : 0;
+
+		copy = malloc(bytes + 1);
+		if (!copy)
+			return restart_refuse(name, "no memory for a message");
+		memcpy(copy, (const char *)buf + type->true_lb, bytes);
+		rc = PMPI_Isend(copy - type->true_lb, count, type->o.real, dest, tag, comm->o.real, &request);
+	} else {
+		int position = 0;
+
+		PMPI_Pack_size(count, type->o.real, comm->o.real, &size);
+		copy = malloc(size + 1);
+		if (!copy)
+			return restart_refuse(name, "no memory for a message");
+		PMPI_Pack(buf, count, type->o.real, copy, size, &position, comm->o.real);
+		rc = PMPI_Isend(copy, position, MPI_PACKED, dest, tag, comm->o.real, &request);
+	}
+	if (rc == MPI_SUCCESS)
+		rc = PMPI_Request_free(&request);
+	return rc == MPI_SUCCESS ? NULL : restart_refuse(name, "its message could not be sent again");
+}
+
+static const char *arguments(const char *name, const uint64_t *a, uint64_t comm)
+{
+	return send_again(name, (void *)a[0], (int)a[1], type_of(a[2]), rank_in((int)a[3]), (int)a[4], comm_of(comm));
+}
+
+/* Of several requests that are started at once. */
+static const char *started(const char *name, const uint64_t *a, unsigned which)
+{
+	bool all = strstr(name, "Startall");
+	void **upper = (void **)(all ? a[1] : a[0]);
+	int count = all ? (int)a[0] : 1;
+
+	for (int i = 0; i < count; i++) {
+		const struct vreq *request = request_at(upper + i);
+
+		if (request->receive || !request->comm || request->peer == MPI_PROC_NULL || which--)
+			continue;
+		return send_again(name, request->buf, request->count, request->type, request->peer, request->tag,
+				  request->comm);
+	}
+	return restart_refuse(name, "it did not send that many messages");
+}
+
+const char *restart_message(const char *name, enum kind kind, const uint64_t *a, unsigned which)
+{
+	switch (kind) {
+	case SENDS:
+	case POSTS_SEND: return arguments(name, a, a[5]);
+	case EXCHANGES: return arguments(name, a, strstr(name, "replace") ? a[7] : a[10]);
+	case STARTS: return started(name, a, which);
+	default: return restart_refuse(name, "a message of it is under way, which cannot be sent again");
+	}
+}
