@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-corpus test-apps test-rdma rdma-packages test-mpi test-mpi4py test-faults test-walk test-live fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-corpus test-apps test-rdma rdma-packages test-cluster test-mpi test-mpi4py test-faults test-walk test-live fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -25,6 +25,7 @@ help:
 	@echo "make test-corpus  record and replay some sixty programs of Debian (installs them)"
 	@echo "make test-apps  record and replay applications under MPI: LAMMPS, HPCC, hypre (installs them)"
 	@echo "make test-rdma  verbs on soft-RoCE, in virtual machines with Debian's kernel (installs qemu)"
+	@echo "make test-cluster  jobs on several hosts, by ssh and under Slurm (installs both)"
 	@echo "make test-mpi   each family of MPI functions with 2, 3 and 4 ranks; programs of PyPI's MPIs"
 	@echo "make test-mpi4py  mpi4py's own tests, native and recorded, side by side (installs it)"
 	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
@@ -44,8 +45,9 @@ debian: $(STAMPS)/debian
 
 $(STAMPS)/debian-corpus: tests/corpus/programs.py
 $(STAMPS)/debian-rdma: tests/vm/__init__.py
+$(STAMPS)/debian-cluster: tests/cluster/__init__.py
 $(STAMPS)/debian-apps: tests/apps/__init__.py
-$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma $(STAMPS)/debian-mpi4py $(STAMPS)/debian-apps: Makefile
+$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma $(STAMPS)/debian-cluster $(STAMPS)/debian-mpi4py $(STAMPS)/debian-apps: Makefile
 	@mkdir -p $(STAMPS)
 	@missing=(); for p in $(DEBIAN); do \
 	  dpkg-query -W -f='$${Status}' "$$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$$p"); \
@@ -111,6 +113,12 @@ rdma-packages: dev
 
 test-rdma: rdma-packages
 	@RDB_TEST_RDMA=must $(BIN)/python3 -m pytest -q -m rdma tests/vm $(ARGS)
+
+# Several hosts in network namespaces, with ssh and with Slurm.
+test-cluster: dev
+	@packages="$$(cd tests && ../$(BIN)/python3 -m cluster packages)"; \
+	$(MAKE) -s $(STAMPS)/debian-cluster DEBIAN="$$packages"
+	@RDB_TEST_CLUSTER=must $(BIN)/python3 -m pytest -q -m cluster tests/cluster $(ARGS)
 
 # Each family of MPI functions with 2, 3 and 4 ranks.
 test-mpi: dev

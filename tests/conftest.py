@@ -15,7 +15,7 @@ from jobstore import Store
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 120
-SUITES = ("apps", "mpi", "page", "rdma")
+SUITES = ("apps", "cluster", "mpi", "page", "rdma")
 
 Build = Callable[..., Path]
 Rdb = Callable[..., "subprocess.CompletedProcess[str]"]

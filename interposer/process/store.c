@@ -47,13 +47,14 @@ int store_add(int fd, const char *path, bool changing, char *key)
 	if (changing) { /* neither time nor size need tell two contents of it apart */
 		static unsigned copies;
 		size_t n = strlen(key);
-		snprintf(key + n, 160 - n, "-%d.%u", lower.pid, ++copies);
+		/* processes of two hosts may have the same number, those of one rank have not */
+		snprintf(key + n, 160 - n, "-%d.%d.%u", lower.opt.rank, lower.pid, ++copies);
 	}
 	if ((size_t)snprintf(final, sizeof(final), "%s/%s", lower.opt.files_dir, key) >= sizeof(final))
 		return -ENAMETOOLONG;
 	if (access(final, F_OK) == 0)
 		return 0;
-	snprintf(temp, sizeof(temp), "%s.%d", final, lower.pid);
+	snprintf(temp, sizeof(temp), "%s.%d.%d", final, lower.opt.rank, lower.pid);
 	int out = private_create(AT_FDCWD, temp, O_WRONLY | O_EXCL);
 	int rc = out < 0 ? out : copy_bytes(fd, out, st.st_size);
 	if (out >= 0 && close(out) && !rc)

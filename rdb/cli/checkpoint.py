@@ -5,21 +5,59 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+from rdb.agents.channel import Message
+from rdb.agents.elsewhere import Elsewhere
+from rdb.cli.elsewhere import reached
 from rdb.errors import RdbError
 from rdb.live.request import request, running, taken
 from rdb.recording import Job, open_job
+from rdb.recording.processes import ProcessName
 
 
 def checkpoint_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
-    if not running(job):
-        raise RdbError(f"{job.name} does not run here", "rdb ls shows what runs")
-    code = _once(job, args.timeout)
-    while args.every and running(job):
-        time.sleep(args.every)
-        if running(job):
-            code = max(code, _once(job, args.timeout))
+    with reached(job, args.hosts) as elsewhere:
+        if not running(job) and not _far(elsewhere):
+            raise RdbError(f"{job.name} does not run", "rdb ls shows what runs")
+        code = _all(job, elsewhere, args.timeout)
+        while args.every and (running(job) or _far(elsewhere)):
+            time.sleep(args.every)
+            if running(job) or _far(elsewhere):
+                code = max(code, _all(job, elsewhere, args.timeout))
+    return code
+
+
+def _far(elsewhere: Elsewhere | None) -> bool:
+    """Does any rank run on another host?"""
+    return elsewhere is not None and "running" in elsewhere.states().values()
+
+
+def _all(job: Job, elsewhere: Elsewhere | None, timeout_s: int) -> int:
+    """Here and elsewhere side by side."""
+    if elsewhere is None:
+        return _once(job, timeout_s)
+    with ThreadPoolExecutor(1) as threads:
+        far = threads.submit(elsewhere.all, {"op": "checkpoint", "timeout_s": timeout_s})
+        code = _once(job, timeout_s)
+        return max(code, _print_far(far.result()))
+
+
+def _print_far(answers: dict[str, Message]) -> int:
+    """A line for each process; 1 if any has no checkpoint."""
+    code = 0
+    rows = [one for answer in answers.values() for one in answer.get("taken", ())]
+    for one in sorted(rows, key=lambda one: ProcessName.parse(one["process"]).rank):
+        if "error" in one:
+            code = 1
+            print(f"rdb: rank {one['process']}: {one['error']}", file=sys.stderr)
+        else:
+            print(f"rank {one['process']}: checkpoint {one['number']} at event {one['event']}")
+    for answer in answers.values():
+        if "error" in answer:
+            code = 1
+            print(f"rdb: {answer['error']}", file=sys.stderr)
     return code
 
 

@@ -6,8 +6,10 @@ import argparse
 import shutil
 import sys
 
+from rdb.cli.elsewhere import reached
 from rdb.errors import MissingTool, UnknownJob
 from rdb.recording import Job, open_job
+from rdb.recording.processes import ProcessName
 
 
 def need_gdb() -> None:
@@ -27,14 +29,18 @@ def need_ranks(name: str, rank: str | None = None) -> Job:
 
 
 def attach_command(args: argparse.Namespace) -> int:
-    job = need_ranks(args.job, args.rank)
     need_gdb()
-    for number in job.ranks:
-        for text in job.rank(number).cautions:
-            print(f"rdb: rank {number}, {text}", file=sys.stderr)
-    from rdb.console import main
+    with reached(open_job(args.job), args.hosts) as elsewhere:
+        if elsewhere is not None:
+            name = args.rank and ProcessName.parse(args.rank)
+            elsewhere.fetch((name.rank,) if name else None)
+        job = need_ranks(args.job, args.rank)
+        for number in job.ranks:
+            for text in job.rank(number).cautions:
+                print(f"rdb: rank {number}, {text}", file=sys.stderr)
+        from rdb.console import main
 
-    return main(job, args.script)
+        return main(job, args.script, elsewhere)
 
 
 def bisect_command(args: argparse.Namespace) -> int:

@@ -143,6 +143,7 @@ def _merged(states: list[str]) -> str:
 def info_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
     processes = [_process_row(process) for process in job.processes()]
+    _look_elsewhere(job, processes, args.hosts)
     verbs = _verbs(job, args.at)
     programs = [program for row in processes for program in row["programs"]]
     damaged = any(row["damage"] for row in programs)
@@ -192,6 +193,20 @@ def info_command(args: argparse.Namespace) -> int:
         if row["damage"]:
             print(f"rdb: rank {row['name']} is damaged: {row['damage']}", file=sys.stderr)
     return 5 if damaged else 0
+
+
+def _look_elsewhere(job: Job, processes: list[dict[str, Any]], hosts_file: str | None) -> None:
+    """States of ranks that run on other hosts, from those who can see them."""
+    rows = [row for row in processes if str(row["state"]).startswith("open on ")]
+    if not rows and hosts_file is None:
+        return
+    from rdb.cli.elsewhere import reached
+
+    with reached(job, hosts_file) as elsewhere:
+        states = elsewhere.states() if elsewhere is not None else {}
+    for row in rows:
+        row["state"] = states.get(row["process"], row["state"])
+        row["programs"][-1]["state"] = row["state"]
 
 
 def _parent(parent: dict[str, Any]) -> str:

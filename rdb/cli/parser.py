@@ -12,12 +12,16 @@ from rdb import __version__
 from rdb.errors import Usage
 from rdb.launch.command import CPU_CHOICES
 from rdb.launch.hca import HCA_CHOICES
+from rdb.launch.placement import LAUNCHERS
 from rdb.timeline.position import Position
 
 _EPILOG = """exit codes: run and exec pass the program's own on (128+n for signal n; 127 not found,
 126 cannot be executed, 125 rdb itself could not).  Others: 0 ok, 1 a negative answer, 2 usage,
 3 another version, 4 unknown job, rank or position, 5 damaged or diverged recording, 6 a tool is
 missing, 130 Ctrl-C."""
+
+
+_HOSTS_HELP = "where its ranks run, if the job does not say it itself"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -111,6 +115,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--launcher-arg", action="append", default=[], metavar="ARG", help="one more for mpirun"
     )
+    _placement(run)
     run.usage = "rdb run [OPTIONS] -- PROG ARGS"
     run.add_argument("program", nargs=argparse.REMAINDER, metavar="-- PROG ARGS")
 
@@ -123,6 +128,7 @@ def build_parser() -> argparse.ArgumentParser:
     info.add_argument(
         "--at", type=_natural, metavar="EVENT", help="queue pairs as they were then, not at the end"
     )
+    info.add_argument("--hosts", metavar="FILE", help=_HOSTS_HELP)
     remove = command("rm", "remove recorded jobs", "rdb.cli.jobs:rm_command")
     remove.add_argument("job", nargs="+")
 
@@ -143,6 +149,7 @@ def build_parser() -> argparse.ArgumentParser:
     checkpoint.add_argument(
         "--every", type=_count, metavar="S", help="again after so many seconds, until the job ends"
     )
+    checkpoint.add_argument("--hosts", metavar="FILE", help=_HOSTS_HELP)
     checkpoint.add_argument(
         "--timeout", type=_count, default=30, metavar="S", help="wait so long for it (default: 30)"
     )
@@ -161,6 +168,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     restart.add_argument("--plan", action="store_true", help="only show from where to where")
     restart.add_argument("--name", help="the new job's name (default: JOB-branch-1, ...)")
+    restart.add_argument("-n", type=_count, metavar="N", help="as many ranks as the job has")
+    _placement(restart)
     restart.add_argument(
         "--mpi",
         metavar="NAME",
@@ -206,6 +215,7 @@ def build_parser() -> argparse.ArgumentParser:
     attach.add_argument(
         "--rank", metavar="R", help="only this rank or process, as `rdb info` names it (0.1, 0:1)"
     )
+    attach.add_argument("--hosts", metavar="FILE", help=_HOSTS_HELP)
     attach.add_argument("-x", dest="script", metavar="FILE", help="run commands from a file")
 
     bisect = command(
@@ -282,6 +292,8 @@ def build_parser() -> argparse.ArgumentParser:
         help="mark an event; may be given again",
     )
 
+    # Started by ssh or srun: not for people, so without a line in the list of commands.
+    commands.add_parser("agent").set_defaults(target="rdb.agents.serving:agent_command")
     # Parsed by rdb.server itself, which GDB also starts as `python -m rdb.server`.
     commands.add_parser("serve", help="serve a rank to GDB (target extended-remote)")
     command("doctor", "what works here, and how to mend it", "rdb.cli.doctor:doctor_command", True)
@@ -304,6 +316,17 @@ def dispatch(arguments: Sequence[str]) -> int:
     module, _, name = parsed.target.partition(":")
     function: Callable[[argparse.Namespace], int] = getattr(importlib.import_module(module), name)
     return function(parsed)
+
+
+def _placement(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--hosts", metavar="FILE", help="on these hosts: lines of NAME, NAME slots=4 or NAME:4"
+    )
+    command.add_argument(
+        "--launcher",
+        choices=LAUNCHERS,
+        help="what starts the ranks: mpirun (default), srun, ssh (mpirun, by ssh in any case)",
+    )
 
 
 def _natural(text: str) -> int:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from rdb.agents.preparing import prepare_hosts, recorded_elsewhere
 from rdb.cli.run import run_foreground
-from rdb.errors import Unsupported
-from rdb.launch.command import chosen_mpi, mpirun_environment, restart_line
+from rdb.errors import Unsupported, Usage
+from rdb.launch.command import chosen_mpi
 from rdb.launch.limits import check_limit
+from rdb.launch.placement import Placement, launch, placed_lines, placement
 from rdb.launch.where import Where
 from rdb.live.branch import make_branch
 from rdb.live.plan import Plan, RankPlan, make_plan, plan_lines
@@ -27,13 +31,14 @@ def restart_command(args: argparse.Namespace) -> int:
     for rank, one in plan.ranks.items():
         for text in one.recording.cautions:
             print(f"rdb: rank {rank}, {text}", file=sys.stderr)
+    asked = _placement(args, plan, mpi)
     if args.plan:
-        print("\n".join(plan_lines(plan)))
+        print("\n".join([*plan_lines(plan), *placed_lines(asked)]))
         return 0
-    launcher = "mpirun" if plan.launched else "none"
+    launcher = asked.launcher if plan.launched else "none"
     place = Where(min(plan.ranks), len(plan.ranks) if plan.launched else None, launcher, None)
     cut = {rank: one.event for rank, one in plan.ranks.items()}
-    branch = make_branch(job, cut, place, args.name, args.in_place)
+    branch = make_branch(job, cut, place, args.name, args.in_place, asked.names)
     common = _options(args)
     write_plan(
         branch,
@@ -47,16 +52,35 @@ def restart_command(args: argparse.Namespace) -> int:
             for rank, one in plan.ranks.items()
         },
     )
-    code = _run(plan, branch, mpi)
-    _say(Path(branch), job, plan, code)
+    apart = False
+    try:
+        if asked.by_ssh:
+            pack = Path(args.job) if Path(args.job).is_file() else None
+            apart = prepare_hosts(open_job(branch), asked.names, pack, job)
+        code = _run(plan, branch, asked)
+    except BaseException:
+        _remove_empty(Path(branch), plan, ())
+        raise
+    _say(Path(branch), job, plan, code, asked.names if apart else ())
     return code
 
 
-def _run(plan: Plan, branch: str, mpi: str | None) -> int:
+def _placement(args: argparse.Namespace, plan: Plan, mpi: str | None) -> Placement:
+    if args.n is not None and args.n != len(plan.ranks):
+        raise Usage(
+            f"-n {args.n}: the job has {len(plan.ranks)} ranks, and so has every restart of it",
+            "--hosts FILE places them differently",
+        )
+    if not plan.launched and (args.hosts or args.launcher):
+        raise Usage("the job has one rank and no MPI: no launcher starts it", "drop the option")
+    return placement(len(plan.ranks), args.launcher, args.hosts, mpi)
+
+
+def _run(plan: Plan, branch: str, asked: Placement) -> int:
     if plan.launched:
-        line = restart_line(len(plan.ranks), branch, mpi)
+        line, env = launch(asked, branch, ["exec", "--restart", branch])
         print(f"rdb: {shlex.join(line)}", file=sys.stderr)
-        return run_foreground(line, mpirun_environment())
+        return run_foreground(line, env)
     line, directory = plan_line(branch, next(iter(plan.ranks)))
     try:
         os.chdir(directory)
@@ -84,14 +108,22 @@ def _rank_options(branch: str, rank: int, plan: RankPlan) -> list[str]:
     return options
 
 
-def _say(branch: Path, job: Job, plan: Plan, code: int) -> None:
-    folders = [branch / f"rank-{rank}" for rank in plan.ranks]
-    if not all((folder / "log-000000.seg").exists() for folder in folders):  # one said why
-        import shutil
+def _remove_empty(branch: Path, plan: Plan, hosts: Sequence[str]) -> bool:
+    """A branch in which a rank has not begun is none."""
+    begun = {rank for rank in plan.ranks if (branch / f"rank-{rank}/log-000000.seg").exists()}
+    if hosts:
+        begun.update(recorded_elsewhere(open_job(branch), hosts))
+    if begun.issuperset(plan.ranks):
+        return False
+    shutil.rmtree(branch)
+    return True
 
-        shutil.rmtree(branch)
+
+def _say(branch: Path, job: Job, plan: Plan, code: int, hosts: Sequence[str]) -> None:
+    """HOSTS: those that have their ranks' recordings on disks of their own."""
+    if _remove_empty(branch, plan, hosts):  # a rank said why
         return
-    for folder in folders:
+    for folder in (branch / f"rank-{rank}" for rank in plan.ranks):
         for copy in sorted(folder.glob("file-*")):
             print(f"rdb: {copy.name.split('-', 2)[2]} went on as {copy}", file=sys.stderr)
     where = ", ".join(str(one.event) for one in plan.ranks.values())

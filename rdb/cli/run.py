@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType, SimpleNamespace
+from typing import TYPE_CHECKING
 
 from rdb.errors import CannotExecute, Usage
 from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
@@ -19,6 +20,9 @@ from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.recorded import recorded_processes, recorded_ranks
 from rdb.launch.where import Where
+
+if TYPE_CHECKING:
+    from rdb.launch.placement import Placement
 
 
 def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
@@ -50,6 +54,8 @@ def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
         hca=hca,
         mpi=mpi,
         launcher_arg=[],
+        hosts=None,
+        launcher=None,
         program=rest,
     )
 
@@ -60,24 +66,32 @@ def run_command(args: SimpleNamespace) -> int:
         raise Usage("run: no program", "rdb run [-n N] -- PROG ARGS")
     if args.launcher_arg and args.n is None:
         raise Usage("run: --launcher-arg needs -n")
+    if (args.hosts or args.launcher) and args.n is None:
+        raise Usage("run: --hosts and --launcher need -n")
     program = find_program(words[0])
     if args.n is None:
         place = Where(0, None, "none", None)
     else:
-        place = Where(0, args.n, "mpirun", None)
-    job = create_job(program, words, place, args.name)
+        place = Where(0, args.n, args.launcher or "mpirun", None)
+    asked = _placement(args)
+    job = create_job(program, words, place, args.name, hosts=asked.names if asked else ())
+    apart = False
     try:
-        line = _line(args, job, program, words[1:])
+        if asked is not None and asked.by_ssh:
+            apart = _prepare(job, asked.names)
+        line, env = _line(args, asked, job, program, words[1:])
         if args.n is not None:
             import shlex
 
             print(f"rdb: {shlex.join(line)}", file=sys.stderr)
-        code = run_foreground(line, mpirun_environment() if args.n is not None else os.environ)
+        code = run_foreground(line, env)
     except BaseException:
         if not recorded_ranks(job):
             _remove(job)
         raise
     ranks = recorded_ranks(job)
+    if apart and asked is not None:
+        ranks += _elsewhere(job, asked.names)
     name = os.path.basename(job)
     if not ranks:
         _remove(job)
@@ -92,17 +106,52 @@ def run_command(args: SimpleNamespace) -> int:
     return code
 
 
-def _line(args: SimpleNamespace, job: str, program: str, arguments: Sequence[str]) -> list[str]:
+def _prepare(job: str, hosts: Sequence[str]) -> bool:
+    """Makes the job's directory on hosts that do not see it; were there any?"""
+    from rdb.agents.preparing import prepare_hosts
+    from rdb.recording import open_job
+
+    return prepare_hosts(open_job(job), hosts, None, None)
+
+
+def _elsewhere(job: str, hosts: Sequence[str]) -> int:
+    from rdb.agents.preparing import recorded_elsewhere
+    from rdb.recording import open_job
+
+    return len(recorded_elsewhere(open_job(job), hosts))
+
+
+def _placement(args: SimpleNamespace) -> Placement | None:
+    if not args.hosts and not args.launcher:
+        return None
+    from rdb.launch.placement import placement
+
+    return placement(args.n, args.launcher, args.hosts, args.mpi, args.launcher_arg)
+
+
+def _line(
+    args: SimpleNamespace,
+    asked: Placement | None,
+    job: str,
+    program: str,
+    arguments: Sequence[str],
+) -> tuple[list[str], Mapping[str, str]]:
     if args.n is None:
         files = os.path.join(job, "files")
         directory = rank_directory(job, 0)
         # another job's processes may be the peers: they share the store's secret
         options = [*_options(args), *hca_options(args.hca, os.path.dirname(job))]
-        return rdb_exec_line(directory, files, 0, program, arguments, options, args.mpi)
+        line = rdb_exec_line(directory, files, 0, program, arguments, options, args.mpi)
+        return line, os.environ
     rest = _options(args)
     rest += ["--hca", args.hca] if args.hca else []
     words = [*rest, "--", program, *arguments]
-    return mpirun_line(args.n, args.launcher_arg, job, words, args.mpi)
+    if asked is not None:
+        from rdb.launch.placement import launch
+
+        chosen = ["--mpi", asked.mpi] if asked.mpi else []
+        return launch(asked, job, ["exec", "--job", job, *chosen, *words], ["RDB_HOME", "RDB_HCA"])
+    return mpirun_line(args.n, args.launcher_arg, job, words, args.mpi), mpirun_environment()
 
 
 def _options(args: SimpleNamespace) -> list[str]:

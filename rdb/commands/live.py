@@ -8,9 +8,13 @@ import time
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import Followed, Live
 from rdb.session import Session
-from rdb.session.overview import overview
+from rdb.session.overview import RankRow, overview
 
 _EVERY_S = 0.5
+
+
+def _runs(row: RankRow) -> bool:
+    return row.ended == "running" or row.ended.startswith("open on ")
 
 
 @command("follow", group=Group.LIVE, usage="follow [SECONDS]", needs=Need.STOPPED)
@@ -21,9 +25,11 @@ async def follow(session: Session, seconds: int = 0) -> Followed:
     SECONDS it keeps up for so long, or until Ctrl-C. `undo` goes back to where the ranks stood.
     """
     until = time.monotonic() + seconds
+    await asyncio.to_thread(session.live.fetch, session.focus)
     followed = await session.follow()
-    while time.monotonic() < until and any(row.ended == "running" for row in overview(session)):
+    while time.monotonic() < until and any(map(_runs, overview(session))):
         await asyncio.sleep(_EVERY_S)
+        await asyncio.to_thread(session.live.fetch, session.focus)
         followed = await session.follow()
         for rank in session.focus[:1]:
             if session.on_progress is not None and rank in session.states:

@@ -25,17 +25,20 @@ from rdb.errors import Usage
 from rdb.private import make_directories, opener
 from rdb.recording import home, open_job
 from rdb.session import Session
+from rdb.session.live import ElsewhereLike
 from rdb.session.overview import overview
 from rdb.session.session import JobLike
 
 _WIDE = 200  # columns where there is no terminal: tables are not to be cut
 
 
-def main(job: str | JobLike, script: str | None = None) -> int:
+def main(
+    job: str | JobLike, script: str | None = None, elsewhere: ElsewhereLike | None = None
+) -> int:
     """`rdb attach JOB [-x SCRIPT]`.  Returns 0, 1 if a command of a script failed, 130 for Ctrl-C.
 
     Without a terminal each command is echoed behind its prompt, as a transcript would show it, and
-    the ones after a failed one still run.
+    the ones after a failed one still run.  ELSEWHERE: agents on the job's other hosts.
     """
     opened = open_job(job) if isinstance(job, str) else job
     if script is not None:
@@ -45,16 +48,19 @@ def main(job: str | JobLike, script: str | None = None) -> int:
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not text"
             raise Usage(f"cannot read {script}: {reason}") from error
-        return supervised(_attach(opened, lines))
+        return supervised(_attach(opened, lines, elsewhere))
     interactive = sys.stdin.isatty() and sys.stdout.isatty()
-    return supervised(_attach(opened, None if interactive else sys.stdin))
+    return supervised(_attach(opened, None if interactive else sys.stdin, elsewhere))
 
 
-async def _attach(job: JobLike, lines: Iterable[str] | TextIO | None) -> int:
+async def _attach(
+    job: JobLike, lines: Iterable[str] | TextIO | None, elsewhere: ElsewhereLike | None
+) -> int:
     out = Console(highlight=False, soft_wrap=True, emoji=False)
     if not out.is_terminal:
         out = Console(highlight=False, soft_wrap=True, emoji=False, width=_WIDE)
     async with Session(job) as session:
+        session.live.elsewhere = elsewhere
         shell = Shell(session, out)
         try:
             with out.status(f"opening {len(session.ranks)} ranks"):

@@ -59,11 +59,6 @@ def mpirun_line(
     return _mpirun(nranks, extra, ["--job", job, *chosen, *rest], mpi)
 
 
-def restart_line(nranks: int, branch: str, mpi: str | None = None) -> list[str]:
-    """mpirun starting every rank of a restart (rdb/live/rank.py)."""
-    return _mpirun(nranks, (), ["--restart", branch], mpi)
-
-
 def chosen_mpi(asked: str | None) -> str | None:
     """The MPI that was asked for, here or in the environment; None: the launcher's."""
     asked = asked or os.environ.get("RDB_MPI")

@@ -36,7 +36,7 @@ def _key(folder: str) -> str:
     path = os.path.join(folder, _KEY)
     if os.path.exists(path):
         return path
-    own = f"{path}.{os.getpid()}"
+    own = f"{path}.{os.uname().nodename}.{os.getpid()}"
     try:
         make_directories(folder)
         with open(own, "wb", opener=opener) as file:

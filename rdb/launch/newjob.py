@@ -32,6 +32,7 @@ def create_job(
     place: Where,
     name: str | None = None,
     parent: Mapping[str, object] | None = None,
+    hosts: Sequence[str] = (),
 ) -> str:
     """Makes a job's directory and returns its path.  PARENT: what it is a branch of."""
     root = home()
@@ -41,7 +42,7 @@ def create_job(
         path = _reserve(root, os.path.basename(program), name)
         try:
             make_directory(os.path.join(path, "files"))
-            _write_meta(path, argv, place, parent)
+            _write_meta(path, argv, place, parent, hosts)
         except OSError:
             import shutil
 
@@ -132,7 +133,11 @@ def _next_number(root: str, stem: str) -> int:
 
 
 def _write_meta(
-    path: str, argv: Sequence[str], place: Where, parent: Mapping[str, object] | None
+    path: str,
+    argv: Sequence[str],
+    place: Where,
+    parent: Mapping[str, object] | None,
+    hosts: Sequence[str],
 ) -> None:
     import json
 
@@ -147,6 +152,10 @@ def _write_meta(
     }
     if parent is not None:
         meta["parent"] = parent
+    if hosts:
+        meta["hosts"] = list(hosts)
+    if place.launcher == "srun" and "SLURM_JOB_ID" in os.environ:
+        meta["slurm_job"] = os.environ["SLURM_JOB_ID"]  # its srun starts agents
     temporary = os.path.join(path, ".job.json")
     with open(temporary, "x", encoding="utf-8", opener=opener) as file:
         json.dump(meta, file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rdb.errors import Unsupported
@@ -17,7 +17,12 @@ _BRANCH = re.compile(r"-branch-\d+\Z")
 
 
 def make_branch(
-    parent: Job, cut: Mapping[int, int], place: Where, name: str | None, in_place: bool
+    parent: Job,
+    cut: Mapping[int, int],
+    place: Where,
+    name: str | None,
+    in_place: bool,
+    hosts: Sequence[str] = (),
 ) -> str:
     """The new job's directory; the recorded history of the parent is not touched."""
     meta = parent.meta
@@ -32,6 +37,7 @@ def make_branch(
             "cut": {str(rank): event for rank, event in cut.items()},
             "in_place": in_place,
         },
+        hosts,
     )
     files = Path(path) / "files"
     for stored in (parent.path / "files").iterdir():

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+from contextlib import suppress
 
 from rdb.errors import Unsupported
 from rdb.launch.command import rdb_exec_line
 from rdb.launch.newjob import rank_directory
 from rdb.launch.where import where
-from rdb.private import check_job, opener
+from rdb.private import check_job, make_directory, opener
 
 _PLAN = "restart.json"
 
@@ -41,11 +42,21 @@ def plan_line(branch: str, rank: int) -> tuple[list[str], str]:
     return line, plan["cwd"]
 
 
+def _own_directory(branch: str) -> str:
+    """Where ranks run on a host that does not have the program's directory."""
+    path = os.path.join(branch, "directory")
+    with suppress(FileExistsError):  # another rank was faster
+        make_directory(path)
+    return path
+
+
 def restart_rank(branch: str) -> int:
     """Does not return when it works."""
     line, directory = plan_line(branch, where(os.environ).rank)
     try:
         os.chdir(directory)
+    except FileNotFoundError:  # another machine than it ran on
+        os.chdir(_own_directory(branch))
     except OSError as error:
         raise Unsupported(f"{directory}, where it ran: {error.strerror}") from error
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -1,23 +1,16 @@
-"""Ranks that still run: stopping them for a while, and letting them go on.
-
-SIGSTOP and SIGCONT do it: the log holds each event as soon as it was answered, so a stopped rank's
-is whole.  Only who owns the processes may send them.
-"""
+"""Ranks that still run, here and on other hosts: stopping them, bringing what they recorded."""
 
 from __future__ import annotations
 
-import os
-import signal
-import time
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
 from rdb.errors import RdbError
-from rdb.recording import Process, RankRecording
+from rdb.live.pausing import PAUSED, RUNNING, Pausing
+from rdb.recording import Process
 from rdb.session.ranks import Rank
 
-PAUSED, RUNNING = "paused", "running"
-_STOP_S = 5.0
+__all__ = ["PAUSED", "RUNNING", "Live"]
 
 
 class JobLike(Protocol):
@@ -26,65 +19,51 @@ class JobLike(Protocol):
     def process(self, rank: Rank, /) -> Process: ...
 
 
+class ElsewhereLike(Protocol):
+    """What agents on other hosts do (rdb/agents/elsewhere.py)."""
+
+    def signal(self, operation: str, ranks: Collection[int], /) -> dict[int, str | RdbError]: ...
+    def fetch(self, ranks: Collection[int] | None = None, /) -> int: ...
+
+
 class Live:
     """The processes of a job; what this session has paused goes on when it is over."""
 
     def __init__(self, job: JobLike) -> None:
         self._job = job
-        self._paused: dict[Rank, list[RankRecording]] = {}
+        self._here = Pausing(job)
+        self.elsewhere: ElsewhereLike | None = None
 
     def pause(self, ranks: Iterable[Rank]) -> dict[Rank, str | RdbError]:
         """What became of each rank."""
-        return {rank: self._send(rank, signal.SIGSTOP) for rank in ranks}
+        return self._send("pause", self._here.pause, ranks)
 
     def resume(self, ranks: Iterable[Rank]) -> dict[Rank, str | RdbError]:
-        return {rank: self._send(rank, signal.SIGCONT) for rank in ranks}
+        return self._send("resume", self._here.resume, ranks)
+
+    def fetch(self, ranks: Iterable[Rank]) -> None:
+        """Brings what these ranks have recorded meanwhile where no file system shows it."""
+        if self.elsewhere is not None:
+            self.elsewhere.fetch(tuple(ranks))
 
     def close(self) -> tuple[Rank, ...]:
-        """Lets go what this session has paused; which ranks those were."""
-        ranks = tuple(sorted(self._paused))
-        self.resume(ranks)
-        return ranks
+        """Lets go what this session has paused here; agents let go what they have."""
+        return self._here.close()
 
-    def _send(self, rank: Rank, number: signal.Signals) -> str | RdbError:
-        there = [one.main for one in self._job.process(rank).walk()]
-        there = [one for one in there if one.state in (PAUSED, RUNNING)]
-        try:
-            if not there:
-                raise RdbError(f"it does not run: {self._job.process(rank).state}")
-            # A parent first: it is not to wait for a child in vain, or to start one meanwhile.
-            for one in there:
-                signal_process(one, number)
-        except RdbError as error:
-            return error
-        if number == signal.SIGSTOP:
-            self._paused[rank] = there
-            _until_stopped(there)
-            return PAUSED
-        self._paused.pop(rank, None)
-        return RUNNING
-
-
-def _until_stopped(there: Iterable[RankRecording]) -> None:
-    """One that waits for a processor stops when it gets one."""
-    deadline = time.monotonic() + _STOP_S
-    while any(one.state == RUNNING for one in there) and time.monotonic() < deadline:
-        time.sleep(0.001)
-
-
-def signal_process(recording: RankRecording, number: signal.Signals) -> None:
-    """To the process that writes this recording, and to no other that has its number by now."""
-    pid = int(recording.meta.get("pid", 0))
-    try:
-        handle = os.pidfd_open(pid)
-    except OSError as error:
-        raise RdbError(f"process {pid} is gone: {error.strerror}") from error
-    try:
-        # Looked at while the handle is held: from here on the number cannot become another's.
-        if recording.state not in (PAUSED, RUNNING):
-            raise RdbError(f"process {pid} is gone")
-        signal.pidfd_send_signal(handle, number)
-    except PermissionError as error:
-        raise RdbError(f"process {pid} is not yours") from error
-    finally:
-        os.close(handle)
+    def _send(
+        self,
+        operation: str,
+        here: Callable[[Iterable[int]], dict[int, str | RdbError]],
+        ranks: Iterable[Rank],
+    ) -> dict[Rank, str | RdbError]:
+        ranks = list(ranks)
+        far = [rank for rank in ranks if self._job.process(rank).state.startswith("open on ")]
+        found = here([rank for rank in ranks if rank not in far])
+        if far and self.elsewhere is not None:
+            answers = self.elsewhere.signal(operation, far)
+            found.update(
+                {rank: answers.get(rank, RdbError("its host does not answer")) for rank in far}
+            )
+        elif far:
+            found.update({rank: RdbError(self._job.process(rank).state) for rank in far})
+        return dict(sorted(found.items()))

@@ -52,4 +52,4 @@ def failing(session: Session) -> tuple[Rank, ...]:
 
 
 def is_failure(ended: str) -> bool:
-    return ended not in ("running", "paused", "exited 0")
+    return ended not in ("running", "paused", "exited 0") and not ended.startswith("open on ")

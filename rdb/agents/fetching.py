@@ -1,0 +1,112 @@
+"""Bringing what hosts have recorded that share no file system with this one.
+
+What arrives lies in the job's directory here as it does there, so all that reads recordings works;
+what has not changed since is not brought again.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Collection
+from pathlib import Path
+
+from rdb.agents.channel import Message
+from rdb.agents.parts import CHUNK_BYTES
+from rdb.agents.starting import Agents
+from rdb.errors import RdbError
+from rdb.private import make_directories, opener
+
+_TOKEN = ".shared"
+_AT_ONCE = CHUNK_BYTES
+
+
+async def apart(agents: Agents) -> list[str]:
+    """The hosts that do not see the job's directory of this one."""
+    token = secrets.token_hex(16)
+    path = Path(agents.job) / _TOKEN
+    with open(path, "w", encoding="ascii", opener=opener) as file:
+        file.write(token)
+    try:
+        answers = await agents.all({"op": "shared", "token": token})
+    finally:
+        path.unlink(missing_ok=True)
+    return [host for host, one in answers.items() if one.get("shared") is False]
+
+
+async def fetch(agents: Agents, hosts: Collection[str], ranks: Collection[int] | None) -> int:
+    """Brings RANKS, or all, from these hosts; how many files it were."""
+    count = 0
+    for host in hosts:
+        answer, _ = await agents.one(host, {"op": "list"})
+        wanted = [tuple(one) for one in answer["files"] if _wanted(one[0], ranks)]
+        # a rank without its stored files cannot be opened; an image is named when it is whole
+        for name, size, mtime_ns in sorted(wanted, key=lambda one: not one[0].startswith("files/")):
+            count += await _fetch_file(agents, host, str(name), int(size), int(mtime_ns))
+    return count
+
+
+def _wanted(name: str, ranks: Collection[int] | None) -> bool:
+    first = name.partition("/")[0]
+    if not first.startswith("rank-"):
+        return first == "files"
+    return ranks is None or int(first.removeprefix("rank-")) in ranks
+
+
+async def _fetch_file(agents: Agents, host: str, name: str, size: int, mtime_ns: int) -> int:
+    path = Path(agents.job) / name
+    try:
+        seen = path.lstat()
+        # a log is written through a mapping, which need not change its time
+        if (seen.st_size, seen.st_mtime_ns) == (size, mtime_ns) and not name.endswith(".seg"):
+            return 0
+    except FileNotFoundError:
+        make_directories(str(path.parent))
+    # one that grows is brought over what is there, whose records stay where they are
+    growing = name.endswith(".seg") and path.exists()
+    target = path if growing else path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with open(target, "r+b" if growing else "xb", opener=opener) as file:
+            offset = 0
+            while True:
+                answer, piece = await agents.one(
+                    host, {"op": "read", "name": name, "offset": offset}
+                )
+                _write(file.fileno(), piece, offset)
+                offset += int(answer["bytes"])
+                if not answer["bytes"] or offset >= int(answer["size"]):
+                    break
+            os.ftruncate(file.fileno(), offset)
+        if not growing:
+            os.utime(target, ns=(mtime_ns, mtime_ns))
+            os.rename(target, path)
+    except BaseException:
+        if not growing:
+            target.unlink(missing_ok=True)
+        raise
+    return 1
+
+
+def _write(descriptor: int, piece: bytes, offset: int) -> None:
+    while piece:
+        done = os.pwrite(descriptor, piece, offset)
+        piece, offset = piece[done:], offset + done
+
+
+async def prepare(agents: Agents, hosts: Collection[str], message: Message) -> None:
+    """A directory of its own for the job on each of these hosts."""
+    for host in hosts:
+        await agents.one(host, {"op": "prepare", **message})
+
+
+async def put_pack(agents: Agents, host: str, pack: Path, sha256: str) -> str:
+    """The path of the pack's job on that host, unpacked there."""
+    with pack.open("rb") as file:
+        offset = 0
+        while piece := file.read(_AT_ONCE):
+            await agents.one(host, {"op": "pack", "sha256": sha256, "offset": offset}, piece)
+            offset += len(piece)
+    answer, _ = await agents.one(host, {"op": "unpack", "sha256": sha256})
+    if not isinstance(answer.get("path"), str):
+        raise RdbError(f"{host}: the agent did not unpack {pack.name}")
+    return str(answer["path"])

@@ -1,0 +1,162 @@
+"""Agents on the hosts of a job, started by ssh, or by srun in the allocation of the job."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+
+from rdb.agents.channel import VERSION, Message
+from rdb.agents.peer import Answer
+from rdb.agents.secret import job_secret
+from rdb.agents.tree import Address, Tree
+from rdb.errors import MissingTool, RdbError
+from rdb.launch.command import own_command
+from rdb.launch.newjob import home
+
+_START_S = 60.0
+_STARTS_AT_ONCE = 64
+# no questions, and a host that is gone is noticed
+_SSH = ["-x", "-oBatchMode=yes", "-oConnectTimeout=20", "-oServerAliveInterval=10"]
+_NAMES = 8  # of hosts in a message
+
+
+class Agents:
+    """An async context manager: agents are there while it is open."""
+
+    def __init__(self, job: str, hosts: Sequence[str], allocation: str | None = None) -> None:
+        self.job = job
+        self.hosts = list(dict.fromkeys(hosts))
+        self._allocation = allocation
+        """The id of the Slurm job, whose srun starts them; None: ssh."""
+        self._secret = job_secret(job)
+        self._processes: list[asyncio.subprocess.Process] = []
+        self.tree = Tree(self._secret)
+        self.failed: dict[str, str] = {}
+
+    async def __aenter__(self) -> Agents:
+        try:
+            if self._allocation is None:
+                there = await self._by_ssh()
+            else:
+                there = await self._by_srun(self._allocation)
+            await self.tree.adopt(there)
+        except BaseException:
+            await self.close()
+            raise
+        self.failed.update(self.tree.failed)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def all(self, message: Message) -> dict[str, Message]:
+        """Host -> its answer; of those that are not there `{"error": why}`."""
+        missing = {host: {"error": f"{host}: {why}"} for host, why in self.failed.items()}
+        return {**missing, **await self.tree.all(message)}
+
+    async def one(self, host: str, message: Message, data: bytes = b"") -> Answer:
+        if host in self.failed:
+            raise RdbError(f"{host}: {self.failed[host]}")
+        return await self.tree.one(host, message, data)
+
+    def need_all(self) -> None:
+        """Refuses what would be done on some hosts only."""
+        if self.failed:
+            shown = "; ".join(f"{one}: {why}" for one, why in list(self.failed.items())[:_NAMES])
+            raise RdbError(f"no agent on {len(self.failed)} of {len(self.hosts)} hosts: {shown}")
+
+    async def close(self) -> None:
+        await self.tree.close()
+        for process in self._processes:
+            if process.stdin is not None:
+                process.stdin.close()
+        for process in self._processes:
+            try:
+                async with asyncio.timeout(5):
+                    await process.wait()
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+        self._processes.clear()
+
+    async def _by_ssh(self) -> list[Address]:
+        if shutil.which("ssh") is None:
+            raise MissingTool("ssh is not in PATH", "install openssh-client")
+        words = ["env", f"RDB_HOME={home()}", *own_command(), "agent"]
+        gate = asyncio.Semaphore(_STARTS_AT_ONCE)
+        secret = {"secret": self._secret.hex()}  # the host need not see the job's directory
+
+        async def start(host: str) -> Address | None:
+            async with gate:
+                line = ["ssh", *_SSH, "--", host, shlex.join(words)]
+                try:
+                    said = await self._start(line, secret, 1)
+                except RdbError as error:
+                    self.failed[host] = error.message
+                    return None
+            return Address(host, said[0]["host"], said[0]["port"])
+
+        found = await asyncio.gather(*map(start, self.hosts))
+        return [one for one in found if one is not None]
+
+    async def _by_srun(self, allocation: str) -> list[Address]:
+        if shutil.which("srun") is None:
+            raise MissingTool("srun is not in PATH", "install slurm-client")
+        count = str(len(self.hosts))
+        line = ["srun", "--overlap", "--jobid", allocation, "-N", count, "-n", count]
+        line += ["--ntasks-per-node=1", "-w", ",".join(self.hosts), "--mpi=none", "--input=all"]
+        line += ["--quiet", *own_command(), "agent"]
+        said = await self._start(line, {}, len(self.hosts))
+        return [Address(one["name"], one["host"], one["port"]) for one in said]
+
+    async def _start(
+        self, line: Sequence[str], more: Mapping[str, str], count: int
+    ) -> list[Message]:
+        """COUNT agents by one command; what each says of itself."""
+        process = await asyncio.create_subprocess_exec(
+            *line,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,  # the terminal's Ctrl-C is ours to pass on
+        )
+        self._processes.append(process)
+        assert process.stdin is not None and process.stdout is not None
+        said: list[Message] = []
+        try:
+            process.stdin.write(
+                json.dumps({"version": VERSION, "job": self.job, **more}).encode() + b"\n"
+            )
+            async with asyncio.timeout(_START_S):
+                while len(said) < count:
+                    text = await process.stdout.readline()
+                    if not text:
+                        raise RdbError(await _last_words(process))
+                    if text.startswith(b"{"):  # a login shell may print something
+                        said.append(json.loads(text))
+        except TimeoutError as error:
+            raise RdbError(f"no agent in {_START_S:.0f} s") from error
+        except (OSError, ValueError) as error:
+            raise RdbError(f"{line[0]}: {error}") from error
+        return said
+
+
+async def _last_words(process: asyncio.subprocess.Process) -> str:
+    assert process.stderr is not None
+    words = (await process.stderr.read()).decode(errors="replace").strip().splitlines()
+    return words[-1] if words else "it ended at once"
+
+
+def slurm_job() -> str | None:
+    """The allocation that this process is in."""
+    return os.environ.get("SLURM_JOB_ID")

@@ -1,0 +1,99 @@
+"""Host files: which hosts, and how many ranks each may have.
+
+A line is `NAME`, `NAME slots=4` (as Open MPI writes it) or `NAME:4` (as MPICH does); NAME may stand
+for several: `node[1-4]`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdb.errors import Usage
+
+_LINE = re.compile(r"(?P<names>[^\s:=]+)(?::(?P<count>\d+)|\s+slots=(?P<slots>\d+))?(?:\s.*)?\Z")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*\Z")  # no option, nothing that a shell reads
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    name: str
+    slots: int | None
+    """Ranks that it may have; None: as many as it must."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    name: str
+    ranks: int
+
+
+def read_hosts(path: str) -> list[Host]:
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file"
+        raise Usage(f"--hosts {path}: {reason}", "a line per host: NAME slots=4") from error
+    hosts: list[Host] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].strip()
+        if words:
+            hosts += _of_line(f"{path}:{number}", words)
+    if not hosts:
+        raise Usage(f"--hosts {path}: it names no host", "a line per host: NAME slots=4")
+    return hosts
+
+
+def expand(names: str) -> list[str]:
+    """`node[1-3,7]` as its hosts, each of which can be the word of a command."""
+    from ClusterShell.NodeSet import NodeSet, NodeSetException  # late: it costs 60 ms
+
+    try:
+        found = [str(name) for name in NodeSet(names)]
+    except NodeSetException as error:
+        raise Usage(f"{names!r} names no hosts: {error}") from error
+    for name in found:
+        if not _NAME.match(name):
+            raise Usage(f"{name!r} cannot be a host's name")
+    return found
+
+
+def folded(names: Sequence[str]) -> str:
+    """`node[1-3]`, for people."""
+    from ClusterShell.NodeSet import NodeSet
+
+    return str(NodeSet.fromlist(list(names)))
+
+
+def place(hosts: Sequence[Host], ranks: int, what: str) -> list[Placed]:
+    """Ranks in order, each host filled before the next; those without a count share the rest."""
+    room = sum(one.slots or 0 for one in hosts)
+    open_ended = sum(one.slots is None for one in hosts)
+    if room < ranks and not open_ended:
+        raise Usage(
+            f"{what}: {len(hosts)} hosts with room for {room} ranks, the job has {ranks}",
+            "name more hosts, or give them more slots",
+        )
+    each, more = divmod(max(ranks - room, 0), open_ended) if open_ended else (0, 0)
+    left, found = ranks, []
+    for one in hosts:
+        wanted = one.slots
+        if wanted is None:
+            wanted, more = each + (more > 0), more - 1
+        count = min(wanted, left)
+        if count:
+            found.append(Placed(one.name, count))
+        left -= count
+    return found
+
+
+def _of_line(where: str, words: str) -> list[Host]:
+    match = _LINE.match(words)
+    if match is None:
+        raise Usage(f"{where}: {words!r} names no host", "write NAME, NAME slots=4 or NAME:4")
+    count = match["count"] or match["slots"]
+    if count is not None and int(count) == 0:
+        raise Usage(f"{where}: a host with 0 slots", "leave it out")
+    return [Host(name, int(count) if count else None) for name in expand(match["names"])]

@@ -1,0 +1,131 @@
+"""Hosts that share no file system: each records on its own disk, agents bring what is asked for.
+
+And the laptops: a pack goes on, live, on hosts that have neither the program nor its directory.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Build
+
+from cluster.conftest import HOSTS, Cluster, made
+from cluster.live_job import LiveJob
+from cluster.ssh import ssh_hosts
+
+pytestmark = pytest.mark.cluster
+STORE = "/tmp/store"  # on each host's own disk
+ENV = {"RDB_HOME": STORE}
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Iterator[Cluster]:
+    """They see one folder, with the programs; not the stores."""
+    folder = tmp_path_factory.mktemp("apart")
+    for name in ("restarted", "live"):
+        shutil.copy(build(f"mpi/{name}.c"), folder / name)
+    for hosts in made(lambda: ssh_hosts(HOSTS, folder)):
+        yield Cluster(hosts, folder)
+
+
+@pytest.fixture(scope="module")
+def recorded(apart: Cluster) -> subprocess.CompletedProcess[str]:
+    hosts = apart.host_file("four", "node[1-4]")
+    options = ("-n", "4", "--hosts", hosts, "--name", "job")
+    done = apart.head.rdb("run", *options, "--", apart.folder / "restarted", env=ENV)
+    assert done.returncode == 0, done.stderr
+    assert "recorded job job (4 ranks" in done.stderr
+    return done
+
+
+def listed(apart: Cluster, number: int, path: str) -> list[str]:
+    return apart.hosts[number].run("ls", f"{STORE}/{path}").stdout.split()
+
+
+def test_each_host_has_its_own_rank(
+    apart: Cluster, recorded: subprocess.CompletedProcess[str]
+) -> None:
+    for number in range(1, HOSTS + 1):
+        ranks = [name for name in listed(apart, number, "job") if name.startswith("rank-")]
+        assert ranks == [f"rank-{number - 1}"]
+    assert not [name for name in listed(apart, 0, "job") if name.startswith("rank-")]
+
+
+def test_attach_brings_what_is_asked_for(
+    apart: Cluster, recorded: subprocess.CompletedProcess[str]
+) -> None:
+    script = apart.host_file("where", "where")
+    one = apart.head.rdb("attach", "job", "--rank", "2", "-x", script, env=ENV)
+    assert one.returncode == 0 and "exited 0" in one.stdout, one.stdout + one.stderr
+    assert [name for name in listed(apart, 0, "job") if name.startswith("rank-")] == ["rank-2"]
+    everything = apart.head.rdb("attach", "job", "-x", script, env=ENV)
+    assert everything.returncode == 0 and "0-3: " in everything.stdout, everything.stderr
+    verified = apart.head.rdb("replay", "job", "--verify", env=ENV)
+    assert verified.returncode == 0 and verified.stdout.count("agrees") == 4, verified.stderr
+
+
+def test_a_restart_needs_the_recording_everywhere(
+    apart: Cluster, recorded: subprocess.CompletedProcess[str]
+) -> None:
+    apart.head.rdb("attach", "job", "-x", apart.host_file("nothing"), env=ENV)
+    hosts = apart.host_file("two", "node1 slots=2", "node2:2")
+    done = apart.head.rdb("restart", "job", "--at", "100", "--hosts", hosts, env=ENV)
+    assert done.returncode == 1
+    assert "does not see /tmp/store/job; rdb pack job -o job.rdb" in done.stderr
+    assert "job-branch-1" not in listed(apart, 0, "")
+
+
+def test_a_pack_goes_on_on_laptops(
+    apart: Cluster, recorded: subprocess.CompletedProcess[str]
+) -> None:
+    """They have rdb and MPI; the program and its job are gone."""
+    head = apart.head
+    head.rdb("attach", "job", "-x", apart.host_file("nothing"), env=ENV)
+    packed = head.rdb("pack", "job", "-o", "/tmp/job.rdb", env=ENV)
+    assert packed.returncode == 0, packed.stderr
+    program = apart.folder / "restarted"
+    program.rename(apart.folder / "gone")
+    try:
+        hosts = apart.host_file("laptops", "node2 slots=2", "node3:2")
+        options = ("--at", "100", "--hosts", hosts, "--name", "again")
+        done = head.rdb("restart", "/tmp/job.rdb", *options, env=ENV)
+    finally:
+        (apart.folder / "gone").rename(program)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split()) == sorted(recorded.stdout.split())
+    assert [one for one in listed(apart, 2, "again") if "rank-" in one] == ["rank-0", "rank-1"]
+    shown = head.rdb("attach", "again", "-x", apart.host_file("where", "where"), env=ENV)
+    assert shown.returncode == 0 and "0-3: " in shown.stdout, shown.stdout + shown.stderr
+    verified = head.rdb("replay", "again", "--verify", env=ENV)
+    assert verified.returncode == 0, verified.stderr
+
+
+def test_following_a_job_that_runs(apart: Cluster) -> None:
+    hosts = apart.host_file("four", "node[1-4]")
+    line = ["run", "-n", "4", "--hosts", hosts, "--name", "live", "--", apart.folder / "live"]
+    with LiveJob(apart, STORE, [*apart.command, *line]) as live:
+        said = live.console("pause", "follow", "where", "resume")
+        assert "0-3: paused" in said and "main () at live.c" in said
+        asked = live.rdb("checkpoint", "live", "--timeout", "60")
+        assert asked.returncode == 0 and asked.stdout.count(": checkpoint ") == 4, asked.stderr
+        assert live.end() == 0
+
+
+def test_what_did_not_start_leaves_nothing(apart: Cluster) -> None:
+    """Not on the head, and not where it was prepared."""
+    hosts = apart.host_file("four", "node[1-4]")
+    nothing = Path("/bin/false")
+    script = apart.folder / "fails"
+    script.write_bytes(nothing.read_bytes())
+    script.chmod(0o755)
+    done = apart.head.rdb(
+        *("run", "-n", "4", "--hosts", hosts, "--name", "none", "--mpi", "nowhere", "--", script),
+        env=ENV,
+    )
+    assert done.returncode == 2 and "no such MPI" in done.stderr
+    for number in range(HOSTS + 1):
+        assert "none" not in listed(apart, number, "")

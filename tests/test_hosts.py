@@ -1,0 +1,59 @@
+"""Host files, and which ranks go where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rdb.errors import Usage
+from rdb.launch.hosts import Host, Placed, place, read_hosts
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "hosts"
+    path.write_text(text)
+    return str(path)
+
+
+def test_both_launchers_way_to_write_it(tmp_path: Path) -> None:
+    text = "# ours\nnode[1-2] slots=2\nbig:16 # MPICH's\nother max_slots=3\n\n"
+    assert read_hosts(write(tmp_path, text)) == [
+        Host("node1", 2),
+        Host("node2", 2),
+        Host("big", 16),
+        Host("other", None),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "a:0\n", "-oProxyCommand=x\n", "a;b\n"])
+def test_what_names_no_host(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Usage):
+        read_hosts(write(tmp_path, text))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(Usage, match="No such file"):
+        read_hosts(str(tmp_path / "none"))
+
+
+@pytest.mark.parametrize(
+    ("hosts", "ranks", "wanted"),
+    [
+        ([("a", 8), ("b", 8)], 16, [("a", 8), ("b", 8)]),
+        ([("a", 4), ("b", 4), ("c", 4)], 6, [("a", 4), ("b", 2)]),
+        ([("a", None), ("b", None)], 5, [("a", 3), ("b", 2)]),
+        ([("a", 2), ("b", None), ("c", None)], 5, [("a", 2), ("b", 2), ("c", 1)]),
+        ([("a", None), ("b", None), ("c", None)], 2, [("a", 1), ("b", 1)]),
+    ],
+)
+def test_placement(
+    hosts: list[tuple[str, int | None]], ranks: int, wanted: list[tuple[str, int]]
+) -> None:
+    found = place([Host(*one) for one in hosts], ranks, "--hosts f")
+    assert found == [Placed(*one) for one in wanted]
+
+
+def test_too_few_are_refused() -> None:
+    with pytest.raises(Usage, match="room for 3 ranks, the job has 4"):
+        place([Host("a", 2), Host("b", 1)], 4, "--hosts f")
