@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rdb.recording.threads import Schedule
-from rdb.timeline import Position, Stopped, Timeline, before, scan, travel
+from rdb.timeline import Position, Stopped, Timeline, ahead, before, scan, travel
 from rdb.timeline.travel import Travel
 
 _EVENTS_MAX = 60
@@ -290,10 +290,15 @@ def test_random_walks_with_short_windows_and_many_snapshots(
 ) -> None:
     with (
         mock.patch.object(Travel, "keep_if_worth", Travel.keep),
-        mock.patch.object(travel, "_LEG_EVENTS", 1),
+        mock.patch.object(travel, "LEG_EVENTS", 1),
+        mock.patch.object(ahead, "LEG_EVENTS", 1),
         mock.patch.object(travel, "_LEG_STEPS", 2),
         mock.patch.object(scan, "_WORK", 6),
+        mock.patch.object(scan, "_NEAR", 2),
         mock.patch.object(before, "TRACE", 2),
+        mock.patch.object(before, "TRACED", 3),
+        mock.patch.object(before, "_ARRIVALS", 2),
+        mock.patch.object(before, "_FORKS", 0),
         mock.patch.object(before, "WINDOW", 4),
         mock.patch.object(before, "_WINDOW_MAX", 8),
     ):

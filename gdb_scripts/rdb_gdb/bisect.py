@@ -14,7 +14,7 @@ from .operands import operands
 
 _USAGE = (
     "bisect EXPRESSION [--first|--last] [--from POSITION] [--to POSITION] "
-    "[--depth event|statement|instruction] [--json] [--progress]"
+    "[--depth event|statement|instruction] [--jobs N] [--json] [--progress]"
 )
 _DEPTHS = ("event", "statement", "instruction")
 
@@ -28,14 +28,15 @@ class Bisect(Command):
     --depth says how near it comes: just before the instruction that made it bad (the default), to
     the beginning of that statement, or to the event before it.
     FUNCTION::VARIABLE names a local, $_streq and the like are there as everywhere.  `undo` goes
-    back.  Ctrl-C ends the search with what it knows by then.  Also: --json, --progress."""
+    back.  Other processors run ahead to where it may look next: --jobs N of them (all), 1: none.
+    Ctrl-C ends the search with what it knows by then.  Also: --json, --progress."""
 
     name = "bisect"
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         self.dont_repeat()
         flags = "--first --last --json --progress --all-ranks"
-        options = searching.Options(argument, _USAGE, flags, "--from --to --depth")
+        options = searching.Options(argument, _USAGE, flags, "--from --to --depth --jobs")
         options.need_text()
         depth = options.given.get("--depth", "instruction")
         if depth not in _DEPTHS:
@@ -66,6 +67,7 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
         "low": _rounded(options, "--from", up=True),
         "high": _rounded(options, "--to", up=False),
         "events_only": depth == "event",
+        "jobs": options.jobs,
     }
     progress = searching.Progress("bisect")
     started = False

@@ -18,15 +18,16 @@ class Changes(Command):
     Each with the values before and after, the position right after it, which `goto` takes, and the
     line, or the event (a read, a receive) that wrote it.  The whole recording is searched, for a
     local variable the life of its frame; at most N changes (200) are shown, `--from` the last
-    position goes on.  POS is as for `goto`.  Ctrl-C shows what was found by then."""
+    position goes on.  POS is as for `goto`.  Parts of it are searched side by side, one for each
+    processor, or --jobs N at a time.  Ctrl-C shows what was found by then."""
 
     name = "changes"
     kind = gdb.COMMAND_DATA
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         self.dont_repeat()
-        usage = "changes EXPRESSION [--from POSITION] [--to POSITION] [--limit N]"
-        options = searching.Options(argument, usage, values="--from --to --limit")
+        usage = "changes EXPRESSION [--from POSITION] [--to POSITION] [--limit N] [--jobs N]"
+        options = searching.Options(argument, usage, values="--from --to --limit --jobs")
         text = options.need_text()
         link.connection()
         watched = Watched(text)
@@ -37,6 +38,7 @@ class Changes(Command):
             "changes",
             **watched.options(),
             **{"from": start, "to": end, "limit": limit, "frame": frame},
+            jobs=options.jobs,
         )
         gdb.write(as_text(watched, answer))
 

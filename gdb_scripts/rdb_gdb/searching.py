@@ -61,6 +61,11 @@ class Options:
             raise gdb.GdbError(f"{name} needs a count, not {text}.")
         return int(text)
 
+    @property
+    def jobs(self) -> int | None:
+        """--jobs N; None: as many as there are processors."""
+        return self.count("--jobs", 1) if "--jobs" in self else None
+
     def position(self, name: str) -> str | None:
         """EVENT, EVENT:PC:N, START or END, or a bookmark; None where nothing was said."""
         text = self.given.get(name)

@@ -53,4 +53,11 @@ def bisect_command(args: argparse.Namespace) -> int:
         for name, value in (("from", args.start), ("to", args.to), ("depth", args.depth))
         if value is not None
     ]
-    return main(job, args.expression, last=args.last, as_json=args.json, options=" ".join(options))
+    return main(
+        job,
+        args.expression,
+        last=args.last,
+        as_json=args.json,
+        options=" ".join(options),
+        jobs=args.jobs,
+    )

@@ -234,6 +234,7 @@ def build_parser() -> argparse.ArgumentParser:
     bisect.add_argument("--to", type=_position, metavar="POS", help="search up to there")
     bisect.add_argument("--depth", choices=("event", "statement", "instruction"))
     bisect.add_argument("--all-ranks", action="store_true", help="all of them (the default)")
+    bisect.add_argument("--jobs", type=_count, metavar="N", help="use N processors (default: all)")
 
     find = command(
         "find-event",

@@ -58,7 +58,8 @@ async def changes(session: Session, expression: str) -> Outcome:
     """List every change of EXPR: position, values before and after, line or event that wrote it.
 
     The whole recording is searched, for a local variable the life of its frame. `goto` takes the
-    positions. At most N changes (200) are listed. Ctrl-C lists what was found by then.
+    positions. At most N changes (200) are listed. All processors search, or `--jobs N`. Ctrl-C
+    lists what was found by then.
     """
     return await session.run(f"changes {expression}")
 
@@ -103,7 +104,7 @@ async def origin_command(session: Session, expression: str) -> Origin:
 @command(
     "bisect",
     group=Group.SEARCH,
-    usage="bisect EXPR [--last] [--from POS] [--to POS] [--depth DEPTH] [--all-ranks]",
+    usage="bisect EXPR [--last] [--from POS] [--to POS] [--depth DEPTH] [--all-ranks] [--jobs N]",
     needs=Need.STOPPED,
 )
 async def bisect(session: Session, expression: str) -> Outcome | Bisected:
@@ -116,7 +117,8 @@ async def bisect(session: Session, expression: str) -> Outcome | Bisected:
     the one that made it false), `statement` (where that begins) or `event` (the event before).
     `FUNCTION::VARIABLE` names a local. `--all-ranks` puts all ranks into focus first. Of several
     ranks it says in which it turned false first in causal order: what came to a rank in messages
-    and collectives is later than where it was made. Ctrl-C ends it with what is known by then.
+    and collectives is later than where it was made. Other processors run ahead to where it may
+    look next, in each rank `--jobs N` (all; 1: none). Ctrl-C ends it with what is known by then.
     """
     words = [word for word in expression.split(" ") if word != "--all-ranks"]
     if len(words) < len(expression.split(" ")):

@@ -29,6 +29,7 @@ def main(
     last: bool = False,
     as_json: bool = False,
     options: str = "",
+    jobs: int | None = None,
 ) -> int:
     """`rdb bisect JOB EXPR [--last] [--json]` in all ranks of JOB.  0: found, 1: nowhere."""
     if not expression.strip():
@@ -38,7 +39,9 @@ def main(
 
     async def work() -> int:
         with _bars(ranks) as progress:
-            report = await bisect(opened, expression, ranks, last, progress, options=options)
+            report = await bisect(
+                opened, expression, ranks, last, progress, options=options, jobs=jobs
+            )
         if as_json:
             print(json_text.dumps(asdict(report), indent=2))
         else:

@@ -7,6 +7,7 @@ instruction that made the expression bad.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from rdb.errors import RdbError, Usage
@@ -28,6 +29,7 @@ class Bisecting:
     ) -> None:
         self._motion = motion
         timeline = cast(Timeline, motion.timeline)
+        self._ahead = timeline.travel.ahead
         self._search = Bisect(timeline, last=last, low=low, high=high, events_only=events_only)
 
     @property
@@ -35,18 +37,26 @@ class Bisecting:
         return self._search.known
 
     def begin(self) -> Answer:
-        return self._go(self._search.start())
+        return self._next(self._search.start)
 
     def answer(self, verdict: str) -> Answer:
         if verdict not in ("good", "bad", "undefined"):
             raise Usage(f"{verdict!r} is not a verdict", "good, bad or undefined")
-        return self._go(self._search.answer(cast(Verdict, verdict)))
+        return self._next(lambda: self._search.answer(cast(Verdict, verdict)))
+
+    def _next(self, step: Callable[[], Probe | Result]) -> Answer:
+        try:
+            return self._go(step())
+        except BaseException:
+            self._ahead.prepare(())
+            raise
 
     def _go(self, step: Probe | Result) -> Answer:
         target = step.position if isinstance(step, Probe) else step.before
         stopped = self._motion.seek(str(target))
         if stopped.reason == "interrupt":
             raise RdbError("interrupted", exit_code=130)
+        self._ahead.prepare(step.soon if isinstance(step, Probe) else ())
         if isinstance(step, Probe):
             return {"ask": step.stage, "progress": step.done}
         return {

@@ -193,8 +193,9 @@ class Queries:
         return {"receive": receive_answer(self._recording.receive_into(event, addr, length))}
 
     def _bisect_start(self, text: str) -> Answer:
-        """{"last": bool, "low": event or null, "high": ...} in hex."""
+        """{"last": bool, "low": event or null, "high": ..., "jobs": N or null} in hex."""
         options = json.loads(bytes.fromhex(text))
+        self._searches.use_jobs(options.get("jobs"))
         self._bisecting = Bisecting(
             self._motion,
             bool(options.get("last")),

@@ -24,6 +24,7 @@ from rdb.server.motion import Motion
 from rdb.server.output import recorded_output
 from rdb.timeline import scan
 from rdb.timeline.changes import Change, ChangeSearch, Leave
+from rdb.timeline.parallel import processors
 from rdb.timeline.points import Points
 from rdb.timeline.position import Position
 from rdb.timeline.stopped import Interrupted
@@ -94,6 +95,10 @@ class Searches:
         finally:
             self._searching = False
 
+    def use_jobs(self, count: int | None) -> None:
+        """So many replicas at a time; None: one for each processor."""
+        self._timeline.travel.jobs = count or processors()
+
     def _look(self, part: float) -> None:
         self._part = part
         self._timeline.control.check()
@@ -150,7 +155,7 @@ class Searches:
         return answer
 
     def _changes(self, text: str) -> Answer:
-        """{"addr", "length", "from", "to", "limit", "frame"}: writes that changed the bytes.
+        """{"addr", "length", "from", "to", "limit", "frame", "jobs"}: writes to the bytes.
 
         "frame" is [first instruction, stack pointer there, return address] of the function that the
         bytes are a local of: what others write there is not meant.
@@ -159,7 +164,8 @@ class Searches:
         rows: list[Answer] = []
         answer: Answer = {"rows": rows, "more": False}
         with self._search(answer):
-            for change in self._change_search(asked).run(self._look):
+            search = self._change_search(asked, asked["limit"] + 1)
+            for change in search.run(self._look):
                 if len(rows) == asked["limit"]:
                     answer["more"] = True
                     break
@@ -173,7 +179,7 @@ class Searches:
         asked = _options(text)
         answer: Answer = {"found": False}
         with self._search(answer):
-            change = next(self._change_search(asked).run(self._look), None)
+            change = next(self._change_search(asked, 1).run(self._look), None)
             if change is None:
                 return answer
         if answer["interrupted"]:
@@ -187,7 +193,8 @@ class Searches:
             answer["describe"] = self._recording.describe(event)
         return answer
 
-    def _change_search(self, asked: Answer) -> ChangeSearch:
+    def _change_search(self, asked: Answer, most: int) -> ChangeSearch:
+        self.use_jobs(asked.get("jobs"))
         travel = self._timeline.travel
         start = _position(asked["from"]) or travel.origin.position
         end, leave = _position(asked["to"]), None
@@ -199,7 +206,7 @@ class Searches:
             if entered is None:
                 raise RdbError("the start of this frame is not in the recording")
             start, leave = entered, Leave(back, sp_is(sp + 8))
-        return ChangeSearch(travel, (asked["addr"], asked["length"]), start, end, leave)
+        return ChangeSearch(travel, (asked["addr"], asked["length"]), start, end, leave, most)
 
     def _entered(self, entry: int, sp: int) -> Position | None:
         """Where the function at `entry` was last entered with this stack pointer."""

@@ -102,14 +102,17 @@ async def bisect(
     progress: Progress | None = None,
     script: Path | None = None,
     options: str = "",
+    jobs: int | None = None,
 ) -> Report:
-    """Searches RANKS, on all cores; PROGRESS hears of each how far it is (0 to 1).
+    """Searches RANKS, on all cores or with so many JOBS; PROGRESS hears how far each is (0 to 1).
 
     OPTIONS are more of those that the extension's command takes.
     """
     messages = Messages(job)  # of all ranks that are searched: each log is read once
-    slots = asyncio.Semaphore(max(os.cpu_count() or 1, _AT_ONCE))
-    options = f"--json --progress {'--last' if last else ''} {options}"
+    cores = jobs or len(os.sched_getaffinity(0))
+    slots = asyncio.Semaphore(jobs or max(cores, _AT_ONCE))
+    each = max(cores // max(len(ranks), 1), 1)  # what is left for each rank
+    options = f"--json --progress --jobs {each} {'--last' if last else ''} {options}"
 
     async def one(rank: Rank) -> Found | NotFound:
         async with slots:

@@ -56,6 +56,7 @@ class Probe:
     position: Position
     stage: Literal["events", "instructions", "verify"]
     done: float  # 0..1, roughly
+    soon: tuple[Position, ...] = ()  # what may be asked for next
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +118,14 @@ class Bisect:
     # The search.
 
     def _ask(
-        self, position: Position, stage: Literal["events", "instructions", "verify"]
+        self,
+        position: Position,
+        stage: Literal["events", "instructions", "verify"],
+        soon: tuple[Position, ...] = (),
     ) -> Generator[Probe, Verdict, Verdict]:
         if position not in self._known:
-            self._known[position] = yield Probe(position, stage, self._done)
+            unknown = tuple(one for one in soon if one not in self._known)
+            self._known[position] = yield Probe(position, stage, self._done, unknown)
         return self._known[position]
 
     def _run(self) -> Search:
@@ -179,7 +184,8 @@ class Bisect:
             judged: list[tuple[int, Verdict]] = []
             for index, event in enumerate(events):
                 self._done = 0.4 * index / count
-                verdict = yield from self._ask(Position(event), "events")
+                soon = tuple(Position(later) for later in events[index + 1 : index + 2])
+                verdict = yield from self._ask(Position(event), "events", soon)
                 if verdict != "undefined":
                     judged.append((event, verdict))
             if judged or wanted > min(_SAMPLES_MAX, span):
@@ -239,7 +245,12 @@ class Bisect:
         while high - low > 1:
             self._done = 0.4 + 0.3 * (1 - (high - low).bit_length() / (span.bit_length() + 1))
             middle = (low + high) // 2
-            verdict = yield from self._ask(Position(middle), "events")
+            soon = tuple(
+                Position((first + last) // 2)
+                for first, last in ((low, middle), (middle, high))
+                if last - first > 1
+            )
+            verdict = yield from self._ask(Position(middle), "events", soon)
             for distance in range(1, _NEIGHBOURS + 1):
                 if verdict != "undefined":
                     break

@@ -1,14 +1,22 @@
-"""Every change of some bytes in a part of the recording, one after the other."""
+"""Every change of some bytes in a part of the recording, one after the other.
+
+A long part is cut at events, and its pieces are run side by side; what they find is joined in
+order.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 from rdb.errors import Diverged
 from rdb.replay.agent import FOREVER, Changed, Stop, StopReason
 from rdb.replay.protocol import CHANGE_BYTES
+from rdb.timeline.parallel import SideBySide, Task, side_by_side
 from rdb.timeline.position import Position, WatchHit
 from rdb.timeline.stopped import Interrupted
 from rdb.timeline.travel import Travel
@@ -18,6 +26,8 @@ _WATCH_ID, _LEAVE_ID = 1, 2
 _LEGS = 64
 _MOST = 2000  # changes in one run: as many as fit an answer
 _LOOK_S = 0.2  # of running between two looks
+_PIECES = 8  # for each processor, about
+_PIECE_EVENTS = 64  # at least
 
 Look = Callable[[float], None]
 
@@ -41,8 +51,40 @@ class Leave:
     cond: bytes
 
 
+class _At:
+    """Where a search is, and what the bytes are there."""
+
+    def __init__(self, base: Position, was: bytes) -> None:
+        self.base = base
+        self._was = was
+
+    def taken(self, changes: list[Changed], watch: tuple[int, int]) -> list[Change]:
+        """What was written, where it is another value."""
+        found: list[Change] = []
+        for change in changes:
+            if change.event != self.base.event:
+                self.base = Position(change.event)
+            if not change.by_event:
+                self.base = self.base.then(WatchHit(*watch, 0, 1))
+            if change.now != self._was:
+                by_event = change.by_event
+                found.append(Change(self.base, change.pc, self._was, change.now, by_event))
+            self._was = change.now
+        return found
+
+    def stopped(self, stop: Stop) -> None:
+        if stop.event != self.base.event:
+            self.base = Position(stop.event)
+
+
+def _next_most(most: int, began: float) -> int:
+    quick = time.monotonic() - began < _LOOK_S
+    return min(2 * most, _MOST) if quick else max(most // 2, 1)
+
+
 class ChangeSearch:
-    """`run` gives each change after `start`, up to `end`; to the end of the recording if None."""
+    """`run` gives each change after `start`, up to `end`; to the end of the recording if None; at
+    most so many."""
 
     def __init__(
         self,
@@ -51,21 +93,118 @@ class ChangeSearch:
         start: Position,
         end: Position | None,
         leave: Leave | None = None,
+        most: int = 1 << 30,
     ) -> None:
         self._travel = travel
         self._addr, self._length = watch
         self._start, self._end = start, end
         self._leave = leave
+        self._most = most
 
     def run(self, look: Look) -> Iterator[Change]:
+        return islice(self._run(look), self._most)
+
+    def _run(self, look: Look) -> Iterator[Change]:
         start = self._start
         last = self._travel.last_event if self._end is None else self._end.event
         if start.event > last:
             return
+        cuts = self._cuts(start.event, last)
+        if len(cuts) > 1:
+            yield from self._pieces(start, cuts, look)
+            start = Position(cuts[-1])
+        yield from self._alone(start, last, look)
+
+    def _cuts(self, first: int, last: int) -> list[int]:
+        """Events that the part is cut at, the last one among them; small pieces come first, since
+        often no more is asked for."""
+        jobs, span = self._travel.jobs, last - first
+        if jobs < 2 or span < 2 * _PIECE_EVENTS or self._leave is not None:
+            return []
+        most = max(span // (jobs * _PIECES), _PIECE_EVENTS)
+        cuts, size = [first], _PIECE_EVENTS
+        while last - cuts[-1] > size + _PIECE_EVENTS:
+            cuts.append(cuts[-1] + size)
+            size = min(2 * size, most)
+        return [*cuts[1:], last]
+
+    def _pieces(self, start: Position, cuts: list[int], look: Look) -> Iterator[Change]:
+        """From the start to the last cut.  A walker goes ahead and leaves one at each cut."""
+        lead = self._travel.to(start)
+        with side_by_side(SideBySide[bool](self._travel.jobs)) as group:
+            found: list[list[Change]] = [[] for _ in cuts]
+            stopped = threading.Event()
+            done = 0
+            try:
+                for number, cut in enumerate(cuts):
+                    try:
+                        look(number / len(cuts))
+                        piece = lead.fork()
+                        group.add(piece, partial(self._piece, piece, cut, found[number], stopped))
+                        if cut != cuts[-1]:
+                            lead = self._ahead(lead, cut)
+                    except Interrupted:
+                        stopped.set()
+                        break
+                    while done < number and group.tasks[done].wait(0):
+                        done += 1
+                        yield from self._joined(group.tasks[done - 1], found[done - 1])
+            finally:
+                lead.close()
+            for task, changes in list(zip(group.tasks, found, strict=False))[done:]:
+                try:
+                    while not stopped.is_set() and not task.wait(_LOOK_S):
+                        look(1.0)
+                except Interrupted:
+                    stopped.set()
+                yield from self._joined(task, changes)
+            if stopped.is_set():
+                raise Interrupted
+
+    @staticmethod
+    def _joined(task: Task[bool], changes: list[Change]) -> Iterator[Change]:
+        whole = task.result()
+        yield from changes
+        if not whole:
+            raise Interrupted
+
+    def _ahead(self, lead: Walker, cut: int) -> Walker:
+        """At the cut: the same walker, or a copy of a snapshot that is nearer."""
+        near = self._travel.nearest(Position(cut))
+        if near.event > lead.event:
+            lead.close()
+            lead = near.fork()
+        if lead.event < cut:
+            lead.to_event(cut)
+        return lead
+
+    def _piece(
+        self, walker: Walker, until: int, found: list[Change], stopped: threading.Event
+    ) -> bool:
+        """Fills in `found`; False: it was stopped before the end."""
+        self._arm(walker)
+        at = _At(walker.position, walker.agent.read(self._addr, self._length))
+        most = 1
+        while walker.live_event < until and len(found) < self._most:
+            if stopped.is_set():
+                return False
+            began = time.monotonic()
+            try:
+                stop, changes = self._forward(walker, until, most)
+            except Interrupted:
+                return False
+            found += at.taken(changes, (self._addr, self._length))
+            if stop is None:
+                return False
+            at.stopped(stop)
+            most = _next_most(most, began)
+        return True
+
+    def _alone(self, start: Position, last: int, look: Look) -> Iterator[Change]:
         walker = self._travel.to(start)
         try:
             self._arm(walker)
-            base, was = start, walker.agent.read(self._addr, self._length)
+            at = _At(start, walker.agent.read(self._addr, self._length))
             inside = False  # in the interval that holds the end
             left = FOREVER  # changes that are still to come in it
             most = 1
@@ -74,43 +213,33 @@ class ChangeSearch:
                 if not inside and walker.live_event == last:
                     inside = True
                     if self._end is not None:
-                        left = self._left(walker, base, self._end)
+                        left = self._left(walker, at.base, self._end)
                         continue
                 began = time.monotonic()
-                stop, changes = self._forward(walker, last, inside, min(most, left))
-                for change in changes:
-                    if change.event != base.event:
-                        base = Position(change.event)
-                    if not change.by_event:
-                        base = base.then(WatchHit(self._addr, self._length, 0, 1))
-                    if change.now != was:
-                        yield Change(base, change.pc, was, change.now, change.by_event)
-                    was = change.now
+                until = FOREVER if inside else self._leg(walker, last)
+                stop, changes = self._forward(walker, until, min(most, left))
+                yield from at.taken(changes, (self._addr, self._length))
                 if stop is None:
                     raise Interrupted
                 if stop.reason in ENDED or stop.reason is StopReason.BREAK:
                     return
-                if stop.event != base.event:
-                    base = Position(stop.event)
+                at.stopped(stop)
                 left -= len(changes) if inside else 0
-                quick = time.monotonic() - began < _LOOK_S
-                most = min(2 * most, _MOST) if quick else max(most // 2, 1)
+                most = _next_most(most, began)
         finally:
             walker.close()
+
+    def _leg(self, walker: Walker, last: int) -> int:
+        """What is long is to be seen going on."""
+        return min(walker.live_event + max((last - self._start.event) // _LEGS, 1), last)
 
     def _arm(self, walker: Walker) -> None:
         walker.agent.watch(_WATCH_ID, self._addr, self._length)
         if self._leave is not None:
             walker.agent.set_break(_LEAVE_ID, self._leave.addr, stop=True, cond=self._leave.cond)
 
-    def _forward(
-        self, walker: Walker, last: int, inside: bool, most: int
-    ) -> tuple[Stop | None, list[Changed]]:
-        """Over so many changes, or a leg: what is long is to be seen going on.  No stop: it was
-        interrupted."""
-        until = FOREVER
-        if not inside:
-            until = min(walker.live_event + max((last - self._start.event) // _LEGS, 1), last)
+    def _forward(self, walker: Walker, until: int, most: int) -> tuple[Stop | None, list[Changed]]:
+        """Over so many changes, or to the event.  No stop: it was interrupted."""
         if self._length > CHANGE_BYTES:
             return self._one(walker, until)
         try:

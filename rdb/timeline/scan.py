@@ -3,17 +3,20 @@
 Intervals between snapshots are run forward, the nearest one first, with breakpoints and watchpoints
 that only remember their last hit; then the timeline goes there.  Stops cost time: where there are
 many the run is given up, and the last event's interval is looked at, then those before it, more and
-more of them at once.
+more of them at once.  Long intervals are run side by side, one for each processor.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from rdb.errors import Diverged
 from rdb.recording.threads import NOBODY
 from rdb.replay.agent import Gpr, Stop, StopReason
 from rdb.timeline.before import normal, trace_before
+from rdb.timeline.parallel import SideBySide, side_by_side
 from rdb.timeline.points import Points
 from rdb.timeline.position import Hit, Position, WatchHit
 from rdb.timeline.travel import COUNT_ID, Goal, Travel
@@ -22,12 +25,18 @@ from rdb.timeline.walker import Walker
 _CHUNK_S = 0.002  # running time
 _WORK = 1 << 15  # of one run (agent.h), before it is given up: some 10 ms
 _WORK_S = 0.010
+_NEAR = 64  # events that are looked at piece by piece although nothing yet was a hit
 _FORKS = 4  # or as much as takes so many forks' time: what comes instead costs several
+_LONG_S = 0.1  # running time of an interval that is worth a processor of its own
 _MANY = 16  # hits; going through them one by one takes a stop each
 
 
 class _Dense(Exception):
     """There is much to look at on the way."""
+
+    def __init__(self, hits: bool) -> None:
+        super().__init__()
+        self.hits = hits  # and some of it are hits, so the last one is nearer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +57,105 @@ def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found 
     if not points.breakpoints and not points.watchpoints:
         return None
     target, target_gpr = here, gpr
-    target_s = travel.here_s
     rest = here.after(travel.nearest(here, strictly=True).position)
     if rest is None or len(rest) > 1:
         target = travel.name(here, gpr.rip)  # once, instead of at each way to it
     target = normal(travel, target, gpr)  # or its own event would come before it
+    for pieces in _batches(travel, _intervals(travel, target, target_gpr)):
+        if len(pieces) == 1:
+            one = pieces[0]
+            found = _between(travel, points, one.start, one.target, one.gpr)
+        else:
+            found = _side_by_side(travel, points, pieces)
+        if found is not None:
+            return found
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Interval:
+    """From a snapshot to the target of the search, or to the snapshot of the interval behind it."""
+
+    start: Walker
+    target: Position
+    gpr: Gpr  # at the target
+    long: bool
+
+
+def _intervals(travel: Travel, target: Position, gpr: Gpr) -> Iterator[_Interval]:
+    """The nearest first.  Small ones are not worth a fork each; the farther back the bigger."""
+    target_s = travel.here_s
     chunk_s = max(_CHUNK_S, travel.control.fork_s / 2)
     for start in travel.before(target):
-        # Small intervals are not worth a fork each; the farther back the bigger.
         if start is not travel.origin and target_s - start.at_s < chunk_s:
             continue
         chunk_s *= 2
-        found = _between(travel, points, start, target, target_gpr)
-        if found is not None:
-            return found
-        target, target_gpr, target_s = start.position, start.gpr, start.at_s
+        yield _Interval(start, target, gpr, target_s - start.at_s > _LONG_S)
+        target, gpr, target_s = start.position, start.gpr, start.at_s
+
+
+def _batches(travel: Travel, intervals: Iterator[_Interval]) -> Iterator[list[_Interval]]:
+    batch: list[_Interval] = []
+    for one in intervals:
+        batch.append(one)
+        if not one.long or len(batch) >= travel.jobs:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _side_by_side(travel: Travel, points: Points, pieces: list[_Interval]) -> Found | None:
+    """As `_between` for each of them until there is a hit; all of them run at once."""
+    limit = _work(travel)
+    with side_by_side(SideBySide[Stop](len(pieces))) as group:
+        scans = []
+        for one in pieces:
+            way = travel.goal(one.start, one.target, one.gpr.rip)
+            walker = one.start.fork()
+            run = partial(_run_through, points, walker, way, limit)
+            scans.append((one.start.position, one.start.gpr, one, way, group.add(walker, run)))
+        for position, start_gpr, one, way, task in scans:
+            stop = task.result()
+            standing = any(at.addr == start_gpr.rip for at in points.breakpoints.values())
+            if stop.reason is StopReason.TARGET and not stop.scan.id and not standing:
+                _check(stop, position, one.target)
+                continue
+            found = _looked_at(travel, points, position, one, stop, way)
+            if found is not None:
+                return found
     return None
+
+
+def _run_through(points: Points, walker: Walker, way: Goal, limit: int) -> Stop:
+    """To the end, unless there are many stops and hits among them: then LIMIT."""
+    probe = walker.fork()
+    try:
+        points.arm(probe.agent)
+        stop = probe.run(*way, scan=True, limit=limit)
+    finally:
+        probe.close()
+    if stop.reason is StopReason.LIMIT and not stop.scan.id:
+        points.arm(walker.agent)
+        stop = walker.run(*way, scan=True)
+    return stop
+
+
+def _looked_at(
+    travel: Travel, points: Points, position: Position, one: _Interval, stop: Stop, way: Goal
+) -> Found | None:
+    """What a run from `position` through an interval has found."""
+    start = travel.to(position)  # the snapshot may have been dropped meanwhile
+    try:
+        if stop.reason is StopReason.LIMIT:
+            return _by_pieces(travel, points, start, one.target, one.gpr, hits=True)
+        found = _scanned(travel, points, start, one.target, one.gpr.rip, stop, way)
+        if found is not None or travel.schedule.idle(start.event):
+            return found
+        id_ = points.standing_at(start)
+        return None if id_ is None else Found(start.position, start.gpr, id_, watch=False)
+    finally:
+        start.close()
 
 
 def last_hit_since(
@@ -86,8 +178,9 @@ def _between(
     """As `_from`; where there is much to look at its end comes first."""
     try:
         return _from(travel, points, start, target, gpr, limit=_work(travel))
-    except _Dense:
-        return _by_pieces(travel, points, start, target, gpr)
+    except _Dense as dense:
+        hits = dense.hits
+    return _by_pieces(travel, points, start, target, gpr, hits)
 
 
 def _work(travel: Travel) -> int:
@@ -95,8 +188,10 @@ def _work(travel: Travel) -> int:
 
 
 def _by_pieces(
-    travel: Travel, points: Points, start: Walker, target: Position, gpr: Gpr
+    travel: Travel, points: Points, start: Walker, target: Position, gpr: Gpr, hits: bool
 ) -> Found | None:
+    """The nearest first.  If there are `hits` somewhere behind, the last one is in some piece; if
+    none is known, what is far is gone through once."""
     if not _several(start.position, target):
         trace = trace_before(travel, target, gpr)
         if trace is not None and trace.base.after(start.position):
@@ -108,7 +203,7 @@ def _by_pieces(
         return _from(travel, points, start, target, gpr)
     back = 1
     event = target.event if target.moves else target.event - 1
-    while event > start.event:
+    while event > start.event and (hits or back <= _NEAR):
         piece = Position(event)
         found, piece_gpr = _from_position(travel, points, piece, target, gpr, _work(travel))
         if found is not None:
@@ -116,6 +211,8 @@ def _by_pieces(
         target, gpr = piece, piece_gpr
         event -= back
         back *= 2
+    if not hits:
+        return _from(travel, points, start, target, gpr)
     return _between(travel, points, start, target, gpr)
 
 
@@ -137,13 +234,13 @@ def _from_position(
     start_gpr = start.gpr
     try:
         return _from(travel, points, start, target, gpr, limit, owned=True), start_gpr
-    except _Dense:
-        pass
+    except _Dense as dense:
+        hits = dense.hits
     finally:
         start.close()
     start = travel.to(position)
     try:
-        return _by_pieces(travel, points, start, target, gpr), start_gpr
+        return _by_pieces(travel, points, start, target, gpr, hits), start_gpr
     finally:
         start.close()
 
@@ -186,12 +283,29 @@ def _scan(
         points.arm(walker.agent)
         stop = walker.run(*way, scan=True, limit=limit)
         if stop.reason is StopReason.LIMIT:
-            raise _Dense
-        if stop.reason is not StopReason.TARGET or stop.event != target.event:
-            raise Diverged(f"{target} was not reached again from {start.position}")
+            raise _Dense(bool(stop.scan.id))
     finally:
         if walker is not start:
             walker.close()
+    return _scanned(travel, points, start, target, pc, stop, way)
+
+
+def _check(stop: Stop, start: Position, target: Position) -> None:
+    if stop.reason is not StopReason.TARGET or stop.event != target.event:
+        raise Diverged(f"{target} was not reached again from {start}")
+
+
+def _scanned(
+    travel: Travel,
+    points: Points,
+    start: Walker,
+    target: Position,
+    pc: int,
+    stop: Stop,
+    way: Goal,
+) -> Found | None:
+    """Where the last hit is that a run through has met."""
+    _check(stop, start.position, target)
     if stop.scan.id == 0:
         return None
     if stop.scan.id in points.watchpoints:

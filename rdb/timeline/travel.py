@@ -14,14 +14,15 @@ from rdb.errors import Diverged
 from rdb.recording.threads import Schedule
 from rdb.replay.agent import FOREVER, Gpr, Stop, StopReason
 from rdb.replay.snapshots import DEFAULT_LIMIT, Snapshots
+from rdb.timeline.ahead import LEG_EVENTS, Ahead, legs_to
 from rdb.timeline.bases import Bases
 from rdb.timeline.images import Images
+from rdb.timeline.parallel import processors
 from rdb.timeline.position import Arrive, Hit, Move, Position, Steps, ToEnd
 from rdb.timeline.stopped import NoSuchPosition
 from rdb.timeline.walker import Control, Walker
 
 COUNT_ID = 0x7264_6202  # of the counting breakpoints that naming sets
-_LEG_EVENTS = 32  # a shorter way is gone in one go
 _LEG_STEPS = 8192
 _END_S = 2.0  # of running after the last event without coming to an end
 _WORTH_S = 0.004  # a snapshot is worth it after so much running since the one before
@@ -63,6 +64,8 @@ class Travel:
         self._images = images
         self._bases = Bases()
         self.here_s = 0.0  # where the user stands, for eviction
+        self.jobs = processors()  # so many replicas run at a time in a long search
+        self.ahead = Ahead(self)
         self._answer_pc: dict[int, int] = {origin.event: origin.gpr.rip}
         self._names: dict[Position, Position] = {}
 
@@ -71,6 +74,7 @@ class Travel:
         return self.snapshots.origin
 
     def close(self) -> None:
+        self.ahead.close()
         self._bases.close()
         self.snapshots.close()
 
@@ -89,8 +93,20 @@ class Travel:
         self._bases.refresh(self.snapshots, self.here_s)
 
     def keep_if_worth(self, walker: Walker) -> None:
-        if walker.fresh_s > max(_WORTH_S, 3 * self.control.fork_s):
+        if self.worth(walker):
             self.keep(walker)
+
+    def worth(self, walker: Walker) -> bool:
+        """Has it come so far that a snapshot saves more than it costs?"""
+        return walker.fresh_s > max(_WORTH_S, 3 * self.control.fork_s)
+
+    def found_ahead(self, snapshots: list[Walker]) -> None:
+        """Takes snapshots that were left on a way."""
+        for one in snapshots:
+            if any(other.position == one.position for other in self.snapshots):
+                one.close()
+            else:
+                self.snapshots.add(one, self.here_s, self.control.fork_s)
 
     def nearest(self, target: Position, strictly: bool = False) -> Walker:
         """The snapshot that is the shortest way before `target`."""
@@ -156,7 +172,7 @@ class Travel:
             if target.event < begins:
                 why = f"it begins at {begins}, what was before has not been kept (--keep)"
             raise NoSuchPosition(f"event {target.event} is not in the recording: {why}")
-        walker = self.nearest(target).fork()
+        walker = self.ahead.take(target) or self.nearest(target).fork()
         try:
             self.advance(walker, target)
         except BaseException:
@@ -172,9 +188,9 @@ class Travel:
     def advance(self, walker: Walker, target: Position) -> None:
         """Moves a walker of the caller's to `target`, leaving snapshots where it took long."""
         start = walker.event
-        while target.event - walker.event > 1:
+        for event in legs_to(walker.event, target.event):
             distance = target.event - walker.event
-            walker.to_event(walker.event + (distance // 2 if distance > _LEG_EVENTS else distance))
+            walker.to_event(event)
             self.keep_if_worth(walker)
             self.control.report("seek", 1 - distance / (target.event - start))
         if target.event > walker.event:
@@ -303,13 +319,13 @@ def _legs(move: Move) -> Iterator[Move]:
     """A long move as several: halves, so that snapshots get denser towards its end."""
     if isinstance(move, Arrive):
         # The first leg must count the boundary, the others must not.
-        if move.n < 2 * _LEG_EVENTS:
+        if move.n < 2 * LEG_EVENTS:
             yield move
             return
         yield replace(move, n=move.n // 2)
         yield from _legs(Hit(move.pc, move.n - move.n // 2))
         return
-    shortest = {Hit: _LEG_EVENTS, Steps: _LEG_STEPS}.get(type(move), FOREVER)
+    shortest = {Hit: LEG_EVENTS, Steps: _LEG_STEPS}.get(type(move), FOREVER)
     left = move.n
     while left > shortest:
         yield replace(move, n=left // 2)

@@ -27,12 +27,17 @@ class ReplicaLike(Protocol):
 
 
 class Control:
-    """Shared by all walkers of a timeline: interrupting what runs, and what forking costs."""
+    """Shared by all walkers of a timeline: interrupting what runs, and what forking costs.
+
+    Several may run at a time, each in a thread of its own.
+    """
 
     def __init__(self) -> None:
         self.fork_s = 0.001
         self.progress: Callable[[str, float], None] | None = None
-        self._running: AgentClient | None = None
+        self._running: set[AgentClient] = set()
+        self._dropped: set[AgentClient] = set()
+        self._lock = threading.Lock()
         self._asked = False
         self._idle = threading.Event()
         self._idle.set()
@@ -40,13 +45,20 @@ class Control:
     def interrupt(self) -> None:
         """From a signal handler or another thread: the motion under way is to stop."""
         self._asked = True
-        running = self._running
-        if running is not None:
-            threading.Thread(target=self._insist, args=(running,), daemon=True).start()
+        for running in list(self._running):
+            self._stop(running)
+
+    def drop(self, agent: AgentClient) -> None:
+        """What this one is doing is not wanted any more: it ends as if interrupted."""
+        self._dropped.add(agent)
+        self._stop(agent)
+
+    def _stop(self, running: AgentClient) -> None:
+        threading.Thread(target=self._insist, args=(running,), daemon=True).start()
 
     def _insist(self, running: AgentClient) -> None:
         """A signal that comes before the replica has begun to run is lost: asks until it stops."""
-        while self._running is running and self._asked:
+        while running in self._running and (self._asked or running in self._dropped):
             running.interrupt()
             self._idle.wait(_INSIST_S)
 
@@ -87,14 +99,20 @@ class Control:
             self.progress(what, part)
 
     def running(self, agent: AgentClient, motion: Callable[[], Stop]) -> Stop:
-        self._idle.clear()
-        self._running = agent
+        with self._lock:
+            self._running.add(agent)
+            self._idle.clear()
         try:
             self.check()
+            if agent in self._dropped:
+                raise Interrupted
             stop = motion()
         finally:
-            self._running = None
-            self._idle.set()
+            with self._lock:
+                self._running.discard(agent)
+                self._dropped.discard(agent)
+                if not self._running:
+                    self._idle.set()
         if stop.reason is StopReason.INTERRUPT:
             raise Interrupted(stop)
         if stop.reason is StopReason.DIVERGED:

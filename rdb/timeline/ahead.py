@@ -1,0 +1,100 @@
+"""Replicas on their way to where one may want to go next, while somebody looks at where one is.
+
+A bisection asks for the value at one event after the other, and whatever the answer is, there are
+only two events that it asks for next: other processors run there meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from rdb.errors import RdbError
+from rdb.timeline.position import Position
+from rdb.timeline.stopped import Interrupted
+from rdb.timeline.walker import Walker
+
+if TYPE_CHECKING:
+    from rdb.timeline.travel import Travel
+
+
+LEG_EVENTS = 32  # a shorter way is gone in one go
+
+
+def legs_to(event: int, target: int) -> Iterator[int]:
+    """Events on a long way: halves, so that snapshots get denser towards its end."""
+    while target - event > 1:
+        distance = target - event
+        event += distance // 2 if distance > LEG_EVENTS else distance
+        yield event
+
+
+@dataclass
+class _Way:
+    walker: Walker
+    thread: Thread | None = None
+    left: list[Walker] = field(default_factory=list)  # snapshots on the way
+    failed: bool = False
+
+
+class Ahead:
+    """The thread that has the timeline forks; others only run what it gave them."""
+
+    def __init__(self, travel: Travel) -> None:
+        self._travel = travel
+        self._ways: dict[Position, _Way] = {}
+
+    def prepare(self, positions: Sequence[Position]) -> None:
+        """To answers of events; what was on its way to elsewhere is dropped."""
+        for position in [one for one in self._ways if one not in positions]:
+            self._drop(position)
+        for position in positions[: self._travel.jobs]:
+            if position in self._ways or position.moves or self._travel.jobs < 2:
+                continue
+            if not 0 <= position.event <= self._travel.last_event:
+                continue
+            way = _Way(self._travel.nearest(position).fork())
+            way.thread = Thread(target=self._go, args=(way, position.event), daemon=True)
+            self._ways[position] = way
+            way.thread.start()
+
+    def take(self, position: Position) -> Walker | None:
+        """A walker there, or as far as it came, for the caller; None: none was sent there."""
+        way = self._ways.pop(position, None)
+        if way is None:
+            return None
+        assert way.thread is not None
+        way.thread.join()
+        self._travel.found_ahead(way.left)
+        if way.failed:
+            way.walker.close()
+            return None
+        return way.walker
+
+    def close(self) -> None:
+        for position in list(self._ways):
+            self._drop(position)
+
+    def _drop(self, position: Position) -> None:
+        way = self._ways.pop(position)
+        assert way.thread is not None
+        if way.thread.is_alive():
+            way.walker.control.drop(way.walker.agent)
+        way.thread.join()
+        self._travel.found_ahead(way.left)
+        way.walker.close()
+
+    def _go(self, way: _Way, event: int) -> None:
+        walker = way.walker
+        try:
+            for leg in legs_to(walker.event, event):
+                walker.to_event(leg)
+                if self._travel.worth(walker):
+                    walker.fresh_s = 0.0
+                    way.left.append(walker.fork())
+            if event > walker.event:
+                walker.to_event(event)
+        except (Interrupted, RdbError, OSError):
+            way.failed = True  # whoever wants to go there goes by himself, and is told

@@ -1,0 +1,79 @@
+"""Several replicas at a time, one for each processor: parts of a long search run side by side.
+
+Only running is done in threads, each with a replica of its own.  Where a replica comes from and
+what its answer means is the business of the one thread that has the timeline.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+from rdb.timeline.walker import Walker
+
+T = TypeVar("T")
+
+
+def processors() -> int:
+    """So many this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+class Task(Generic[T]):
+    """Work with a walker that nobody else uses meanwhile; closes it."""
+
+    def __init__(self, pool: ThreadPoolExecutor, walker: Walker, work: Callable[[], T]) -> None:
+        self._walker = walker
+        self._future: Future[T] = pool.submit(self._run, work)
+
+    def _run(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        finally:
+            self._walker.close()
+
+    def wait(self, timeout_s: float) -> bool:
+        try:
+            self._future.exception(timeout_s)
+        except TimeoutError:
+            return False
+        return True
+
+    def result(self) -> T:
+        return self._future.result()
+
+    def drop(self) -> None:
+        """Nobody wants to know any more."""
+        if self._future.cancel():
+            self._walker.close()
+        elif not self._future.done():
+            self._walker.control.drop(self._walker.agent)
+
+
+class SideBySide(Generic[T]):
+    """Tasks in order; at the end of `side_by_side` those that are still under way are dropped."""
+
+    def __init__(self, jobs: int) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="rdb-search")
+        self.tasks: list[Task[T]] = []
+
+    def add(self, walker: Walker, work: Callable[[], T]) -> Task[T]:
+        task = Task(self._pool, walker, work)
+        self.tasks.append(task)
+        return task
+
+    def close(self) -> None:
+        for task in self.tasks:
+            task.drop()
+        self._pool.shutdown(wait=True)
+
+
+@contextmanager
+def side_by_side(group: SideBySide[T]) -> Iterator[SideBySide[T]]:
+    try:
+        yield group
+    finally:
+        group.close()
