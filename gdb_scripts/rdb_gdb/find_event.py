@@ -55,7 +55,8 @@ class FindEvent(Command):
         if rows:
             gdb.write(searching.table(["event", "what"], rows))
         count = answer["count"]
-        more = f", {len(rows)} shown" if rows and count > len(rows) else ""
+        records = answer["records"]
+        more = f", {len(rows)} shown" if rows and records > len(rows) else ""
         gdb.write(f"{count} event{'' if count == 1 else 's'}{more}\n")
         if answer["interrupted"]:
             gdb.write(f"{searching.INTERRUPTED}\n")

@@ -7,11 +7,11 @@ from typing import Any
 
 import gdb
 
-# What GDB or the terminal changes by itself, what only programs set, and what is no matter of
-# debugging.
+# What GDB or the terminal changes by itself (it is without pagination while a stop is told), what
+# only programs set, and what is no matter of debugging.
 _LEFT_OUT = re.compile(
-    r"(annotate|debug|editing|extended-prompt|height|history|interactive-mode|logging|prompt"
-    r"|remote|remotetimeout|style|sysroot|trace-.*|tui|width)( |$)"
+    r"(annotate|debug|editing|extended-prompt|height|history|interactive-mode|logging|pagination"
+    r"|prompt|remote|remotetimeout|style|sysroot|trace-.*|tui|width)( |$)"
 )
 Settings = tuple[Any, ...]
 

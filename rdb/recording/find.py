@@ -13,6 +13,11 @@ _LOOK_EVERY = 4096
 Look = Callable[[float], None]
 
 
+def span(record: Record, first: int, last: int) -> range:
+    """The events within `first` .. `last` that a record stands for."""
+    return range(max(record.event, first), min(record.event + record.repeat, last) + 1)
+
+
 def find_events(
     recording: RankRecording,
     query: Query,

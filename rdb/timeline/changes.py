@@ -140,7 +140,7 @@ class ChangeSearch:
                     try:
                         look(number / len(cuts))
                         piece = lead.fork()
-                        group.add(piece, partial(self._piece, piece, cut, found[number], stopped))
+                        group.add(partial(self._piece, piece, cut, found[number], stopped), piece)
                         if cut != cuts[-1]:
                             lead = self._ahead(lead, cut)
                     except Interrupted:

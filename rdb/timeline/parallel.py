@@ -7,7 +7,7 @@ what its answer means is the business of the one thread that has the timeline.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Generic, TypeVar
@@ -23,17 +23,19 @@ def processors() -> int:
 
 
 class Task(Generic[T]):
-    """Work with a walker that nobody else uses meanwhile; closes it."""
+    """Work with walkers that nobody else uses meanwhile; closes them."""
 
-    def __init__(self, pool: ThreadPoolExecutor, walker: Walker, work: Callable[[], T]) -> None:
-        self._walker = walker
+    def __init__(
+        self, pool: ThreadPoolExecutor, walkers: Sequence[Walker], work: Callable[[], T]
+    ) -> None:
+        self._walkers = walkers
         self._future: Future[T] = pool.submit(self._run, work)
 
     def _run(self, work: Callable[[], T]) -> T:
         try:
             return work()
         finally:
-            self._walker.close()
+            self._close()
 
     def wait(self, timeout_s: float) -> bool:
         try:
@@ -48,9 +50,14 @@ class Task(Generic[T]):
     def drop(self) -> None:
         """Nobody wants to know any more."""
         if self._future.cancel():
-            self._walker.close()
+            self._close()
         elif not self._future.done():
-            self._walker.control.drop(self._walker.agent)
+            for walker in self._walkers:
+                walker.control.drop(walker.agent)
+
+    def _close(self) -> None:
+        for walker in self._walkers:
+            walker.close()
 
 
 class SideBySide(Generic[T]):
@@ -60,8 +67,8 @@ class SideBySide(Generic[T]):
         self._pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="rdb-search")
         self.tasks: list[Task[T]] = []
 
-    def add(self, walker: Walker, work: Callable[[], T]) -> Task[T]:
-        task = Task(self._pool, walker, work)
+    def add(self, work: Callable[[], T], *walkers: Walker) -> Task[T]:
+        task = Task(self._pool, walkers, work)
         self.tasks.append(task)
         return task
 

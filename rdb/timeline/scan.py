@@ -112,9 +112,11 @@ def _side_by_side(travel: Travel, points: Points, pieces: list[_Interval]) -> Fo
         scans = []
         for one in pieces:
             way = travel.goal(one.start, one.target, one.gpr.rip)
-            walker = one.start.fork()
-            run = partial(_run_through, points, walker, way, limit)
-            scans.append((one.start.position, one.start.gpr, one, way, group.add(walker, run)))
+            probe, walker = one.start.fork(), one.start.fork()
+            run = partial(_run_through, points, probe, walker, way, limit)
+            scans.append(
+                (one.start.position, one.start.gpr, one, way, group.add(run, probe, walker))
+            )
         for position, start_gpr, one, way, task in scans:
             stop = task.result()
             standing = any(at.addr == start_gpr.rip for at in points.breakpoints.values())
@@ -127,14 +129,10 @@ def _side_by_side(travel: Travel, points: Points, pieces: list[_Interval]) -> Fo
     return None
 
 
-def _run_through(points: Points, walker: Walker, way: Goal, limit: int) -> Stop:
+def _run_through(points: Points, probe: Walker, walker: Walker, way: Goal, limit: int) -> Stop:
     """To the end, unless there are many stops and hits among them: then LIMIT."""
-    probe = walker.fork()
-    try:
-        points.arm(probe.agent)
-        stop = probe.run(*way, scan=True, limit=limit)
-    finally:
-        probe.close()
+    points.arm(probe.agent)
+    stop = probe.run(*way, scan=True, limit=limit)
     if stop.reason is StopReason.LIMIT and not stop.scan.id:
         points.arm(walker.agent)
         stop = walker.run(*way, scan=True)
