@@ -172,3 +172,16 @@ def test_an_answer_that_changes_is_not_trusted() -> None:
 )
 def test_what_is_found_is_always_an_edge(phases: list[tuple[int, int]], last: bool) -> None:
     check_edge(program_of([(GOOD, 1), *phases, (BAD, 1)]), last)
+
+
+def test_what_has_a_value_first_between_two_samples() -> None:
+    """Undefined, then good for less than a sample's distance, then bad to the end."""
+    phases = [(UNDEFINED, 1)] * 300 + [(GOOD, 1)] * 20 + [(BAD, 1)] * 1000
+    result, _ = check_edge(program_of(phases))
+    assert not result.gap
+    never_good = program_of([(UNDEFINED, 1)] * 9 + [(BAD, 1)])
+    with (
+        Timeline(None, FakeReplica.start(never_good)) as timeline,
+        pytest.raises(Refused, match="bad at the start"),
+    ):
+        search(timeline)

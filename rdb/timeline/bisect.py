@@ -193,6 +193,7 @@ class Bisect:
             wanted *= 2
         if not judged:
             raise Refused(f"undefined at all {count} events it was evaluated at")
+        judged = [*(yield from self._defined_before(events, judged)), *judged]
         edges = [
             (low, high)
             for (low, first), (high, second) in pairwise(judged)
@@ -205,6 +206,20 @@ class Bisect:
                 return None if self._last or not edges else edges[0]
             raise Refused(f"still good at the end (event {judged[-1][0]})")
         return edges[-1 if self._last else 0]
+
+    def _defined_before(
+        self, events: list[int], judged: list[tuple[int, Verdict]]
+    ) -> Generator[Probe, Verdict, list[tuple[int, Verdict]]]:
+        """The first event where it has a value, if the first sample that has one is later, and bad
+        already."""
+        event, verdict = judged[0]
+        index = events.index(event)
+        if verdict != "bad" or index == 0:
+            return []
+        _, first = yield from self._halve_events(
+            events[index - 1], event, lambda one: one != "undefined"
+        )
+        return [(first, self._known[Position(first)])] if first < event else []
 
     def _turns_after(self, event: int) -> Generator[Probe, Verdict, bool]:
         """Is it bad where the recording ends, after its last event, at which it was good?"""
