@@ -64,10 +64,11 @@ class Traffic:
             if one.received is not None:
                 self._needs[one.destination].append((one.received, one.source, one.sent))
         for events in self.collectives:
-            for rank, event in events.items():
-                self._needs[rank] += [
-                    (event, *other) for other in events.items() if other[0] != rank
-                ]
+            # each needs all others: said through one of them, it is linear in the ranks
+            first, *others = events.items()
+            for rank, event in others:
+                self._needs[rank].append((event, *first))
+                self._needs[first[0]].append((first[1], rank, event))
         for needs in self._needs.values():
             needs.sort()
         self._inside = {rank: inside_calls(job, rank) for rank in self.ranks}
@@ -85,7 +86,11 @@ class Traffic:
             )
         least = self.closed({**dict.fromkeys(self.ranks, 0), rank: event})
         if any(until == _NEVER for until in least.values()):
-            raise RdbError(f"rank {rank} is at event {event} where others never came to")
+            latest = self._latest()
+            raise RdbError(
+                f"rank {rank} is at event {event} where others never came to",
+                f"try --at {latest[rank]}",
+            )
         if least[rank] > event:
             raise RdbError(
                 f"rank {rank} is in a collective at event {event} that others have finished",
@@ -100,6 +105,12 @@ class Traffic:
         }
         self._go_back(events)
         return self.checked(events)
+
+    def _latest(self) -> dict[int, int]:
+        """The newest consistent cut of all: of a job that died, where it can go on from."""
+        events = {rank: self._outside(rank, self._job.rank(rank).last_event) for rank in self.ranks}
+        self._go_back(events)
+        return events
 
     def closed(self, events: Mapping[int, int]) -> dict[int, int]:
         """The earliest consistent cut that is nowhere before EVENTS."""
