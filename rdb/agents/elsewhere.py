@@ -24,15 +24,17 @@ T = TypeVar("T")
 def hosts_of(job: Job, hosts_file: str | None = None) -> list[str]:
     """The hosts that a job's ranks run on, or that have parts of it; none for one that is here."""
     here = os.uname().nodename
-    if hosts_file is not None:
-        named = [one.name for one in read_hosts(hosts_file)]
-    else:
-        named = [str(one) for one in job.meta.get("hosts", ())]
+    unfinished = []
     for rank in job.ranks:
         last = job.process(rank).programs[-1].glance()
         host = last.meta.get("host")
         if host is not None and last.end is None:
-            named.append(str(host))
+            unfinished.append(str(host))
+    named = unfinished
+    if hosts_file is not None:
+        named = [one.name for one in read_hosts(hosts_file)] + unfinished
+    elif unfinished or len(job.ranks) < (job.meta.get("nranks") or 1):  # else all is here
+        named = [str(one) for one in job.meta.get("hosts", ())] + unfinished
     return [name for name in dict.fromkeys(named) if name != here]
 
 
