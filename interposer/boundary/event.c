@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -203,10 +204,16 @@ static void append(const struct event *ev, uint64_t number)
 	event_appending = thread_self();
 	int rc = log_append(ev, number);
 	event_appending = NULL;
-	if (rc) {
+	if (rc == -EDQUOT && lower.opt.log_budget.unit) {
+		boundary_end(LOG_END_BUDGET, 0, lower.opt.log_budget.text);
+		rdb_warn("%s: --log-budget %s is spent: the recording ends at event %lu, the program goes on",
+			 lower.opt.dir, lower.opt.log_budget.text, (unsigned long)lower.event);
+	} else if (rc) {
 		boundary_end(LOG_END_DISK, -rc, "the log could not be written");
 		rdb_warn("%s: %s: the recording ends at event %lu, the program goes on", lower.opt.dir, strerror(-rc),
 			 (unsigned long)lower.event);
+	}
+	if (rc) {
 		lower.mode = MODE_PASS;
 		baton_open();
 	}

@@ -48,8 +48,7 @@ gate_general:
 	movq	LOWER_SP, %rbx
 	pushq	%rbx
 	subq	$64, %rsp
-	stmxcsr	(%rsp)
-	fnstcw	4(%rsp)
+	stmxcsr	(%rsp)			/* the x87 control word is callee-saved: psABI 3.2.3 */
 	xorl	%r12d, %r12d
 	cmpl	$CLOCK, %edi
 	jne	3f
@@ -80,7 +79,6 @@ gate_general:
 	movq	%r13, %rsp
 4:
 	ldmxcsr	(%rsp)			/* with the exception flags as they were */
-	fldcw	4(%rsp)
 	addq	$72, %rsp
 	movq	%rbx, LOWER_SP
 	movq	%rax, %r8

@@ -76,6 +76,22 @@ static void *scratch(unsigned slot, size_t len)
 
 /* ---- one at a time: who has the lock has the baton, too ---- */
 
+/* While there is one thread that could come here the lock is left alone: its atomic instructions would be most of
+ * what a short message pays.  Another thread comes into being in upper code (a callback, where the plug-in is left)
+ * or at the end of a call (arrivals_begin), so it finds nobody in here. */
+static void enter(struct thread *self)
+{
+	self->locks = threads_alive() > 1 || arrivals_possible;
+	if (self->locks)
+		pthread_mutex_lock(&host.lock);
+}
+
+static void leave(const struct thread *self)
+{
+	if (self->locks)
+		pthread_mutex_unlock(&host.lock);
+}
+
 static bool hold(bool want)
 {
 	struct thread *self = thread_self();
@@ -85,11 +101,11 @@ static bool hold(bool want)
 	if (want) {
 		baton_block_end(self->handed);
 		arrivals_still_end();
-		pthread_mutex_lock(&host.lock);
+		enter(self);
 		self->away = false;
 	} else {
 		self->away = true;
-		pthread_mutex_unlock(&host.lock);
+		leave(self);
 		self->handed = baton_block_begin();
 		if (!self->handed)
 			arrivals_still_begin();
@@ -145,7 +161,7 @@ static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, con
 	memcpy(logged + 1, args, 8ul * nargs);
 	memcpy(six, args, 8ul * nargs);
 	/* before the event: it may hand on the baton, and who has that may want the lock */
-	pthread_mutex_unlock(&host.lock);
+	leave(thread_self());
 	struct event *ev = event_begin(LOG_UPCALL, 0, logged, nargs + 1);
 	for (unsigned i = 0; i < nspans; i++) {
 		memcpy(spans[i].addr, spans[i].from, spans[i].len);
@@ -153,7 +169,7 @@ static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, con
 	}
 	event_end(ev);
 	uint64_t result = host_upcall(thread_self()->frame, (uint64_t)upper_fn, six);
-	pthread_mutex_lock(&host.lock);
+	enter(thread_self());
 	return result;
 }
 
@@ -194,6 +210,14 @@ static const struct rdb_plugin *load(unsigned ns)
 	return p;
 }
 
+/* From now on there is a thread of ours that calls progress(). */
+static void progress_begins(struct thread *self)
+{
+	leave(self);
+	arrivals_begin();
+	enter(self);
+}
+
 int64_t host_call(struct event *ev, struct gate_frame *frame)
 {
 	unsigned ns = ev->nr >> 16;
@@ -201,19 +225,20 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 		return clock_call(ev->nr, ev->args);
 	if (ns >= NAMESPACES)
 		rdb_fatal("hypercall %#x: no such library", ev->nr);
-	pthread_mutex_lock(&host.lock);
+	struct thread *self = thread_self();
+	enter(self);
 	if (!host.plugins[ns])
 		host.plugins[ns] = load(ns);
 	if (!arrivals_possible && host.plugins[ns]->progress)
-		arrivals_begin();
+		progress_begins(self);
 	if (lower.mode == MODE_RECORD)
 		ev->begun = stamp_begin();
 	int64_t result = host.plugins[ns]->call(ev->nr, ev->nargs, ev->args);
 	if (!arrivals_possible && host.plugins[ns]->progress) /* from this call on */
-		arrivals_begin();
+		progress_begins(self);
 	if (host.npieces)
 		scratch_free(ev, SLOTS);
-	pthread_mutex_unlock(&host.lock);
+	leave(self);
 	return result;
 }
 
@@ -225,22 +250,27 @@ const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, con
 		return "it calls an unknown library";
 	if (step == RDB_RESTART_CUT && !host.plugins[ns])
 		return NULL;
-	pthread_mutex_lock(&host.lock);
+	struct thread *self = thread_self();
+	enter(self);
 	if (!host.plugins[ns])
 		host.plugins[ns] = load(ns);
 	why = host.plugins[ns]->restart ? host.plugins[ns]->restart(step, fn, nargs, args, result)
 					: "it uses a library whose state cannot be brought back";
-	pthread_mutex_unlock(&host.lock);
+	leave(self);
 	return why;
 }
 
 void host_progress(void)
 {
+	struct thread *self = thread_self();
+	const bool locks = self->locks;
 	pthread_mutex_lock(&host.lock);
+	self->locks = true;
 	for (unsigned ns = 0; ns < NAMESPACES; ns++)
 		if (host.plugins[ns] && host.plugins[ns]->progress)
 			host.plugins[ns]->progress();
 	pthread_mutex_unlock(&host.lock);
+	self->locks = locks;
 }
 
 void host_fork_begin(void)

@@ -37,7 +37,7 @@ struct options {
 	uint64_t hash_every; /* record: a hash at every so many events; 0: by time budget */
 	long slice_ms;       /* a thread that computes gives way after so long, if another one waits */
 	const char *exe;     /* the program's file, where argv[0] is not its name */
-	struct limit checkpoint_every, keep;
+	struct limit checkpoint_every, keep, log_budget;
 	bool no_checkpoints; /* --checkpoint-every 0: none but the first */
 	bool no_children;    /* leave child processes native */
 	bool lax;            /* pass on what the tables do not know */

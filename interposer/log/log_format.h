@@ -58,6 +58,7 @@ enum log_end {
 	LOG_END_UNSUPPORTED = 3, /* rdb could not go on; chunk: text */
 	LOG_END_DISK = 4,        /* the log could not be extended; the program went on unrecorded */
 	LOG_END_EXEC = 5,        /* replaced by execve */
+	LOG_END_BUDGET = 6,      /* --log-budget is spent; the program went on unrecorded */
 };
 
 #define LOG_TOOK_US 0x80000000u

@@ -10,6 +10,7 @@
 #include "process/io.h"
 #include "log/log_segment.h"
 #include "log/log_writer.h"
+#include "log/pieces.h"
 #include "log/stamp.h"
 #include "threads/thread.h"
 #include "process/private_file.h"
@@ -17,10 +18,11 @@
 enum {
 	FIRST_SEGMENT = 1 << 20, /* bytes; short programs stay small */
 	SEGMENT = 16 << 20,
-	PREFAULT_FIRST = 32 << 10, /* pages are made present this many bytes at a time, */
-	PREFAULT = 512 << 10,      /* twice as many each time up to so many */
-	DIRECT = 64 << 10,         /* records from this size on are written, not copied through the map */
-	REPEAT_MAX = 512,          /* records up to this size are compared with the one before */
+	PREFAULT_FIRST = PIECE_SMALLEST, /* pages are made present this many bytes at a time, */
+	PREFAULT = PIECE_LARGEST,        /* twice as many each time up to so many */
+	DIRECT = 64 << 10,               /* records from this size on are written, not copied through the map */
+	SMALL = 256,                     /* parts of a record up to this size are copied word by word */
+	REPEAT_MAX = 512,                /* records up to this size are compared with the one before */
 };
 
 struct log_segment log_;
@@ -71,6 +73,8 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 	log_.faulted = 0;
 	log_.ahead = PREFAULT_FIRST;
 	log_.last = NULL;
+	if (index)
+		pieces_try();
 	return 0;
 }
 
@@ -134,12 +138,15 @@ static void prefault(size_t end)
 		log_.faulted = (log_.off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
 	while (log_.faulted < end) {
 		size_t from = log_.faulted, to = (from + log_.ahead) & ~(size_t)(PREFAULT_FIRST - 1);
-		struct io_gather g = {.fd = log_.fd, .off = from};
+		struct pieces pieces;
 		if (to > log_.len)
 			to = log_.len;
+		pieces_begin(&pieces, to - from);
+		struct io_gather g = {.fd = log_.fd, .off = from, .piece = pieces.size};
 		while (g.off < to && !g.rc) /* what fails here faults below */
 			io_gather_put(&g, zeros, to - g.off < sizeof(zeros) ? to - g.off : sizeof(zeros));
 		io_gather_flush(&g);
+		pieces_end(&pieces, to - from);
 		/* a kernel without MADV_POPULATE_WRITE (< 5.14) faults page by page instead */
 		madvise(log_.base + from, to - from, 23 /* MADV_POPULATE_WRITE */);
 		log_.faulted = to;
@@ -150,6 +157,7 @@ static void prefault(size_t end)
 
 static void fill_header(struct log_record *rec, const struct event *ev, uint64_t number)
 {
+	const uint64_t tsc = stamp_tsc();
 	*rec = (struct log_record){
 		.not_repeat = UINT32_MAX,
 		.kind = ev->kind,
@@ -157,10 +165,30 @@ static void fill_header(struct log_record *rec, const struct event *ev, uint64_t
 		.nr = ev->nr,
 		.event = number,
 		.result = ev->result,
-		.at_ns = stamp_ns(),
-		.took = ev->begun ? stamp_took(ev->begun) : 0,
+		.at_ns = stamp_at(tsc),
+		.took = ev->begun ? stamp_took(ev->begun, tsc) : 0,
 		.thread = ev->kind == LOG_END && lower.killed ? 0 : thread_self()->upper.number,
 	};
+}
+
+/* Small data in words: a call of memcpy() for each part of a short record takes longer than all of its words. */
+static inline uint64_t copy_words(uint64_t crc, uint8_t *to, const void *from, size_t len)
+{
+	uint64_t w;
+	const uint8_t *p = from;
+	for (; len >= 8; len -= 8, p += 8, to += 8) {
+		memcpy(&w, p, 8);
+		memcpy(to, &w, 8);
+		crc = _mm_crc32_u64(crc, w);
+	}
+	if (len) { /* with what fills it up to a word */
+		w = 0;
+		for (size_t i = 0; i < len; i++)
+			w |= (uint64_t)p[i] << 8 * i;
+		memcpy(to, &w, 8);
+		crc = _mm_crc32_u64(crc, w);
+	}
+	return crc;
 }
 
 static void append_mapped(const struct event *ev, uint64_t number, size_t size)
@@ -169,21 +197,27 @@ static void append_mapped(const struct event *ev, uint64_t number, size_t size)
 	struct log_record *rec = (void *)(log_.base + log_.off);
 	fill_header(rec, ev, number);
 	uint8_t *p = (uint8_t *)(rec + 1);
-	memcpy(p, ev->args, 8ul * ev->nargs);
+	uint64_t crc = ~crc32c(0, (uint8_t *)rec + 16, sizeof(*rec) - 16) & UINT32_MAX;
+	crc = copy_words(crc, p, ev->args, 8ul * ev->nargs);
 	p += 8ul * ev->nargs;
-	uint32_t crc = crc32c(0, (uint8_t *)rec + 16, (size_t)(p - (uint8_t *)rec) - 16);
 	for (unsigned i = 0; i < ev->nchunks; i++) {
 		const struct event_chunk *c = &ev->chunks[i];
+		const struct log_chunk head = {.addr = c->addr, .len = c->len, .note = c->note};
+		crc = copy_words(crc, p, &head, sizeof(head));
+		p += sizeof(head);
+		if (c->len <= SMALL) {
+			crc = copy_words(crc, p, c->data, c->len);
+			p += (c->len + 7ul) & ~7ul;
+			continue;
+		}
 		size_t pad = (8 - c->len % 8) % 8;
-		*(struct log_chunk *)p = (struct log_chunk){.addr = c->addr, .len = c->len, .note = c->note};
-		memcpy(p + sizeof(struct log_chunk), c->data, c->len);
-		memset(p + sizeof(struct log_chunk) + c->len, 0, pad);
-		crc = crc32c(crc, p, sizeof(struct log_chunk));
-		p += sizeof(struct log_chunk);
-		crc = crc32c(crc32c_data(crc, p, c->len), p + c->len, pad);
+		memcpy(p, c->data, c->len);
+		uint32_t check = crc32c_data(~(uint32_t)crc, p, c->len);
+		memset(p + c->len, 0, pad);
+		crc = ~crc32c(check, p + c->len, pad) & UINT32_MAX;
 		p += c->len + pad;
 	}
-	rec->check = crc;
+	rec->check = ~(uint32_t)crc;
 	__atomic_store_n(&rec->size, (uint32_t)size, __ATOMIC_RELEASE);
 	log_.last = size <= REPEAT_MAX && LOG_IS_EVENT(ev->kind) ? rec : NULL;
 }
@@ -195,7 +229,9 @@ static int append_direct(const struct event *ev, uint64_t number, size_t size)
 	static const uint8_t zeros[8];
 	struct log_record rec;
 	struct log_chunk head;
-	struct io_gather g = {.fd = log_.fd, .off = log_.off};
+	struct pieces pieces;
+	pieces_begin(&pieces, size);
+	struct io_gather g = {.fd = log_.fd, .off = log_.off, .piece = pieces.size};
 	fill_header(&rec, ev, number);
 	uint32_t crc = crc32c(0, (uint8_t *)&rec + 16, sizeof(rec) - 16);
 	crc = crc32c(crc, ev->args, 8ul * ev->nargs);
@@ -213,6 +249,7 @@ static int append_direct(const struct event *ev, uint64_t number, size_t size)
 			io_gather_flush(&g); /* `head` is used again */
 	}
 	io_gather_flush(&g);
+	pieces_end(&pieces, size);
 	rec.size = (uint32_t)size;
 	rec.check = crc;
 	if (!g.rc)
@@ -239,6 +276,8 @@ int log_append(const struct event *ev, uint64_t number)
 		return 0;
 	if (size > UINT32_MAX - 8)
 		return -EFBIG;
+	if (lower.opt.log_budget.unit && log_written() + size > lower.opt.log_budget.value)
+		return -EDQUOT;
 	if (log_.off + size + LOG_END_ROOM > log_.len) {
 		size_t want = (size + LOG_END_ROOM + sizeof(struct log_segment_header) + RDB_PAGE - 1) &
 			      ~(RDB_PAGE - 1);

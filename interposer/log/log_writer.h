@@ -7,8 +7,8 @@
 int log_open(const char *dir);
 /* In a child after fork: leaves the parent's log alone and starts one in dir. */
 int log_reopen(const char *dir);
-/* Appends one record.  0, or -errno (disk full): then nothing was appended, the log is closed with an
- * END record of kind LOG_END_DISK in the space kept for it. */
+/* Appends one record.  0, or -errno (disk full; EDQUOT: --log-budget is spent): then nothing was appended, and the
+ * caller closes the log with an END record in the space kept for it. */
 int log_append(const struct event *ev, uint64_t event_number);
 /* Where the next record will go, for images. */
 void log_position(uint32_t *segment, uint64_t *off);

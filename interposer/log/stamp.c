@@ -53,6 +53,11 @@ static void measure(uint64_t ns, uint64_t tsc)
 
 uint64_t stamp_ns(void)
 {
+	return stamp_at(lower.upper.tsc_mode ? 0 : __rdtsc());
+}
+
+uint64_t stamp_at(uint64_t tsc)
+{
 	/* where rdtsc traps, the exact clock of the vDSO would trap at every event */
 	if (lower.upper.tsc_mode)
 		return clock_ns(CLOCK_REALTIME_COARSE);
@@ -62,7 +67,7 @@ uint64_t stamp_ns(void)
 	}
 	if (!stamp.usable)
 		return clock_ns(CLOCK_REALTIME);
-	uint64_t tsc = __rdtsc(), since = tsc - stamp.tsc, ns;
+	uint64_t since = tsc - stamp.tsc, ns;
 	if (since < stamp.serves) {
 		ns = stamp.ns + (since * stamp.scale >> 32);
 		if (ns < stamp_last)
@@ -81,12 +86,17 @@ uint64_t stamp_begin(void)
 	return lower.upper.tsc_mode || !stamp.usable ? 0 : __rdtsc();
 }
 
-uint32_t stamp_took(uint64_t begun)
+uint64_t stamp_tsc(void)
+{
+	return lower.upper.tsc_mode ? 0 : __rdtsc();
+}
+
+uint32_t stamp_took(uint64_t begun, uint64_t tsc)
 {
 	uint64_t ticks, ns;
-	if (!begun || !stamp.scale || lower.upper.tsc_mode)
+	if (!begun || !tsc || !stamp.scale)
 		return 0;
-	ticks = __rdtsc() - begun;
+	ticks = tsc - begun;
 	if (ticks >> 62)
 		return 0;
 	ns = (uint64_t)((unsigned __int128)ticks * stamp.scale >> 32);

@@ -25,14 +25,15 @@ static inline int io_write_all(int fd, const void *data, size_t len, uint64_t of
 }
 
 enum {
-	IO_PIECE = 128 << 10, /* of one write; pieces start at multiples of it in the file */
+	IO_PIECE = 128 << 10, /* of one write, if nothing else is said */
 	IO_PARTS = 16,
 };
 
-/* Writes many parts one after the other, gathered into pieces that start at multiples of IO_PIECE: the
+/* Writes many parts one after the other, gathered into pieces that start at multiples of their size: the
  * page cache then takes a few large pages instead of many small ones, and touches none of them twice. */
 struct io_gather {
 	int fd, rc;   /* rc: the first failure, -errno; nothing is written after it */
+	size_t piece; /* 0: IO_PIECE */
 	uint64_t off; /* where the next part goes */
 	unsigned nparts;
 	size_t len; /* of the parts that wait */
@@ -66,8 +67,9 @@ static inline void io_gather_flush(struct io_gather *g)
 static inline void io_gather_put(struct io_gather *g, const void *data, size_t len)
 {
 	const char *p = data;
+	const size_t piece = g->piece ? g->piece : IO_PIECE;
 	while (len) {
-		size_t room = IO_PIECE - g->off % IO_PIECE, n = len < room ? len : room;
+		size_t room = piece - g->off % piece, n = len < room ? len : room;
 		g->parts[g->nparts++] = (struct iovec){.iov_base = (void *)p, .iov_len = n};
 		g->off += n;
 		g->len += n;

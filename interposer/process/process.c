@@ -277,6 +277,7 @@ long process_exec(struct event *ev)
 	n = add_option(v, n, "--hash-every", hash);
 	n = add_option(v, n, "--checkpoint-every", lower.opt.no_checkpoints ? "0" : lower.opt.checkpoint_every.text);
 	n = add_option(v, n, "--keep", lower.opt.keep.text);
+	n = add_option(v, n, "--log-budget", lower.opt.log_budget.text);
 	n = add_option(v, n, "--slice", slice);
 	n = add_option(v, n, "--mpi-lower", lower.opt.mpi_lower);
 	for (unsigned i = 0; i < MPI_STUBS; i++)

@@ -79,7 +79,7 @@ static void usage(void)
 	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
 	      "                [--mpi-stub PATH]... [--record=off] [--lax] [--no-children] [--exe PATH]\n"
 	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
-	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--slice MS]\n"
+	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--log-budget NMB] [--slice MS]\n"
 	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
 	      "                [--checked] [--patience S] [--until EVENT]\n"
@@ -160,6 +160,7 @@ static void parse(int argc, char **argv)
 		CKPT_EVERY,
 		UNTIL,
 		KEEP,
+		LOG_BUDGET,
 		PATIENCE,
 		VERBS_LOWER,
 		VERBS_STUB,
@@ -203,6 +204,7 @@ static void parse(int argc, char **argv)
 		{"checked", 0, 0, CHECKED},
 		{"checkpoint-every", 1, 0, CKPT_EVERY},
 		{"keep", 1, 0, KEEP},
+		{"log-budget", 1, 0, LOG_BUDGET},
 		{"restart", 1, 0, RESTART},
 		{"at", 1, 0, AT},
 		{"in-place", 0, 0, IN_PLACE},
@@ -276,6 +278,10 @@ static void parse(int argc, char **argv)
 			break;
 		case KEEP:
 			if (!limit_parse(optarg, "checkpoints", &o->keep))
+				usage();
+			break;
+		case LOG_BUDGET:
+			if (!limit_parse(optarg, "", &o->log_budget) || o->log_budget.unit != LIMIT_BYTES)
 				usage();
 			break;
 		case RESTART: o->restart = optarg; break;

@@ -77,6 +77,7 @@ struct thread {
 	bool patient;      /* it runs */
 	uint64_t leave_sp; /* where its carrier goes on at its end */
 	uint32_t still;    /* arrivals.c; a futex */
+	bool locks;        /* host.c: it takes the plug-ins' lock, others may come; */
 	bool away;         /* host.c: in a plug-in, without the right to run; */
 	bool handed;       /* for which it has handed on the baton */
 

@@ -15,12 +15,13 @@ from rdb.launch.program import find_program
 from rdb.launch.where import where
 from rdb.private import check_job
 
-_LIMITS = ("--checkpoint-every", "--keep")
+_LIMITS = ("--checkpoint-every", "--keep", "--log-budget")
 _NUMBERS = ("--hash-every", "--slice")
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
-                [--checkpoint-every N] [--keep N] [--slice MS] [--record full|off]
-                [--cpu LEVEL] [--hca soft|real|auto] [--mpi NAME] -- PROG [ARGS...]
+                [--checkpoint-every N] [--keep N] [--log-budget N] [--slice MS]
+                [--record full|off] [--cpu LEVEL] [--hca soft|real|auto] [--mpi NAME]
+                -- PROG [ARGS...]
 
 Records this one process as a rank of a job; the launcher's environment says which rank and which
 job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
@@ -31,6 +32,7 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
   --checkpoint-every N
                     a checkpoint every 1000events, 64MB of log or 10s; 0: none
   --keep N          keep the newest 4checkpoints, 500MB or 60s of each process
+  --log-budget N    the log ends, with a mark, when it has 500MB or 2GB; the program goes on
   --slice MS        a thread that computes gives way to one that waits after so many milliseconds
                     (default: 20)
   --record off      run without a recording; threads run in parallel

@@ -78,6 +78,11 @@ def build_parser() -> argparse.ArgumentParser:
         "--keep", metavar="N", help="keep the newest 4checkpoints, 500MB or 60s of each process"
     )
     run.add_argument(
+        "--log-budget",
+        metavar="N",
+        help="each process' log ends, with a mark, when it has 500MB or 2GB; the program goes on",
+    )
+    run.add_argument(
         "--slice",
         type=_natural,
         metavar="MS",

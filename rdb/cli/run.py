@@ -46,6 +46,7 @@ def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
         hash_every=None,
         checkpoint_every=None,
         keep=None,
+        log_budget=None,
         slice=None,
         record="full",
         lax=False,
@@ -157,7 +158,11 @@ def _line(
 def _options(args: SimpleNamespace) -> list[str]:
     """What rdb exec and rdb-exec are told alike."""
     options = [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
-    for option, value in (("--checkpoint-every", args.checkpoint_every), ("--keep", args.keep)):
+    for option, value in (
+        ("--checkpoint-every", args.checkpoint_every),
+        ("--keep", args.keep),
+        ("--log-budget", args.log_budget),
+    ):
         options += [] if value is None else [option, check_limit(option, value)]
     options += [] if args.slice is None else ["--slice", str(args.slice)]
     options += ["--record=off"] if args.record == "off" else []

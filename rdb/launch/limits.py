@@ -1,4 +1,4 @@
-"""`--checkpoint-every` and `--keep`: quantities as interposer/process/limit.h reads them."""
+"""`--checkpoint-every`, `--keep` and `--log-budget`: as interposer/process/limit.h reads them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from rdb.errors import Usage
 _UNITS = {
     "--checkpoint-every": ("", "events", "KB", "MB", "GB", "s"),
     "--keep": ("", "checkpoints", "KB", "MB", "GB", "s"),
+    "--log-budget": ("KB", "MB", "GB"),
 }
 
 
@@ -21,4 +22,6 @@ def check_limit(option: str, text: str) -> str:
         if text == "0":
             return text
         raise Usage(f"--checkpoint-every {text}: write 1000events, 64MB, 10s, or 0 for none")
+    if option == "--log-budget":
+        raise Usage(f"--log-budget {text}: write 500MB or 2GB")
     raise Usage(f"--keep {text}: write 4checkpoints, 500MB or 60s")

@@ -70,6 +70,7 @@ class EndKind(IntEnum):
     UNSUPPORTED = 3
     DISK = 4
     EXEC = 5
+    BUDGET = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,5 +209,7 @@ class End:
                 if self.value in (0, errno.ENOSPC, errno.EDQUOT):
                     return "disk full: the rest was not recorded"
                 return f"{os.strerror(self.value)}: the rest was not recorded"
+            case EndKind.BUDGET:
+                return f"log budget of {self.text} spent: the rest was not recorded"
             case EndKind.EXEC:
                 return f"became {self.text or 'another program'}"

@@ -1,0 +1,55 @@
+#include "log/pieces.h"
+#include <stdbool.h>
+#include <time.h>
+
+static const size_t sizes[] = {64 << 10, PIECE_SMALLEST, 128 << 10, PIECE_LARGEST};
+enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
+
+static struct {
+	uint64_t ns[SIZES]; /* of a MiB, the latest write counting most; 0: not tried yet */
+	unsigned next;      /* to be tried */
+	bool due;
+} cost;
+
+/* Of the processor: others may have it meanwhile. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static unsigned cheapest(void)
+{
+	unsigned best = 0;
+	for (unsigned i = 1; i < SIZES; i++)
+		if (cost.ns[i] && cost.ns[i] < cost.ns[best])
+			best = i;
+	return best;
+}
+
+void pieces_try(void)
+{
+	cost.due = true;
+}
+
+void pieces_begin(struct pieces *p, size_t bytes)
+{
+	const unsigned next = (cost.next + 1) % SIZES;
+	p->way = cheapest();
+	if (cost.due && cost.ns[0] && bytes >= sizes[next]) {
+		p->way = cost.next = next;
+		cost.due = false;
+	}
+	p->size = sizes[p->way];
+	p->begun_ns = cpu_ns();
+}
+
+void pieces_end(const struct pieces *p, size_t bytes)
+{
+	uint64_t *ns = &cost.ns[p->way], now;
+	if (bytes < PIECE_SMALLEST)
+		return;
+	now = ((cpu_ns() - p->begun_ns) << 20) / bytes + 1;
+	*ns = *ns ? (3 * *ns + now) / 4 : now;
+}
