@@ -1,4 +1,4 @@
-"""The two kinds of figures: a ratio to native, and response times."""
+"""The kinds of figures: a ratio to native, response times, and how fast a log grows."""
 
 from __future__ import annotations
 
@@ -44,6 +44,16 @@ class Response:
     goal_p99_s: float | None = None
 
 
+@dataclass(frozen=True)
+class LogGrowth:
+    """What one rank of a recorded run wrote to its log."""
+
+    what: str
+    events: int
+    bytes_per_event: float
+    bytes_per_s: float
+
+
 @dataclass
 class Section:
     """What one file of bench/sections measured."""
@@ -52,6 +62,7 @@ class Section:
     title: str
     ratios: list[Ratio] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
+    logs: list[LogGrowth] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     error: str | None = None
     took_s: float = 0.0

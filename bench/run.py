@@ -26,6 +26,8 @@ SECTIONS = (
     "threads",
     "startup",
     "pingpong",
+    "allreduce",
+    "lammps",
     "verbs",
     "heat",
     "checkpoints",

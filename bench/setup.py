@@ -26,6 +26,8 @@ class Scale:
     compute_turns: int
     calls: int
     pingpong: tuple[tuple[int, int], ...]  # (bytes, turns)
+    allreduce: tuple[tuple[int, int], ...]  # (bytes, turns)
+    lammps_steps: int
     reads: tuple[tuple[int, int], ...]  # (bytes, turns)
     files: int  # in a tree
     thread_turns: int
@@ -52,6 +54,8 @@ FULL = Scale(
     compute_turns=15_000,
     calls=200_000,
     pingpong=((8, 20_000), (65_536, 1_000), (1 << 20, 100)),
+    allreduce=((8, 20_000), (65_536, 500)),
+    lammps_steps=200,
     reads=((4096, 20_000), (65_536, 2_000), (1 << 20, 200)),
     files=5_000,
     thread_turns=20_000,
@@ -73,6 +77,8 @@ QUICK = Scale(
     compute_turns=500,
     calls=5_000,
     pingpong=((8, 500), (65_536, 100), (1 << 20, 20)),
+    allreduce=((8, 500), (65_536, 50)),
+    lammps_steps=10,
     reads=((4096, 500), (65_536, 50), (1 << 20, 20)),
     files=200,
     thread_turns=500,

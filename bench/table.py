@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.table import Table
 
-from bench.figures import Ratio, Response, Section
+from bench.figures import LogGrowth, Ratio, Response, Section
 
 
 def seconds(value: float) -> str:
@@ -31,6 +31,8 @@ def show_section(console: Console, section: Section) -> None:
         console.print(_ratios(section))
     if section.responses:
         console.print(_responses(section))
+    if section.logs:
+        console.print(_logs(section.logs))
     if section.error:
         console.print(f"[bold]{section.title}[/bold]\n[red]not measured: {section.error}[/red]")
     for note in section.notes:
@@ -85,6 +87,21 @@ def _response_cells(row: Response) -> tuple[str, ...]:
         " / ".join(goals),
         str(row.n),
     )
+
+
+def _logs(logs: list[LogGrowth]) -> Table:
+    table = Table(title="Log of a rank", title_justify="left", title_style="bold")
+    table.add_column("what", no_wrap=True)
+    for name in ("events", "bytes an event", "MB a second"):
+        table.add_column(name, justify="right")
+    for row in logs:
+        table.add_row(
+            row.what,
+            str(row.events),
+            f"{row.bytes_per_event:.0f}",
+            f"{row.bytes_per_s / 1e6:.1f}",
+        )
+    return table
 
 
 def _marked(text: str, met: bool) -> str:

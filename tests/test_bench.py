@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,8 @@ RATIOS = {
     "threads": {"hand-over between two", "lock that four want"},
     "startup": {"true", "C++ program", "python3"},
     "pingpong": {"8 B", "64 KiB", "1 MiB"},
+    "allreduce": {"8 B", "64 KiB"},
+    "lammps": {"melt"} if shutil.which("lmp") else set[str](),
     "verbs": {"8 B", "64 KiB", "1 MiB"},
     "heat": {"20 steps", "1 step"},
 }
@@ -89,6 +92,14 @@ def test_ratios(figures: dict[str, Any], name: str) -> None:
     for row in rows:
         assert row["native_s"] > 0 and row["way_s"] > 0 and row["ratio"] > 0 and row["n"] >= 1
         assert row["ratio_low"] <= row["ratio"] <= row["ratio_high"]
+
+
+@pytest.mark.parametrize("name", ["pingpong", "allreduce"])
+def test_log_growth(figures: dict[str, Any], name: str) -> None:
+    rows = _section(figures, name)["logs"]
+    assert {row["what"] for row in rows} == RATIOS[name]
+    for row in rows:
+        assert row["events"] > 0 and row["bytes_per_event"] > 0 and row["bytes_per_s"] > 0
 
 
 @pytest.mark.parametrize("name", RESPONSES)

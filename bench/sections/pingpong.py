@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bench.figures import Section
+from bench.logs import growth
 from bench.setup import Bench, run
-from bench.sizes import by_size
-from bench.ways import PLAIN, environment, scratch, through_mpi
+from bench.sizes import NAMES, by_size
+from bench.ways import PLAIN, RECORDED, environment, scratch, through_mpi
 
 TITLE = "MPI ping-pong, half a round trip"
-_GOALS = {(8, PLAIN): 1.15}
+_GOALS = {(8, PLAIN): 1.15, (8, RECORDED): 1.15, (1 << 20, RECORDED): 1.3}
 
 
 def measure(bench: Bench, section: Section) -> None:
@@ -20,4 +21,6 @@ def measure(bench: Bench, section: Section) -> None:
             return run(line, env=environment(folder))
 
     by_size(bench, section, bench.scale.pingpong, _GOALS, once)
+    for size, turns in bench.scale.pingpong:
+        section.logs.append(growth(bench, NAMES[size], [program, str(size), str(turns)], 2))
     section.notes.append("recorded, every received byte is written to the log")
