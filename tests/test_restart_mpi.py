@@ -93,6 +93,14 @@ def requests(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
 
 
 @pytest.fixture(scope="module")
+def windows(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Iterator[Recorded]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMPI_MCA_osc", "pt2pt,sm")  # its osc/rdma crashes, also without rdb
+        program = build("mpi/restarted_windows.c")
+        yield Recorded(tmp_path_factory.mktemp("windows"), program)
+
+
+@pytest.fixture(scope="module")
 def heat(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """Only as far as it is deterministic."""
     folder = tmp_path_factory.mktemp("heat")
@@ -146,6 +154,40 @@ def test_requests_that_last_and_collectives_that_go_on(requests: Recorded) -> No
                 rank, event, cut, verify=MANY > 0, mpi="mpich" if wanted % 2 else "openmpi"
             )
             wanted += 1
+
+
+def test_windows_hold_what_they_held(windows: Recorded) -> None:
+    """Cuts are where no operation is under way; open epochs begin again."""
+    cuts = windows.cuts(8)
+    tried = 0
+    while tried < (MANY or 1):
+        rank, event, cut = next(cuts)
+        if min(cut.events.values()) > 20:  # the windows are there
+            mpi = "openmpi" if tried % 2 else "mpich"
+            windows.restart(rank, event, cut, verify=MANY > 0, mpi=mpi)
+            tried += 1
+
+
+def test_no_cut_goes_through_an_epoch(windows: Recorded) -> None:
+    """Seen in another way than they are made: by the names of the calls."""
+    cuts = windows.cuts(9)
+    for _ in range(20):
+        _, _, cut = next(cuts)
+        fences = set()
+        for rank, until in cut.events.items():
+            calls = [windows.job.rank(rank).describe(event) for event in range(1, until + 1)]
+            names = [call.partition("(")[0] for call in calls]
+            fences.add(names.count("MPI_Win_fence"))
+            assert names.count("MPI_Win_lock") == names.count("MPI_Win_unlock")
+            assert names.count("MPI_Win_start") == names.count("MPI_Win_complete")
+            assert names.count("MPI_Win_post") == names.count("MPI_Win_wait")
+            for operation, end in (
+                ("MPI_Accumulate", "MPI_Win_fence"),
+                ("MPI_Rput", "MPI_Win_flush_all"),
+            ):
+                if operation in names:
+                    assert end in names[len(names) - names[::-1].index(operation) :]
+        assert len(fences) == 1
 
 
 def test_heat_goes_on_over_another_mpi(heat: Recorded) -> None:

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
+from rdb.live.windows import Exposure
 from rdb.recording import Job
-from rdb.recording.communication import WORLD, RankCommunication
+from rdb.recording.communication import WORLD, Flow, RankCommunication, collectives
 from rdb.recording.describe import mpi_functions
 from rdb.recording.messages import Messages
 from rdb.recording.record import Kind
@@ -63,6 +64,11 @@ class Traffic:
         for one in self.messages:
             if one.received is not None:
                 self._needs[one.destination].append((one.received, one.source, one.sent))
+        communications = {rank: self._messages.communication(rank) for rank in self.ranks}
+        windows = Exposure(job, communications, list(self._meetings()))
+        self.collectives += windows.together()
+        for rank, need in windows.needs():
+            self._needs[rank].append(need)
         for events in self.collectives:
             # each needs all others: said through one of them, it is linear in the ranks
             first, *others = events.items()
@@ -93,7 +99,8 @@ class Traffic:
             )
         if least[rank] > event:
             raise RdbError(
-                f"rank {rank} is in a collective at event {event} that others have finished",
+                f"rank {rank} is in a collective, or an epoch of a window, at event {event} that "
+                "others have finished",
                 f"try --at {least[rank]}",
             )
         at_ns = self._job.rank(rank).event(event).at_ns
@@ -216,6 +223,16 @@ class Traffic:
                     yield {rank: _NEVER if event is None else event for rank, event in done.items()}
         starts = {rank: self._start(rank) for rank in self.ranks}
         yield {rank: event if event is not None else _NEVER for rank, event in starts.items()}
+
+    def _meetings(self) -> Iterator[dict[int, int]]:
+        """Of the collectives those that nobody leaves before all have come."""
+        for events in self.collectives:
+            rank, event = next(iter(events.items()))
+            if event == _NEVER:
+                continue
+            number = self._job.rank(rank).event(event).nr
+            if number in collectives() and collectives()[number][1] is Flow.ALL:
+                yield events
 
     def _members(self, known: Mapping[int, RankCommunication], name: str) -> list[int]:
         if name == WORLD.name:

@@ -60,6 +60,7 @@ class Note(IntEnum):
     DEVICE = 13
     OPENED = 14
     DONE = 16
+    FREED = 17
 
 
 class EndKind(IntEnum):

@@ -9,12 +9,15 @@ enum kind {
 	UNKNOWN,
 	QUIET,
 	MAKES,
+	MAKES_LATER, /* the same, when it is known what the log says */
+	WINDOWS,     /* epochs */
 	SENDS,
 	EXCHANGES,
 	POSTS_SEND,
 	POSTS_RECEIVE,
 	POSTS_MATCHED,    /* a receive of a message that was matched before */
 	POSTS_COLLECTIVE, /* made again with the same arguments */
+	POSTS_DONE,       /* what it does is complete at any cut: all that is left is to be waited for */
 	POSTS_COPY,       /* of a communicator: made again on the way, like what is made at once */
 	PERSISTENT,
 	STARTS,
@@ -47,6 +50,14 @@ struct pending {
 const char *restart_refuse(const char *name, const char *what);
 /* The call once more, for the real MPI below. */
 int64_t restart_call(unsigned index, uint32_t nargs, const uint64_t *a);
+
+/* The same, but where it writes is no memory of the program's. */
+int64_t restart_silent_call(unsigned index, uint32_t nargs, const uint64_t *a);
+
+/* restart_windows.c */
+const char *restart_window_asked(unsigned index, const uint64_t *a);
+const char *restart_window_answered(unsigned index, const uint64_t *a);
+const char *restart_windows_cut(void);
 
 /* restart_messages.c: the `which`-th message that this call sent leaves again. */
 const char *restart_message(const char *name, enum kind kind, const uint64_t *a, unsigned which);

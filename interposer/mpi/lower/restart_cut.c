@@ -143,10 +143,11 @@ static const char *again(const struct pending *one)
 {
 	if (freed(one))
 		return restart_refuse(one->name, "its communicator has been freed, and it is pending");
-	if (one->looked && one->kind != POSTS_SEND)
+	if (one->looked && one->kind != POSTS_SEND && one->kind != POSTS_DONE)
 		return restart_refuse(one->name, "MPI_Request_get_status has said that it is complete");
 	switch (one->kind) {
-	case POSTS_SEND: return send_pending(one);
+	case POSTS_SEND:
+	case POSTS_DONE: return send_pending(one);
 	case POSTS_RECEIVE:
 	case POSTS_MATCHED: return receive_again(one);
 	case STARTS: return start_again(one);
@@ -170,17 +171,10 @@ const char *restart_cut(void)
 		else
 			restart_settled(at);
 	}
-	return why;
+	return why ? why : restart_windows_cut();
 }
 
 /* ---- nonblocking collectives ---- */
-
-static void silent_out(void *upper __attribute__((unused)), size_t len __attribute__((unused))) {}
-
-static void silent_note(enum rdb_note what __attribute__((unused)), const void *data __attribute__((unused)),
-			size_t len __attribute__((unused)))
-{
-}
 
 /* What its arguments name is there while it is called, whoever has the number now. */
 static void swap_held(struct pending *one)
@@ -205,22 +199,15 @@ static void unswap_held(struct pending *one, struct vobject *const *held)
 
 static void post_again(struct pending *one)
 {
-	static struct rdb_host silent;
-	const struct rdb_host *known = host;
 	struct vobject *held[PENDING_HANDLES];
 	void *handle = NULL;
 	int64_t result;
 
 	/* where its request was told may be something else by now */
-	silent = *known;
-	silent.out = silent_out;
-	silent.note = silent_note;
 	one->args[one->nargs - 1] = (uint64_t)&handle;
 	memcpy(held, one->held, sizeof(held));
 	swap_held(one);
-	host = &silent;
-	result = restart_call(one->index, one->nargs, one->args);
-	host = known;
+	result = restart_silent_call(one->index, one->nargs, one->args);
 	unswap_held(one, held);
 	if ((int)result || !handle)
 		host->fatal("%s was pending at the cut, and fails now", one->name);

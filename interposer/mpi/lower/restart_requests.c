@@ -30,7 +30,8 @@ static struct pending *follow(const char *name, enum kind kind, uint32_t id)
 
 static bool sends(const struct pending *one)
 {
-	return one->kind == POSTS_SEND || (one->kind == STARTS && !request_of(one->id)->receive);
+	return one->kind == POSTS_SEND || one->kind == POSTS_DONE ||
+	       (one->kind == STARTS && !request_of(one->id)->receive);
 }
 
 /* ---- what a call is about: its handles before it is answered ---- */
@@ -238,6 +239,7 @@ static const char *answered(const char *name, enum kind kind, unsigned index, ui
 	case POSTS_SEND:
 	case POSTS_RECEIVE:
 	case POSTS_COLLECTIVE:
+	case POSTS_DONE:
 	case POSTS_COPY: posted(name, kind, index, nargs, a); break;
 	case STARTS: started(name); break;
 	case MATCHES: matched(name, a); break;

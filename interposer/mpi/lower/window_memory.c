@@ -13,7 +13,7 @@
 
 static struct window_part *parts;
 static size_t parts_bytes;
-bool windows_there;
+bool windows_there, windows_asleep;
 
 static struct {
 	pthread_mutex_t lock; /* of the list, which only the plug-in changes */
@@ -194,6 +194,15 @@ void windows_take(void)
 	} while (changed && now_ns() - begun < TAKE_NS);
 }
 
+void windows_show(void)
+{
+	for (struct window_part *part = parts; part; part = part->next) {
+		memcpy(part->base, part->upper, part->len);
+		memcpy(part->public, part->upper, part->len);
+	}
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
 /* ---- at calls ---- */
 
 enum way { NOTHING, OUT = 1, IN = 2, BOTH = 3 };
@@ -325,7 +334,7 @@ static void *attend(void *unused __attribute__((unused)))
 		struct seen seen;
 
 		nanosleep(&wait, NULL);
-		if (!windows_there)
+		if (!windows_there || windows_asleep)
 			continue;
 		if (calls != calls_now) { /* the calls themselves do it */
 			calls = calls_now;

@@ -382,6 +382,7 @@ int64_t real_Win_free(const uint64_t *a)
 		window_part_free(part);
 	if (win->comm != MPI_COMM_NULL)
 		PMPI_Comm_free(&win->comm);
+	host->note(RDB_NOTE_FREED, &win->o.id, sizeof(win->o.id));
 	object_drop(&win->o);
 	put_handle(upper, RDB_WIN, RDB_NULL_ID);
 	return rc;

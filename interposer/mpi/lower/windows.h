@@ -71,6 +71,10 @@ void windows_before(unsigned index);
 void windows_after(unsigned index);
 int windows_progress(void);
 void windows_take(void);
+/* On the way of a restart others write nothing, and see nothing. */
+extern bool windows_asleep;
+/* All that the program's memory holds now is what others see. */
+void windows_show(void);
 /* The real MPI ends: nothing more comes or goes. */
 void windows_end(void);
 

@@ -1,0 +1,127 @@
+/* Windows on the way to the cut: made as they were, in no epoch, and what their memory holds is given to others at the
+ * cut alone.  A cut has no operation under way (rdb/live/windows.py); epochs that are open without any begin again. */
+#include "windows.h"
+#include "restart.h"
+
+#define CANONICAL_NOSUCCEED 16 /* MPI_MODE_NOSUCCEED */
+
+/* In the order in which they were made, which is the same in all ranks. */
+static struct open_window {
+	struct open_window *next;
+	uint32_t id;
+	bool fenced, all_locked;
+} * first, **last = &first;
+
+static struct open_window **find(uint32_t id)
+{
+	struct open_window **at = &first;
+
+	while (*at && (*at)->id != id)
+		at = &(*at)->next;
+	return at;
+}
+
+static void made(uint32_t id)
+{
+	struct open_window *one = calloc(1, sizeof(*one));
+
+	if (!one)
+		host->fatal("out of memory in the MPI boundary");
+	one->id = id;
+	*last = one;
+	last = &one->next;
+}
+
+static void gone(uint32_t id)
+{
+	struct open_window **at = find(id), *one = *at;
+
+	if (!one)
+		return;
+	*at = one->next;
+	if (!*at)
+		last = at;
+	free(one);
+}
+
+/* Its memory is where the log says: a window over that. */
+static const char *allocated(const uint64_t *a)
+{
+	void *handle = NULL;
+	const uint64_t args[] = {*(uint64_t *)a[4], a[0], a[1], a[2], a[3], (uint64_t)&handle};
+	int64_t result = restart_silent_call(RDB_Win_create, 6, args);
+	uint32_t id = rdb_id(RDB_WIN, handle);
+
+	if ((int)result || !id)
+		return restart_refuse("MPI_Win_allocate", "its window cannot be made again");
+	((struct vwin *)object_of(RDB_WIN, id))->flavor = MPI_WIN_FLAVOR_ALLOCATE;
+	object_move(object_of(RDB_WIN, id), rdb_id(RDB_WIN, *(void **)a[5]));
+	return NULL;
+}
+
+const char *restart_window_asked(unsigned index, const uint64_t *a)
+{
+	windows_asleep = true;
+	if (index == RDB_Win_free && a[0])
+		gone(rdb_id(RDB_WIN, *(void **)a[0]));
+	return NULL;
+}
+
+const char *restart_window_answered(unsigned index, const uint64_t *a)
+{
+	struct open_window *one;
+	const char *why = NULL;
+
+	switch (index) {
+	case RDB_Win_allocate:
+		why = allocated(a);
+		made(rdb_id(RDB_WIN, *(void **)a[5]));
+		break;
+	case RDB_Win_create: made(rdb_id(RDB_WIN, *(void **)a[5])); break;
+	case RDB_Win_create_dynamic: made(rdb_id(RDB_WIN, *(void **)a[2])); break;
+	case RDB_Win_fence:
+		one = *find((uint32_t)a[1]);
+		if (one)
+			one->fenced = !(a[0] & CANONICAL_NOSUCCEED);
+		break;
+	case RDB_Win_lock_all:
+	case RDB_Win_unlock_all:
+		one = *find((uint32_t)a[index == RDB_Win_lock_all ? 1 : 0]);
+		if (one) {
+			one->all_locked = index == RDB_Win_lock_all;
+			one->fenced = false;
+		}
+		break;
+	case RDB_Win_lock:
+	case RDB_Win_start:
+	case RDB_Win_post:
+		one = *find((uint32_t)a[index == RDB_Win_lock ? 3 : 2]);
+		if (one) /* the epoch that a fence has opened was none */
+			one->fenced = false;
+		break;
+	}
+	return why;
+}
+
+const char *restart_windows_cut(void)
+{
+	int rc, begun = 0;
+
+	PMPI_Initialized(&begun);
+	if (!begun)
+		return NULL;
+	/* nobody goes on before everybody shows what he has */
+	windows_show();
+	rc = PMPI_Barrier(MPI_COMM_WORLD);
+
+	for (struct open_window *one = first; one && rc == MPI_SUCCESS; one = one->next) {
+		MPI_Win real = REAL(MPI_Win, win_of(one->id)->o.real);
+
+		if (one->all_locked)
+			rc = PMPI_Win_lock_all(0, real);
+		else if (one->fenced)
+			rc = PMPI_Win_fence(0, real);
+	}
+	windows_asleep = false;
+	return rc == MPI_SUCCESS ? NULL : restart_refuse("", "an epoch of a window cannot begin again");
+}
