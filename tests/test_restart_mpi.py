@@ -30,6 +30,7 @@ class Recorded:
 
     def __init__(self, folder: Path, program: Path, *arguments: str, mpi: str = "openmpi") -> None:
         self.folder = folder
+        self.name = "job"
         self.home = folder / "home"
         line = ["run", "-n", str(RANKS), "--name", "job", "--mpi", mpi, "--", str(program)]
         done = self.rdb(*line, *arguments)
@@ -37,6 +38,16 @@ class Recorded:
         self.said = sorted(done.stdout.splitlines())
         self.job: Job = open_job(self.home / "job")
         self.traffic = Traffic(self.job)
+
+    def branch(self, rank: int, event: int) -> Recorded:
+        at = ["--rank", str(rank), "--at", str(event)]
+        done = self.rdb("restart", self.name, *at, "--name", "branch")
+        assert done.returncode == 0, done.stderr
+        made = Recorded.__new__(Recorded)
+        made.folder, made.home, made.said, made.name = self.folder, self.home, self.said, "branch"
+        made.job = open_job(self.home / "branch")
+        made.traffic = Traffic(made.job)
+        return made
 
     def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return run_rdb(self.home, self.folder, *arguments)
@@ -56,10 +67,17 @@ class Recorded:
                 yield rank, event, cut
 
     def restart(
-        self, rank: int, event: int, cut: Cut, verify: bool = True, mpi: str = "openmpi"
+        self,
+        rank: int,
+        event: int,
+        cut: Cut,
+        verify: bool = True,
+        mpi: str = "openmpi",
     ) -> None:
         at = ["--rank", str(rank), "--at", str(event)]
-        done = self.rdb("restart", "job", *at, "--name", "cut", "--mpi", mpi)
+        done = self.rdb("restart", self.name, *at, "--name", "cut", "--mpi", mpi)
+        if self.name == "branch" and "freed already; choose an event" in done.stderr:
+            return
         where = f"rank {rank} at {event}: {cut.events}, {len(cut.under_way)} messages, {mpi}"
         assert done.returncode == 0, f"{where}: {done.stderr}"
         # each line is a write of its own; what was written before the cut is not written again
@@ -188,6 +206,23 @@ def test_no_cut_goes_through_an_epoch(windows: Recorded) -> None:
                 if operation in names:
                     assert end in names[len(names) - names[::-1].index(operation) :]
         assert len(fences) == 1
+
+
+@pytest.mark.parametrize("which", ["live", "requests", "windows"] if MANY else ["requests"])
+def test_a_branch_of_a_branch(which: str, request: pytest.FixtureRequest) -> None:
+    """What a branch began with in MPI is not in its log."""
+    first: Recorded = request.getfixturevalue(which)
+    cuts = first.cuts(10)
+    for _ in range(MANY // 5 or 1):
+        rank, event, _ = next(one for one in cuts if 25 < one[1] < 110)
+        branch = first.branch(rank, event)
+        tried = 0
+        cuts_there = branch.cuts(event)
+        while tried < (3 if MANY else 1):
+            rank, event, there = next(cuts_there)
+            branch.restart(rank, event, there, MANY > 0, "openmpi" if tried % 2 else "mpich")
+            tried += 1
+        first.rdb("rm", branch.name)
 
 
 def test_heat_goes_on_over_another_mpi(heat: Recorded) -> None:

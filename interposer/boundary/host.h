@@ -108,6 +108,7 @@ enum rdb_restart {
 	RDB_RESTART_SEND,
 	RDB_RESTART_ANSWERED, /* after it; *result is the log's */
 	RDB_RESTART_RENAME,   /* args: the value that a call made again wrote, and what the log has */
+	RDB_RESTART_BEGIN,    /* args: where what a branch began with is, a folder */
 	RDB_RESTART_CUT,      /* all that was pending is to be there when this returns */
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 #include "boundary/boundary.h"
 #include "live/live.h"
 #include "log/log_reader.h"
@@ -109,11 +110,29 @@ void live_hypercall_answered(const struct event *ev)
 		told(RDB_RESTART_ANSWERED, ev, ev->result);
 }
 
+/* A branch begins with what it had in MPI. */
+void live_libraries_begin(void)
+{
+	char path[4096];
+	const struct event load = {.nr = RDB_NS_MPI << 16, .nargs = 1, .args = {(uint64_t)lower.opt.restart}};
+	const struct event send = {.nr = RDB_NS_MPI << 16};
+	snprintf(path, sizeof(path), "%s/mpi-objects", lower.opt.restart);
+	if (access(path, F_OK))
+		return;
+	begin();
+	told(RDB_RESTART_BEGIN, &load, 0);
+	while (libraries.next == 0) {
+		told(RDB_RESTART_SEND, &send, libraries.which);
+		next_in_flight();
+	}
+	prctl(PR_SET_TSC, PR_TSC_ENABLE); /* until the program runs */
+}
+
 void live_libraries_cut(void)
 {
-	const struct event none = {.nr = RDB_NS_MPI << 16};
+	const struct event cut = {.nr = RDB_NS_MPI << 16, .nargs = 1, .args = {(uint64_t)lower.opt.branch}};
 	if (libraries.begun)
-		told(RDB_RESTART_CUT, &none, 0);
+		told(RDB_RESTART_CUT, &cut, 0);
 	if (libraries.list)
 		fclose(libraries.list);
 }

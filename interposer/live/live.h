@@ -23,7 +23,9 @@ void live_hypercall_answered(const struct event *ev);
 /* At the cut, after its event; uc: the program's context, NULL: it is known at the trap after the hypercall. */
 void live_at_event(ucontext_t *uc);
 void live_at_trap(ucontext_t *uc);
-/* libraries.c: what was pending in them is there again. */
+/* libraries.c: before the first event, what a branch began with. */
+void live_libraries_begin(void);
+/* What was pending in them is there again. */
 void live_libraries_cut(void);
 /* Says why the program cannot be brought back, and ends the process: nothing of it has gone live. */
 void live_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));

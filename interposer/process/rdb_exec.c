@@ -475,6 +475,8 @@ static int replay(void)
 			rdb_warn("%s: cannot be replayed: %s", lower.opt.dir, strerror(-rc));
 		return rc == -EPROTO ? 3 : 5;
 	}
+	if (lower.opt.restart)
+		live_libraries_begin(); /* on a whole stack, and outside of a handler */
 	boundary_resume(replay_fill);
 }
 

@@ -212,11 +212,13 @@ class Traffic:
         for name in sorted(names):
             members = self._members(known, name)
             calls = {rank: known[rank].collectives.get(name) or () for rank in members}
-            for number in range(max(map(len, calls.values()), default=0)):
-                yield {
-                    rank: known[rank].event(places[number]) if number < len(places) else _NEVER
-                    for rank, places in calls.items()
-                }
+            begun = {number for one in known.values() for of, number in one.completed if of == name}
+            for number in sorted(begun | set(range(max(map(len, calls.values()), default=0)))):
+                if number >= 0:  # others had begun when this branch did
+                    yield {
+                        rank: known[rank].event(places[number]) if number < len(places) else _NEVER
+                        for rank, places in calls.items()
+                    }
                 # one that is not complete begins again, and then in all its ranks
                 done = {rank: known[rank].completed.get((name, number)) for rank in members}
                 if any(event is not None for event in done.values()):
@@ -272,7 +274,8 @@ def finalized(job: Job, rank: int, event: int) -> bool:
 
 
 def uses_mpi(job: Job) -> bool:
-    return any(
+    """By now, or when it began, if it is a branch."""
+    return any((job.rank(rank).path / "mpi-objects").exists() for rank in job.ranks) or any(
         job.rank(rank).index.number(place) >> 16 == 1
         for rank in job.ranks
         for place in job.rank(rank).index.of_kind(Kind.HYPERCALL)

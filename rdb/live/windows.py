@@ -8,6 +8,7 @@ Times are those of the machines the ranks ran on.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ Need = tuple[int, int, int]
 """An event, another rank, and the event of that rank which it needs."""
 
 _MAKES = ("MPI_Win_create", "MPI_Win_allocate", "MPI_Win_create_dynamic", "MPI_Win_allocate_shared")
+_WINDOW = re.compile(r"^window=(\d+) ranks=([\d,]+)$", re.MULTILINE)
 _READS = ("MPI_Get", "MPI_Rget")
 _WRITES = ("MPI_Put", "MPI_Rput")
 _CHANGES = (
@@ -167,15 +169,15 @@ def windows_of(job: Job, rank: int, communication: RankCommunication) -> list[Wi
     functions = _functions()
     index = job.rank(rank).index
     places = index.of_hypercalls(frozenset(functions))
+    known = _begun(job, rank)
+    found = list(known.values())
     if not places:
-        return []
+        return found
     made = {
         communication.event(place): (name, number)
         for name, places_there in communication.collectives.items()
         for number, place in enumerate(places_there)
     }
-    found: list[Window] = []
-    known: dict[int, Window] = {}
     for place in places:
         record = index.record(place)
         if record.result:
@@ -198,6 +200,21 @@ def windows_of(job: Job, rank: int, communication: RankCommunication) -> list[Wi
         if win in known:
             for event in range(record.event, record.event + record.repeat + 1):
                 known[win].add(name, event, arguments, record)
+    return found
+
+
+def _begun(job: Job, rank: int) -> dict[int, Window]:
+    """Those that a branch began with, by their numbers."""
+    found: dict[int, Window] = {}
+    try:
+        text = (job.rank(rank).path / "mpi-begun").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return found
+    made: dict[str, int] = defaultdict(int)
+    for number, ranks in _WINDOW.findall(text):
+        made[ranks] += 1
+        members = tuple(int(word) for word in ranks.split(","))
+        found[int(number)] = Window((f"window of {ranks}", made[ranks]), members, 0)
     return found
 
 

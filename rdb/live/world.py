@@ -118,13 +118,14 @@ def start_image(recording: RankRecording, cut: int) -> int:
             "brought back yet",
             "choose an earlier event",
         )
-    if _MPI in called and (recording.path / "descriptors").exists():
+    began_in_mpi = (recording.path / "mpi-objects").exists()
+    if _MPI in called and (recording.path / "descriptors").exists() and not began_in_mpi:
         raise RdbError(
-            f"rank {recording.name} began in MPI: it is a branch itself",
+            f"rank {recording.name} began in MPI: it is a branch that an older rdb has made",
             "restart the job that it is a branch of",
         )
     # what it made in MPI is made again on the way
-    return images[0].number if _MPI in called else chosen
+    return images[0].number if _MPI in called or began_in_mpi else chosen
 
 
 def _libraries(recording: RankRecording, cut: int) -> set[int]:

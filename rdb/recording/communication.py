@@ -39,6 +39,9 @@ int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *
                  size_t wanted_count, struct log_message **found, size_t *count, char *error);
 void log_messages_free(struct log_message *found);
 """
+_BEGUN = "mpi-begun"  # what a branch began with: interposer/mpi/lower/restart_journal.c
+_SEND = re.compile(r"send peer=(-?\d+) tag=(\d+) comm=(\d+) bytes=(\d+)")
+_GOING = re.compile(r"collective request=(\d+) comm=(\d+)")
 _ITEM = struct.Struct("<5Q2i4I")  # struct log_message
 _NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/boundary/gate.h
 _FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
@@ -206,9 +209,14 @@ class RankCommunication:
         """(communicator, number of the nonblocking collective on it) -> event that completed it."""
         self.communicators: dict[str, Communicator] = {self._world.name: self._world}
         self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
+        self._sent_before: list[Item] = []
+        """Of a branch: messages that were under way when it began, as sent at event 0; their places
+        come after those of the log."""
         self._sort()
 
     def item(self, place: int) -> Item:
+        if place >= self.count:
+            return self._sent_before[place - self.count]
         item = Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
         if self._world_first and item.what in (What.SEND, What.RECV):
             return item._replace(peer=self._rank(item.peer))
@@ -218,11 +226,15 @@ class RankCommunication:
         return map(Item._make, _ITEM.iter_unpack(self._view))
 
     def event(self, place: int) -> int:
+        if place >= self.count:
+            return self._sent_before[place - self.count].event
         (event,) = struct.unpack_from("<Q", self._view, place * _ITEM.size)
         return int(event)
 
     def ordinal(self, place: int) -> int:
         """Of a send: the how-manieth of its event."""
+        if place >= self.count:
+            return place - self.count
         event, before = self.event(place), 0
         while place - before > 0:
             item = self.item(place - before - 1)
@@ -251,6 +263,7 @@ class RankCommunication:
         names: dict[int, str] = {_WORLD: self._world.name}
         made: dict[str, int] = defaultdict(int)
         going: dict[int, tuple[str, int]] = {}  # request -> nonblocking collective
+        self._begin(names, made, going)
         for place, raw in enumerate(_ITEM.iter_unpack(self._view)):
             what, comm = raw[10], raw[7]
             if what == What.TEXT:
@@ -293,6 +306,33 @@ class RankCommunication:
         with (self._path / f"log-{item.order:06}.seg").open("rb") as file:
             file.seek(item.address)
             text = file.read(item.size_bytes).decode(errors="replace")
+        self._name(text, item.event, names, made)
+
+    def _begin(
+        self, names: dict[int, str], made: dict[str, int], going: dict[int, tuple[str, int]]
+    ) -> None:
+        try:
+            lines = (self._path / _BEGUN).read_text(encoding="ascii").splitlines()
+        except FileNotFoundError:
+            return
+        pending: dict[str, int] = defaultdict(int)
+        for line in lines:
+            self._name(line, 0, names, made)
+            if sent := _SEND.match(line):
+                peer, tag, comm, size_bytes = map(int, sent.groups())
+                place = self.count + len(self._sent_before)
+                self._sent_before.append(
+                    Item(0, 0, size_bytes, 0, 0, peer, tag, comm, 0, 0, int(What.SEND))
+                )
+                name = names.get(comm) or self.communicator(comm).name
+                self.sends[(self._rank(peer), name, tag)].append(place)
+            elif begun := _GOING.match(line):
+                request, comm = map(int, begun.groups())
+                name = names.get(comm) or self.communicator(comm).name
+                pending[name] -= 1  # before those of the log
+                going[request] = (name, pending[name])
+
+    def _name(self, text: str, event: int, names: dict[int, str], made: dict[str, int]) -> None:
         found = _COMM.match(text)
         if found is None:
             return
@@ -310,7 +350,7 @@ class RankCommunication:
         known = Communicator(name, members if whole else None, inter)
         names[int(found[1])] = name
         self.communicators[name] = known
-        self._ids[int(found[1])].append((item.event, known))
+        self._ids[int(found[1])].append((event, known))
 
 
 def _spans(ranks: tuple[int, ...], whole: bool) -> str:

@@ -284,7 +284,11 @@ def write(abi: Abi) -> str:
         row = ROWS.get(function.name)
         body = f"real_{function.short}" if row and row.real != "none" else "NULL"
         handles = "".join(
-            param.handle[0] if param.handle and param.pointer == 0 else "."
+            "*"
+            if param.pointer and param.base != "void"
+            else param.handle[0]
+            if param.handle and not param.pointer
+            else "."
             for param in function.params
         )
         lines.append(f'\t[{function.index}] = {{ "{function.name}", {body}, "{handles}" }},')

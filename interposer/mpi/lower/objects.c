@@ -311,17 +311,26 @@ static int context_of(const struct vcomm *comm, const char *by)
 
 /* `context` is the same number in every rank of the communicator: who matches sends with receives
  * from the logs alone needs it. */
-static void comm_note(const struct vcomm *comm, const char *by)
+void comm_text(const struct vcomm *comm, char *text, size_t size)
+{
+	int room = (int)size;
+	int len = snprintf(text, size, "comm=%u context=%d by=%s rank=%d ranks=", comm->o.id, comm->context, comm->by,
+			   comm->rank);
+
+	for (int i = 0; i < comm_peers(comm) && len < room - 16; i++)
+		len += snprintf(text + len, size - len, "%s%d", i ? "," : "", comm->world[i]);
+	if (len >= room - 16)
+		snprintf(text + len, size - len, "...");
+}
+
+static void comm_note(struct vcomm *comm, const char *by)
 {
 	char text[512];
-	int len = snprintf(text, sizeof(text), "comm=%u context=%d by=%s rank=%d ranks=", comm->o.id,
-			   context_of(comm, by), by, comm->rank);
 
-	for (int i = 0; i < comm_peers(comm) && len < (int)sizeof(text) - 16; i++)
-		len += snprintf(text + len, sizeof(text) - len, "%s%d", i ? "," : "", comm->world[i]);
-	if (len >= (int)sizeof(text) - 16)
-		len += snprintf(text + len, sizeof(text) - len, "...");
-	host->note(RDB_NOTE_TEXT, text, len);
+	comm->context = context_of(comm, by);
+	comm->by = by;
+	comm_text(comm, text, sizeof(text));
+	host->note(RDB_NOTE_TEXT, text, strlen(text));
 }
 
 void comm_become(struct vcomm *comm, MPI_Comm real, const char *by)

@@ -47,7 +47,9 @@ struct vcomm {
 	struct vobject o;
 	int rank, size, remote;
 	bool inter;
-	int *world; /* rank in it (remote group's, if inter) -> rank in MPI_COMM_WORLD */
+	int context;
+	const char *by; /* the call that made it */
+	int *world;     /* rank in it (remote group's, if inter) -> rank in MPI_COMM_WORLD */
 };
 
 struct vop {
@@ -161,6 +163,9 @@ struct vcomm *comm_new(MPI_Comm real, const char *by);
 void comm_describe(struct vcomm *comm);
 /* One whose handle the program had before there was a real one. */
 void comm_become(struct vcomm *comm, MPI_Comm real, const char *by);
+/* How a log calls it: `context` is the same number in every rank of the communicator, which who matches sends with
+ * receives from the logs alone needs. */
+void comm_text(const struct vcomm *comm, char *text, size_t size);
 struct vtype *type_new(MPI_Datatype real);
 void type_describe(struct vtype *type); /* types.c */
 static inline struct vobject *group_new(MPI_Group real)

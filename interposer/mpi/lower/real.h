@@ -17,7 +17,8 @@ extern const struct rdb_host *host;
 struct real_function {
 	const char *name;
 	int64_t (*call)(const uint64_t *a); /* NULL: not supported yet */
-	const char *handles;                /* a letter for each argument that is one handle: the class's first; or . */
+	const char *
+		handles; /* for each argument: the first letter of its handle's class, * for a pointer that is no buffer, or . */
 };
 
 struct predefined_handle {

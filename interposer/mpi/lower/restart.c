@@ -127,8 +127,7 @@ static bool makes(enum kind kind, const uint64_t *a)
 	return kind == MAKES || kind == PERSISTENT || kind == POSTS_COPY;
 }
 
-/* What was made has another handle than it had: it gets that one. */
-static const char *renamed(const uint64_t *handles)
+const char *restart_renamed(const uint64_t *handles)
 {
 	void *made = (void *)handles[0], *known = (void *)handles[1];
 	unsigned class = (handles[1] | handles[0]) >> 48 & 0xff;
@@ -164,10 +163,16 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 	const char *cannot;
 	enum kind kind;
 
-	if (step == RDB_RESTART_CUT)
-		return restart_cut();
+	if (step == RDB_RESTART_CUT) {
+		cannot = restart_journal_save((const char *)a[0]);
+		return cannot ? cannot : restart_cut();
+	}
+	if (step == RDB_RESTART_BEGIN)
+		return restart_journal_load((const char *)a[0]);
+	if (step == RDB_RESTART_SEND && !nargs)
+		return restart_journal_send((unsigned)*result);
 	if (step == RDB_RESTART_RENAME)
-		return renamed(a);
+		return restart_renamed(a);
 	if (!function || !function->call)
 		return restart_refuse(function ? function->name : "an MPI call", "not supported");
 	kind = kind_of(function->name);
@@ -181,12 +186,15 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 			cannot = restart_window_asked(index, a);
 		/* what it frees is named by the program's memory as it is now */
 		if (!cannot && !*result && makes(kind, a))
+			restart_journal_asked(index, nargs, a);
+		if (!cannot && !*result && makes(kind, a))
 			*result = 1 + restart_call(index, nargs, a);
 		return cannot;
 	default:
+		restart_journal_answered();
 		cannot = restart_answered(function->name, kind, index, nargs, a, *result != 0);
 		if (!cannot && !*result && of_windows(function->name))
-			cannot = restart_window_answered(index, a);
+			cannot = restart_window_answered(index, nargs, a);
 		return cannot;
 	}
 }

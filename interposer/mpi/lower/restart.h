@@ -1,6 +1,7 @@
 /* Between the files of a restart (restart.c): what the program had pending in MPI on its way to the cut. */
 #ifndef RDB_MPI_RESTART_H
 #define RDB_MPI_RESTART_H
+#include <stdio.h>
 #include "requests.h"
 
 #define PENDING_HANDLES 4
@@ -37,6 +38,7 @@ struct pending {
 	const char *name;
 	uint32_t id;
 	bool cancelled, looked;
+	bool lost; /* what it uses was freed by the program before the branch began: nobody has it any more */
 	struct vtype *type;
 	struct vcomm *comm;
 	void *buf;
@@ -54,14 +56,35 @@ int64_t restart_call(unsigned index, uint32_t nargs, const uint64_t *a);
 /* The same, but where it writes is no memory of the program's. */
 int64_t restart_silent_call(unsigned index, uint32_t nargs, const uint64_t *a);
 
+/* What was made has another handle (the first) than it had: it gets that one. */
+const char *restart_renamed(const uint64_t *handles);
+
 /* restart_windows.c */
+struct open_window {
+	struct open_window *next;
+	uint32_t id;
+	bool fenced, all_locked;
+};
+extern struct open_window *restart_windows;
+bool restart_window_load(FILE *file);
 const char *restart_window_asked(unsigned index, const uint64_t *a);
-const char *restart_window_answered(unsigned index, const uint64_t *a);
+const char *restart_window_answered(unsigned index, uint32_t nargs, const uint64_t *a);
 const char *restart_windows_cut(void);
+
+/* restart_journal.c: what a branch begins with, for restarts of that.  A call that makes or frees something, before and
+ * after it; a message that leaves again. */
+void restart_journal_asked(unsigned index, uint32_t nargs, const uint64_t *a);
+void restart_journal_answered(void);
+void restart_journal_message(int dest, int tag, const struct vcomm *comm, const char *packed, int len);
+const char *restart_journal_save(const char *folder);
+const char *restart_journal_load(const char *folder);
+/* The `which`-th message that was under way when the branch began. */
+const char *restart_journal_send(unsigned which);
 
 /* restart_messages.c: the `which`-th message that this call sent leaves again. */
 const char *restart_message(const char *name, enum kind kind, const uint64_t *a, unsigned which);
 
+struct pending *restart_follow(const char *name, enum kind kind, uint32_t id);
 /* restart_requests.c: a call that the log answers, before and after; `failed`: so it did. */
 const char *restart_asked(const char *name, enum kind kind, const uint64_t *a);
 const char *restart_answered(const char *name, enum kind kind, unsigned index, uint32_t nargs, const uint64_t *a,

@@ -5,30 +5,21 @@ static const char *send_again(const char *name, const void *buf, int count, cons
 			      const struct vcomm *comm)
 {
 	MPI_Request request;
-	int size = 0, rc;
+	int size = 0, position = 0, rc;
 	char *copy;
 
-	if (type->dense) {
-		size_t bytes = count > 0 ? (count - 1) * type->extent + type->true_extent : 0;
-
-		copy = malloc(bytes + 1);
-		if (!copy)
-			return restart_refuse(name, "no memory for a message");
-		memcpy(copy, (const char *)buf + type->true_lb, bytes);
-		rc = PMPI_Isend(copy - type->true_lb, count, type->o.real, dest, tag, comm->o.real, &request);
-	} else {
-		int position = 0;
-
-		PMPI_Pack_size(count, type->o.real, comm->o.real, &size);
-		copy = malloc(size + 1);
-		if (!copy)
-			return restart_refuse(name, "no memory for a message");
-		PMPI_Pack(buf, count, type->o.real, copy, size, &position, comm->o.real);
-		rc = PMPI_Isend(copy, position, MPI_PACKED, dest, tag, comm->o.real, &request);
-	}
+	PMPI_Pack_size(count, type->o.real, comm->o.real, &size);
+	copy = malloc((size_t)size + 1);
+	if (!copy)
+		return restart_refuse(name, "no memory for a message");
+	PMPI_Pack(buf, count, type->o.real, copy, size, &position, comm->o.real);
+	rc = PMPI_Isend(copy, position, MPI_PACKED, dest, tag, comm->o.real, &request);
 	if (rc == MPI_SUCCESS)
 		rc = PMPI_Request_free(&request);
-	return rc == MPI_SUCCESS ? NULL : restart_refuse(name, "its message could not be sent again");
+	if (rc != MPI_SUCCESS)
+		return restart_refuse(name, "its message could not be sent again");
+	restart_journal_message(dest, tag, comm, copy, position);
+	return NULL;
 }
 
 static const char *arguments(const char *name, const uint64_t *a, uint64_t comm)

@@ -16,7 +16,7 @@ static struct pending **find(enum kind kind, uint32_t id)
 	return at;
 }
 
-static struct pending *follow(const char *name, enum kind kind, uint32_t id)
+struct pending *restart_follow(const char *name, enum kind kind, uint32_t id)
 {
 	struct pending *one = calloc(1, sizeof(*one));
 
@@ -169,7 +169,7 @@ static void posted(const char *name, enum kind kind, unsigned index, uint32_t na
 
 	if (id < RDB_FIRST_DYNAMIC)
 		return;
-	one = follow(name, kind, id);
+	one = restart_follow(name, kind, id);
 	if (kind == POSTS_RECEIVE) {
 		one->buf = (void *)a[0];
 		one->count = (int)a[1];
@@ -190,7 +190,7 @@ static void started(const char *name)
 {
 	for (size_t i = 0; i < about.n; i++)
 		if (about.ids[i] >= RDB_FIRST_DYNAMIC)
-			follow(name, STARTS, about.ids[i]);
+			restart_follow(name, STARTS, about.ids[i]);
 }
 
 /* ---- matched messages ---- */
@@ -206,7 +206,7 @@ static void matched(const char *name, const uint64_t *a)
 
 	if (id < RDB_FIRST_DYNAMIC)
 		return;
-	one = follow(name, MATCHES, id);
+	one = restart_follow(name, MATCHES, id);
 	one->source = rank_in(status ? status->source : (int)a[0]);
 	one->tag = tag_in(status ? status->tag : (int)a[1]);
 	one->comm = object_hold(comm_of(a[2]));

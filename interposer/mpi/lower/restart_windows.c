@@ -6,15 +6,12 @@
 #define CANONICAL_NOSUCCEED 16 /* MPI_MODE_NOSUCCEED */
 
 /* In the order in which they were made, which is the same in all ranks. */
-static struct open_window {
-	struct open_window *next;
-	uint32_t id;
-	bool fenced, all_locked;
-} * first, **last = &first;
+struct open_window *restart_windows;
+static struct open_window **last = &restart_windows;
 
 static struct open_window **find(uint32_t id)
 {
-	struct open_window **at = &first;
+	struct open_window **at = &restart_windows;
 
 	while (*at && (*at)->id != id)
 		at = &(*at)->next;
@@ -49,13 +46,18 @@ static const char *allocated(const uint64_t *a)
 {
 	void *handle = NULL;
 	const uint64_t args[] = {*(uint64_t *)a[4], a[0], a[1], a[2], a[3], (uint64_t)&handle};
-	int64_t result = restart_silent_call(RDB_Win_create, 6, args);
+	int64_t result;
+
+	restart_journal_asked(RDB_Win_create, 6, args);
+	result = restart_silent_call(RDB_Win_create, 6, args);
 	uint32_t id = rdb_id(RDB_WIN, handle);
 
 	if ((int)result || !id)
 		return restart_refuse("MPI_Win_allocate", "its window cannot be made again");
 	((struct vwin *)object_of(RDB_WIN, id))->flavor = MPI_WIN_FLAVOR_ALLOCATE;
 	object_move(object_of(RDB_WIN, id), rdb_id(RDB_WIN, *(void **)a[5]));
+	handle = *(void **)a[5];
+	restart_journal_answered();
 	return NULL;
 }
 
@@ -67,7 +69,21 @@ const char *restart_window_asked(unsigned index, const uint64_t *a)
 	return NULL;
 }
 
-const char *restart_window_answered(unsigned index, const uint64_t *a)
+bool restart_window_load(FILE *file)
+{
+	struct open_window saved, *one;
+
+	if (fread(&saved, sizeof(saved), 1, file) != 1)
+		return false;
+	one = *find(saved.id);
+	if (one) {
+		one->fenced = saved.fenced;
+		one->all_locked = saved.all_locked;
+	}
+	return one != NULL;
+}
+
+const char *restart_window_answered(unsigned index, uint32_t nargs __attribute__((unused)), const uint64_t *a)
 {
 	struct open_window *one;
 	const char *why = NULL;
@@ -114,7 +130,7 @@ const char *restart_windows_cut(void)
 	windows_show();
 	rc = PMPI_Barrier(MPI_COMM_WORLD);
 
-	for (struct open_window *one = first; one && rc == MPI_SUCCESS; one = one->next) {
+	for (struct open_window *one = restart_windows; one && rc == MPI_SUCCESS; one = one->next) {
 		MPI_Win real = REAL(MPI_Win, win_of(one->id)->o.real);
 
 		if (one->all_locked)
