@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from rdb.agents.elsewhere import hosts_of
 from rdb.errors import Usage
 from rdb.launch.hosts import Host, Placed, place, read_hosts
+from rdb.recording import Job
 
 
 def write(folder: Path, text: str) -> str:
@@ -52,6 +55,17 @@ def test_placement(
 ) -> None:
     found = place([Host(*one) for one in hosts], ranks, "--hosts f")
     assert found == [Placed(*one) for one in wanted]
+
+
+def test_a_pack_asks_no_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it says of where it was recorded: there need not even be a network."""
+    monkeypatch.setenv("RDB_HOME", str(tmp_path))
+    meta = {"format": 1, "name": "job", "nranks": 4, "hosts": ["node1", "node2"]}
+    for folder, asked in (("job", ["node1", "node2"]), (f".packs/{'0' * 64}/job", [])):
+        path = tmp_path / folder
+        path.mkdir(mode=0o700, parents=True)
+        (path / "job.json").write_text(json.dumps(meta))
+        assert hosts_of(Job(path)) == asked
 
 
 def test_too_few_are_refused() -> None:

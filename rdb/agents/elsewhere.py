@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 def hosts_of(job: Job, hosts_file: str | None = None) -> list[str]:
     """The hosts that a job's ranks run on, or that have parts of it; none for one that is here."""
+    if job.packed and hosts_file is None:
+        return []
     here = os.uname().nodename
     unfinished = []
     for rank in job.ranks:

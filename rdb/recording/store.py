@@ -42,6 +42,11 @@ class Job:
     def name(self) -> str:
         return self.path.name
 
+    @property
+    def packed(self) -> bool:
+        """Does it come from a pack?  Then it is all here, wherever it was recorded."""
+        return self.path.parent.parent == home().resolve() / _PACKS
+
     @cached_property
     def meta(self) -> dict[str, Any]:
         """job.json, checked."""
