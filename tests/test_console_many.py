@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -46,7 +48,8 @@ def terminal(home: Path) -> Iterator[Many]:
     start = made.until("many [0-5] end>")
     assert len([line for line in start.splitlines() if line.startswith("*")]) == RANKS
     yield made
-    made.leave()
+    if made.child.isalive():
+        made.leave()
 
 
 def test_looking_at_all_ranks_starts_few_gdbs(terminal: Many) -> None:
@@ -54,7 +57,8 @@ def test_looking_at_all_ranks_starts_few_gdbs(terminal: Many) -> None:
     assert re.search(r"^0-5: __GI__exit|^0-5: _exit", tree, re.MULTILINE), tree
     assert tree == terminal.type("bt")
     assert re.search(r"^\* +4 +exited 7 .* end +__GI__exit", terminal.type("ranks"), re.MULTILINE)
-    assert 1 <= terminal.gdbs() <= min(os.cpu_count() or 1, 4)
+    # One more is that which those of ranks are forked from, once they are needed.
+    assert 1 <= terminal.gdbs() <= min(os.cpu_count() or 1, 4) + 1
 
 
 def test_values_of_all_ranks(terminal: Many) -> None:
@@ -125,3 +129,34 @@ def test_one_rank_moves_and_the_others_stay(terminal: Many) -> None:
     shown = terminal.type("undo", "many [0-5]>")
     assert "undid print cell.id = 40 + rank in 0-5" in shown
     assert "5: $2 = 5" in terminal.type("print cell.id", "many [0-5]>")
+
+
+def test_all_ranks_move_each_with_a_gdb_of_its_own(terminal: Many) -> None:
+    terminal.type("delete", "many [0-5]>")
+    shown = terminal.type("break exchange", "many [0-5]>")
+    assert "0-1,3-5: Breakpoint 1 at " in shown
+    shown = terminal.type("reverse-continue", "many [0-5]")
+    assert "exchange (" in shown
+    shown = terminal.type("next", "many [0-5]")
+    assert "undid next in 0-5" in terminal.type("undo", "many [0-5]")
+    tree = terminal.type("where", "many [0-5]")
+    assert re.search(r"^ *0-5: exchange \(\) at many\.c:\d+$", tree, re.MULTILINE), tree
+
+
+def test_gdbs_of_ranks_are_copies_that_end_with_the_console(terminal: Many) -> None:
+    below = {one.pid: one for one in terminal.below()}
+    gdbs = [pid for pid in below if b"interpreter=mi3" in _read(pid, "cmdline")]
+    parents = [int(_read(pid, "stat").rpartition(b")")[2].split()[1]) for pid in gdbs]
+    assert sum(parent in gdbs for parent in parents) == RANKS
+    terminal.child.kill(signal.SIGKILL)
+    deadline = time.monotonic() + DEADLINE_S
+    while alive := [one for one in below.values() if one.alive]:
+        assert time.monotonic() < deadline, alive
+        time.sleep(0.05)
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""  # replicas come and go

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from pathlib import Path
 
 import pexpect  # type: ignore[import-untyped]
 
@@ -15,6 +16,7 @@ from bench.figures import Section, response
 from bench.setup import Bench, run
 from bench.ways import environment
 from rdb.launch.command import own_command
+from rdb.session.processes import descendants
 
 TITLE = "The console over many ranks"
 _JOB = "many"
@@ -33,17 +35,20 @@ def measure(bench: Bench, section: Section) -> None:
     )
     recorded_s = time.perf_counter() - start
     times: dict[str, list[float]] = {}
+    memory = ""
     for _ in range(min(bench.scale.rounds, 3)):
-        _session(bench, ranks, times)
+        memory = _session(bench, ranks, times)
     for what, taken in times.items():
         section.responses.append(response(what, "console", 0, taken))
     section.notes.append(f"{ranks} ranks on {os.cpu_count()} cores; recorded in {recorded_s:.1f} s")
     section.notes.append(
-        "focus: its GDB is started; reverse-next: in that rank, after a breakpoint"
+        "focus: it gets a GDB; reverse-next: in that rank, after a breakpoint; "
+        "break in all ranks: each gets a GDB"
     )
+    section.notes.append(memory)
 
 
-def _session(bench: Bench, ranks: int, times: dict[str, list[float]]) -> None:
+def _session(bench: Bench, ranks: int, times: dict[str, list[float]]) -> str:
     everybody, one = f"{_JOB} [0-{ranks - 1}]", ranks // 4 + 1
     start = time.perf_counter()
     child = pexpect.spawn(
@@ -77,7 +82,31 @@ def _session(bench: Bench, ranks: int, times: dict[str, list[float]]) -> None:
         do("reverse-continue", here, "reverse-continue")
         for _ in range(_BACK):
             do("reverse-next", here, "reverse-next")
+        do("delete", here)
+        do("seek end", here)
+        do("focus all", everybody)
+        do("break exchange", everybody, "break in all ranks, the first time")
+        do("reverse-continue", everybody, "reverse-continue in all ranks")
+        do("next", everybody, "next in all ranks, the first time")
+        do("next", everybody, "next in all ranks")
+        do("reverse-next", everybody, "reverse-next in all ranks")
+        do("undo", everybody, "undo in all ranks")
+        processes, megabytes = _below(child.pid)
         child.sendcontrol("d")
         child.expect(pexpect.EOF)
     finally:
         child.close(force=True)
+    return f"all ranks moved: {processes} processes, {megabytes:,} MB in all"
+
+
+def _below(pid: int) -> tuple[int, int]:
+    """Processes below one, and their memory, of what they share each one's part."""
+    total_kb = found = 0
+    for one in descendants(pid):
+        try:
+            lines = Path(f"/proc/{one.pid}/smaps_rollup").read_text().splitlines()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has just ended
+        found += 1
+        total_kb += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return found, total_kb >> 10

@@ -25,6 +25,7 @@ def load() -> None:
         finishing,
         first,
         follow,
+        forking,
         goto,
         history,
         last,
@@ -44,7 +45,7 @@ def load() -> None:
         module.define()
     for module in (last, first, changes, calls, bisect, find_event, output, state, asked):
         module.define()
-    for module in (look, fields, follow):
+    for module in (look, fields, follow, forking):
         module.define()
     finishing.define()
     conditions.define()

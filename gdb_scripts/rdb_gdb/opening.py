@@ -31,13 +31,7 @@ class Open(Command):
             raise gdb.GdbError("Usage: rdb-open JOB [RANK]")
         job, rank = words[0], words[1] if len(words) == 2 else "0"
         history.log.current = None
-        for setting in (
-            "set sysroot target:",
-            "set exec-file-mismatch off",
-            # A request may replay for a while; Ctrl-C ends it, not the clock.
-            "set remotetimeout 86400",
-        ):
-            gdb.execute(setting, to_string=True)
+        prepare()
         serve = [*rdb_command(), "serve", job, "--rank", rank, "--stdio"]
         try:
             gdb.execute(f"target extended-remote | {shlex.join(serve)}", to_string=True)
@@ -53,6 +47,17 @@ class Open(Command):
             f"Opened {info['job']}, rank {info['process']}: events 0 to {info['last_event']}, "
             f"{info['state']}.\n"
         )
+
+
+def prepare() -> None:
+    """What a connection to a server needs to be set."""
+    for setting in (
+        "set sysroot target:",
+        "set exec-file-mismatch off",
+        # A request may replay for a while; Ctrl-C ends it, not the clock.
+        "set remotetimeout 86400",
+    ):
+        gdb.execute(setting, to_string=True)
 
 
 packed_roots: list[str] = []  # top folders whose sources come from the pack that is open

@@ -16,6 +16,7 @@ from pathlib import Path
 from rdb.errors import RdbError, Usage
 from rdb.recording import RankRecording, open_job
 from rdb.server import peers
+from rdb.server.forking import Forking
 from rdb.server.server import serve
 from rdb.server.turning import Turning
 from rdb.timeline.timeline import Timeline
@@ -55,7 +56,13 @@ def main(
         recording = open_job(options.job).rank(options.rank)
         recording.check()
         if options.socket is not None:
-            _serve_socket(recording, _listen_unix(options.socket), options.socket, options.once)
+            _serve_socket(
+                recording,
+                _listen_unix(options.socket),
+                options.socket,
+                options.once,
+                Forking(options.job, recording),
+            )
         elif options.port is not None:
             _serve_socket(recording, _listen_loopback(options.port), None, options.once)
         else:
@@ -113,7 +120,11 @@ def _listen_loopback(port: int) -> socket.socket:
 
 
 def _serve_socket(
-    recording: RankRecording, listener: socket.socket, path: Path | None, once: bool
+    recording: RankRecording,
+    listener: socket.socket,
+    path: Path | None,
+    once: bool,
+    forking: Forking | None = None,
 ) -> None:
     """One client at a time; each finds the rank where the one before left it."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -131,7 +142,8 @@ def _serve_socket(
                             print("rdb: refused a client of another user", file=sys.stderr)
                             continue
                         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                    over = serve(timeline, recording, peer.fileno()).for_good or once
+                    left = serve(timeline, recording, peer.fileno(), forking=forking)
+                    over = left.for_good or once
     finally:
         listener.close()
         if path is not None:

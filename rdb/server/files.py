@@ -56,6 +56,10 @@ class Files:
             os.close(fd)
         self._open.clear()
 
+    @property
+    def fds(self) -> list[int]:
+        return list(self._open.values())
+
     def find(self, path: str) -> Path | None:
         """The host's file that holds the bytes of the recorded program's `path`."""
         stored = self.recording.store_path(path)

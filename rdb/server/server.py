@@ -8,8 +8,10 @@ import time
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
+from rdb.recording import RankRecording
 from rdb.server.breakpoints import Breakpoints
 from rdb.server.files import Files
+from rdb.server.forking import Forking
 from rdb.server.jobs import Worker
 from rdb.server.motion import Motion, Move
 from rdb.server.objects import Objects, correct_auxv
@@ -19,6 +21,7 @@ from rdb.server.stub import Stub, told
 from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
 from rdb.server.threads import Threads
 from rdb.server.turning import Turning
+from rdb.timeline.timeline import Timeline
 
 # While GDB looks at a stop and goes on by itself (a condition that is false), Ctrl-C reaches us
 # between two moves: it is for the next one.  One that is older was for the move that is over.
@@ -53,15 +56,21 @@ class Server:
         recording: RankRecordingLike,
         connection: Connection,
         turning: Turning | None = None,
+        forking: Forking | None = None,
+        original: Server | None = None,
     ) -> None:
         self._connection = connection
         self._turning = turning
+        self._forking = forking
         self._turned = False  # away from the rank that was opened
         self._pressed_at = -math.inf
         self._prepared = -1  # the stop for which that has been done
         self._worker = Worker()
-        self._files = Files(recording)
-        self._stub = self._stand_in(timeline, recording)
+        self._files: Files = Files(recording) if original is None else original._files
+        self._stub: Stub = self._stand_in(timeline, recording)
+        if original is not None:  # whose connection this is to be to the copy of its GDB
+            self._stub.after(original._stub)
+            self._connection.acks = original._stub.acks
 
     def _stand_in(self, timeline: Debuggee, recording: RankRecordingLike) -> Stub:
         """All that knows of one rank."""
@@ -90,6 +99,20 @@ class Server:
             return encode(failure(error))
         self._turned = True
         return self._queries.handle(b"state")
+
+    def _fork(self, body: bytes) -> bytes:
+        """RANK,PATH: a copy of this server for that rank, which connects to the socket."""
+        assert self._forking is not None
+        name, _, path = body.decode("utf-8", "replace").partition(",")
+        self._queries.settle()
+
+        def serve(timeline: Timeline, recording: RankRecording, fd: int) -> None:
+            Server(timeline, recording, Connection(fd, fd), original=self).run()
+
+        try:
+            return encode({"pid": self._forking.fork(name, path, self._files.fds, serve)})
+        except RdbError as error:
+            return encode(failure(error))
 
     def run(self) -> Left:
         """Serves until the other side detaches, kills or goes away."""
@@ -144,6 +167,9 @@ class Server:
     def _answer(self, data: bytes) -> None:
         if self._turning is not None and data.startswith(b"qRdb.rank:"):
             self._connection.send(self._turn(data[10:]))
+            return
+        if self._forking is not None and data.startswith(b"qRdb.fork:"):
+            self._connection.send(self._fork(data[10:]))
             return
         if data.startswith(b"qRdb."):
             self._connection.send(self._queries.handle(data[5:]))
@@ -228,7 +254,8 @@ def serve(
     read_fd: int,
     write_fd: int | None = None,
     turning: Turning | None = None,
+    forking: Forking | None = None,
 ) -> Left:
     """Serves one GDB over descriptors (a socket: one for both ways)."""
     connection = Connection(read_fd, read_fd if write_fd is None else write_fd)
-    return Server(timeline, recording, connection, turning).run()
+    return Server(timeline, recording, connection, turning, forking).run()

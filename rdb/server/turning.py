@@ -16,7 +16,7 @@ class Turning:
 
     def __init__(self, job: str, timeline: Timeline, recording: RankRecording) -> None:
         self._job = job
-        self._program = _program(recording)
+        self._program = program_of(recording)
         self._first = recording.name
         self._known: dict[str, tuple[Timeline, RankRecording]] = {
             recording.name: (timeline, recording)
@@ -31,7 +31,7 @@ class Turning:
             return known
         recording = open_job(self._job).rank(name)
         recording.check()
-        if _program(recording) != self._program:
+        if program_of(recording) != self._program:
             raise RdbError(f"{name} runs another program than {self._first}")
         timeline = Timeline(recording)
         self._known[name] = timeline, recording
@@ -44,7 +44,7 @@ class Turning:
                 timeline.close()
 
 
-def _program(recording: RankRecording) -> tuple[str, str | None]:
+def program_of(recording: RankRecording) -> tuple[str, str | None]:
     """What GDB reads symbols of."""
     path = str(recording.meta.get("exe", ""))
     return path, recording.files.get(path)

@@ -15,6 +15,7 @@ from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
 from rdb.session.stacks import own_frame
 from rdb.session.state import RankState, parse_state
+from rdb.session.template import Template
 
 _OPEN_TIMEOUT_S = 120.0
 _OWN_WITHIN = 64  # frames of libraries above the user's own
@@ -91,6 +92,20 @@ class RankDebugger(Looking):
     def state(self) -> RankState:
         assert self._state is not None  # set by open
         return self._state
+
+    @classmethod
+    async def forked(
+        cls, rank: Rank, template: Template, address: str, at_end: bool
+    ) -> RankDebugger:
+        """The same, as a copy of a GDB that has read the program's symbols."""
+        gdb = await template.fork(address, at_end, f"the gdb of rank {rank}")
+        debugger = cls(rank, gdb)
+        try:
+            debugger._state = await debugger.query_state()
+        except BaseException:
+            await gdb.close()
+            raise
+        return debugger
 
     async def run(self, command: str, on_output: Callable[[str], None] | None = None) -> RankAnswer:
         """Runs a GDB command, or several lines as one."""

@@ -17,13 +17,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from rdb.errors import MissingTool, RdbError
 from rdb.session.mi import MiLine, console_command, parse_line
 from rdb.session.processes import Process, descendants
 
-_LINE_LIMIT = 64 << 20  # one line may hold the answer to a large `print`
+LINE_LIMIT = 64 << 20  # one line may hold the answer to a large `print`
 _CLOSE_S = 5.0
 _FENCE = "-gdb-show confirm"
 _PROGRESS = "rdb-progress: "  # gdb_scripts/rdb_gdb/searching.py
@@ -74,10 +74,27 @@ class _Pending:
     stopped: dict[str, Any] | None = None
 
 
+class ProcessLike(Protocol):
+    """A process and its streams: asyncio.subprocess.Process, or a copy of one."""
+
+    @property
+    def stdin(self) -> asyncio.StreamWriter | None: ...
+    @property
+    def stdout(self) -> asyncio.StreamReader | None: ...
+    @property
+    def stderr(self) -> asyncio.StreamReader | None: ...
+    @property
+    def pid(self) -> int: ...
+    @property
+    def returncode(self) -> int | None: ...
+    def kill(self) -> None: ...
+    async def wait(self) -> int: ...
+
+
 class GdbProcess:
     """Made by `start`; runs one command at a time; `close` leaves no process behind."""
 
-    def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
+    def __init__(self, process: ProcessLike, name: str) -> None:
         self._process = process
         self._name = name
         self._lock = asyncio.Lock()
@@ -102,7 +119,7 @@ class GdbProcess:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
-                limit=_LINE_LIMIT,
+                limit=LINE_LIMIT,
                 start_new_session=True,  # the terminal's Ctrl-C is ours to pass on
                 env=_environment(),
             )

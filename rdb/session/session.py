@@ -1,7 +1,8 @@
 """All ranks of a job under debug.
 
-A GDB per rank: of a few ranks it is started when they come into focus, of many when a command
-needs it.  Until then a few GDBs look at all of them (`lookers`).  A command goes to the ranks in
+A GDB per rank: of a few ranks it is started when they come into focus, of many it is forked from
+one that has read the symbols (`template`) when a command needs it.  Until then a few GDBs look at
+all of them (`lookers`).  A command goes to the ranks in
 focus side by side.  Nothing is printed here: answers come back by rank, and `merge` groups equal
 ones.
 """
@@ -25,11 +26,11 @@ from rdb.session.looking import Looking
 from rdb.session.merge import Group, merge
 from rdb.session.ranks import Rank, format_ranks
 from rdb.session.stacks import Frame
+from rdb.session.starts import Starts
 from rdb.session.state import RankState
 
 T = TypeVar("T")
 _FEW = 4  # ranks whose GDBs are started before they are needed
-_STARTS_AT_ONCE = 4  # a starting GDB reads symbols: more of them only wait for each other
 
 
 class RankLike(Protocol):
@@ -109,12 +110,11 @@ class Session:
         """Ranks that could not be opened, and why."""
         self.on_progress: Callable[[Rank, str], None] | None = None
         """Hears how far a long search of a rank is."""
-        self._script = script
         self._at_end = at_end
         self._known = tuple(job.ranks)
         self._focus: tuple[Rank, ...] = ()
         self._debuggers: dict[Rank, RankDebugger] = {}
-        self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
+        self._starts = Starts(job, script, at_end, forks=len(self._known) > _FEW)
         self._opening: set[asyncio.Task[RankDebugger]] = set()
         self._lookers = Lookers(str(job.path), job.address, script)
         self._preparing: asyncio.Task[object] | None = None
@@ -190,14 +190,7 @@ class Session:
                 self.failed.pop(rank, None)
 
     async def _open(self, rank: Rank) -> RankDebugger:
-        async with self._starts:
-            debugger = await RankDebugger.open(
-                str(self.job.path),
-                rank,
-                self._at_end,
-                script=self._script,
-                address=self.job.address(rank),
-            )
+        debugger = await self._starts.open(rank)
         debugger.gdb.on_progress = lambda text: self._heard(rank, text)
         self._debuggers[rank] = debugger
         return debugger
@@ -322,13 +315,15 @@ class Session:
         return {rank: found[rank] for rank in sorted(found)}
 
     def prepare(self) -> None:
-        """Starts the GDBs that look at ranks, while nobody has asked for anything yet."""
+        """Starts the GDBs that look at ranks and the one that others are forked from, while nobody
+        has asked for anything yet."""
         if self._preparing is None and self.many_waiting:
-            first = self.waiting[: self._lookers.count]
-            where = "END" if self._at_end else "START"
-            self._preparing = asyncio.create_task(
-                self._lookers.each(first, lambda rank: where, _nothing)
-            )
+            self._preparing = asyncio.create_task(self._prepare(self.waiting))
+
+    async def _prepare(self, ranks: Sequence[Rank]) -> None:
+        where = "END" if self._at_end else "START"
+        await self._lookers.each(ranks[: self._lookers.count], lambda rank: where, _nothing)
+        await self._starts.prepare(ranks[0])
 
     async def follow(self) -> dict[Rank, str]:
         """Reads the recordings of the ranks in focus anew and goes to their ends: "", or why not.
@@ -387,6 +382,7 @@ class Session:
         debuggers = list(self._debuggers.values())
         self._debuggers.clear()
         await asyncio.gather(self._lookers.close(), *(debugger.close() for debugger in debuggers))
+        await self._starts.close()
 
     async def _gather(
         self, ranks: Iterable[Rank], action: Callable[[RankDebugger], Awaitable[RankAnswer]]

@@ -1,0 +1,73 @@
+"""How a rank gets a GDB of its own: started, or forked from one that has read the symbols."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Protocol
+
+from rdb.errors import RdbError
+from rdb.session.debugger import RankDebugger
+from rdb.session.ranks import Rank
+from rdb.session.template import Template
+
+_AT_ONCE = 4  # a starting GDB reads symbols: more of them only wait for each other
+
+
+class JobLike(Protocol):
+    """What is asked of a job here."""
+
+    @property
+    def path(self) -> Path: ...
+    def address(self, rank: Rank, /) -> str: ...
+
+
+class Starts:
+    """FORKS: of a job of few ranks each GDB is started by itself."""
+
+    def __init__(self, job: JobLike, script: Path | None, at_end: bool, forks: bool) -> None:
+        self._job = job
+        self._script = script
+        self._at_end = at_end
+        self._forks = forks
+        self._template: Template | RdbError | None = None
+        self._template_lock = asyncio.Lock()
+        self._starts = asyncio.Semaphore(_AT_ONCE)
+
+    async def open(self, rank: Rank) -> RankDebugger:
+        async with self._starts:
+            forked = await self._fork(rank) if self._forks else None
+            return forked or await RankDebugger.open(
+                str(self._job.path),
+                rank,
+                self._at_end,
+                script=self._script,
+                address=self._job.address(rank),
+            )
+
+    async def prepare(self, rank: Rank) -> None:
+        """Makes the GDB that others are forked from, of the program that RANK runs."""
+        async with self._template_lock:
+            if self._template is None:
+                job, address = str(self._job.path), self._job.address(rank)
+                try:
+                    self._template = await Template.open(job, address, self._script)
+                except RdbError as error:
+                    self._template = error
+
+    async def close(self) -> None:
+        """After the GDBs that were opened."""
+        if isinstance(self._template, Template):
+            await self._template.close()
+            self._template = None
+
+    async def _fork(self, rank: Rank) -> RankDebugger | None:
+        """None: it runs another program, or the GDB to be forked is not to be had."""
+        await self.prepare(rank)
+        if not isinstance(self._template, Template):
+            return None
+        address = self._job.address(rank)
+        try:
+            return await RankDebugger.forked(rank, self._template, address, self._at_end)
+        except (RdbError, OSError, TimeoutError):
+            return None  # what is wrong with the rank is said when it is opened by itself
