@@ -41,6 +41,12 @@ def mpi_functions_path() -> Path:
     return lib_dir() / "mpi" / "functions.json"
 
 
+def mpi_sources_dir() -> Path:
+    """Sources of the side that calls the real MPI: in the package, else in the source tree."""
+    installed = lib_dir() / "mpi" / "src"
+    return installed if installed.is_dir() else _PACKAGE.parent / "interposer"
+
+
 def gdb_scripts_dir() -> Path:
     """The GDB extension: beside the package when installed inside it, else in the source tree."""
     installed = _PACKAGE / "gdb_scripts"

@@ -302,6 +302,18 @@ def build_parser() -> argparse.ArgumentParser:
     commands.add_parser("agent").set_defaults(target="rdb.agents.serving:agent_command")
     # Parsed by rdb.server itself, which GDB also starts as `python -m rdb.server`.
     commands.add_parser("serve", help="serve a rank to GDB (target extended-remote)")
+    setup = command(
+        "setup-mpi",
+        "build what rdb needs below it for another MPI, with that MPI's mpicc",
+        "rdb.cli.setup_mpi:setup_mpi_command",
+        True,
+    )
+    setup.add_argument(
+        "--mpicc", metavar="PATH", default="mpicc", help="its compiler (default: mpicc in PATH)"
+    )
+    setup.add_argument(
+        "--name", help="what --mpi calls it (default: its family and version, openmpi-5.0.11)"
+    )
     command("doctor", "what works here, and how to mend it", "rdb.cli.doctor:doctor_command", True)
     return parser
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from rdb.doctor.finding import Finding, State
 from rdb.doctor.machine import Machine
+from rdb.launch.mpi import set_up, set_up_dir
 from rdb.paths import mpi_dir
 
 _GROUP = "parallel"
@@ -55,6 +57,20 @@ def flavours(machine: Machine) -> Iterator[Finding]:
         remedy = f"apt-get install {FLAVOURS[0].package}, then build rdb again"
         found = [Finding(_GROUP, "MPI", State.DEGRADED, "none found", meaning, remedy)]
     yield from found
+
+
+def others(machine: Machine) -> Iterator[Finding]:
+    """MPIs that `rdb setup-mpi` has built a side for."""
+    for name, about in set_up(machine.env).items():
+        lower = Path(set_up_dir(machine.env)) / name / "lower.so"
+        detail = f"{about.get('mpicc')}; rdb run --mpi {name}"
+        code, text = machine.output("ldd", str(lower))
+        if code == 0 and "not found" not in text:
+            yield Finding(_GROUP, name, State.OK, detail, "rdb's side for it is built")
+        else:
+            meaning = "rdb's side for it does not find its library"
+            remedy = f"rdb setup-mpi --name {name} --mpicc {about.get('mpicc')}"
+            yield Finding(_GROUP, name, State.DEGRADED, detail, meaning, remedy)
 
 
 def _flavour(machine: Machine, flavour: Flavour) -> Iterator[Finding]:
@@ -116,4 +132,4 @@ def slurm(machine: Machine) -> Iterator[Finding]:
         yield Finding(_GROUP, "Slurm", State.OK, version, meaning)
 
 
-PROBES = (launcher, flavours, slurm)
+PROBES = (launcher, flavours, others, slurm)

@@ -62,7 +62,7 @@ def mpirun_line(
 def chosen_mpi(asked: str | None) -> str | None:
     """The MPI that was asked for, here or in the environment; None: the launcher's."""
     asked = asked or os.environ.get("RDB_MPI")
-    return check_mpi(asked, _LIB) if asked else None
+    return check_mpi(asked, _LIB, os.environ) if asked else None
 
 
 def _mpirun(

@@ -18,6 +18,8 @@ _STUBS = (
     os.path.join("mpi-abi", "libmpi_abi.so.1"),
 )
 _BUILT = ("openmpi", "mpich")
+_SET_UP = ".mpi"  # in the store, which is its owner's alone
+ABOUT = "about"
 
 
 def launcher_mpi(env: Mapping[str, str]) -> str | None:
@@ -29,30 +31,67 @@ def launcher_mpi(env: Mapping[str, str]) -> str | None:
     return None
 
 
-def flavours(lib: str) -> dict[str, str]:
-    """Name -> real side, of those that are there."""
+def set_up_dir(env: Mapping[str, str]) -> str:
+    """Where `rdb setup-mpi` builds.  rdb/recording/store.py says the same of the store."""
+    state = env.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return os.path.join(env.get("RDB_HOME") or os.path.join(state, "rdb"), _SET_UP)
+
+
+def set_up(env: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Name -> what `rdb setup-mpi` wrote of it: family, version, mpicc, bin, launcher."""
+    folder = set_up_dir(env)
+    found = {}
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        try:
+            with open(os.path.join(folder, name, ABOUT), encoding="utf-8") as file:
+                lines = file.read().splitlines()
+        except (FileNotFoundError, NotADirectoryError):
+            continue  # one that is being built
+        found[name] = dict(line.split("=", 1) for line in lines if "=" in line)
+    return found
+
+
+def flavours(lib: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Name -> real side, of those that are there: built with rdb, and set up later."""
     found = {name: os.path.join(lib, "mpi", name, "lower.so") for name in _BUILT}
+    found.update({n: os.path.join(set_up_dir(env), n, "lower.so") for n in set_up(env)})
     return {name: path for name, path in found.items() if os.path.exists(path)}
 
 
-def check_mpi(asked: str, lib: str) -> str:
+def launcher_set_up(env: Mapping[str, str]) -> str | None:
+    """The MPI that was set up and whose launcher is our parent."""
+    family = launcher_mpi(env)
+    if family is None:
+        return None
+    try:
+        parent = os.path.realpath(f"/proc/{os.getppid()}/exe")
+    except OSError:
+        return None
+    for name, about in set_up(env).items():
+        if about.get("family") == family and os.path.dirname(parent) == about.get("bin"):
+            return name
+    return None
+
+
+def check_mpi(asked: str, lib: str, env: Mapping[str, str]) -> str:
     """The name itself, or a Usage error that lists what there is."""
-    there = flavours(lib)
+    there = flavours(lib, env)
     if asked not in there:
         known = ", ".join(there) or "none"
-        raise Usage(f"--mpi {asked}: no such MPI here", f"there are: {known}")
+        hint = f"there are: {known}; `rdb setup-mpi` adds one"
+        raise Usage(f"--mpi {asked}: no such MPI here", hint)
     return asked
 
 
 def mpi_options(asked: str | None, lib: str, env: Mapping[str, str]) -> list[str]:
     """Options of rdb-exec: the real side and the stubs."""
-    there = flavours(lib)
+    there = flavours(lib, env)
     wanted = asked or env.get("RDB_MPI")
     if wanted:
-        name: str | None = check_mpi(wanted, lib)
+        name: str | None = check_mpi(wanted, lib, env)
     else:
         # without a launcher each is as good as the other
-        name = launcher_mpi(env) or next(iter(there), None)
+        name = launcher_set_up(env) or launcher_mpi(env) or next(iter(there), None)
     options = ["--mpi-lower", there[name]] if name in there else []
     for stub in _STUBS:
         path = os.path.join(lib, "mpi", stub)
@@ -65,6 +104,9 @@ def find_mpirun(asked: str | None) -> tuple[str, bool]:
     """The launcher of that MPI, or the one in PATH; and whether it is Open MPI's."""
     import shutil
 
+    known = set_up(os.environ).get(asked or "")
+    if known is not None:
+        return known["launcher"], known["family"] == "openmpi"
     names = [f"mpirun.{asked}", f"mpiexec.{asked}", "mpirun"] if asked else ["mpirun"]
     path = next((found for found in map(shutil.which, names) if found), None)
     if path is None:
