@@ -47,7 +47,9 @@ def sources() -> Path:
         wanted = ["--no-binary", ":all:", f"mpi4py=={version}", "--dest", str(CACHE)]
         subprocess.run([*pip, *wanted], check=True)
         with tarfile.open(CACHE / f"mpi4py-{version}.tar.gz") as archive:
-            archive.extractall(CACHE, filter="data")
+            # Debian 12's Python does not have the filter yet.
+            safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+            archive.extractall(CACHE, **safe)  # type: ignore[arg-type]
     return folder
 
 

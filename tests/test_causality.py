@@ -6,7 +6,6 @@ import json
 import random
 from array import array
 from collections import defaultdict
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -45,6 +44,7 @@ class _Rank:
         self.receives: dict[Any, array[int]] = defaultdict(lambda: array("Q"))
         self.collectives: dict[str, array[int]] = defaultdict(lambda: array("Q"))
         self.communicators = {WORLD.name: WORLD}
+        self.epochs: dict[str, Any] = {}
         self.last = 0
 
     def add(self, event: int, what: What, peer: int, tag: int = 0, nr: int = 0) -> None:
@@ -62,8 +62,8 @@ class _Rank:
     def event(self, place: int) -> int:
         return self.items[place].event
 
-    def event_of(self, name: str) -> Callable[[int], int]:
-        return lambda number: self.event(self.collectives[name][number])
+    def answered(self, name: str, number: int) -> int:
+        return self.event(self.collectives[name][number])
 
 
 def _random_job(seed: int, ranks: int) -> tuple[list[_Rank], list[list[list[int]]]]:

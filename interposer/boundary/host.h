@@ -31,6 +31,7 @@ enum rdb_note {
 	RDB_NOTE_ARRIVAL = 12, /* struct verbs_note_arrival: whose request put bytes into memory */
 	RDB_NOTE_DEVICE = 13,  /* of a chunk: its bytes were found there; a device may have written them (looks.h) */
 	RDB_NOTE_DONE = 16,    /* uint32_t: virtual request id of a nonblocking collective that is complete */
+	RDB_NOTE_STARTED = 15, /* uint32_t: virtual request id of a persistent receive that is active now */
 	RDB_NOTE_OPENED = 14,  /* struct rdb_note_opened: a file that was opened for writing */
 	RDB_NOTE_FREED = 17,   /* uint32_t: virtual id of the window that this call freed */
 };

@@ -7,9 +7,10 @@ says for each rank the last interval of it that is known there; one interval hap
 if it is known there.  Nothing is kept for events that are not asked about: a clock is the fixed
 point of looking up, in each rank, the newest message that had come from each other one.
 
-What is not seen: files, pipes and memory that ranks share; one-sided communication between two
-synchronisations; when a nonblocking collective was complete.  What is ordered by those alone counts
-as concurrent.
+Of one-sided communication fences order all ranks of a window, and MPI_Win_wait comes after the
+MPI_Win_complete of its group.  What is not seen: locks and flushes of windows, which tell their
+target nothing; files (MPI-IO, too), pipes and memory that ranks share.  What is ordered by those
+alone counts as concurrent.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from rdb.recording.communication import Flow, RankCommunication, collectives
+from rdb.recording.communication import (
+    NOPRECEDE,
+    Flow,
+    RankCommunication,
+    collectives,
+    window_calls,
+)
+from rdb.recording.epochs import completed
 from rdb.recording.messages import Messages
 
 Clock = Mapping[int, int]
@@ -50,6 +58,23 @@ class _Heard:
                 yield source, self._known[source][place - 1]
 
 
+class _Calls:
+    """Collectives of one kind: when they were complete, in that order, and the newest of those that
+    were by then, by its number on the communicator: it tells all that the ones before it did."""
+
+    def __init__(self, pairs: list[tuple[int, int]]) -> None:
+        self.events, self.numbers = array("Q"), array("Q")
+        newest = 0
+        for event, number in sorted(pairs):
+            newest = max(newest, number)
+            self.events.append(event)
+            self.numbers.append(newest)
+
+    def by(self, event: int) -> int | None:
+        place = bisect_right(self.events, event)
+        return self.numbers[place - 1] if place else None
+
+
 class Clocks:
     """The clocks of a job; each rank's log is read once, when something of it is asked."""
 
@@ -57,7 +82,7 @@ class Clocks:
         self._messages = messages
         self._ranks = tuple(messages.ranks)
         self._heard: dict[int, _Heard] = {}
-        self._calls: dict[int, dict[str, dict[tuple[Flow, int], array[int]]]] = {}
+        self._calls: dict[int, dict[str, dict[tuple[Flow, int], _Calls]]] = {}
 
     def past(self, rank: int, event: int) -> Clock:
         """The vector clock of RANK after the answer of EVENT."""
@@ -102,11 +127,9 @@ class Clocks:
         yield from self._heard[rank].by(event)
         communication = self._messages.communication(rank)
         for name, kinds in self._calls[rank].items():
-            for (flow, root), numbers in kinds.items():
-                # The last of its kind that had been answered; it tells all that those before did.
-                done = bisect_right(numbers, event, key=communication.event_of(name))
-                if done:
-                    number = numbers[done - 1]
+            for (flow, root), calls in kinds.items():
+                number = calls.by(event)
+                if number is not None:
                     for source in self._sources(communication, rank, name, flow, root, number):
                         interval = self._call(source, name, number)
                         if interval is not None:
@@ -158,6 +181,14 @@ class Clocks:
                 (communication.event(receive), sender.event(send) - 1)
                 for receive, send in zip(receives, sends, strict=False)
             ]
+        for name, epochs in communication.epochs.items():
+            others = {
+                one: self._messages.communication(one).epochs[name]
+                for one in self._ranks
+                if one != rank and name in self._messages.communication(one).epochs
+            }
+            for wait, origin, complete in completed(rank, epochs, others):
+                pairs[origin].append((wait, complete - 1))
         for source, found in pairs.items():
             heard.add(source, found)
         self._heard[rank] = heard
@@ -166,23 +197,29 @@ class Clocks:
 
 def _by_flow(
     communication: RankCommunication, rank: int, ranks: tuple[int, ...]
-) -> dict[str, dict[tuple[Flow, int], array[int]]]:
+) -> dict[str, dict[tuple[Flow, int], _Calls]]:
     """Communicator -> (flow, root if it matters) -> which of the collectives there, in order; those
     that bring RANK nothing are left out."""
-    found: dict[str, dict[tuple[Flow, int], array[int]]] = {}
+    found: dict[str, dict[tuple[Flow, int], _Calls]] = {}
     for name, calls in communication.collectives.items():
-        kinds: dict[tuple[Flow, int], array[int]] = defaultdict(lambda: array("Q"))
+        kinds: dict[tuple[Flow, int], list[tuple[int, int]]] = defaultdict(list)
         known = communication.communicators.get(name)
         members = ranks if known is None or known.members is None else known.members
         for number, place in enumerate(calls):
             item = communication.item(place)
-            flow = collectives()[item.nr][1]
+            complete = communication.answered(name, number)
+            if complete is None or (item.nr in window_calls() and item.peer & NOPRECEDE):
+                continue
+            flow = collectives()[item.nr][1] if item.nr in collectives() else Flow.ALL
+            if flow is Flow.LATER:
+                continue
             if flow is Flow.TO_ROOT:
                 inter = known is not None and known.inter
                 if inter or not 0 <= item.peer < len(members) or members[item.peer] != rank:
                     continue
-                kinds[(Flow.ALL, -1)].append(number)
-            elif flow is not Flow.LATER:
-                kinds[(flow, item.peer if flow is Flow.FROM_ROOT else -1)].append(number)
-        found[name] = kinds
+                kinds[(Flow.ALL, -1)].append((complete, number))
+            else:
+                root = item.peer if flow is Flow.FROM_ROOT else -1
+                kinds[(flow, root)].append((complete, number))
+        found[name] = {kind: _Calls(pairs) for kind, pairs in kinds.items()}
     return found

@@ -14,8 +14,8 @@ import re
 import struct
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from cffi import FFI
 from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.paths import log_library_path
 from rdb.recording.describe import mpi_functions
+from rdb.recording.epochs import Epochs
 
 _CDEF = """
 struct log_message {
@@ -46,6 +47,8 @@ _ITEM = struct.Struct("<5Q2i4I")  # struct log_message
 _NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/boundary/gate.h
 _FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
 _WORLD, _SELF = 2, 3  # ids of the predefined communicators
+NOPRECEDE = 2  # MPI_MODE_NOPRECEDE as the log has it: such a fence waits for nobody
+_EPOCH = re.compile(r"win=(\d+) (post|start) ranks=([-\d,]*)\Z")
 _COMM = re.compile(r"comm=(\d+) context=(-?\d+) by=(\S*) rank=(-?\d+) ranks=([-\d,]*)")
 
 Channel = tuple[int, str, int]
@@ -61,6 +64,8 @@ class What(IntEnum):
     POSTED = 4
     TEXT = 5
     DONE = 6
+    STARTED = 7
+    PREPARED = 8
 
 
 class Item(NamedTuple):
@@ -75,7 +80,9 @@ class Item(NamedTuple):
     """Of a message the other rank of the job (-1: none of it), of a call the root or source."""
     tag: int
     comm: int
+    """Of a call on a window that window."""
     request: int
+    """What a call made: a request, or a window."""
     nr: int
     what: int
 
@@ -98,7 +105,7 @@ _TO_ALL = (
     "Barrier Allreduce Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce_scatter "
     "Reduce_scatter_block Comm_dup Comm_dup_with_info Comm_split Comm_split_type Comm_create "
     "Cart_create Graph_create Dist_graph_create Dist_graph_create_adjacent Win_create Win_allocate "
-    "Win_allocate_shared Win_create_dynamic Win_free Win_fence File_open File_close"
+    "Win_allocate_shared Win_create_dynamic File_open File_close"
 )
 _FROM_ROOT = "Bcast Scatter Scatterv"
 _TO_ROOT = "Gather Gatherv Reduce"
@@ -117,7 +124,7 @@ class Flow(IntEnum):
     UPWARDS = 4
     """From the ranks below."""
     LATER = 5
-    """Nonblocking, or among neighbours alone: not known who waited for whom."""
+    """Among neighbours alone, or not known when it was complete: not known who waited for whom."""
 
 
 _FLOWS = {
@@ -141,8 +148,20 @@ def collectives() -> dict[int, tuple[str, Flow]]:
         if name in _FLOWS:
             found[int(function["nr"])] = (name, _FLOWS[name])
         elif name.startswith("MPI_I") and f"MPI_{name[5:].capitalize()}" in _FLOWS:
-            found[int(function["nr"])] = (name, Flow.LATER)
+            found[int(function["nr"])] = (name, _FLOWS[f"MPI_{name[5:].capitalize()}"])
     return found
+
+
+def nonblocking(name: str) -> bool:
+    """Of a collective."""
+    return name.startswith("MPI_I")
+
+
+@cache
+def window_calls() -> dict[int, str]:
+    """Hypercall number -> name, of the calls on windows that order their ranks."""
+    names = ("MPI_Win_fence", "MPI_Win_complete", "MPI_Win_wait")
+    return {int(one["nr"]): one["name"] for one in mpi_functions() if one["name"] in names}
 
 
 @cache
@@ -161,9 +180,13 @@ def _library() -> tuple[FFI, Any, Any, int]:
             row.what = What.CALL
             row.comm = params.index("comm")
             row.peer = params.index("root") if "root" in params else -1
-            row.request = params.index("request") if "request" in params else -1
-        elif one["name"] == "MPI_Irecv":
-            row.what = What.POSTED
+            made = next((what for what in ("request", "win") if what in params), None)
+            row.request = params.index(made) if made else -1
+        elif nr in window_calls():
+            row.what, row.comm = What.CALL, params.index("win")
+            row.peer = params.index("assert") if "assert" in params else -1
+        elif one["name"] in ("MPI_Irecv", "MPI_Recv_init"):
+            row.what = What.POSTED if one["name"] == "MPI_Irecv" else What.PREPARED
             row.size, row.peer, row.tag, row.comm, row.request = (1, 3, 4, 5, 6)
     return ffi, ffi.dlopen(str(log_library_path())), wanted, count
 
@@ -207,6 +230,9 @@ class RankCommunication:
         self.posted = array("Q")
         self.completed: dict[tuple[str, int], int] = {}
         """(communicator, number of the nonblocking collective on it) -> event that completed it."""
+        self.epochs: dict[str, Epochs] = defaultdict(Epochs)
+        """By the names of windows."""
+        self._windows: dict[int, str] = {}
         self.communicators: dict[str, Communicator] = {self._world.name: self._world}
         self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
         self._sent_before: list[Item] = []
@@ -243,10 +269,16 @@ class RankCommunication:
             before += 1
         return before
 
-    def event_of(self, name: str) -> Callable[[int], int]:
-        """The event of the how-manieth collective on that communicator."""
-        calls = self.collectives[name]
-        return lambda number: self.event(calls[number])
+    def answered(self, name: str, number: int) -> int | None:
+        """When that collective was complete; None: it never was."""
+        place = self.collectives[name][number]
+        if nonblocking(collectives().get(self.item(place).nr, ("", None))[0]):
+            return self.completed.get((name, number))
+        return self.event(place)
+
+    def window(self, number: int) -> Communicator | None:
+        """The ranks of a window and their name for it, of the newest one with that id."""
+        return self.communicators.get(self._windows.get(number, ""))
 
     def communicator(self, number: int, event: int | None = None) -> Communicator:
         """What this rank's id of a communicator meant at an event (None: at the end)."""
@@ -261,6 +293,9 @@ class RankCommunication:
 
     def _sort(self) -> None:
         names: dict[int, str] = {_WORLD: self._world.name}
+        later = {nr for nr, (name, _) in collectives().items() if nonblocking(name)}
+        making = {nr for nr, (name, _) in collectives().items() if name.startswith("MPI_Win_")}
+        on_windows = window_calls()
         made: dict[str, int] = defaultdict(int)
         going: dict[int, tuple[str, int]] = {}  # request -> nonblocking collective
         self._begin(names, made, going)
@@ -273,6 +308,9 @@ class RankCommunication:
                 if raw[8] in going:
                     self.completed[going.pop(raw[8])] = raw[0]
                 continue
+            if what == What.CALL and raw[9] in on_windows:
+                self._call_on_window(place, Item._make(raw))
+                continue
             name = names.get(comm)
             if name is None:
                 name = names[comm] = self.communicator(comm).name
@@ -282,13 +320,32 @@ class RankCommunication:
                 self.receives[(self._rank(raw[5]), name, raw[6])].append(place)
             elif what == What.CALL:
                 if comm != _SELF:
-                    if raw[8] and collectives()[raw[9]][0].startswith("MPI_I"):
+                    if raw[8] and raw[9] in later:
                         going[raw[8]] = (name, len(self.collectives[name]))
                     self.collectives[name].append(place)
-            else:
+                    if raw[9] in making:
+                        self._make_window(raw[8], name)
+            elif what == What.POSTED:
                 self.posted.append(place)
         for channel, places in self.receives.items():
             self.receives[channel] = self._in_order(places)
+
+    def _make_window(self, number: int, comm: str) -> None:
+        """Windows of a communicator are made in the same order by all its ranks."""
+        name = f"window {len(self.collectives[comm])} of {comm}"
+        self._windows[number] = name
+        known = self.communicators.get(comm)
+        if known is not None:
+            self.communicators[name] = replace(known, name=name)
+
+    def _call_on_window(self, place: int, item: Item) -> None:
+        name = self._windows.get(item.comm, "")
+        if window_calls()[item.nr] == "MPI_Win_complete":
+            self.epochs[name].completes.append(item.event)
+        elif window_calls()[item.nr] == "MPI_Win_wait":
+            self.epochs[name].waits.append(item.event)
+        else:
+            self.collectives[name].append(place)
 
     def _rank(self, peer: int) -> int:
         """The rank of the job; -1: of another world."""
@@ -306,6 +363,12 @@ class RankCommunication:
         with (self._path / f"log-{item.order:06}.seg").open("rb") as file:
             file.seek(item.address)
             text = file.read(item.size_bytes).decode(errors="replace")
+        epoch = _EPOCH.match(text)
+        if epoch is not None:
+            group = tuple(self._rank(int(word)) for word in epoch[3].split(",") if word)
+            epochs = self.epochs[self._windows.get(int(epoch[1]), "")]
+            (epochs.posts if epoch[2] == "post" else epochs.starts).append((item.event, group))
+            return
         self._name(text, item.event, names, made)
 
     def _begin(

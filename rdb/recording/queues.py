@@ -95,14 +95,19 @@ def _queues(messages: Messages, at: Mapping[int, int], rank: int, newest: int) -
 
 
 def posted_receives(communication: RankCommunication, rank: int, event: int) -> list[Posted]:
-    """Nonblocking receives that RANK had posted, and not completed, by EVENT."""
+    """Nonblocking and persistent receives that RANK had posted, and not completed, by EVENT."""
     pending: dict[int, Item] = {}
+    prepared: dict[int, Item] = {}  # persistent ones
     for place in range(communication.count):
         item = communication.item(place)
         if item.event > event:
             break
         if item.what == What.POSTED:
             pending[item.request] = item
+        elif item.what == What.PREPARED:
+            prepared[item.request] = item
+        elif item.what == What.STARTED and item.request in prepared:
+            pending[item.request] = prepared[item.request]._replace(event=item.event)
         elif item.what == What.RECV and item.request:
             pending.pop(item.request, None)
     found = []

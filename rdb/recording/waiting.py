@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rdb.recording.communication import Communicator, Flow, Item, What, collectives
+from rdb.recording.communication import Communicator, Flow, Item, What, collectives, nonblocking
+from rdb.recording.epochs import Epochs, missing, unposted
 from rdb.recording.messages import Messages
 from rdb.recording.queues import ANY, posted_receives, unreceived
 
@@ -188,9 +189,12 @@ class _Needs:
             found.append(Need("MPI_Finalize of all ranks", tuple(missing)) if missing else None)
         elif call.name in self._numbers and comm:
             flow = collectives()[self._numbers[call.name]][1]
-            if flow is not Flow.LATER:
-                number = self._done(rank, comm.name)
-                found.append(self._collective(rank, call.name, comm, number))
+            if flow is Flow.LATER or nonblocking(call.name):
+                return []
+            number = self._done(rank, comm.name)
+            found.append(self._collective(rank, call.name, comm, number))
+        elif "win" in arguments:
+            found.append(self._on_window(rank, call))
         return [need for need in found if need is not None]
 
     def mismatches(self) -> Iterable[str]:
@@ -245,7 +249,7 @@ class _Needs:
             if done > number:
                 continue
             call = self._calls.get(one)
-            theirs = self._comm(one, call.arguments.get("comm")) if call else None
+            theirs = self._where(one, call) if call else None
             if done == number and call and call.name == name and theirs == comm:
                 continue
             missing.append(one)
@@ -254,6 +258,34 @@ class _Needs:
         if not missing:
             return None
         return Need(f"{name} on {comm.name}", tuple(missing), notes=tuple(notes))
+
+    def _where(self, rank: int, call: Call) -> Communicator | None:
+        """The communicator of a call, or the ranks of its window."""
+        if "win" in call.arguments:
+            return self._messages.communication(rank).window(call.arguments["win"])
+        return self._comm(rank, call.arguments.get("comm"))
+
+    def _on_window(self, rank: int, call: Call) -> Need | None:
+        window = self._where(rank, call)
+        if window is None:
+            return None
+        if call.name == "MPI_Win_fence":
+            return self._collective(rank, call.name, window, self._done(rank, window.name))
+        others: dict[int, Epochs] = {}
+        for one in self._at:
+            others[one] = self._messages.communication(one).epochs.get(window.name, Epochs())
+        if call.name == "MPI_Win_wait":
+            what, ranks = "MPI_Win_complete", missing(others[rank], others, self._at, rank)
+        elif call.name == "MPI_Win_complete":
+            what, ranks = "MPI_Win_post", unposted(others[rank], others, self._at, rank)
+        else:
+            return None
+        notes = [
+            f"rank {one} has ended ({self._ended[one]})" for one in ranks if one in self._ended
+        ]
+        if not ranks:
+            return None
+        return Need(f"{what} on {window.name}", ranks, notes=tuple(notes))
 
     def _receive(self, rank: int, source: int, tag: int, comm: Communicator) -> Need | None:
         if source == _PROC_NULL:
@@ -338,11 +370,11 @@ class _Needs:
     def _request(self, rank: int, request: int) -> Need | None:
         """What a request waits for; None: nothing, or it is not known what it is."""
         item = self._last(rank, request)
-        if item is None or item.what in (What.RECV, What.DONE):
+        if item is None or item.what in (What.RECV, What.DONE, What.PREPARED):
             return None
         communication = self._messages.communication(rank)
         comm = communication.communicator(item.comm, item.event)
-        if item.what == What.POSTED:
+        if item.what in (What.POSTED, What.STARTED):
             return self._receive(rank, item.peer, item.tag, comm)
         if item.what == What.CALL:
             name = collectives()[item.nr][0]
@@ -353,12 +385,15 @@ class _Needs:
     def _last(self, rank: int, request: int) -> Item | None:
         """What the request was made for."""
         communication = self._messages.communication(rank)
-        found = None
+        found = prepared = None
         for item in communication.items():
             if item.event > self._at[rank]:
                 break
-            if item.request == request:
+            if item.request == request and "Win_" not in collectives().get(item.nr, ("",))[0]:
+                prepared = item if item.what == What.PREPARED else prepared
                 found = item
+                if item.what == What.STARTED:  # of a persistent receive, which says what it is
+                    found = prepared and prepared._replace(event=item.event, what=int(item.what))
         return found
 
     def _sent(self, rank: int, item: Item, comm: Communicator) -> Need | None:

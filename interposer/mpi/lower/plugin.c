@@ -158,6 +158,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)), 
 	/* last: what they bring must not be in memory yet when an operation of the program is called */
 	if (state == ALIVE && !pending_operations)
 		requests_poll_orphans();
+	if (windows_there && result == MPI_SUCCESS && (index == RDB_Win_post || index == RDB_Win_start))
+		window_epoch(index == RDB_Win_post ? "post" : "start", args);
 	if (windows_there)
 		windows_after(index);
 	return result;

@@ -231,8 +231,10 @@ static void started(struct vreq *request, MPI_Request real)
 	if (!request->receive && request->comm)
 		note_send(request->comm, request->peer, request->tag, request->buf, request->count, request->type,
 			  request->o.id);
-	if (request->receive)
+	if (request->receive) {
 		request->order = receive_posted();
+		host->note(RDB_NOTE_STARTED, &request->o.id, sizeof(request->o.id));
+	}
 }
 
 struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcomm *comm)

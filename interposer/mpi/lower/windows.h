@@ -66,6 +66,8 @@ void window_part_add(struct window_part *part, struct vwin *win);
 void window_part_free(struct window_part *part);
 /* Of that window, taken out of the list: the one that begins at `upper`, or any.  NULL: there is none. */
 struct window_part *window_part_remove(const struct vwin *win, const char *upper, bool any);
+/* Notes which ranks of MPI_COMM_WORLD are in the group of MPI_Win_post or MPI_Win_start, whose arguments these are. */
+void window_epoch(const char *what, const uint64_t *a);
 /* Around a call of that index; what comes and goes while nobody calls. */
 void windows_before(unsigned index);
 void windows_after(unsigned index);
