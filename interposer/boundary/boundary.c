@@ -14,6 +14,8 @@
 #include "boundary/guarded_copy.h"
 #include "boundary/hot_sites.h"
 #include "image/image.h"
+#include "instructions/instructions.h"
+#include "instructions/tsc_sites.h"
 #include "live/live.h"
 #include "process/loader.h"
 #include "memory/looks.h"
@@ -30,7 +32,7 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	if (nargs > RDB_MAX_ARGS)
 		rdb_fatal("hypercall %#x with %u arguments", fn, nargs);
 	/* in replay another thread may go on before this call is answered, in the same kernel thread */
-	const bool tsc_open = lower.upper.tsc_mode && !replaying();
+	const bool tsc_open = instructions_tsc_traps() && !replaying();
 	if (tsc_open)
 		prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	struct gate_frame *outer = self->frame;
@@ -163,6 +165,7 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 	struct gate_frame *outer = self->frame;
 	ucontext_t *before = self->uc;
 	if (RDB_IS_UPPER(UC_REG(uc, RIP))) {
+		tsc_stub_leave(uc);
 		self->frame = NULL;
 		self->uc = uc;
 		self->asks_at = UC_REG(uc, RIP);
@@ -234,10 +237,12 @@ void boundary_forget(void)
 
 void boundary_begin(ucontext_t *uc)
 {
-	if (lower.upper.tsc_mode)
+	if (instructions_tsc_traps())
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 	event_mark(LOG_START);
+	tsc_sites_lift();
 	int rc = lower.mode == MODE_RECORD ? image_write_first(uc) : 0;
+	tsc_sites_put();
 	if (rc) {
 		boundary_end(LOG_END_DISK, -rc, "the first image could not be written");
 		rdb_warn("%s: %s: the program goes on unrecorded", lower.opt.dir, strerror(-rc));
@@ -270,6 +275,7 @@ static int map_gate(void)
 	gate->call = gate_entry;
 	gate->upcall_return = gate_upcall_return;
 	gate->syscall = hot_sites_entry();
+	gate->tsc = tsc_gate;
 	memcpy((void *)RDB_GATE_CODE, gate_code_start, (size_t)(gate_code_end - gate_code_start));
 	if (mprotect(p, RDB_PAGE, PROT_READ) || mprotect((char *)p + RDB_PAGE, RDB_PAGE, PROT_READ | PROT_EXEC))
 		return -errno;

@@ -30,6 +30,7 @@ struct rdb_gate {
 	int64_t (*call)(uint32_t fn, uint32_t nargs, const uint64_t *args);
 	void (*upcall_return)(void); /* lower continuation of an upcall; used by the code page only */
 	void (*syscall)(void);       /* used by the stubs of hot_sites.c only */
+	void (*tsc)(void);           /* used by the stubs of tsc_sites.c only */
 };
 
 /* Stubs test this first: outside rdb the gate page is not mapped, so a stub must not be loaded

@@ -141,7 +141,7 @@ void (*hot_sites_entry(void))(void)
 static bool simple(const struct thread *self)
 {
 	return (lower.mode == MODE_RECORD || lower.mode == MODE_PASS) && lower.started && !lower.ended &&
-	       !lower.upper.tsc_mode && !self->pending && !self->yield && frame.known;
+	       !instructions_tsc_traps() && !self->pending && !self->yield && frame.known;
 }
 
 /* As the kernel leaves it in a signal frame: threads that wait in a call are put into images from there. */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include "boundary/gate.h"
 #include "boundary/lower.h"
+#include "instructions/instructions.h"
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -31,7 +32,15 @@ static bool find_kernel_clock(void)
 static bool may_be_fast(void)
 {
 	return lower.mode == MODE_RECORD && lower.started && !lower.opt.hash_every &&
-	       lower.opt.checkpoint_every.unit == LIMIT_NONE && !lower.upper.tsc_mode && find_kernel_clock();
+	       lower.opt.checkpoint_every.unit == LIMIT_NONE && !instructions_tsc_traps() && find_kernel_clock();
+}
+
+void clock_fast_if_possible(void)
+{
+	if (!may_be_fast())
+		return;
+	clock_fast_.ahead_ns[CLOCK_MONOTONIC] = (uint64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
+	clock_fast_again();
 }
 
 int64_t clock_call(uint32_t fn, const uint64_t *args)
@@ -39,10 +48,6 @@ int64_t clock_call(uint32_t fn, const uint64_t *args)
 	if (fn != RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK))
 		return -ENOSYS;
 	int64_t ns = clock_ns((clockid_t)args[0]);
-	if (may_be_fast()) {
-		clock_fast_.ahead_ns[CLOCK_MONOTONIC] = (uint64_t)(clock_ns(CLOCK_REALTIME) -
-								   clock_ns(CLOCK_MONOTONIC));
-		clock_fast_again();
-	}
+	clock_fast_if_possible();
 	return ns;
 }

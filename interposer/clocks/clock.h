@@ -16,6 +16,8 @@ int64_t clock_fast(uint64_t clock);
 #define CLOCK_NOT_FAST INT64_MIN
 /* It may be taken again for a while. */
 void clock_fast_again(void);
+/* The same, unless something is due at every event. */
+void clock_fast_if_possible(void);
 
 extern struct clock_fast {
 	unsigned left; /* events until the general way is due */

@@ -6,23 +6,13 @@
  * itself: signals for the whole process, checkpoints, hashes.
  */
 #include <time.h>
-#include "boundary/arrivals.h"
-#include "clocks/clock.h"
-#include "memory/device_memory.h"
 #include "boundary/gate.h"
-#include "log/log_segment.h"
-#include "log/stamp.h"
-#include "threads/thread.h"
+#include "clocks/clock.h"
+#include "log/log_fast.h"
 
 enum { FAST_RUN = 63, RECORD = sizeof(struct log_record) + 8 };
 
 struct clock_fast clock_fast_;
-
-static inline uint64_t crc32q(uint64_t crc, uint64_t word)
-{
-	__asm__("crc32q %1, %0" : "+r"(crc) : "r"(word));
-	return crc;
-}
 
 static inline uint64_t stamped(uint64_t at_ns)
 {
@@ -32,53 +22,27 @@ static inline uint64_t stamped(uint64_t at_ns)
 	return stamp_last = at_ns;
 }
 
-static inline void append(struct thread *self, uint64_t clock, int64_t ns, uint64_t at_ns)
-{
-	struct log_record *rec = (void *)(log_.base + log_.off);
-	const uint64_t *word = (const uint64_t *)rec;
-	*rec = (struct log_record){
-		.not_repeat = UINT32_MAX,
-		.kind = LOG_HYPERCALL,
-		.nargs = 1,
-		.nr = RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK),
-		.event = lower.event + 1,
-		.result = ns,
-		.at_ns = at_ns,
-		.thread = self->upper.number,
-	};
-	*(uint64_t *)(rec + 1) = clock;
-	uint64_t crc = ~0u;
-	for (unsigned i = 2; i < RECORD / 8; i++)
-		crc = crc32q(crc, word[i]);
-	rec->check = ~(uint32_t)crc;
-	__atomic_store_n(&rec->size, RECORD, __ATOMIC_RELEASE);
-	log_.off += RECORD;
-	log_.last = rec;
-}
-
 int64_t clock_fast(uint64_t clock)
 {
 	struct timespec ts;
 	struct thread *self = thread_self();
-	if (!clock_fast_.left || clock > CLOCK_MONOTONIC || lower.mode != MODE_RECORD || lower.ended ||
-	    log_.off + RECORD > log_.faulted || log_.off + RECORD + LOG_END_ROOM > log_.len)
+	if (!clock_fast_.left || clock > CLOCK_MONOTONIC || !log_fast_room(RECORD) || !fast_begin(self))
 		return CLOCK_NOT_FAST;
-	/* a signal that comes from here on has to be reminded of: nobody looks before we leave */
-	self->fast = true;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (self->pending || self->yield || arrivals_waiting || device_regions ||
-	    clock_fast_.read((clockid_t)clock, &ts)) {
+	if (clock_fast_.read((clockid_t)clock, &ts)) {
 		self->fast = false;
 		return CLOCK_NOT_FAST;
 	}
 	int64_t ns = ts.tv_sec * 1000000000 + ts.tv_nsec;
 	clock_fast_.left--;
-	event_appending = self;
-	append(self, clock, ns, stamped((uint64_t)ns + clock_fast_.ahead_ns[clock]));
-	event_appending = NULL;
-	lower.event++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	self->fast = false;
+	const struct log_record what = {
+		.kind = LOG_HYPERCALL,
+		.nargs = 1,
+		.nr = RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK),
+		.result = ns,
+		.at_ns = stamped((uint64_t)ns + clock_fast_.ahead_ns[clock]),
+	};
+	log_fast_append(self, what, clock);
+	fast_end(self);
 	return ns;
 }
 

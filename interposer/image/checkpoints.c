@@ -23,6 +23,7 @@
 #include "boundary/fsgsbase.h"
 #include "process/probe.h"
 #include "memory/device_memory.h"
+#include "instructions/tsc_sites.h"
 #include "image/dirty.h"
 #include "image/image.h"
 #include "log/keep.h"
@@ -158,6 +159,7 @@ static void child(const struct image_plan *plan, unsigned pack)
 	/* pipes that others wait at, the lower half's too */
 	raw_syscall(SYS_close_range, 0, ~0u, 0, 0, 0, 0);
 	device_memory_settle();
+	tsc_sites_settle();
 	ckpt.report->rc = image_write(plan, true);
 	ckpt.report->written = 1;
 	/* from here on the program writes to pages of its own */

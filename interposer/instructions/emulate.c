@@ -1,4 +1,5 @@
 #include "instructions/emulate.h"
+#include "instructions/tsc_sites.h"
 #include <string.h>
 #include "instructions/alu.h"
 #include "agent/breakpoints.h"
@@ -58,6 +59,8 @@ static const struct insn *fetch(uint64_t pc)
 		trampoline_hide(pc, bytes, avail);
 	if (avail >= HOT_SITE)
 		hot_site_hide(pc, bytes);
+	if (tsc_sites_any())
+		tsc_sites_hide(pc, bytes, avail);
 	cache_pc[slot] = pc;
 	if (decode(bytes, avail, in)) {
 		in->len = 0;

@@ -1,17 +1,30 @@
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <x86intrin.h>
 #include "boundary/boundary.h"
+#include "clocks/clock.h"
 #include "instructions/cpuid_events.h"
 #include "instructions/decode.h"
 #include "instructions/instructions.h"
+#include "instructions/tsc_sites.h"
 #include "replay/replay.h"
+#include "signals/signals.h"
 #include "threads/thread.h"
 
 enum { CHAINS = 48 };
+
+/* One that is not patched has been found: recording. */
+static bool tsc_must_trap;
+
+static bool tsc_patches_wanted(void)
+{
+	const char *knob = getenv("RDB_TSC_SITES");
+	return !knob || strcmp(knob, "0") != 0;
+}
 
 enum answer { RDTSC = 0, RDTSCP = 1, RDRAND = 2, RDSEED = 3 };
 
@@ -96,13 +109,35 @@ static bool known_harmless(const char *key, uint64_t at)
 	return false;
 }
 
-/* A mistake here costs time (rdtsc traps without need), never the right answer. */
-static bool has_rdtsc(const uint8_t *begin, const uint8_t *end)
+/* What a compiler makes of both halves: shl $32,%rdx. */
+static bool halves_are_joined(const uint8_t *p, const uint8_t *end)
 {
-	for (const uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++)
-		if ((p[1] == 0x31 || (p[1] == 0x01 && p[2] == 0xf9)) && instructions_starts_here(begin, p, end))
-			return true;
-	return false;
+	size_t len = end - p < 48 ? (size_t)(end - p) : 48;
+	return memmem(p, len, "\x48\xc1\xe2\x20", 4) != NULL;
+}
+
+/* Patches them where that is sure to be right, else they trap.  A mistake costs time then (rdtsc traps without need),
+ * never the right answer. */
+static bool has_rdtsc(uint8_t *begin, uint8_t *end)
+{
+	const bool patch = lower.mode == MODE_RECORD && !tsc_must_trap && tsc_patches_wanted();
+	bool found = false;
+	for (uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
+		const bool with_aux = p[1] == 0x01 && p[2] == 0xf9;
+		if ((p[1] != 0x31 && !with_aux) || !instructions_starts_here(begin, p, end))
+			continue;
+		found = true;
+		if (patch && !with_aux && halves_are_joined(p + 2, end) && tsc_site_add(p, end))
+			continue;
+		tsc_must_trap = true;
+		break;
+	}
+	return found;
+}
+
+bool instructions_tsc_traps(void)
+{
+	return lower.upper.tsc_mode && (lower.mode != MODE_RECORD || tsc_must_trap || !tsc_sites_any());
 }
 
 void instructions_look(uint64_t at, size_t len, const char *key)
@@ -112,17 +147,20 @@ void instructions_look(uint64_t at, size_t len, const char *key)
 	if (lower.mode == MODE_PASS)
 		return;
 	look_for_random(begin, end);
-	if (lower.upper.tsc_mode || known_harmless(key, at) || !has_rdtsc(begin, end))
+	if (instructions_tsc_traps() || known_harmless(key, at) || !has_rdtsc(begin, end))
 		return;
 	lower.upper.tsc_mode = 1;
-	if (lower.started)
+	if (!lower.started)
+		return;
+	tsc_sites_put();
+	if (instructions_tsc_traps())
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 }
 
 void instructions_thread(void)
 {
 	struct thread *self = thread_self();
-	if (!lower.upper.tsc_mode || !lower.started || self->tsc_traps)
+	if (!lower.started || self->tsc_traps || !instructions_tsc_traps())
 		return;
 	prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 	self->tsc_traps = true;
@@ -132,6 +170,8 @@ void instructions_thread(void)
 
 static uint64_t tick(unsigned *aux)
 {
+	if (!instructions_tsc_traps())
+		return __rdtscp(aux);
 	prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	uint64_t value = __rdtscp(aux);
 	prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
@@ -212,13 +252,39 @@ static bool tsc_fault(ucontext_t *uc)
 	if (with_aux)
 		UC_REG(uc, RCX) = aux;
 	UC_REG(uc, RIP) += with_aux ? 3 : 2;
-	if (upper)
+	if (upper) {
 		event_answered(uc);
+		signals_want_delivery(uc);
+	}
 	return true;
+}
+
+/* A patched one for which the general way is due, or somebody behind it. */
+static bool patched_fault(ucontext_t *uc)
+{
+	uint64_t site = tsc_site_asks(UC_REG(uc, RIP)), behind;
+	unsigned aux;
+	if (site) {
+		UC_REG(uc, RIP) = site;
+		thread_self()->asks_at = site;
+		uint64_t value = answer(RDTSC, &aux, uc);
+		UC_REG(uc, RAX) = (uint32_t)value;
+		UC_REG(uc, RDX) = value >> 32;
+		UC_REG(uc, RIP) = site + 2;
+		event_answered(uc);
+		clock_fast_if_possible();
+		signals_want_delivery(uc);
+	}
+	behind = tsc_site_behind(UC_REG(uc, RIP));
+	if (behind)
+		UC_REG(uc, RIP) = behind;
+	return site || behind;
 }
 
 bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc)
 {
+	if (sig == SIGILL && tsc_sites_any() && patched_fault(uc))
+		return true;
 	if (sig == SIGSEGV)
 		return info->si_code == SI_KERNEL && lower.upper.tsc_mode && tsc_fault(uc);
 	return sig == SIGILL && RDB_IS_UPPER(UC_REG(uc, RIP)) && (random_fault(uc) || cpuid_fault(uc));

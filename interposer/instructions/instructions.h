@@ -10,6 +10,8 @@
 
 /* New executable bytes of the file `key` at `at`: patches and notes what they hold. */
 void instructions_look(uint64_t at, size_t len, const char *key);
+/* Does rdtsc trap in the program?  Not where all of them are patched (tsc_sites.h). */
+bool instructions_tsc_traps(void);
 /* In a thread that takes its turn: whether rdtsc traps is each kernel thread's own, and a library that holds
  * one may have come while others ran. */
 void instructions_thread(void);

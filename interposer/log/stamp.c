@@ -3,6 +3,7 @@
 #include <time.h>
 #include <x86intrin.h>
 #include "boundary/lower.h"
+#include "instructions/instructions.h"
 #include "log/log_format.h"
 #include "log/stamp.h"
 
@@ -53,13 +54,13 @@ static void measure(uint64_t ns, uint64_t tsc)
 
 uint64_t stamp_ns(void)
 {
-	return stamp_at(lower.upper.tsc_mode ? 0 : __rdtsc());
+	return stamp_at(instructions_tsc_traps() ? 0 : __rdtsc());
 }
 
 uint64_t stamp_at(uint64_t tsc)
 {
 	/* where rdtsc traps, the exact clock of the vDSO would trap at every event */
-	if (lower.upper.tsc_mode)
+	if (instructions_tsc_traps())
 		return clock_ns(CLOCK_REALTIME_COARSE);
 	if (!stamp.asked) {
 		stamp.usable = invariant_counter();
@@ -83,12 +84,12 @@ uint64_t stamp_at(uint64_t tsc)
 
 uint64_t stamp_begin(void)
 {
-	return lower.upper.tsc_mode || !stamp.usable ? 0 : __rdtsc();
+	return instructions_tsc_traps() || !stamp.usable ? 0 : __rdtsc();
 }
 
 uint64_t stamp_tsc(void)
 {
-	return lower.upper.tsc_mode ? 0 : __rdtsc();
+	return instructions_tsc_traps() ? 0 : __rdtsc();
 }
 
 uint32_t stamp_took(uint64_t begun, uint64_t tsc)

@@ -6,6 +6,7 @@
 #include "memory/arena.h"
 #include "process/descriptors.h"
 #include "boundary/hot_stubs.h"
+#include "instructions/tsc_sites.h"
 #include "memory/device_memory.h"
 #include "memory/shared_memory.h"
 #include "marks/trampoline.h"
@@ -155,15 +156,17 @@ static void hash_page(uint64_t at, const uint64_t *page, struct hashing *hs)
 static void hash_range(uint64_t from, uint64_t to, struct hashing *hs)
 {
 	for (uint64_t at = from; at < to; at += RDB_PAGE) {
+		uint64_t copy[RDB_PAGE / 8];
 		const uint64_t *known = device_regions ? device_page(at) : NULL;
-		hash_page(at, known ? known : (const uint64_t *)at, hs);
+		hash_page(at, known ? known : tsc_page(at, copy), hs);
 	}
 }
 
 static int hash_mapping(const struct mapping *m, void *arg)
 {
 	struct hashing *hs = arg;
-	if (!(m->prot & PROT_READ) || hot_stubs_inside(m->start))
+	if (!(m->prot & PROT_READ) || hot_stubs_inside(m->start) ||
+	    (m->anonymous && m->prot & PROT_EXEC && tsc_stubs_inside(m->start)))
 		return 0;
 	if (m->shared && shared_regions) {
 		for (uint64_t at = m->start; at < m->end; at += RDB_PAGE) {
@@ -220,6 +223,7 @@ uint64_t arena_hash_pages(void (*page)(uint64_t addr, uint64_t hash))
 
 void arena_unmapped(uint64_t start, uint64_t end)
 {
+	tsc_sites_gone(start, end);
 	for (unsigned i = 0; i < arena.nfiles;) {
 		struct file_mapping *f = &arena.files[i];
 		if (f->end <= start || f->start >= end) {

@@ -1,4 +1,5 @@
 #include "memory/device_memory.h"
+#include "memory/device_quiet.h"
 #include "memory/cautions.h"
 #include "boundary/gate.h"
 #include "boundary/lower.h"
@@ -10,48 +11,33 @@
 #define UP(x) (((x) + RDB_PAGE - 1) & ~(RDB_PAGE - 1))
 
 enum {
-	REGIONS = 8192,
-	SMALL = 64 << 10,       /* so much is compared at every event, */
-	SMALL_REMOTE = 1 << 20, /* and so much of what others write when they like */
-	MUCH = 1 << 30,         /* what is beyond it is not compared at all */
+	MUCH = 1 << 30, /* what is beyond it is not compared at all */
 };
 
-/* Whole pages, in order, none twice. */
-struct region {
-	uint64_t start, end;
-	char *shadow;
-	unsigned users, remote_users; /* registrations that cover it */
-};
-
-static struct {
-	struct region r[REGIONS];
-	uint64_t bytes, remote_bytes;
-	uint64_t settled_at; /* the event at which all were looked at last */
-	bool cautioned, too_much;
-} device;
+struct device_table device_table;
 unsigned device_regions;
 
-static void insert(unsigned at, const struct region *r)
+static void insert(unsigned at, const struct device_region *r)
 {
-	if (device_regions == REGIONS)
-		rdb_fatal("more than %d pieces of memory registered with an RDMA device", REGIONS);
-	memmove(&device.r[at + 1], &device.r[at], (device_regions++ - at) * sizeof(*r));
-	device.r[at] = *r;
+	if (device_regions == DEVICE_REGIONS)
+		rdb_fatal("more than %d pieces of memory registered with an RDMA device", DEVICE_REGIONS);
+	memmove(&device_table.r[at + 1], &device_table.r[at], (device_regions++ - at) * sizeof(*r));
+	device_table.r[at] = *r;
 }
 
 static void drop(unsigned at)
 {
-	munmap(device.r[at].shadow, device.r[at].end - device.r[at].start);
-	memmove(&device.r[at], &device.r[at + 1], (--device_regions - at) * sizeof(device.r[0]));
+	munmap(device_table.r[at].shadow, device_table.r[at].end - device_table.r[at].start);
+	memmove(&device_table.r[at], &device_table.r[at + 1], (--device_regions - at) * sizeof(device_table.r[0]));
 }
 
 static void count(void)
 {
-	device.bytes = device.remote_bytes = 0;
+	device_table.bytes = device_table.remote_bytes = 0;
 	for (unsigned i = 0; i < device_regions; i++) {
-		const struct region *r = &device.r[i];
-		device.bytes += r->end - r->start;
-		device.remote_bytes += r->remote_users ? r->end - r->start : 0;
+		const struct device_region *r = &device_table.r[i];
+		device_table.bytes += r->end - r->start;
+		device_table.remote_bytes += r->remote_users ? r->end - r->start : 0;
 	}
 }
 
@@ -61,7 +47,7 @@ static unsigned first_behind(uint64_t at)
 	unsigned low = 0, high = device_regions;
 	while (low < high) {
 		unsigned mid = (low + high) / 2;
-		if (device.r[mid].end > at)
+		if (device_table.r[mid].end > at)
 			high = mid;
 		else
 			low = mid + 1;
@@ -73,15 +59,15 @@ static unsigned first_behind(uint64_t at)
 static void split(uint64_t at)
 {
 	unsigned i = first_behind(at);
-	if (i == device_regions || device.r[i].start >= at)
+	if (i == device_regions || device_table.r[i].start >= at)
 		return;
-	struct region tail = device.r[i];
+	struct device_region tail = device_table.r[i];
 	tail.shadow += at - tail.start;
-	tail.start = device.r[i].end = at;
+	tail.start = device_table.r[i].end = at;
 	insert(i + 1, &tail);
 }
 
-static void log_page(struct event *ev, const struct region *r, uint64_t addr)
+static void log_page(struct event *ev, const struct device_region *r, uint64_t addr)
 {
 	char page[RDB_PAGE], *shadow = r->shadow + (addr - r->start);
 	size_t first = 0, last = RDB_PAGE - 8;
@@ -96,7 +82,7 @@ static void log_page(struct event *ev, const struct region *r, uint64_t addr)
 	event_chunk_from(ev, addr + first, r->remote_users ? RDB_NOTE_DEVICE : 0, shadow + first, last + 8 - first);
 }
 
-static void sync_region(struct event *ev, const struct region *r)
+static void sync_region(struct event *ev, const struct device_region *r)
 {
 	if (!memcmp((const void *)r->start, r->shadow, r->end - r->start))
 		return;
@@ -119,39 +105,43 @@ void device_memory_sync(struct event *ev)
 {
 	if (!event_takes_chunks(ev) && ev->kind != LOG_TSC)
 		return;
-	bool hashed = lower.opt.hash_every && (lower.event + 1) % lower.opt.hash_every == 0, all = hashed || tells(ev);
-	const bool local = all || device.bytes <= SMALL, remote = all || device.remote_bytes <= SMALL_REMOTE;
+	const bool hashed = lower.opt.hash_every && (lower.event + 1) % lower.opt.hash_every == 0;
+	const bool all = hashed || device_table.wanted || tells(ev);
+	const bool remote = all || device_table.remote_bytes <= DEVICE_SMALL_REMOTE;
 	for (unsigned i = 0; i < device_regions; i++)
-		if (device.r[i].remote_users ? remote : local)
-			sync_region(ev, &device.r[i]);
-	if (local && remote)
-		device.settled_at = lower.event + 1;
+		if (device_table.r[i].remote_users ? remote : all)
+			sync_region(ev, &device_table.r[i]);
+	if (all) {
+		device_table.settled_at = lower.event + 1;
+		device_table.wanted = false;
+	}
 }
 
 bool device_memory_settled(void)
 {
-	return !device.too_much && device.settled_at == lower.event;
+	device_table.wanted = device_table.settled_at != lower.event;
+	return !device_table.too_much && !device_table.wanted;
 }
 
 const void *device_page(uint64_t at)
 {
 	unsigned i = first_behind(at);
-	if (i == device_regions || device.r[i].start > at)
+	if (i == device_regions || device_table.r[i].start > at)
 		return NULL;
-	return device.r[i].shadow + (at - device.r[i].start);
+	return device_table.r[i].shadow + (at - device_table.r[i].start);
 }
 
 void device_memory_settle(void)
 {
 	for (unsigned i = 0; i < device_regions; i++)
-		for (uint64_t at = device.r[i].start; at < device.r[i].end; at += RDB_PAGE)
+		for (uint64_t at = device_table.r[i].start; at < device_table.r[i].end; at += RDB_PAGE)
 			if (memcmp((const void *)at, device_page(at), RDB_PAGE))
 				memcpy((void *)at, device_page(at), RDB_PAGE);
 }
 
 /* As if the program had written there: who tracks stores (dirty.h) does not see
  * a device's. */
-static void touch(const struct region *r)
+static void touch(const struct device_region *r)
 {
 	for (uint64_t at = r->start; at < r->end; at += RDB_PAGE) {
 		volatile char *byte = (volatile char *)at;
@@ -165,19 +155,20 @@ static void begin(uint64_t start, uint64_t end, bool remote)
 	split(end);
 	for (uint64_t at = start; at < end;) {
 		unsigned i = first_behind(at);
-		if (i == device_regions || device.r[i].start > at) {
-			uint64_t upto = i < device_regions && device.r[i].start < end ? device.r[i].start : end;
+		if (i == device_regions || device_table.r[i].start > at) {
+			uint64_t upto = i < device_regions && device_table.r[i].start < end ? device_table.r[i].start
+											    : end;
 			void *shadow = mmap(NULL, upto - at, PROT_READ | PROT_WRITE,
 					    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 			if (shadow == MAP_FAILED)
 				rdb_fatal("out of memory for a copy of %lu registered bytes",
 					  (unsigned long)(upto - at));
 			memcpy(shadow, (const void *)at, upto - at);
-			insert(i, &(struct region){.start = at, .end = upto, .shadow = shadow});
+			insert(i, &(struct device_region){.start = at, .end = upto, .shadow = shadow});
 		}
-		device.r[i].users++;
-		device.r[i].remote_users += remote;
-		at = device.r[i].end;
+		device_table.r[i].users++;
+		device_table.r[i].remote_users += remote;
+		at = device_table.r[i].end;
 	}
 }
 
@@ -185,8 +176,8 @@ static void end(uint64_t start, uint64_t end, bool remote)
 {
 	split(start);
 	split(end);
-	for (unsigned i = first_behind(start); i < device_regions && device.r[i].start < end;) {
-		struct region *r = &device.r[i];
+	for (unsigned i = first_behind(start); i < device_regions && device_table.r[i].start < end;) {
+		struct device_region *r = &device_table.r[i];
 		r->remote_users -= remote && r->remote_users;
 		if (--r->users) {
 			i++;
@@ -205,17 +196,17 @@ void device_memory(void *addr, size_t len, bool remote, bool from_now)
 	uint64_t start = (uint64_t)addr & ~(RDB_PAGE - 1), upto = UP((uint64_t)addr + len);
 	if (lower.mode != MODE_RECORD || !len)
 		return;
-	if (from_now && (len > MUCH || device.bytes + len > MUCH)) {
-		if (!device.too_much)
+	if (from_now && (len > MUCH || device_table.bytes + len > MUCH)) {
+		if (!device_table.too_much)
 			caution("more than %d MiB of memory are registered with an RDMA device: "
 				"what it writes there is not "
 				"looked at, and a replay will differ",
 				MUCH >> 20);
-		device.too_much = true;
+		device_table.too_much = true;
 		return;
 	}
-	if (from_now && remote && !device.cautioned) {
-		device.cautioned = true;
+	if (from_now && remote && !device_table.cautioned) {
+		device_table.cautioned = true;
 		caution("memory at %#lx-%#lx may be written by other ranks over RDMA: a "
 			"replay may differ from here on "
 			"where the program looks at such memory between two events",
@@ -231,7 +222,7 @@ void device_memory_gone(uint64_t start, uint64_t upto)
 		return;
 	split(start);
 	split(upto);
-	for (unsigned i = first_behind(start); i < device_regions && device.r[i].start < upto;)
+	for (unsigned i = first_behind(start); i < device_regions && device_table.r[i].start < upto;)
 		drop(i);
 	count();
 }

@@ -23,7 +23,7 @@ void device_memory(void *addr, size_t len, bool remote, bool begin);
 void device_memory_gone(uint64_t start, uint64_t end);
 /* At the end of an event: logs what has changed. */
 void device_memory_sync(struct event *ev);
-/* Has all of it been looked at at the present event? */
+/* Has all of it been looked at at the present event?  If not, it will be at the next one. */
 bool device_memory_settled(void);
 /* The page as a replay has it at the present event, or NULL: none of these. */
 const void *device_page(uint64_t at);

@@ -8,6 +8,7 @@
 #include "boundary/boundary.h"
 #include "threads/computation.h"
 #include "boundary/hot_stubs.h"
+#include "instructions/tsc_sites.h"
 #include "image/checkpoints.h"
 #include "instructions/instructions.h"
 #include "replay/replay.h"
@@ -109,7 +110,8 @@ static void start_patience(struct thread *self)
 /* Nothing is recorded: wherever the program stands, but where no unwinder knows the way. */
 static void deliver_here(ucontext_t *uc)
 {
-	if (!hot_stubs_leading(uc))
+	tsc_stub_leave(uc);
+	if (!hot_stubs_leading(uc) && !tsc_stubs_inside(UC_REG(uc, RIP)))
 		signals_want_delivery(uc);
 }
 

@@ -3,6 +3,7 @@
 #include "threads/baton.h"
 #include "boundary/boundary.h"
 #include "boundary/hot_stubs.h"
+#include "instructions/tsc_sites.h"
 #include "marks/mark.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
@@ -18,8 +19,9 @@ void computation_stopped(ucontext_t *uc, bool signal)
 {
 	struct thread *self = thread_self();
 	struct mark mark;
+	tsc_stub_leave(uc);
 	/* about to make an event */
-	if ((UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE || hot_stubs_leading(uc))
+	if (tsc_stubs_inside(UC_REG(uc, RIP)) || (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE || hot_stubs_leading(uc))
 		return;
 	self->yield = false;
 	if (!signal && !baton_wanted() && !arrivals_waiting)

@@ -1,0 +1,45 @@
+/* rdtsc without a trap: while recording, a confirmed `rdtsc` and the instruction behind it (five bytes or more, that
+ * reads nothing relative to itself) become a jump to a stub, and from there through a gate (tsc_gate.S) to one small
+ * record, or, where something else is due, to a trap that is answered as ever.
+ *
+ * Nobody but the recording process knows of it: images and hashes hold the program's own bytes, so a replay's rdtsc
+ * traps as if there were none of this.  Whoever jumps, or returns from a signal handler, behind the rdtsc finds a byte
+ * there that is no instruction (the stub's place is chosen so), and goes on with the copy in the stub.
+ */
+#ifndef RDB_TSC_SITES_H
+#define RDB_TSC_SITES_H
+#include "boundary/lower.h"
+
+/* A confirmed rdtsc in new text.  False: not possible there, then all of them have to trap. */
+bool tsc_site_add(uint8_t *site, const uint8_t *end);
+/* Patches what was added, or takes all patches back. */
+void tsc_sites_put(void);
+void tsc_sites_lift(void);
+/* What was mapped there is there no more. */
+void tsc_sites_gone(uint64_t start, uint64_t end);
+/* In a child that writes an image: memory becomes what a replay has. */
+void tsc_sites_settle(void);
+bool tsc_sites_any(void);
+/* The page as a replay has it, in `copy` if it is not so here. */
+const void *tsc_page(uint64_t at, void *copy);
+/* Text at addr as the program knows it, into a copy of it. */
+void tsc_sites_hide(uint64_t addr, uint8_t *text, size_t len);
+
+/* Where stubs are, in a replay as well: the first image holds them.  They are not hashed. */
+bool tsc_stubs_inside(uint64_t pc);
+/* The site whose stub traps here, because the general way is due; 0: none. */
+uint64_t tsc_site_asks(uint64_t pc);
+/* Behind a patched rdtsc: where to go on instead; 0: nothing of the kind. */
+uint64_t tsc_site_behind(uint64_t pc);
+/* uc in a stub whose event is over: makes it the program's own. */
+void tsc_stub_leave(ucontext_t *uc);
+
+/* tsc_gate.S */
+void tsc_gate(void);
+/* Its C side: recorded, unless `done` is false. */
+struct tsc_answer {
+	uint64_t value, done;
+};
+struct tsc_answer tsc_fast(void);
+
+#endif

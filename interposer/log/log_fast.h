@@ -1,0 +1,66 @@
+/* Small records, appended where there is no event in the making: by files that are compiled with
+ * -mgeneral-regs-only and run with the program's vector registers and thread pointer. */
+#ifndef RDB_LOG_FAST_H
+#define RDB_LOG_FAST_H
+#include "boundary/arrivals.h"
+#include "log/log_segment.h"
+#include "log/stamp.h"
+#include "memory/device_memory.h"
+#include "memory/device_quiet.h"
+#include "threads/thread.h"
+
+static inline uint64_t crc32q(uint64_t crc, uint64_t word)
+{
+	__asm__("crc32q %1, %0" : "+r"(crc) : "r"(word));
+	return crc;
+}
+
+/* Is there room, without a page fault or another segment? */
+static inline bool log_fast_room(size_t size)
+{
+	return lower.mode == MODE_RECORD && !lower.ended && log_.off + size <= log_.faulted &&
+	       log_.off + size + LOG_END_ROOM <= log_.len;
+}
+
+/* Between these nobody looks at signals: one that comes has to be reminded of. */
+static inline bool fast_begin(struct thread *self)
+{
+	self->fast = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (!self->pending && !self->yield && !arrivals_waiting && (!device_regions || device_memory_quiet()))
+		return true;
+	self->fast = false;
+	return false;
+}
+
+static inline void fast_end(struct thread *self)
+{
+	lower.event++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self->fast = false;
+}
+
+/* nargs: 0 or 1 */
+static inline void log_fast_append(struct thread *self, struct log_record what, uint64_t arg)
+{
+	const size_t size = sizeof(what) + 8ul * what.nargs;
+	struct log_record *rec = (void *)(log_.base + log_.off);
+	const uint64_t *word = (const uint64_t *)rec;
+	event_appending = self;
+	what.not_repeat = UINT32_MAX;
+	what.event = lower.event + 1;
+	what.thread = self->upper.number;
+	*rec = what;
+	if (what.nargs)
+		*(uint64_t *)(rec + 1) = arg;
+	uint64_t crc = ~0u;
+	for (unsigned i = 2; i < size / 8; i++)
+		crc = crc32q(crc, word[i]);
+	rec->check = ~(uint32_t)crc;
+	__atomic_store_n(&rec->size, (uint32_t)size, __ATOMIC_RELEASE);
+	log_.off += size;
+	log_.last = rec;
+	event_appending = NULL;
+}
+
+#endif

@@ -1,0 +1,54 @@
+"""rdtsc that is recorded without a trap."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_boundary import Made, record
+from test_boundary import build as build_here
+
+
+def _record(
+    tmp_path: Path, how: str, *flags: str, hash_every: int = 0, options: tuple[str, ...] = ()
+) -> Made:
+    tmp_path.mkdir(exist_ok=True)
+    program = build_here("tsc_sites.c", tmp_path, "-O1", "-pthread", *flags)
+    made = record(tmp_path, program, how, hash_every=hash_every, options=options)
+    assert (made.result.returncode, made.result.stdout) == (0, "fine\n"), made.result.stderr
+    return made
+
+
+def _expect_equal(made: Made, *options: str) -> None:
+    code, answer = made.verify(*options)
+    assert (code, answer["ok"]) == (0, True), answer
+
+
+@pytest.mark.parametrize("flags", [(), ("-no-pie",)], ids=["pie", "no-pie"])
+def test_a_recording_made_with_it_does_not_need_it(
+    flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patched = _record(tmp_path / "on", "alone", *flags)
+    assert " r-xp " in patched.result.stderr
+    monkeypatch.setenv("RDB_TSC_SITES", "0")
+    _expect_equal(patched)
+    trapped = _record(tmp_path / "off", "alone", *flags)
+    assert trapped.result.stderr == ""
+    _expect_equal(trapped)
+
+
+@pytest.mark.parametrize("hash_every", [0, 211])
+@pytest.mark.parametrize("how", ["signals", "threads", "child"])
+def test_among_other_things(how: str, hash_every: int, tmp_path: Path) -> None:
+    made = _record(tmp_path, how, hash_every=hash_every)
+    _expect_equal(made)
+    for child in made.rank_dir.glob("child-*"):
+        _expect_equal(Made(child, made.files, made.result))
+
+
+def test_images_hold_the_program_as_it_is(tmp_path: Path) -> None:
+    made = _record(tmp_path, "threads", options=("--checkpoint-every", "2000"))
+    images = sorted(made.rank_dir.glob("ckpt-*.img"))
+    assert len(images) > 2
+    for number in range(len(images)):
+        _expect_equal(made, "--checkpoint", str(number))
