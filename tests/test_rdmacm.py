@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -36,6 +37,28 @@ def test_rping_of_debian(rdb_home: Path, tmp_path: Path) -> None:
     for out, name in zip(pair.out, ("server ping data", "ping data"), strict=True):
         lines = [line for line in out.splitlines() if line.startswith(name)]
         assert [line.split(": ")[1] for line in lines] == [f"rdma-ping-{n}" for n in range(5)]
+    pair.replay()
+
+
+def await_member(group: str, home: Path, process: subprocess.Popen[bytes]) -> None:
+    """Until the software HCA has a queue pair in the group of that GID (mcast.c)."""
+    deadline = time.monotonic() + 90
+    while not list(home.glob(f"hca.key.groups/{group}-*")):
+        assert process.poll() is None, "it ended before it joined"
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_multicast_group_with_mckey_of_debian(rdb_home: Path, tmp_path: Path) -> None:
+    pair = Pair(tmp_path)
+    words = ["mckey", "-m", "239.1.1.7", "-b", "127.0.0.1", "-C", "3"]
+    receiver = pair.start("server", words, "--hash-every=100000")
+    await_member("00000000000000000000ffffef010107", rdb_home, receiver)
+    sender = pair.start("client", [*words, "-s"])
+    pair.finish(receiver, sender)
+    pair.check()
+    for out in pair.out:
+        assert "joined dgid: ::ffff:239.1.1.7" in out and "data transfers complete" in out
     pair.replay()
 
 

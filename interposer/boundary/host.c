@@ -185,6 +185,7 @@ static struct rdb_host offered = {
 	.shared = shared,
 	.arrived = arrivals_came,
 	.device_memory = device_memory,
+	.forks_break_dma = device_memory_forks_break,
 	.keep_descriptor = lower_fd,
 	.warn = rdb_warn,
 	.copy = guarded_copy,

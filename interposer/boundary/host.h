@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "boundary/gate.h"
 
-#define RDB_HOST_VERSION 5
+#define RDB_HOST_VERSION 6
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -93,6 +93,8 @@ struct rdb_host {
 	/* Registered memory: a device writes to it (begin) without being asked by a call of the program; `remote`:
 	 * at any time, else only what the program has asked it for (device_memory.h). */
 	void (*device_memory)(void *upper, size_t len, bool remote, bool begin);
+	/* A fork of this process takes registered memory away from the device (ibv_fork_init(3)): none of ours while there is any. */
+	void (*forks_break_dma)(void);
 	/* Moves a descriptor out of the program's range; returns the new one or -errno. */
 	int (*keep_descriptor)(int fd);
 	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -300,7 +300,8 @@ void checkpoint_if_due(ucontext_t *uc)
 		look(false);
 	}
 	/* What a vfork child wrote to is told by its having the pages to itself. */
-	if (!due(now) || !threads_at_rest() || vfork_under_way() || (device_regions && !device_memory_settled()))
+	if (!due(now) || !threads_at_rest() || vfork_under_way() || !device_memory_may_fork() ||
+	    (device_regions && !device_memory_settled()))
 		return;
 	if (ckpt.child && (requested || lower.opt.checkpoint_every.unit == LIMIT_COUNT || outgrown()))
 		look(true);

@@ -117,6 +117,16 @@ void device_memory_sync(struct event *ev)
 	}
 }
 
+void device_memory_forks_break(void)
+{
+	device_table.forks_break = true;
+}
+
+bool device_memory_may_fork(void)
+{
+	return !device_table.forks_break || !device_regions;
+}
+
 bool device_memory_settled(void)
 {
 	device_table.wanted = device_table.settled_at != lower.event;
@@ -204,6 +214,11 @@ void device_memory(void *addr, size_t len, bool remote, bool from_now)
 				MUCH >> 20);
 		device_table.too_much = true;
 		return;
+	}
+	if (from_now && device_table.forks_break && !device_table.said_forks) {
+		device_table.said_forks = true;
+		rdb_warn("this kernel takes registered memory away from RDMA devices at a fork (before Linux 5.12): "
+			 "no checkpoints while there is any");
 	}
 	if (from_now && remote && !device_table.cautioned) {
 		device_table.cautioned = true;

@@ -19,6 +19,10 @@ extern unsigned device_regions; /* how many there are */
 
 /* host->device_memory */
 void device_memory(void *addr, size_t len, bool remote, bool begin);
+/* host->forks_break_dma */
+void device_memory_forks_break(void);
+/* May this process be forked for an image? */
+bool device_memory_may_fork(void);
 /* What was mapped there is there no more, or protected otherwise. */
 void device_memory_gone(uint64_t start, uint64_t end);
 /* At the end of an event: logs what has changed. */

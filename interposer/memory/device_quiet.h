@@ -21,6 +21,7 @@ extern struct device_table {
 	uint64_t bytes, remote_bytes;
 	uint64_t settled_at; /* the event at which all were looked at last */
 	bool cautioned, too_much;
+	bool forks_break, said_forks;
 	bool wanted; /* all of it at the next event: a hash or an image is due */
 } device_table;
 

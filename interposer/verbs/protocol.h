@@ -50,6 +50,7 @@ enum verbs_call {
 	VERBS_DESTROY_AH,      /* ah */
 	VERBS_ATTACH_MCAST,    /* qp, ibv_gid*, lid */
 	VERBS_DETACH_MCAST,    /* qp, ibv_gid*, lid */
+	VERBS_FORK,            /* 1: ibv_fork_init(3), 0: only asks -> enum ibv_fork_status */
 	VERBS_CALLS,
 };
 

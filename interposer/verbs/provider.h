@@ -108,6 +108,8 @@ struct verbs_provider {
 	int (*attach_mcast)(void *qp, const union ibv_gid *gid, uint16_t lid);
 	int (*detach_mcast)(void *qp, const union ibv_gid *gid, uint16_t lid);
 
+	/* May a process that has registered memory fork?  `init`: as ibv_fork_init(3).  -> enum ibv_fork_status or -errno */
+	int (*fork_status)(bool init);
 	/* Carries out what has arrived, without blocking; how many things were done. */
 	int (*progress)(void);
 };

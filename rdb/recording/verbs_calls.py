@@ -55,6 +55,7 @@ class Call(IntEnum):
     DESTROY_AH = 37
     ATTACH_MCAST = 38
     DETACH_MCAST = 39
+    FORK = 40
 
 
 # The function that the program called, and its arguments as they are logged; `*`: an address.
@@ -98,6 +99,7 @@ _FUNCTIONS: dict[Call, tuple[str, str]] = {
     Call.DESTROY_AH: ("ibv_destroy_ah", "ah"),
     Call.ATTACH_MCAST: ("ibv_attach_mcast", "qp gid* lid"),
     Call.DETACH_MCAST: ("ibv_detach_mcast", "qp gid* lid"),
+    Call.FORK: ("ibv_fork_init", "init"),
 }
 _CALLS = {int(call): call for call in Call}
 

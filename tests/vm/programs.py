@@ -42,3 +42,7 @@ PAIRS = (
     perftest("ib_send_bw", "-s 4096"),
     perftest("ib_atomic_bw"),
 )
+
+# A multicast group: the receiver, how one sees in a guest that it has joined, and the sender.
+GROUP = "mckey -m 239.1.1.7 -b 10.9.0.1 -C 5"
+JOINED = "timeout 60 sh -c 'until grep -q 070101EF /proc/net/igmp; do sleep 0.05; done'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vm.guest import Guest
-from vm.programs import PAIRS, Pair
+from vm.programs import GROUP, JOINED, PAIRS, Pair
 
 pytestmark = pytest.mark.rdma
 TIMEOUT_S = 60
@@ -47,6 +47,15 @@ def test_the_device_is_there(alone: Guest) -> None:
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda p: p.name)
 def test_programs_in_one_machine(alone: Guest, pair: Pair) -> None:
     run_pair(alone, alone, pair)
+
+
+def test_multicast(alone: Guest) -> None:
+    receiving = alone.start(GROUP, timeout_s=TIMEOUT_S)
+    assert alone.run(JOINED).code == 0
+    sent = alone.run(f"{GROUP} -s", timeout_s=TIMEOUT_S)
+    received = receiving.wait()
+    assert (sent.code, received.code) == (0, 0), sent.text + received.text
+    assert "data transfers complete" in received.out
 
 
 def test_pyverbs(alone: Guest) -> None:

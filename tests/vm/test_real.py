@@ -9,7 +9,7 @@ import pytest
 
 from rdb.paths import rdb_exec_path
 from vm.guest import Guest
-from vm.programs import PAIRS, Pair
+from vm.programs import GROUP, JOINED, PAIRS, Pair
 from vm.recording import Recording, all_equal
 
 pytestmark = pytest.mark.rdma
@@ -66,6 +66,21 @@ def test_each_side_replays_alone(alone: Guest, pair: Pair) -> None:
         assert all_equal(answers), "\n".join(map(str, answers))
         cautions = alone.run(f"cat {side.folder}/rank-0/cautions").out
         assert ("over RDMA" in cautions) == any(word in pair.name for word in OTHERS_WRITE)
+
+
+def test_multicast(alone: Guest) -> None:
+    ours, theirs = (
+        Recording(f"/tmp/real/mckey/{side}", 100_000, OPTIONS) for side in ("in", "out")
+    )
+    receiving = alone.start(ours.of(GROUP), timeout_s=TIMEOUT_S)
+    assert alone.run(JOINED).code == 0
+    sent = alone.run(theirs.of(f"{GROUP} -s"), timeout_s=TIMEOUT_S)
+    received = receiving.wait()
+    assert (sent.code, received.code) == (0, 0), sent.text + received.text
+    assert "data transfers complete" in received.out
+    for side in (ours, theirs):
+        answers = side.verify(alone, TIMEOUT_S)
+        assert answers and all(a["ok"] is True for a in answers), "\n".join(map(str, answers))
 
 
 def test_the_devices_attributes(alone: Guest) -> None:

@@ -117,6 +117,9 @@ int cm_complete(struct cm_id *c);
 struct cm_id *cm_id_new(struct cm_channel *ch, void *context, enum rdma_port_space ps);
 void cm_id_free(struct cm_id *c);
 
+/* multicast.c: of an id that goes. */
+void cm_multicast_forget(const struct cm_id *c);
+
 /* port.c: addresses, and sockets for them. */
 socklen_t cm_address_len(const struct sockaddr *a);
 /* A socket bound to where the RDMA address is; port 0: to one that is free, which is put into it. */

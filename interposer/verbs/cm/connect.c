@@ -154,22 +154,3 @@ EXPORT int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 	*ece = (struct ibv_ece){0};
 	return 0;
 }
-
-EXPORT int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)
-{
-	(void)id;
-	(void)addr;
-	(void)context;
-	return cm_fail(EOPNOTSUPP);
-}
-
-EXPORT int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *attr, void *context)
-{
-	(void)attr;
-	return rdma_join_multicast(id, NULL, context);
-}
-
-EXPORT int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr)
-{
-	return rdma_join_multicast(id, addr, NULL);
-}

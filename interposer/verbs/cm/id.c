@@ -27,6 +27,7 @@ struct cm_id *cm_id_new(struct cm_channel *ch, void *context, enum rdma_port_spa
 void cm_id_free(struct cm_id *c)
 {
 	list_remove(&c->link);
+	cm_multicast_forget(c);
 	if (c->fd >= 0)
 		close(c->fd);
 	free(c->id.route.path_rec);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include "plugin.h"
+#include "../subject.h"
 
 enum { DEVICES = 64 };
 
@@ -22,6 +23,11 @@ int64_t verbs_devices(const uint64_t *a)
 	if (n > 0)
 		put(a[0], list, (unsigned)n * sizeof(*list));
 	return n;
+}
+
+int64_t verbs_fork(const uint64_t *a)
+{
+	return provider ? provider->fork_status(a[0]) : IBV_FORK_UNNEEDED;
 }
 
 int64_t verbs_open(const uint64_t *a)
@@ -97,23 +103,11 @@ int64_t verbs_query_pkey(const uint64_t *a)
 	return rc;
 }
 
-/* Whose event it is, by its type (ibv_get_async_event(3)). */
+/* 0: of a port, or of the device. */
 static enum kind subject(int type)
 {
-	switch (type) {
-	case IBV_EVENT_CQ_ERR: return CQ;
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-	case IBV_EVENT_COMM_EST:
-	case IBV_EVENT_SQ_DRAINED:
-	case IBV_EVENT_PATH_MIG:
-	case IBV_EVENT_PATH_MIG_ERR:
-	case IBV_EVENT_QP_LAST_WQE_REACHED: return QP;
-	case IBV_EVENT_SRQ_ERR:
-	case IBV_EVENT_SRQ_LIMIT_REACHED: return SRQ;
-	default: return 0; /* a port, or the device */
-	}
+	static const enum kind kinds[] = {[SUBJECT_CQ] = CQ, [SUBJECT_QP] = QP, [SUBJECT_SRQ] = SRQ, [SUBJECT_WQ] = 0};
+	return kinds[verbs_subject((enum ibv_event_type)type)];
 }
 
 int64_t verbs_async_event(const uint64_t *a)

@@ -47,6 +47,7 @@ static verbs_fn *const calls[VERBS_CALLS] = {
 	[VERBS_DESTROY_AH] = verbs_destroy_ah,
 	[VERBS_ATTACH_MCAST] = verbs_attach_mcast,
 	[VERBS_DETACH_MCAST] = verbs_detach_mcast,
+	[VERBS_FORK] = verbs_fork,
 };
 
 static struct verbs_above above;
@@ -110,6 +111,8 @@ static int plugin_init(const struct rdb_host *given)
 		.key_file = host->hca_key,
 	};
 	provider = choose(host->hca ? host->hca : "auto");
+	if (provider && provider->fork_status(false) != IBV_FORK_UNNEEDED)
+		host->forks_break_dma();
 	return 0;
 }
 
@@ -122,7 +125,7 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 		forked = false;
 		provider = started(provider);
 	}
-	if (!provider && index != VERBS_DEVICES && index != VERBS_OPEN)
+	if (!provider && index != VERBS_DEVICES && index != VERBS_OPEN && index != VERBS_FORK)
 		return -EIO;
 	return calls[index](args);
 }

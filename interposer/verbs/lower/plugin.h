@@ -85,7 +85,7 @@ static inline void put(uint64_t upper, const void *value, size_t len)
 
 typedef int64_t verbs_fn(const uint64_t *a);
 verbs_fn verbs_devices, verbs_open, verbs_close, verbs_query_device, verbs_query_port, verbs_query_gid,
-	verbs_query_pkey, verbs_async_event;
+	verbs_query_pkey, verbs_async_event, verbs_fork;
 verbs_fn verbs_alloc_pd, verbs_dealloc_pd, verbs_reg_mr, verbs_rereg_mr, verbs_dereg_mr, verbs_alloc_mw,
 	verbs_dealloc_mw, verbs_bind_mw, verbs_create_ah, verbs_destroy_ah;
 verbs_fn verbs_create_channel, verbs_destroy_channel, verbs_create_cq, verbs_resize_cq, verbs_destroy_cq, verbs_poll_cq,

@@ -34,6 +34,18 @@ static struct ibv_sge *take_sges(size_t *used, const struct ibv_sge *list, int n
 	return to;
 }
 
+/* Room for copies of n requests of that size with so many pieces of memory. */
+static void make_room(size_t n, size_t size, size_t sges)
+{
+	copies.wr.any = more(copies.wr.any, &copies.wr_room, n * size);
+	copies.sge = more(copies.sge, &copies.sge_room, sges * sizeof(*copies.sge));
+}
+
+/* Both kinds of request begin their lists alike: how many there are, and how many pieces of memory. */
+#define COUNT(first, n, sges) \
+	for (const typeof(*(first)) *wr_ = (first); wr_; wr_ = wr_->next, (n)++) \
+	(sges) += wr_->num_sge > 0 ? (size_t)wr_->num_sge : 0
+
 static uint64_t bytes_of(const struct ibv_sge *list, int n)
 {
 	uint64_t sum = 0;
@@ -93,13 +105,10 @@ int64_t verbs_post_send(const uint64_t *a)
 	const struct ibv_send_wr *first = (void *)a[1];
 	const bool datagram = qp->made.qp.init.qp_type == IBV_QPT_UD;
 	size_t n = 0, sges = 0, used = 0;
-	for (const struct ibv_send_wr *wr = first; wr; wr = wr->next, n++)
-		sges += wr->num_sge > 0 ? (size_t)wr->num_sge : 0;
+	COUNT(first, n, sges);
 	if (!n)
 		return 0;
-	size_t bytes = n * sizeof(*copies.wr.send), sge_bytes = sges * sizeof(*copies.sge);
-	copies.wr.any = more(copies.wr.any, &copies.wr_room, bytes);
-	copies.sge = more(copies.sge, &copies.sge_room, sge_bytes);
+	make_room(n, sizeof(*copies.wr.send), sges);
 	struct ibv_send_wr *own = copies.wr.send, *bad = NULL;
 	size_t i = 0, wrong = n;
 	int error = 0;
@@ -131,13 +140,10 @@ static int64_t post_receives(void *handle, const struct ibv_recv_wr *first,
 			     int (*post)(void *, struct ibv_recv_wr *, struct ibv_recv_wr **))
 {
 	size_t n = 0, sges = 0, used = 0, i = 0;
-	for (const struct ibv_recv_wr *wr = first; wr; wr = wr->next, n++)
-		sges += wr->num_sge > 0 ? (size_t)wr->num_sge : 0;
+	COUNT(first, n, sges);
 	if (!n)
 		return 0;
-	size_t bytes = n * sizeof(*copies.wr.recv), sge_bytes = sges * sizeof(*copies.sge);
-	copies.wr.any = more(copies.wr.any, &copies.wr_room, bytes);
-	copies.sge = more(copies.sge, &copies.sge_room, sge_bytes);
+	make_room(n, sizeof(*copies.wr.recv), sges);
 	struct ibv_recv_wr *own = copies.wr.recv, *bad = NULL;
 	for (const struct ibv_recv_wr *wr = first; wr; wr = wr->next, i++) {
 		own[i] = *wr;

@@ -1,6 +1,7 @@
 /* Devices, contexts, and what can be asked of them. */
 #include <string.h>
 #include "real.h"
+#include "subject.h"
 
 int real_devices(struct verbs_device *list, unsigned room)
 {
@@ -91,21 +92,15 @@ int real_query_pkey(void *context, uint8_t port, int index, __be16 *pkey)
 
 static void *subject(const struct ibv_async_event *event, int *port)
 {
-	switch (event->event_type) {
-	case IBV_EVENT_CQ_ERR: return event->element.cq;
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-	case IBV_EVENT_COMM_EST:
-	case IBV_EVENT_SQ_DRAINED:
-	case IBV_EVENT_PATH_MIG:
-	case IBV_EVENT_PATH_MIG_ERR:
-	case IBV_EVENT_QP_LAST_WQE_REACHED: return event->element.qp;
-	case IBV_EVENT_SRQ_ERR:
-	case IBV_EVENT_SRQ_LIMIT_REACHED: return event->element.srq;
-	case IBV_EVENT_WQ_FATAL: return event->element.wq;
-	default: *port = event->element.port_num; return NULL;
+	switch (verbs_subject(event->event_type)) {
+	case SUBJECT_CQ: return event->element.cq;
+	case SUBJECT_QP: return event->element.qp;
+	case SUBJECT_SRQ: return event->element.srq;
+	case SUBJECT_WQ: return event->element.wq;
+	case SUBJECT_PORT: break;
 	}
+	*port = event->element.port_num;
+	return NULL;
 }
 
 int real_async_event(void *handle, int *type, void **object, int *port)

@@ -38,6 +38,14 @@ static void stop(void) {}
  * handles, and what the child opens is its own. */
 static void in_child(void) {}
 
+/* What the system's libibverbs finds out: kernels from 5.12 on copy pinned pages at fork(2); on older ones it has to keep
+ * them from children. */
+static int fork_status(bool init)
+{
+	int failed = init ? ibv_fork_init() : 0;
+	return failed ? -failed : (int)ibv_is_fork_initialized();
+}
+
 /* The device needs nobody's help to move bytes. */
 static int progress(void)
 {
@@ -89,5 +97,6 @@ __attribute__((visibility("default"))) const struct verbs_provider rdb_verbs_rea
 	.destroy_ah = real_destroy_ah,
 	.attach_mcast = real_attach_mcast,
 	.detach_mcast = real_detach_mcast,
+	.fork_status = fork_status,
 	.progress = progress,
 };

@@ -75,7 +75,7 @@ static void frame_begins(struct hca_conn *c)
 	const struct frame *f = &c->in.frame;
 	c->in.sink = (struct hca_sink){.kind = SINK_DISCARD};
 	c->in.left = f->length;
-	if (f->op == FRAME_DATAGRAM)
+	if (f->op == FRAME_DATAGRAM || f->op == FRAME_MULTICAST)
 		hca_ud_begin(c, f, &c->in.sink);
 	else if (f->op < FRAME_ACK)
 		hca_rx_begin(c, f, &c->in.sink);
@@ -88,7 +88,7 @@ static void frame_ends(struct hca_conn *c)
 	const struct frame *f = &c->in.frame;
 	const struct hca_sink *s = &c->in.sink;
 	bool good = !s->faulted;
-	if (f->op == FRAME_DATAGRAM)
+	if (f->op == FRAME_DATAGRAM || f->op == FRAME_MULTICAST)
 		hca_ud_end(c, f, good);
 	else if (!s->qp)
 		return; /* nobody's, or not any more */

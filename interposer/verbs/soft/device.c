@@ -78,6 +78,7 @@ int hca_query_device(void *context, struct ibv_device_attr_ex *attr, size_t size
 	o->max_res_rd_atom = HCA_MAX_READS * (HCA_QPS - 2);
 	o->atomic_cap = IBV_ATOMIC_HCA;
 	o->max_srq_wr = HCA_MAX_WR;
+	o->max_mcast_grp = o->max_mcast_qp_attach = o->max_total_mcast_qp_attach = 1024;
 	o->max_pkeys = 1;
 	o->local_ca_ack_delay = 15;
 	o->phys_port_cnt = 1;

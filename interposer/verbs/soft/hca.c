@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "conn.h"
+#include "mcast.h"
 #include "progress.h"
 
 struct hca hca = {.listener = -1, .epoll = -1};
@@ -101,6 +102,7 @@ static void hca_stop(void)
 	if (hca.epoll < 0)
 		return;
 	hca_progress_output();
+	hca_mcast_stop();
 	hca_conns_stop();
 	hca_thread_stop();
 	close_ours();
@@ -139,7 +141,14 @@ static void hca_in_child(void)
 	}
 	list_each(l, &hca.contexts) close(list_entry(l, struct hca_context, link)->async_fd);
 	hca_thread_forget();
+	hca_mcast_forget();
 	close_ours();
+}
+
+/* Registered memory is written to by the process itself: a child needs no care. */
+static int fork_status(bool init)
+{
+	return IBV_FORK_UNNEEDED;
 }
 
 const struct verbs_provider *verbs_soft(void)
@@ -188,6 +197,7 @@ const struct verbs_provider *verbs_soft(void)
 		.destroy_ah = hca_destroy_ah,
 		.attach_mcast = hca_attach_mcast,
 		.detach_mcast = hca_detach_mcast,
+		.fork_status = fork_status,
 		.progress = hca_progress,
 	};
 	return &soft;

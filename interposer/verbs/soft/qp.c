@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "conn.h"
 #include "progress.h"
 #include "qp.h"
@@ -98,11 +99,25 @@ void hca_qp_detach(struct hca_qp *qp)
 	list_remove(&qp->sq.link);
 }
 
+/* Datagrams to a peer whose connection is being made: hardware would have sent them long ago. */
+static void let_datagrams_go(const struct hca_qp *qp)
+{
+	enum { AT_MOST_MS = 200 };
+	const struct timespec pause = {.tv_nsec = 1000000};
+	for (unsigned ms = 0;
+	     ms < AT_MOST_MS && qp->type == IBV_QPT_UD && qp->state == IBV_QPS_RTS && qp->sq.next != qp->sq.tail;
+	     ms++) {
+		hca_progress();
+		nanosleep(&pause, NULL);
+	}
+}
+
 int hca_destroy_qp(void *handle)
 {
 	struct hca_qp *qp = handle;
 	if (qp->groups)
 		return -EBUSY;
+	let_datagrams_go(qp);
 	hca_progress_output();
 	hca_qp_detach(qp);
 	hca_rx_reset(qp);

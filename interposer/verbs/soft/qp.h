@@ -21,6 +21,8 @@ struct hca_wqe {
 	/* datagrams */
 	uint32_t ip, dest, qkey;
 	uint8_t sgid_index;
+	bool multicast, spread; /* to a group; its members are in sq->targets */
+	union ibv_gid group;
 	/* windows */
 	struct hca_mw *mw;
 	struct ibv_mw_bind_info bind;
@@ -44,7 +46,8 @@ struct hca_send_queue {
 	uint64_t due;                  /* when to go on, 0: now */
 	struct list timer, link;       /* in hca.timers; in conn->senders */
 	struct hca_conn *conn;
-	bool lost; /* the connection that it used is no more, so the peer is not either */
+	struct hca_targets *targets; /* of the datagram to a group that is next; NULL: there was none */
+	bool lost;                   /* the connection that it used is no more, so the peer is not either */
 };
 
 /* A READ that is being answered, or the refusal after which there is nothing. */
@@ -150,6 +153,8 @@ struct hca_ah {
 	struct hca_pd *pd;
 	uint32_t ip;
 	uint8_t sgid_index;
+	bool multicast;
+	union ibv_gid group;
 };
 int hca_create_ah(void *pd, struct ibv_ah_attr *attr, void **ah);
 int hca_destroy_ah(void *ah);

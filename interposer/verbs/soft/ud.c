@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "conn.h"
+#include "mcast.h"
 #include "requester.h"
 
 #define GRH_BYTES sizeof(struct ibv_grh)
@@ -11,8 +12,11 @@
 int hca_create_ah(void *pd_handle, struct ibv_ah_attr *attr, void **out)
 {
 	struct hca_ah ah = {.pd = pd_handle};
-	if (attr->port_num != 1 || !hca_gid_address(attr, &ah.ip))
+	ah.multicast = attr->is_global && hca_is_group(&attr->grh.dgid);
+	if (attr->port_num != 1 || (!ah.multicast && !hca_gid_address(attr, &ah.ip)))
 		return -EINVAL;
+	if (ah.multicast)
+		ah.group = attr->grh.dgid;
 	if (attr->is_global) {
 		if (attr->grh.sgid_index >= hca.ngids)
 			return -EINVAL;
@@ -35,6 +39,24 @@ int hca_destroy_ah(void *handle)
 	return 0;
 }
 
+/* To the next of a group's members that can be reached; NULL: there is none left. */
+static struct hca_conn *conn_to_member(struct hca_send_queue *sq, struct hca_wqe *w)
+{
+	int rc;
+	struct hca_conn *c = NULL;
+	if (!sq->targets)
+		sq->targets = malloc(sizeof(*sq->targets));
+	if (!sq->targets)
+		return NULL;
+	if (!w->spread)
+		hca_mcast_targets(&w->group, sq->targets);
+	w->spread = true;
+	struct hca_targets *to = sq->targets;
+	while (to->at < to->n && !(c = hca_conn_to(to->to[to->at].ip, to->to[to->at].port, &rc)))
+		to->at++;
+	return c;
+}
+
 /* What cannot be sent is lost, as it would be on any network. */
 struct hca_conn *hca_ud_conn(struct hca_qp *qp)
 {
@@ -42,7 +64,10 @@ struct hca_conn *hca_ud_conn(struct hca_qp *qp)
 	int rc;
 	while (sq->next != sq->tail) {
 		struct hca_wqe *w = hca_sq_at(sq, sq->next);
-		struct hca_conn *c = hca_conn_to(w->ip, (uint16_t)(hca.base + (w->dest >> HCA_SLOT_SHIFT)), &rc);
+		struct hca_conn *c = w->multicast
+					     ? conn_to_member(sq, w)
+					     : hca_conn_to(w->ip, (uint16_t)(hca.base + (w->dest >> HCA_SLOT_SHIFT)),
+							   &rc);
 		if (c)
 			return c;
 		w->started = w->done = true;
@@ -58,6 +83,11 @@ void hca_ud_conn_lost(struct hca_qp *qp)
 	const struct hca_wqe *first = NULL;
 	for (; sq->next != sq->tail; sq->next++) {
 		struct hca_wqe *w = hca_sq_at(sq, sq->next);
+		if (w->multicast) {
+			if (!first && w->spread)
+				sq->targets->at++;
+			break;
+		}
 		if (first && (w->ip != first->ip || w->dest >> HCA_SLOT_SHIFT != first->dest >> HCA_SLOT_SHIFT))
 			break;
 		first = w;
@@ -87,6 +117,11 @@ bool hca_ud_step(struct hca_qp *qp, struct hca_conn *conn)
 			  .length = w->length,
 			  .qkey = w->qkey,
 			  .addr = hca.gids[w->sgid_index].ip};
+	if (w->multicast) {
+		f.op = FRAME_MULTICAST;
+		f.code = w->sgid_index;
+		hca_frame_set_group(&f, &w->group);
+	}
 	if (w->flags & IBV_SEND_SOLICITED)
 		f.flags |= FRAME_SOLICITED;
 	if (w->opcode == IBV_WR_SEND_WITH_IMM) {
@@ -102,6 +137,8 @@ bool hca_ud_step(struct hca_qp *qp, struct hca_conn *conn)
 		hca_sq_fail(qp, w, w->status);
 		return false;
 	}
+	if (w->multicast && ++sq->targets->at < sq->targets->n)
+		return true;
 	w->started = w->done = true;
 	sq->next++;
 	hca_sq_complete(qp);
@@ -114,25 +151,32 @@ void hca_ud_begin(struct hca_conn *conn, const struct frame *f, struct hca_sink 
 	sink->kind = SINK_SMALL;
 }
 
-static void header(uint8_t *grh, const struct hca_conn *conn, const struct frame *f)
+static void header(uint8_t *grh, const struct hca_conn *conn, const struct frame *f, const union ibv_gid *to)
 {
 	struct ibv_grh h = {.version_tclass_flow = htonl(6u << 28),
 			    .paylen = htons((uint16_t)f->length),
 			    .next_hdr = 0x1b,
 			    .hop_limit = 64};
-	uint32_t from = (uint32_t)f->addr;
+	uint32_t from = f->op == FRAME_DATAGRAM ? (uint32_t)f->addr : hca.gids[f->code < hca.ngids ? f->code : 0].ip;
 	/* The sender's own word for where it is, unless the connection knows better. */
 	if (!hca_address_is_local(conn->ip))
 		from = conn->ip;
 	memset(h.sgid.raw + 10, 0xff, 2);
 	memcpy(h.sgid.raw + 12, &from, 4);
-	h.dgid = hca.gids[0].gid;
+	h.dgid = *to;
 	memcpy(grh, &h, sizeof(h));
 }
 
 void hca_ud_end(struct hca_conn *conn, const struct frame *f, bool good)
 {
-	struct hca_qp *qp = hca_qp_find(f->dest);
+	if (f->op == FRAME_MULTICAST)
+		hca_mcast_deliver(conn, f);
+	else
+		hca_ud_deliver(conn, f, hca_qp_find(f->dest), &hca.gids[0].gid);
+}
+
+void hca_ud_deliver(struct hca_conn *conn, const struct frame *f, struct hca_qp *qp, const union ibv_gid *to)
+{
 	struct hca_recv r;
 	struct hca_span spans[HCA_MAX_SGE];
 	unsigned n;
@@ -147,7 +191,7 @@ void hca_ud_end(struct hca_conn *conn, const struct frame *f, bool good)
 		wc.status = IBV_WC_LOC_LEN_ERR;
 	else if (!hca_gather(qp->srq ? qp->srq->pd : qp->pd, r.sge, r.nsge, 0, wc.byte_len, true, spans, &n))
 		wc.status = IBV_WC_LOC_PROT_ERR;
-	header(whole, conn, f);
+	header(whole, conn, f, to);
 	memcpy(whole + GRH_BYTES, conn->in.small, f->length);
 	const uint8_t *from = whole;
 	for (unsigned i = 0; !wc.status && i < n; from += spans[i++].len)

@@ -28,6 +28,7 @@ bool frame_valid(const struct frame *f)
 	case FRAME_CMP_SWAP:
 	case FRAME_FETCH_ADD: return !f->flags && whole(f, FRAME_ATOMIC_OPERANDS);
 	case FRAME_DATAGRAM:
+	case FRAME_MULTICAST:
 		return !(f->flags & ~(FRAME_SOLICITED | FRAME_IMM)) && f->length <= FRAME_MTU && whole(f, f->length);
 	case FRAME_ACK:
 	case FRAME_DROPPED: return !f->flags && whole(f, 0);

@@ -27,9 +27,10 @@ enum frame_op {
 	FRAME_CMP_SWAP,  /* payload: compare, swap */
 	FRAME_FETCH_ADD, /* payload: add, 0 */
 	FRAME_DATAGRAM,
-	FRAME_ACK = 32, /* this message and all before it, except READs and atomics, which are answered */
-	FRAME_NAK,      /* code: enum frame_nak */
-	FRAME_RNR,      /* no receive was posted; code: min_rnr_timer */
+	FRAME_MULTICAST, /* the same; addr, rkey, seq and attempt: the group (mcast.h); code: the sender's GID index */
+	FRAME_ACK = 32,  /* this message and all before it, except READs and atomics, which are answered */
+	FRAME_NAK,       /* code: enum frame_nak */
+	FRAME_RNR,       /* no receive was posted; code: min_rnr_timer */
 	FRAME_DROPPED, /* nobody there, or not the message expected: hardware would say nothing and let a timer run out */
 	FRAME_READ_DATA,
 	FRAME_ATOMIC_DATA, /* addr: what was there before */

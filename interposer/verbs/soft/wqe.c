@@ -20,7 +20,9 @@ int hca_sq_init(struct hca_qp *qp, const struct ibv_qp_cap *cap)
 void hca_sq_fini(struct hca_qp *qp)
 {
 	free(qp->sq.ring);
+	free(qp->sq.targets);
 	qp->sq.ring = NULL;
+	qp->sq.targets = NULL;
 }
 
 void hca_sq_reset(struct hca_qp *qp)
@@ -107,6 +109,8 @@ static void take_target(const struct hca_qp *qp, struct hca_wqe *w, const struct
 	if (qp->type == IBV_QPT_UD) {
 		const struct hca_ah *ah = (const struct hca_ah *)wr->wr.ud.ah;
 		w->ip = ah->ip;
+		w->multicast = ah->multicast;
+		w->group = ah->group;
 		w->sgid_index = ah->sgid_index;
 		w->dest = wr->wr.ud.remote_qpn & FRAME_NUMBERS;
 		/* The highest bit asks for the queue pair's own. */

@@ -30,15 +30,16 @@ EXPORT int ibv_read_sysfs_file(const char *dir, const char *file, char *buf, siz
 	return n < 0 ? -1 : (int)n;
 }
 
-/* Regions are written to by the process itself: a child needs no care. */
+/* What the provider and its kernel need: nothing, with the software HCA and from Linux 5.12 on. */
 EXPORT int ibv_fork_init(void)
 {
-	return 0;
+	int64_t r = ASK(VERBS_FORK, 1);
+	return r < 0 ? (int)-r : 0;
 }
 
 EXPORT enum ibv_fork_status ibv_is_fork_initialized(void)
 {
-	return IBV_FORK_UNNEEDED;
+	return (enum ibv_fork_status)ASK(VERBS_FORK, 0);
 }
 
 EXPORT int ibv_dontfork_range(void *base, size_t size);

@@ -1,6 +1,7 @@
 /* Waiting for events, and acknowledging them. */
 #include <fcntl.h>
 #include <poll.h>
+#include "../subject.h"
 #include "upper.h"
 
 int wait_readable(int fd)
@@ -41,32 +42,26 @@ struct tally {
 
 static bool tally_of(const struct ibv_async_event *event, struct tally *t)
 {
-	switch (event->event_type) {
-	case IBV_EVENT_CQ_ERR: {
+	switch (verbs_subject(event->event_type)) {
+	case SUBJECT_CQ: {
 		struct completion_queue *q = queue_of(event->element.cq);
 		*t = (struct tally){&q->cq.mutex, &q->cq.cond, &q->async_events, &q->cq.async_events_completed};
 		return true;
 	}
-	case IBV_EVENT_QP_FATAL:
-	case IBV_EVENT_QP_REQ_ERR:
-	case IBV_EVENT_QP_ACCESS_ERR:
-	case IBV_EVENT_COMM_EST:
-	case IBV_EVENT_SQ_DRAINED:
-	case IBV_EVENT_PATH_MIG:
-	case IBV_EVENT_PATH_MIG_ERR:
-	case IBV_EVENT_QP_LAST_WQE_REACHED: {
+	case SUBJECT_QP: {
 		struct queue_pair *q = CONTAINER(event->element.qp, struct queue_pair, qp);
 		*t = (struct tally){&q->qp.mutex, &q->qp.cond, &q->async_events, &q->qp.events_completed};
 		return true;
 	}
-	case IBV_EVENT_SRQ_ERR:
-	case IBV_EVENT_SRQ_LIMIT_REACHED: {
+	case SUBJECT_SRQ: {
 		struct shared_queue *q = CONTAINER(event->element.srq, struct shared_queue, srq);
 		*t = (struct tally){&q->srq.mutex, &q->srq.cond, &q->async_events, &q->srq.events_completed};
 		return true;
 	}
-	default: return false; /* a port, or the device */
+	case SUBJECT_WQ:
+	case SUBJECT_PORT: break;
 	}
+	return false;
 }
 
 EXPORT int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)

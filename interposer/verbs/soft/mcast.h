@@ -1,0 +1,47 @@
+/* Multicast groups (mcast.c), and how a frame names one. */
+#ifndef RDB_HCA_MCAST_H
+#define RDB_HCA_MCAST_H
+#include "qp.h"
+#include "wire.h"
+
+enum { HCA_TARGETS = 256 };
+
+/* The processes that a datagram to a group goes to. */
+struct hca_targets {
+	unsigned n, at;
+	struct {
+		uint32_t ip;
+		uint16_t port;
+	} to[HCA_TARGETS];
+};
+
+bool hca_is_group(const union ibv_gid *gid);
+void hca_mcast_targets(const union ibv_gid *gid, struct hca_targets *to);
+/* To all queue pairs here that are in the group. */
+void hca_mcast_deliver(struct hca_conn *conn, const struct frame *f);
+void hca_mcast_stop(void);
+void hca_mcast_forget(void);
+
+/* ud.c: to one of them; `to` is what the datagram was sent to. */
+void hca_ud_deliver(struct hca_conn *conn, const struct frame *f, struct hca_qp *qp, const union ibv_gid *to);
+
+/* FRAME_MULTICAST: the fields that no datagram needs. */
+static inline void hca_frame_set_group(struct frame *f, const union ibv_gid *gid)
+{
+	memcpy(&f->addr, gid->raw, 8);
+	memcpy(&f->rkey, gid->raw + 8, 4);
+	f->seq = (uint32_t)(gid->raw[12] | gid->raw[13] << 8 | gid->raw[14] << 16);
+	f->attempt = gid->raw[15];
+}
+
+static inline void hca_frame_group(const struct frame *f, union ibv_gid *gid)
+{
+	memcpy(gid->raw, &f->addr, 8);
+	memcpy(gid->raw + 8, &f->rkey, 4);
+	gid->raw[12] = (uint8_t)f->seq;
+	gid->raw[13] = (uint8_t)(f->seq >> 8);
+	gid->raw[14] = (uint8_t)(f->seq >> 16);
+	gid->raw[15] = f->attempt;
+}
+
+#endif
