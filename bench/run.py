@@ -29,6 +29,7 @@ SECTIONS = (
     "allreduce",
     "lammps",
     "verbs",
+    "rdma",
     "heat",
     "checkpoints",
     "timeline",

@@ -50,6 +50,8 @@ RESPONSES = {
     },
 }
 
+# Not with --quick, but a note.
+LONG = {"rdma"}
 ONCE = {"open", "first goto END", "first restore, checked"}
 
 
@@ -79,7 +81,9 @@ def _section(figures: dict[str, Any], name: str) -> dict[str, Any]:
 def test_whole(figures: dict[str, Any]) -> None:
     assert figures["format"] == FORMAT and figures["quick"]
     assert [section["name"] for section in figures["sections"]] == list(SECTIONS)
-    assert {*RATIOS, *RESPONSES} == set(SECTIONS)
+    assert {*RATIOS, *RESPONSES, *LONG} == set(SECTIONS)
+    for name in LONG:
+        assert _section(figures, name)["notes"]
     for name in ("cpu", "cores", "kernel", "gdb", "mpi", "revision"):
         assert figures["machine"][name]
 

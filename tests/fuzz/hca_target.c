@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include "target.h"
 #include "verbs/soft/conn.h"
+#include "verbs/soft/mcast.h"
 #include "verbs/soft/progress.h"
 
 enum { REGIONS = 4, PAIRS = 5, REGION = 3000, SLOT = 5, PEER_SLOT = 6 };
@@ -25,6 +26,7 @@ static struct {
 	bool writable;
 } regions[REGIONS];
 static struct hca_qp *pairs[PAIRS];
+static const union ibv_gid group = {.raw = {0xff, 0x0e, [15] = 1}};
 static struct hca_mw *window;
 static struct hca_conn *conn;
 static int peer_fd;
@@ -133,6 +135,7 @@ static void begin(bool up)
 	pair(4, IBV_QPT_RC, NULL);
 	for (unsigned i = 0; i < PAIRS; i++)
 		ready(i, i == 4 ? IBV_QPS_RTR : IBV_QPS_RTS);
+	need(hca_attach_mcast(pairs[3], &group, 0));
 	need(hca_alloc_mw(pd, IBV_MW_TYPE_2, (void **)&window, &lkey));
 	struct ibv_mw_bind_info info = {.mr = regions[3].handle,
 					.addr = (uint64_t)regions[3].memory + 100,
@@ -143,6 +146,8 @@ static void begin(bool up)
 
 static void end(void)
 {
+	if (pairs[3])
+		need(hca_detach_mcast(pairs[3], &group, 0));
 	for (unsigned i = 0; i < PAIRS; i++)
 		if (pairs[i])
 			need(hca_destroy_qp(pairs[i]));
@@ -186,7 +191,7 @@ static void send_frame(void)
 	static const uint8_t ops[] = {FRAME_SEND,      FRAME_WRITE,    FRAME_READ,      FRAME_CMP_SWAP,
 				      FRAME_FETCH_ADD, FRAME_DATAGRAM, FRAME_ACK,       FRAME_NAK,
 				      FRAME_RNR,       FRAME_DROPPED,  FRAME_READ_DATA, FRAME_ATOMIC_DATA,
-				      FRAME_SEND,      FRAME_WRITE,    FRAME_CM,        0};
+				      FRAME_SEND,      FRAME_MULTICAST, FRAME_CM,       0};
 	static const uint32_t totals[] = {0,  1,    8,   64,  100,  2999,       3000,   3001,
 					  40, 4096, 200, 201, 5000, 0x80000000, 300000, 16};
 	static const struct frame first;
@@ -214,7 +219,9 @@ static void send_frame(void)
 		f.total = f.length = 0;
 	if (!request)
 		f.flags = 0;
-	if (f.op == FRAME_WRITE || f.op == FRAME_DATAGRAM)
+	if (f.op == FRAME_MULTICAST)
+		hca_frame_set_group(&f, &group);
+	if (f.op == FRAME_WRITE || f.op == FRAME_DATAGRAM || f.op == FRAME_MULTICAST)
 		f.flags &= FRAME_SOLICITED | FRAME_IMM;
 	if ((size & 0x40) && last.op == f.op && last.dest == f.dest && last.offset + last.length < last.total) {
 		f = last; /* it goes on */
@@ -286,7 +293,9 @@ static void call(void)
 	case 1:
 		if (qp && what & 0x80) {
 			pairs[who % PAIRS] = NULL;
-			hca_destroy_qp(qp);
+			if (qp->groups)
+				need(hca_detach_mcast(qp, &group, 0));
+			need(hca_destroy_qp(qp));
 		}
 		break;
 	case 2:

@@ -37,7 +37,8 @@ static bool same(const union ibv_gid *a, const union ibv_gid *b)
 
 static bool folder(char *path)
 {
-	return snprintf(path, PATH, "%s.groups", hca.above->key_file) < PATH;
+	const char *key = hca.above->key_file;
+	return key && snprintf(path, PATH, "%s.groups", key) < PATH;
 }
 
 static void group_name(const union ibv_gid *gid, char name[33])
@@ -61,6 +62,8 @@ static int open_folder(void)
 static int publish(const union ibv_gid *gid, bool in)
 {
 	char group[33], name[80];
+	if (!hca.above->key_file)
+		return 0; /* alone */
 	group_name(gid, group);
 	snprintf(name, sizeof(name), "%s-%08" PRIx32 "-%d", group, hca.gids[0].ip, hca.slot);
 	int dir = open_folder();

@@ -104,9 +104,10 @@ static void let_datagrams_go(const struct hca_qp *qp)
 {
 	enum { AT_MOST_MS = 200 };
 	const struct timespec pause = {.tv_nsec = 1000000};
-	for (unsigned ms = 0;
-	     ms < AT_MOST_MS && qp->type == IBV_QPT_UD && qp->state == IBV_QPS_RTS && qp->sq.next != qp->sq.tail;
-	     ms++) {
+	const struct hca_send_queue *sq = &qp->sq;
+	if (qp->type != IBV_QPT_UD || qp->state != IBV_QPS_RTS)
+		return;
+	for (unsigned ms = 0; ms < AT_MOST_MS && sq->next != sq->tail && sq->conn && sq->conn->state < CONN_UP; ms++) {
 		hca_progress();
 		nanosleep(&pause, NULL);
 	}
