@@ -16,6 +16,7 @@
 #include "image/image.h"
 #include "instructions/instructions.h"
 #include "instructions/tsc_sites.h"
+#include "live/coordinated.h"
 #include "live/live.h"
 #include "process/loader.h"
 #include "memory/looks.h"
@@ -145,6 +146,7 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 			signals_fault(sig, info, uc);
 		if (RDB_IS_UPPER(pc)) {
 			checkpoint_at_trap(uc);
+			coordinated_at_trap(uc);
 			live_at_trap(uc);
 		}
 		if (RDB_IS_UPPER(pc) && self->deliver) {

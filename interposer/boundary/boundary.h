@@ -41,6 +41,13 @@ void syscall_event(ucontext_t *uc);
 int64_t host_call(struct event *ev, struct gate_frame *frame);
 /* What a plug-in has to say in a restart (host.h); NULL: nothing against it. */
 const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *args, int64_t *result);
+/* The same for checkpoints without a log (struct rdb_together); what there is of plug-ins is asked. */
+struct table;
+bool host_together_may_hold(bool waits);
+uint64_t host_together_settle(void);
+const char *host_together_refuses(void);
+int host_together_save(struct table *out);
+const char *host_together_load(const void *bytes, size_t len);
 uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args);
 /* In replay: makes scratch memory up to `end` present. */
 void host_scratch_upto(uint64_t end);

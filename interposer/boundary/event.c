@@ -9,6 +9,7 @@
 #include "boundary/boundary.h"
 #include "image/checkpoints.h"
 #include "memory/device_memory.h"
+#include "live/coordinated.h"
 #include "live/live.h"
 #include "process/loader.h"
 #include "log/log_writer.h"
@@ -303,6 +304,9 @@ void event_answered(ucontext_t *uc)
 		checkpoint_if_due(uc);
 		if (hash_due())
 			event_hash(LOG_HASH_AT_EVENT);
+	} else if (lower.mode == MODE_PASS) {
+		if (coordinated_waits)
+			coordinated_at_event(uc);
 	} else if (live_due()) {
 		live_at_event(uc);
 	} else if (replaying()) {
@@ -323,6 +327,7 @@ void boundary_end(enum log_end how, int64_t value, const char *text)
 {
 	if (how == LOG_END_EXIT || how == LOG_END_EXEC)
 		vfork_leaving();
+	coordinated_gone();
 	if (lower.mode != MODE_RECORD || lower.ended)
 		return;
 	lower.ended = true;

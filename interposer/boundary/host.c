@@ -4,11 +4,14 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "boundary/arrivals.h"
 #include "threads/baton.h"
 #include "boundary/boundary.h"
+#include "boundary/table.h"
+#include "live/coordinated.h"
 #include "boundary/guarded_copy.h"
 #include "clocks/clock.h"
 #include "log/stamp.h"
@@ -173,6 +176,11 @@ static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, con
 	return result;
 }
 
+static bool at_rest(bool (*complete)(void *), void *arg)
+{
+	return coordinated_hold(NULL, complete, arg);
+}
+
 static struct rdb_host offered = {
 	.version = RDB_HOST_VERSION,
 	.out = out,
@@ -189,6 +197,7 @@ static struct rdb_host offered = {
 	.keep_descriptor = lower_fd,
 	.warn = rdb_warn,
 	.copy = guarded_copy,
+	.at_rest = at_rest,
 };
 
 static const struct rdb_plugin *load(unsigned ns)
@@ -203,6 +212,7 @@ static const struct rdb_plugin *load(unsigned ns)
 	if (!p || p->version != RDB_HOST_VERSION)
 		rdb_fatal("%s: %s", path, p ? "made for another version of rdb-exec" : "not a plug-in of rdb");
 	offered.rank = lower.opt.rank;
+	offered.board = coordinated_board();
 	offered.hca = lower.opt.hca;
 	offered.hca_key = lower.opt.hca_key;
 	int rc = p->init(&offered);
@@ -258,6 +268,53 @@ const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, con
 	why = host.plugins[ns]->restart ? host.plugins[ns]->restart(step, fn, nargs, args, result)
 					: "it uses a library whose state cannot be brought back";
 	leave(self);
+	return why;
+}
+
+/* ---- checkpoints without a log: the rank holds still, so nobody else is in a plug-in ---- */
+
+static const struct rdb_together *together(unsigned ns)
+{
+	return host.plugins[ns] ? host.plugins[ns]->together : NULL;
+}
+
+bool host_together_may_hold(bool waits)
+{
+	return !together(RDB_NS_MPI) || together(RDB_NS_MPI)->may_hold(waits);
+}
+
+uint64_t host_together_settle(void)
+{
+	return together(RDB_NS_MPI) ? together(RDB_NS_MPI)->settle() : 0;
+}
+
+const char *host_together_refuses(void)
+{
+	for (unsigned ns = 0; ns < NAMESPACES; ns++)
+		if (host.plugins[ns] && !together(ns))
+			return "it uses a library whose state cannot be brought back";
+	return together(RDB_NS_MPI) ? together(RDB_NS_MPI)->refuses() : NULL;
+}
+
+int host_together_save(struct table *out)
+{
+	void *bytes = NULL;
+	size_t len = 0;
+	int rc = together(RDB_NS_MPI) ? together(RDB_NS_MPI)->save(&bytes, &len) : 0;
+	if (!rc && len)
+		rc = table_add(out, bytes, len);
+	free(bytes);
+	return rc;
+}
+
+const char *host_together_load(const void *bytes, size_t len)
+{
+	const char *why = "this MPI's side of rdb cannot bring it back";
+	pthread_mutex_lock(&host.lock);
+	host.plugins[RDB_NS_MPI] = load(RDB_NS_MPI);
+	if (together(RDB_NS_MPI))
+		why = together(RDB_NS_MPI)->load(bytes, len);
+	pthread_mutex_unlock(&host.lock);
 	return why;
 }
 

@@ -100,6 +100,11 @@ struct rdb_host {
 	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	/* memcpy, to or from upper memory that may not be there: how many bytes were copied, from the first on. */
 	size_t (*copy)(void *to, const void *from, size_t len);
+	/* Checkpoints that all ranks take together; NULL: there are none.  The plug-in keeps the counts there. */
+	struct board *board; /* live/board.h */
+	/* The program stands before the present call, and a checkpoint may be taken here if one is wanted; `complete`
+	 * (or NULL) says that what the call waits for is there.  True: the rank has been held. */
+	bool (*at_rest)(bool (*complete)(void *), void *arg);
 	const char *hca;     /* verbs: which provider: soft, real, auto; NULL: not said */
 	const char *hca_key; /* file with the secret of the software HCAs of one job, or NULL */
 };
@@ -113,6 +118,18 @@ enum rdb_restart {
 	RDB_RESTART_RENAME,   /* args: the value that a call made again wrote, and what the log has */
 	RDB_RESTART_BEGIN,    /* args: where what a branch began with is, a folder */
 	RDB_RESTART_CUT,      /* all that was pending is to be there when this returns */
+};
+
+/* Checkpoints without a log (live/coordinated.h). */
+struct rdb_together {
+	/* May the rank stay where it is?  waits: in a call that waits for others. */
+	bool (*may_hold)(bool waits);
+	/* Takes what is under way out of the network, without blocking; how many operations are still to complete. */
+	uint64_t (*settle)(void);
+	const char *(*refuses)(void); /* what is there that could not be brought back, or NULL */
+	int (*save)(void **bytes, size_t *len);
+	/* In a process that has restored the image: as it was.  NULL, or why not. */
+	const char *(*load)(const void *bytes, size_t len);
 };
 
 struct rdb_plugin {
@@ -129,6 +146,7 @@ struct rdb_plugin {
 	/* May be NULL.  In a forked child, with the parent's memory and none of its threads. */
 	void (*in_child)(void);
 	/* May be NULL: programs that called this library cannot be restarted.  NULL, or why it cannot be. */
+	const struct rdb_together *together; /* may be NULL: the same for checkpoints without a log */
 	const char *(*restart)(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *args,
 			       int64_t *result);
 };

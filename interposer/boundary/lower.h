@@ -38,7 +38,14 @@ struct options {
 	long slice_ms;       /* a thread that computes gives way after so long, if another one waits */
 	const char *exe;     /* the program's file, where argv[0] is not its name */
 	struct limit checkpoint_every, keep, log_budget;
-	bool no_checkpoints; /* --checkpoint-every 0: none but the first */
+	bool no_checkpoints;   /* --checkpoint-every 0: none but the first */
+	bool checkpoints_only; /* of MODE_PASS: no log, but checkpoints (live/coordinated.h) */
+	const char *board;     /* where its ranks agree on them (live/board.h) */
+	unsigned board_ranks;
+	int board_rank;
+	double mtbf_s;   /* checkpoints as often as is best for it; 0: not asked for */
+	bool from_image; /* restart: the image holds all, nothing is replayed */
+	enum mode mode_after;
 	bool no_children;    /* leave child processes native */
 	bool lax;            /* pass on what the tables do not know */
 	unsigned checkpoint; /* replay: image to start from */

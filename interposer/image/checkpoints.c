@@ -59,6 +59,7 @@ static struct {
 	unsigned done_base; /* base of the newest finished image's chain: older ones are compressed */
 	uint64_t started_ns, taken_ns, taken_event, taken_log, looked_ns;
 	uint64_t cost_ns, last_cost_ns, stop_ns, again_ns;
+	int (*beside)(unsigned number, int rc);
 	long faults; /* of the program when the child was forked */
 } ckpt;
 
@@ -161,6 +162,8 @@ static void child(const struct image_plan *plan, unsigned pack)
 	device_memory_settle();
 	tsc_sites_settle();
 	ckpt.report->rc = image_write(plan, true);
+	if (ckpt.beside)
+		ckpt.report->rc = ckpt.beside(plan->number, ckpt.report->rc);
 	ckpt.report->written = 1;
 	/* from here on the program writes to pages of its own */
 	munmap((void *)0x10000, RDB_ARENA_END - 0x10000);
@@ -236,6 +239,33 @@ static void take(ucontext_t *uc)
 	else
 		event_checkpoint(plan.number, clock_ns(CLOCK_MONOTONIC_RAW) - before);
 	ckpt.stop_ns = clock_ns(CLOCK_MONOTONIC_RAW) - before;
+}
+
+int checkpoint_together(const ucontext_t *uc, unsigned number, int (*beside)(unsigned number, int rc))
+{
+	static struct table dirty, threads;
+	struct image_plan plan = {.number = number, .threads = threads};
+	if (ckpt.child)
+		look(true);
+	plan.incremental = !ckpt.broken && ckpt.number && number == ckpt.number + 1 &&
+			   number - ckpt.base < keep_chain();
+	plan.threads.len = dirty.len = 0;
+	int rc = image_threads(&plan.threads, uc);
+	threads = plan.threads;
+	if (!rc && !dirty_collect(&dirty))
+		plan.dirty = &dirty;
+	log_position(&plan.log_segment, &plan.log_off);
+	if (!plan.incremental)
+		ckpt.base = number;
+	ckpt.number = number;
+	ckpt.broken = false;
+	ckpt.beside = beside;
+	ckpt.writing = (struct kept){.number = number, .base = ckpt.base, .at_ns = now_ns()};
+	if (!rc)
+		rc = begin(&plan);
+	if (rc)
+		failed(rc, 0);
+	return rc;
 }
 
 /* proc(5), /proc/pid/statm: size, resident, ... in pages */

@@ -15,4 +15,8 @@ void checkpoints_forked(void);
 /* The recording ends; before execve what is being written is given up. */
 void checkpoints_end(enum log_end how);
 
+/* An image of a program that is not recorded (live/coordinated.h): forked, `beside` is called in the child, which is
+ * told what came of the image and says what came of all.  0 or -errno. */
+int checkpoint_together(const ucontext_t *uc, unsigned number, int (*beside)(unsigned number, int rc));
+
 #endif

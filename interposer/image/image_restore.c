@@ -206,7 +206,7 @@ int image_restore(unsigned number, bool check_pages)
 		image_close(&restore.files[i]);
 	if (restore.buffer)
 		munmap(restore.buffer, IMAGE_RUN_MAX);
-	return rc ? rc : replay_open(segment, off);
+	return rc || lower.opt.from_image ? rc : replay_open(segment, off);
 }
 
 void image_registers(ucontext_t *uc)

@@ -40,8 +40,7 @@ void live_syscall(const struct event *ev)
 	timers_syscall(ev);
 }
 
-/* The branch's log names the stored files, too: all that the program had mapped so far. */
-static void log_files(void)
+void live_log_files(void)
 {
 	struct log_reader r;
 	const struct log_record *rec;
@@ -87,7 +86,7 @@ static void go(ucontext_t *uc)
 	lower.was_pid = self->upper.tid;
 	self->upper.tid = (int32_t)lower.pid;
 	meta_log(lower.upper.exe);
-	log_files();
+	live_log_files();
 	rc = hot_stubs_lengthen();
 	if (!rc)
 		rc = boundary_gate_live();

@@ -25,7 +25,9 @@ void live_at_event(ucontext_t *uc);
 void live_at_trap(ucontext_t *uc);
 /* libraries.c: before the first event, what a branch began with. */
 void live_libraries_begin(void);
-/* What was pending in them is there again. */
+/* The branch's log names the stored files, too: all that the program had mapped so far. */
+void live_log_files(void);
+/* libraries.c: what was pending in them is there again. */
 void live_libraries_cut(void);
 /* Says why the program cannot be brought back, and ends the process: nothing of it has gone live. */
 void live_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));

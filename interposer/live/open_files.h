@@ -9,6 +9,8 @@ void open_files_syscall(const struct event *ev);
 void open_files_restore(void);
 /* Writes down what there is, for restarts of the branch. */
 void open_files_save(void);
+/* They are those of a checkpoint without a log, read from here on. */
+void open_files_from(int fd);
 /* The branch's copy of a file that the program was writing to at the cut; else the path itself. */
 const char *open_files_path(int dirfd, const char *path);
 

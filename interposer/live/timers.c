@@ -105,6 +105,19 @@ void timers_save(uint64_t now)
 	close(fd);
 }
 
+void timers_look(void *out)
+{
+	struct itimerval *set = out;
+	for (int i = 0; i < TIMERS; i++)
+		raw_syscall(SYS_getitimer, i, (long)&set[i], 0, 0, 0, 0);
+}
+
+void timers_from(const void *in)
+{
+	timers.begun = true;
+	memcpy(timers.set, in, sizeof(timers.set));
+}
+
 void timers_restore(void)
 {
 	for (int i = 0; i < TIMERS; i++)

@@ -8,26 +8,10 @@
 #include <unistd.h>
 #include "live/live.h"
 #include "live/open_files.h"
+#include "live/open_files_saved.h"
 #include "live/written_copies.h"
 #include "process/descriptors.h"
 #include "process/private_file.h"
-
-#define SAVED_MAGIC 0x31736c6966626472ull
-
-struct saved {
-	uint64_t magic;
-	uint32_t nopened, nnumbers, nwatched, npipes;
-	uint32_t mask, size; /* umask(2); sizeof(struct opened) */
-	char cwd[4096];
-};
-struct saved_number {
-	uint32_t fd, opened, cloexec;
-};
-struct saved_watch {
-	uint32_t set;
-	int32_t fd;
-	struct epoll_event event;
-};
 
 static void save_part(int fd, const void *bytes, size_t len)
 {
@@ -104,12 +88,20 @@ static void load_part(int fd, void *bytes, size_t len)
 		live_refuse("%s/descriptors is damaged", lower.opt.restart);
 }
 
+static int from; /* a checkpoint's own list (kernel_files.c) */
+
+void open_files_from(int fd)
+{
+	from = fd;
+	open_table_begin();
+}
+
 bool open_table_load(void)
 {
 	char path[4096];
 	static struct saved head;
 	snprintf(path, sizeof(path), "%s/descriptors", lower.opt.restart);
-	int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
+	int fd = from ? from : descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
 	if (fd < 0)
 		return false;
 	load_part(fd, &head, sizeof(head));
@@ -156,9 +148,14 @@ bool open_table_load(void)
 		f->made = 0;
 		if (f->kind != FILE_WRITTEN)
 			continue;
-		snprintf(path, sizeof(path), "%s/was-%u", lower.opt.restart, i);
+		if (from)
+			snprintf(path, sizeof(path), "%s/was-%u-%u", lower.opt.restart, lower.opt.checkpoint, i);
+		else
+			snprintf(path, sizeof(path), "%s/was-%u", lower.opt.restart, i);
 		if (stat(path, &st))
 			live_refuse("%s: %s", path, strerror(errno));
+		if (from && (uint64_t)st.st_size != f->count)
+			live_refuse("%s: it was altered", path);
 		copy_new(f);
 		copy_fill(path, f, (uint64_t)st.st_size);
 	}

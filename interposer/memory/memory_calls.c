@@ -141,11 +141,11 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		return rc;
 	if (prot & PROT_EXEC)
 		hot_sites_look(at, inside, path);
-	if (lower.mode == MODE_PASS && (prot & PROT_EXEC))
+	if (lower.mode == MODE_PASS && !lower.opt.checkpoints_only && (prot & PROT_EXEC))
 		instructions_look(at, inside, path);
-	if (lower.mode != MODE_RECORD)
+	if (lower.mode != MODE_RECORD && !lower.opt.checkpoints_only)
 		return 0;
-	int err = store_add(fd, path, false, key);
+	int err = store_add(fd, path, changing, key);
 	if (err)
 		rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
 	meta_log_file(key, memory_asked_for(path));

@@ -18,6 +18,7 @@
 #include "process/cpu_features.h"
 #include "memory/device_memory.h"
 #include "image/image.h"
+#include "live/coordinated.h"
 #include "log/log_writer.h"
 #include "memory/memory_calls.h"
 #include "process/meta.h"
@@ -107,6 +108,7 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 	UC_REG(uc, RAX) = 0;
 	boundary_forget();
 	checkpoints_forked();
+	coordinated_forked();
 	if (lower.opt.no_children) {
 		seccomp_leave();
 		lower.ended = true;
@@ -295,7 +297,17 @@ long process_exec(struct event *ev)
 		v[n++] = "--lax";
 	if (lower.opt.no_children)
 		v[n++] = "--no-children";
-	v[n++] = record ? "--record=full" : "--record=off";
+	char ranks[16], number[16], mtbf[32];
+	snprintf(ranks, sizeof(ranks), "%u", lower.opt.board_ranks);
+	snprintf(number, sizeof(number), "%d", lower.opt.board_rank);
+	snprintf(mtbf, sizeof(mtbf), "%.0f", lower.opt.mtbf_s);
+	if (lower.opt.checkpoints_only) {
+		n = add_option(v, n, "--board", lower.opt.board);
+		n = add_option(v, n, "--ranks", ranks);
+		n = add_option(v, n, "--board-rank", number);
+		n = add_option(v, n, "--mtbf", mtbf);
+	}
+	v[n++] = record ? "--record=full" : lower.opt.checkpoints_only ? "--record=checkpoints" : "--record=off";
 	v[n++] = "--";
 	for (size_t i = 0; i < argc; i++)
 		v[n++] = argv[i];

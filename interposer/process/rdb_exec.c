@@ -24,6 +24,7 @@
 #include "boundary/fsgsbase.h"
 #include "boundary/gate_asm.h"
 #include "image/image.h"
+#include "live/coordinated.h"
 #include "live/live.h"
 #include "process/loader.h"
 #include "memory/looks.h"
@@ -77,9 +78,10 @@ static void usage(void) __attribute__((noreturn));
 static void usage(void)
 {
 	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
-	      "                [--mpi-stub PATH]... [--record=off] [--lax] [--no-children] [--exe PATH]\n"
+	      "                [--mpi-stub PATH]... [--record=off|checkpoints] [--lax] [--no-children] [--exe PATH]\n"
 	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
 	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--log-budget NMB] [--slice MS]\n"
+	      "                [--board FILE --ranks N --board-rank N [--mtbf S]]\n"
 	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
 	      "                [--checked] [--patience S] [--until EVENT]\n"
@@ -171,7 +173,12 @@ static void parse(int argc, char **argv)
 		RESTART,
 		AT,
 		IN_PLACE,
-		IN_FLIGHT
+		IN_FLIGHT,
+		BOARD,
+		RANKS,
+		BOARD_RANK,
+		MTBF,
+		FROM_IMAGE
 	};
 	static const struct option names[] = {
 		// clang-format off
@@ -210,6 +217,11 @@ static void parse(int argc, char **argv)
 		{"in-place", 0, 0, IN_PLACE},
 		{"patience", 1, 0, PATIENCE},
 		{"in-flight", 1, 0, IN_FLIGHT},
+		{"board", 1, 0, BOARD},
+		{"ranks", 1, 0, RANKS},
+		{"board-rank", 1, 0, BOARD_RANK},
+		{"mtbf", 1, 0, MTBF},
+		{"from-image", 0, 0, FROM_IMAGE},
 		// clang-format on
 		{0, 0, 0, 0},
 	};
@@ -242,9 +254,10 @@ static void parse(int argc, char **argv)
 		case HCA_KEY: o->hca_key = optarg; break;
 		case SPAWNED: first = (int)number("spawned", optarg, 1 << 30); break;
 		case RECORD:
-			if (strcmp(optarg, "off") && strcmp(optarg, "full"))
+			o->checkpoints_only = !strcmp(optarg, "checkpoints");
+			if (strcmp(optarg, "off") && strcmp(optarg, "full") && !o->checkpoints_only)
 				usage();
-			o->mode = strcmp(optarg, "off") ? MODE_RECORD : MODE_PASS;
+			o->mode = strcmp(optarg, "full") ? MODE_PASS : MODE_RECORD;
 			break;
 		case LAX: o->lax = true; break;
 		case REPLAY:
@@ -289,11 +302,18 @@ static void parse(int argc, char **argv)
 		case IN_PLACE: o->in_place = true; break;
 		case PATIENCE: o->patience_s = number("patience", optarg, 1 << 30); break;
 		case IN_FLIGHT: o->in_flight = optarg; break;
+		case BOARD: o->board = optarg; break;
+		case RANKS: o->board_ranks = (unsigned)number("ranks", optarg, 1 << 20); break;
+		case BOARD_RANK: o->board_rank = (int)number("board-rank", optarg, 1 << 20); break;
+		case MTBF: o->mtbf_s = (double)number("mtbf", optarg, 1L << 40); break;
+		case FROM_IMAGE: o->from_image = true; break;
 		case PROBE: exit(probe_print());
 		default: usage();
 		}
 	}
 	if (!o->dir || !o->files_dir)
+		usage();
+	if (o->checkpoints_only && (!o->board || (unsigned)o->board_rank >= o->board_ranks))
 		usage();
 	if (first >= 0)
 		become_spawned(first);
@@ -307,8 +327,9 @@ static void parse(int argc, char **argv)
 		o->argv = argv + optind;
 	}
 	if (o->restart) {
-		if (replay || o->mode != MODE_RECORD)
+		if (replay || (o->mode != MODE_RECORD && !o->from_image))
 			usage();
+		o->mode_after = o->mode;
 		o->mode = MODE_VERIFY; /* hashes on the way are compared */
 	}
 	lower.mode = o->mode;
@@ -383,11 +404,20 @@ static void make_paths_absolute(void)
 {
 	const char **paths[] = {&lower.opt.dir,         &lower.opt.files_dir,  &lower.opt.mpi_lower,
 				&lower.opt.verbs_lower, &lower.opt.verbs_stub, &lower.opt.cm_stub,
-				&lower.opt.hca_key};
+				&lower.opt.hca_key,     &lower.opt.board};
 	for (unsigned i = 0; i < MPI_STUBS; i++)
 		make_absolute(&lower.opt.mpi_stub[i]);
 	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++)
 		make_absolute(paths[i]);
+}
+
+/* A program that replaced itself: the directory is the new one's.  The log is one in name only: what the program is,
+ * and its files. */
+static void forget_program_before(void)
+{
+	char path[4096];
+	if ((size_t)snprintf(path, sizeof(path), "%s/log-000000.seg", lower.opt.dir) < sizeof(path))
+		unlink(path);
 }
 
 static int record(char **envp)
@@ -404,7 +434,9 @@ static int record(char **envp)
 		rdb_warn("%s: %s", lower.opt.argv[0], rc == -ENOENT ? "no such program" : "not an executable file");
 		return rc == -ENOENT ? 127 : 126;
 	}
-	if (lower.mode == MODE_RECORD) {
+	if (lower.opt.checkpoints_only)
+		forget_program_before();
+	if (lower.mode == MODE_RECORD || lower.opt.checkpoints_only) {
 		rc = log_open(lower.opt.dir);
 		if (rc) {
 			rdb_warn("%s: the log cannot be created: %s", lower.opt.dir, strerror(-rc));
@@ -427,12 +459,18 @@ static int record(char **envp)
 	const char *slash = strrchr(called, '/');
 	prctl(PR_SET_NAME, slash ? slash + 1 : called);
 	signals_install(mask_known);
+	if (lower.opt.checkpoints_only)
+		coordinated_begin();
 	gate_enter(prog.pc, prog.sp);
 }
 
 static void replay_fill(ucontext_t *uc)
 {
 	image_registers(uc);
+	if (lower.opt.from_image) {
+		thaw(uc);
+		return;
+	}
 	if (live_due()) {
 		live_at_event(uc);
 		return;
@@ -464,11 +502,15 @@ static int replay(void)
 	if (!lower.opt.checkpoint_given && image_numbers(&lower.opt.checkpoint, &newest))
 		lower.opt.checkpoint = 0;
 	int rc = image_restore(lower.opt.checkpoint, !lower.opt.checked);
+	if (!rc && lower.opt.from_image && lower.opt.checkpoints_only)
+		coordinated_join();
+	if (!rc && lower.opt.from_image)
+		rc = thaw_prepare(lower.opt.checkpoint);
 	if (!rc)
 		rc = boundary_init();
 	if (!rc && lower.mode == MODE_REPLICA)
 		rc = agent_init(lower.opt.agent_fd);
-	if (!rc && lower.mode == MODE_VERIFY)
+	if (!rc && lower.mode == MODE_VERIFY && !lower.opt.from_image)
 		rc = upper_open();
 	if (rc) {
 		if (rc != -EBADMSG && rc != -EPROTO)

@@ -10,6 +10,7 @@
 #include "boundary/hot_stubs.h"
 #include "instructions/tsc_sites.h"
 #include "image/checkpoints.h"
+#include "live/coordinated.h"
 #include "instructions/instructions.h"
 #include "replay/replay.h"
 #include "signals/signal_frame.h"
@@ -130,6 +131,25 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 		computation_stopped(uc, signal_due(self));
 }
 
+/* Wherever the program stands, if nothing of it is in the middle of something. */
+static void on_checkpoint(struct thread *self, ucontext_t *uc, bool tick)
+{
+	uint64_t pc = UC_REG(uc, RIP);
+	checkpoint_request();
+	if (tick)
+		coordinated_tick();
+	coordinated_heard();
+	if (!coordinated_waits)
+		return;
+	bool gate = (pc & ~(RDB_PAGE - 1)) == RDB_GATE_CODE || hot_stubs_leading(uc) || self->trap_in_flight;
+	bool called = (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call) ||
+		      (pc == (uint64_t)interruptible_call + 2 && UC_REG(uc, RAX) == (uint64_t)-EINTR);
+	if (RDB_IS_UPPER(pc) && !gate && !self->depth)
+		coordinated_hold(uc, NULL, NULL);
+	else if (called && self->uc && !self->frame)
+		coordinated_hold(NULL, NULL, NULL);
+}
+
 /* kernel/signal.c, complete_signal: the thread it came to if that wants it, else any other that does. */
 static struct thread *recipient(int sig, struct thread *self)
 {
@@ -152,9 +172,9 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 		on_reminder(self, uc);
 		return;
 	}
-	if (sig == SIGNALS_REMINDER && info->si_code == SI_QUEUE &&
+	if (sig == SIGNALS_REMINDER && (info->si_code == SI_QUEUE || info->si_code == SI_TIMER) &&
 	    info->si_value.sival_ptr == (void *)SIGNALS_CHECKPOINT) {
-		checkpoint_request();
+		on_checkpoint(self, uc, info->si_code == SI_TIMER);
 		return;
 	}
 	bool for_one = info->si_code == SI_TKILL;

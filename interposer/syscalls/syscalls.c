@@ -14,6 +14,7 @@
 #include "boundary/boundary.h"
 #include "process/descriptors.h"
 #include "syscalls/ioctls.h"
+#include "live/kernel_files.h"
 #include "live/live.h"
 #include "live/open_files.h"
 #include "process/loader.h"
@@ -480,6 +481,8 @@ void syscall_event(ucontext_t *uc)
 		ev->result = pass(ev, uc, &in_child);
 		if (in_child)
 			return; /* at its own event 0 */
+		if (lower.opt.checkpoints_only && ev->result >= 0)
+			kernel_files_syscall(ev);
 		if (row && lower.mode == MODE_RECORD && lower.started) {
 			log_outputs(ev, row);
 			note_opened(ev);

@@ -11,6 +11,8 @@ from rdb.agents.channel import Message
 from rdb.agents.elsewhere import Elsewhere
 from rdb.cli.elsewhere import reached
 from rdb.errors import RdbError
+from rdb.live.board import Board, board_path
+from rdb.live.coordinated import alive, take, unrecorded
 from rdb.live.request import request, running, taken
 from rdb.recording import Job, open_job
 from rdb.recording.processes import ProcessName
@@ -18,6 +20,8 @@ from rdb.recording.processes import ProcessName
 
 def checkpoint_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
+    if unrecorded(job):
+        return _together(job, args)
     with reached(job, args.hosts) as elsewhere:
         if not running(job) and not _far(elsewhere):
             raise RdbError(f"{job.name} does not run", "rdb ls shows what runs")
@@ -59,6 +63,26 @@ def _print_far(answers: dict[str, Message]) -> int:
             code = 1
             print(f"rdb: {answer['error']}", file=sys.stderr)
     return code
+
+
+def _together(job: Job, args: argparse.Namespace) -> int:
+    """A job without a log: all ranks at once, or none."""
+    _print_taken(job, args.timeout)
+    while args.every and alive(Board(board_path(job.path))):
+        time.sleep(args.every)
+        if alive(Board(board_path(job.path))):
+            _print_taken(job, args.timeout)
+    return 0
+
+
+def _print_taken(job: Job, timeout_s: int) -> None:
+    taken_all = take(job, timeout_s)
+    ranks = zip(taken_all.stood_ns, taken_all.fork_ns, taken_all.size_bytes, strict=True)
+    for rank, (stood_ns, fork_ns, size) in enumerate(ranks):
+        print(
+            f"rank {rank}: checkpoint {taken_all.number}, {size / 1e6:.1f} MB; it stood still for "
+            f"{stood_ns / 1e6:.1f} ms, {fork_ns / 1e6:.1f} of them for the image"
+        )
 
 
 def _once(job: Job, timeout_s: int) -> int:

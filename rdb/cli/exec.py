@@ -110,8 +110,8 @@ def exec_command(arguments: Sequence[str]) -> int:
 
     program = find_program(rest[0])
     place = where(os.environ)
-    if "--record=off" in options:
-        rank, files = "/", "/"  # nothing is written
+    if "--record=off" in options and (not job or place.nranks is None):
+        rank, files = "/", "/"  # nothing is written, and there is nowhere for checkpoints
         shared = os.path.abspath(job) if job else home()
     else:
         path = os.path.abspath(job) if job else join_job(program, rest, place, name)
@@ -119,6 +119,11 @@ def exec_command(arguments: Sequence[str]) -> int:
         if not os.path.exists(os.path.join(path, "job.json")):
             raise Unsupported(f"{path} is not a job's directory")
         rank, files = rank_directory(path, place.rank), os.path.join(path, "files")
+        if "--record=off" in options:
+            from rdb.launch.unrecorded import checkpoints_options
+
+            options.remove("--record=off")
+            options += checkpoints_options(path, place.rank, place.nranks or 1)
         shared = path if job or place.key is not None else os.path.dirname(path)
     line = rdb_exec_line(
         rank,

@@ -172,6 +172,12 @@ def build_parser() -> argparse.ArgumentParser:
         "--rank", type=_natural, metavar="R", help="whose event that is (default: the first)"
     )
     restart.add_argument("--plan", action="store_true", help="only show from where to where")
+    restart.add_argument(
+        "--record",
+        choices=("full", "off"),
+        default="off",
+        help="of a job that ran without a recording: record it from here on (default: off)",
+    )
     restart.add_argument("--name", help="the new job's name (default: JOB-branch-1, ...)")
     restart.add_argument("-n", type=_count, metavar="N", help="as many ranks as the job has")
     _placement(restart)

@@ -18,20 +18,25 @@ from rdb.launch.limits import check_limit
 from rdb.launch.placement import Placement, launch, placed_lines, placement
 from rdb.launch.where import Where
 from rdb.live.branch import make_branch
+from rdb.live.coordinated import choose, unrecorded
 from rdb.live.plan import Plan, RankPlan, make_plan, plan_lines
 from rdb.live.rank import plan_line, write_plan
+from rdb.live.unrecorded import alone_in_place, needs_launcher, prepare
+from rdb.live.unrecorded import plan_lines as lines_of
 from rdb.private import opener
 from rdb.recording import Job, open_job
 
 
 def restart_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
+    if unrecorded(job):
+        return _from_checkpoint(job, args)
     mpi = chosen_mpi(args.mpi)
     plan = make_plan(job, args.rank, args.at)
     for rank, one in plan.ranks.items():
         for text in one.recording.cautions:
             print(f"rdb: rank {rank}, {text}", file=sys.stderr)
-    asked = _placement(args, plan, mpi)
+    asked = _placement(args, len(plan.ranks), plan.launched, mpi)
     if args.plan:
         print("\n".join([*plan_lines(plan), *placed_lines(asked)]))
         return 0
@@ -47,7 +52,11 @@ def restart_command(args: argparse.Namespace) -> int:
                 "argv": [str(word) for word in one.recording.meta["argv"]],
                 "cwd": str(one.recording.meta.get("cwd", "/")),
                 "mpi": mpi,
-                "options": [*_rank_options(branch, rank, one), *common],
+                "options": [
+                    *_rank_options(branch, rank, one),
+                    *common,
+                    *(["--in-place"] if args.in_place else []),
+                ],
             }
             for rank, one in plan.ranks.items()
         },
@@ -65,15 +74,54 @@ def restart_command(args: argparse.Namespace) -> int:
     return code
 
 
-def _placement(args: argparse.Namespace, plan: Plan, mpi: str | None) -> Placement:
-    if args.n is not None and args.n != len(plan.ranks):
+def _placement(args: argparse.Namespace, nranks: int, launched: bool, mpi: str | None) -> Placement:
+    if args.n is not None and args.n != nranks:
         raise Usage(
-            f"-n {args.n}: the job has {len(plan.ranks)} ranks, and so has every restart of it",
+            f"-n {args.n}: the job has {nranks} ranks, and so has every restart of it",
             "--hosts FILE places them differently",
         )
-    if not plan.launched and (args.hosts or args.launcher):
+    if not launched and (args.hosts or args.launcher):
         raise Usage("the job has one rank and no MPI: no launcher starts it", "drop the option")
-    return placement(len(plan.ranks), args.launcher, args.hosts, mpi)
+    return placement(nranks, args.launcher, args.hosts, mpi)
+
+
+def _from_checkpoint(job: Job, args: argparse.Namespace) -> int:
+    """A job that ran without a log goes on from what all its ranks have."""
+    one, mpi = choose(job, args.at), chosen_mpi(args.mpi)
+    launched = needs_launcher(job, one)
+    asked = _placement(args, one.nranks, launched, mpi)
+    if args.plan:
+        print("\n".join([*lines_of(job, one), *placed_lines(asked)]))
+        return 0
+    with alone_in_place(job.path, args.in_place):
+        branch = prepare(
+            job, one, args.name, args.in_place, args.record == "full", _options(args), mpi
+        )
+        if launched:
+            line, env = launch(asked, branch, ["exec", "--restart", branch])
+            print(f"rdb: {shlex.join(line)}", file=sys.stderr)
+            code = run_foreground(line, env)
+        else:
+            line, directory = plan_line(branch, 0)
+            os.chdir(directory)
+            code = run_foreground(line, os.environ)
+    folders = [Path(branch) / f"rank-{rank}" for rank in range(one.nranks)]
+    if not all((folder / "log-000000.seg").exists() for folder in folders):  # one said why
+        shutil.rmtree(branch)
+        return code
+    _say_copies(folders)
+    print(
+        f"rdb: job {Path(branch).name} (from checkpoint {one.number} of {job.name}, "
+        f"exit code {code})",
+        file=sys.stderr,
+    )
+    return code
+
+
+def _say_copies(folders: list[Path]) -> None:
+    for folder in folders:
+        for copy in sorted(folder.glob("file-*")):
+            print(f"rdb: {copy.name.split('-', 2)[2]} went on as {copy}", file=sys.stderr)
 
 
 def _run(plan: Plan, branch: str, asked: Placement) -> int:
@@ -90,8 +138,7 @@ def _run(plan: Plan, branch: str, asked: Placement) -> int:
 
 
 def _options(args: argparse.Namespace) -> list[str]:
-    options = ["--in-place"] if args.in_place else []
-    options += [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
+    options = [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
     for option, value in (("--checkpoint-every", args.checkpoint_every), ("--keep", args.keep)):
         options += [] if value is None else [option, check_limit(option, value)]
     return options
@@ -123,9 +170,7 @@ def _say(branch: Path, job: Job, plan: Plan, code: int, hosts: Sequence[str]) ->
     """HOSTS: those that have their ranks' recordings on disks of their own."""
     if _remove_empty(branch, plan, hosts):  # a rank said why
         return
-    for folder in (branch / f"rank-{rank}" for rank in plan.ranks):
-        for copy in sorted(folder.glob("file-*")):
-            print(f"rdb: {copy.name.split('-', 2)[2]} went on as {copy}", file=sys.stderr)
+    _say_copies([branch / f"rank-{rank}" for rank in plan.ranks])
     where = ", ".join(str(one.event) for one in plan.ranks.values())
     print(
         f"rdb: recorded job {branch.name} (a branch of {job.name} at event {where}, "

@@ -19,6 +19,7 @@ from rdb.launch.limits import check_limit
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.recorded import recorded_processes, recorded_ranks
+from rdb.launch.unrecorded import checkpoints_of, checkpoints_options
 from rdb.launch.where import Where
 
 if TYPE_CHECKING:
@@ -90,14 +91,15 @@ def run_command(args: SimpleNamespace) -> int:
         if not recorded_ranks(job):
             _remove(job)
         raise
+    name = os.path.basename(job)
+    if args.record == "off":
+        return _unrecorded(job, name, code)
     ranks = recorded_ranks(job)
     if apart and asked is not None:
         ranks += _elsewhere(job, asked.names)
-    name = os.path.basename(job)
     if not ranks:
         _remove(job)
-        if args.record != "off":
-            print("rdb: nothing was recorded", file=sys.stderr)
+        print("rdb: nothing was recorded", file=sys.stderr)
         return code
     processes = recorded_processes(job)
     what = f"{ranks} rank{'s' if ranks > 1 else ''}"
@@ -142,6 +144,8 @@ def _line(
         directory = rank_directory(job, 0)
         # another job's processes may be the peers: they share the store's secret
         options = [*_options(args), *hca_options(args.hca, os.path.dirname(job))]
+        if args.record == "off":
+            options += checkpoints_options(job, 0, 1)
         line = rdb_exec_line(directory, files, 0, program, arguments, options, args.mpi)
         return line, os.environ
     rest = _options(args)
@@ -165,11 +169,24 @@ def _options(args: SimpleNamespace) -> list[str]:
     ):
         options += [] if value is None else [option, check_limit(option, value)]
     options += [] if args.slice is None else ["--slice", str(args.slice)]
-    options += ["--record=off"] if args.record == "off" else []
+    options += ["--record=off"] if args.record == "off" and args.n is not None else []
     options += ["--lax"] if args.lax else []
     options += ["--no-children"] if args.no_children else []
     options += ["--cpu", args.cpu] if args.cpu else []
     return options
+
+
+def _unrecorded(job: str, name: str, code: int) -> int:
+    numbers = checkpoints_of(job)
+    if not numbers:
+        _remove(job)
+        return code
+    print(
+        f"rdb: job {name} ended with exit code {code}; its newest checkpoint is {numbers[-1]}; "
+        f"rdb restart {name}",
+        file=sys.stderr,
+    )
+    return code
 
 
 def _remove(job: str) -> None:

@@ -27,12 +27,15 @@ def running(job: Job) -> list[RankRecording]:
 def request(recording: RankRecording) -> int:
     """Asks for one; the number that the newest image had before, or -1."""
     before = max((image.number for image in read_images(recording.path)), default=-1)
-    pid = int(recording.meta["pid"])
+    send_request(int(recording.meta["pid"]), f"rank {recording.name}, ")
+    return before
+
+
+def send_request(pid: int, what: str = "") -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.sigqueue(pid, _SIGNAL, ctypes.c_void_p(_VALUE)):
         code = ctypes.get_errno()
-        raise RdbError(f"rank {recording.name}, process {pid}: {os.strerror(code)}")
-    return before
+        raise RdbError(f"{what}process {pid}: {os.strerror(code)}")
 
 
 def taken(recording: RankRecording, before: int, until_s: float) -> Checkpoint | None:

@@ -1,11 +1,13 @@
 /* Blocking calls of a program with several threads. */
-#include "real.h"
+#include "together.h"
 
 int waited(MPI_Request *real, MPI_Status *status)
 {
 	int flag = 0;
 	int rc;
 
+	if (together_on)
+		return together_wait(real, status);
 	if (apart()) {
 		rc = PMPI_Test(real, &flag, status);
 		if (flag || rc != MPI_SUCCESS)

@@ -1,5 +1,6 @@
 /* MPI_Wait*, MPI_Test*: completing requests, one or many. */
 #include "requests.h"
+#include "together.h"
 
 #define MANY_INLINE 16
 
@@ -119,6 +120,39 @@ int64_t real_Request_get_status(const uint64_t *a)
 	return rc;
 }
 
+/* Waiting where the program may be held: asked again and again. */
+struct asking {
+	struct many *many;
+	int count, done, index, flag, rc;
+};
+
+static bool all_done(void *arg)
+{
+	struct asking *q = arg;
+
+	if (!q->flag)
+		q->rc = PMPI_Testall(q->count, q->many->real, &q->flag, q->many->status);
+	return q->flag || q->rc != MPI_SUCCESS;
+}
+
+static bool any_is_done(void *arg)
+{
+	struct asking *q = arg;
+
+	if (!q->flag)
+		q->rc = PMPI_Testany(q->count, q->many->real, &q->index, &q->flag, &q->many->status[0]);
+	return q->flag || q->rc != MPI_SUCCESS;
+}
+
+static bool some_done(void *arg)
+{
+	struct asking *q = arg;
+
+	if (!q->done)
+		q->rc = PMPI_Testsome(q->count, q->many->real, &q->done, q->many->index, q->many->status);
+	return q->done || q->rc != MPI_SUCCESS;
+}
+
 /* The first request that failed tells whose error handler hears of it. */
 static int64_t many_failure(const struct many *many, int rc, int count)
 {
@@ -151,7 +185,13 @@ int64_t real_Waitall(const uint64_t *a)
 	struct many many;
 
 	many_load(&many, count, (void **)a[1]);
-	if (apart())
+	if (together_on) {
+		struct asking q = {.many = &many, .count = count};
+
+		together_until(all_done, &q);
+		rc = q.rc;
+		flag = true;
+	} else if (apart())
 		rc = PMPI_Testall(count, many.real, &flag, many.status);
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitall(count, many.real, many.status));
@@ -213,7 +253,14 @@ int64_t real_Waitany(const uint64_t *a)
 	struct many many;
 
 	any_load(&many, (int)a[0], (void **)a[1]);
-	if (apart())
+	if (together_on && a[2] && (int)a[0] >= 0) {
+		struct asking q = {.many = &many, .count = (int)a[0]};
+
+		together_until(any_is_done, &q);
+		rc = q.rc;
+		index = q.index;
+		flag = true;
+	} else if (apart())
 		rc = PMPI_Testany((int)a[0], many.real, a[2] ? &index : NULL, &flag, &many.status[0]);
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitany((int)a[0], many.real, a[2] ? &index : NULL, &many.status[0]));
@@ -261,7 +308,13 @@ static int64_t some(const uint64_t *a, bool wait)
 	struct many many;
 
 	many_load(&many, count, upper);
-	if (!wait || apart())
+	if (wait && together_on && outcount) {
+		struct asking q = {.many = &many, .count = count};
+
+		together_until(some_done, &q);
+		rc = q.rc;
+		done = q.done;
+	} else if (!wait || apart())
 		rc = PMPI_Testsome(count, many.real, outcount, many.index, many.status);
 	if (wait && done == 0 && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitsome(count, many.real, outcount, many.index, many.status));

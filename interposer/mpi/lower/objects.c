@@ -3,6 +3,7 @@
 #include "files.h"
 #include "inflight.h"
 #include "real.h"
+#include "together.h"
 #include "windows.h"
 
 #define TABLE_FIRST 1024
@@ -123,6 +124,11 @@ static struct vobject *object_place(unsigned class, uint32_t id, void *real)
 void tables_show(const struct rdb_predef_table *upper)
 {
 	upper_predefined = *upper;
+}
+
+const struct rdb_predef_table *tables_shown(void)
+{
+	return &upper_predefined;
 }
 
 void tables_predefine(const struct rdb_predef_table *upper)
@@ -328,6 +334,7 @@ static void comm_note(struct vcomm *comm, const char *by)
 	char text[512];
 
 	comm->context = context_of(comm, by);
+	together_comm(comm, comm->context);
 	comm->by = by;
 	comm_text(comm, text, sizeof(text));
 	host->note(RDB_NOTE_TEXT, text, strlen(text));

@@ -47,6 +47,7 @@ struct vcomm {
 	struct vobject o;
 	int rank, size, remote;
 	bool inter;
+	uint64_t together; /* its name on the board (together.h); 0: none */
 	int context;
 	const char *by; /* the call that made it */
 	int *world;     /* rank in it (remote group's, if inter) -> rank in MPI_COMM_WORLD */
@@ -80,6 +81,9 @@ struct vreq {
 	struct pending *pending;
 	void *instead;             /* after a restart: the persistent request, while a started send of it is complete */
 	struct inflight *inflight; /* what it brings of a window or a file */
+	void *kept;                /* the real persistent request, while another one stands for it */
+	int asked_peer, asked_tag; /* as the program has them, for restarts */
+	char mode;                 /* of a persistent send: n, s, r, b */
 	struct vreq *next;         /* of free ones or orphans */
 	char own[REQUEST_INLINE];
 };
@@ -136,7 +140,8 @@ static inline struct vobject *errhandler_of(uint64_t id)
 	return object_of(RDB_ERRHANDLER, id);
 }
 
-void tables_init(void);                                      /* before anything */
+void tables_init(void); /* before anything */
+const struct rdb_predef_table *tables_shown(void);
 void tables_show(const struct rdb_predef_table *upper);      /* enough for upper_handle() */
 void tables_predefine(const struct rdb_predef_table *upper); /* after the real MPI_Init */
 void *upper_handle(unsigned class, uint32_t id);

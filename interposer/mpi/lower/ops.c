@@ -6,6 +6,7 @@
  */
 #include "pending.h"
 #include "real.h"
+#include "together.h"
 
 #define OPS 256
 
@@ -104,6 +105,32 @@ int64_t real_Op_create(const uint64_t *a)
 	upper_functions[slot] = (void *)a[0];
 	upper_callers[slot] = (void *)a[3];
 	put_handle((void **)a[2], RDB_OP, op->id);
+	return rc;
+}
+
+void op_functions(const struct vobject *op, void **function, void **caller)
+{
+	int slot = ((const struct vop *)op)->slot - 1;
+
+	*function = upper_functions[slot];
+	*caller = upper_callers[slot];
+}
+
+/* A restart: the operation that this object was. */
+int op_again(struct vobject *op, void *function, void *caller, int commute)
+{
+	MPI_Op real;
+	int slot = 0, rc;
+
+	while (slot < OPS && upper_functions[slot])
+		slot++;
+	rc = slot == OPS ? MPI_ERR_OP : PMPI_Op_create(trampolines[slot], commute, &real);
+	if (rc != MPI_SUCCESS)
+		return rc;
+	op->real = BITS(real);
+	((struct vop *)op)->slot = slot + 1;
+	upper_functions[slot] = function;
+	upper_callers[slot] = caller;
 	return rc;
 }
 

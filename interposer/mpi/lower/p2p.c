@@ -1,6 +1,6 @@
 /* Blocking point-to-point: receives go straight to the program's buffer, unless other threads run
  * meanwhile.  Then they are a nonblocking receive and waiting for it. */
-#include "real.h"
+#include "together.h"
 
 void note_send(const struct vcomm *comm, int dest, int tag, const void *buf, int64_t count, const struct vtype *type,
 	       uint32_t request)
@@ -14,6 +14,8 @@ void note_send(const struct vcomm *comm, int dest, int tag, const void *buf, int
 		.from = type->dense ? (uint64_t)buf : 0,
 	};
 
+	if (dest != MPI_PROC_NULL)
+		together_sent();
 	if (dest != MPI_PROC_NULL)
 		host->note(RDB_NOTE_SEND, &note, sizeof(note));
 }
@@ -36,6 +38,8 @@ void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t by
 		.order = order,
 	};
 
+	if (status->MPI_SOURCE != MPI_PROC_NULL)
+		together_received();
 	if (status->MPI_SOURCE != MPI_PROC_NULL)
 		host->note(RDB_NOTE_RECV, &note, sizeof(note));
 }
@@ -69,6 +73,31 @@ static int64_t shared_recv(const uint64_t *a)
 	return rc;
 }
 
+/* Where the program may be held while it waits. */
+static int receive_together(const uint64_t *a, MPI_Status *status)
+{
+	MPI_Request real;
+	int rc = PMPI_Irecv((void *)a[0], (int)a[1], REAL(MPI_Datatype, type_of(a[2])->o.real), (int)a[3], (int)a[4],
+			    REAL(MPI_Comm, comm_of(a[5])->o.real), &real);
+
+	return rc == MPI_SUCCESS ? together_wait(&real, status) : rc;
+}
+
+struct probing {
+	int source, tag, flag, rc;
+	MPI_Comm comm;
+	MPI_Status *status;
+};
+
+static bool probed(void *arg)
+{
+	struct probing *p = arg;
+
+	if (!p->flag)
+		p->rc = PMPI_Iprobe(p->source, p->tag, p->comm, &p->flag, p->status);
+	return p->flag || p->rc != MPI_SUCCESS;
+}
+
 /* buf, count, datatype, source, tag, comm, status */
 int64_t real_Recv(const uint64_t *a)
 {
@@ -78,8 +107,9 @@ int64_t real_Recv(const uint64_t *a)
 	struct vtype *type = type_of(a[2]);
 	struct vcomm *comm = comm_of(a[5]);
 	MPI_Status status = status_empty;
-	int rc = BLOCKING(
-		PMPI_Recv((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], comm->o.real, &status));
+	int rc = together_on ? receive_together(a, &status)
+			     : BLOCKING(PMPI_Recv((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4],
+						  comm->o.real, &status));
 
 	return received(rc, (void *)a[0], (int)a[1], type, comm, &status, (void *)a[6], receive_posted());
 }
@@ -135,14 +165,21 @@ static int64_t exchange(const void *out, int outcount, struct vtype *sent, int d
 
 	object_hold(sent);
 	if (rc == MPI_SUCCESS) {
-		failed = PMPI_Isend(out, outcount, sent->o.real, dest, sendtag, comm->o.real, &sending);
-		if (failed != MPI_SUCCESS)
-			PMPI_Cancel(&receiving);
-		else
-			failed = waited(&sending, &ignored);
+		if (!together_exchanged) {
+			failed = PMPI_Isend(out, outcount, sent->o.real, dest, sendtag, comm->o.real, &sending);
+			if (failed != MPI_SUCCESS)
+				PMPI_Cancel(&receiving);
+			else
+				failed = waited(&sending, &ignored);
+			if (together_on && failed == MPI_SUCCESS) {
+				note_send(comm, dest, sendtag, NULL, outcount, sent, 0);
+				together_exchanged = true;
+			}
+		}
 		rc = waited(&receiving, &status);
+		together_exchanged = false;
 	}
-	if (rc == MPI_SUCCESS && failed == MPI_SUCCESS)
+	if (rc == MPI_SUCCESS && failed == MPI_SUCCESS && !together_on)
 		note_send(comm, dest, sendtag, out, outcount, sent, 0);
 	rc = receive_end(request, failed != MPI_SUCCESS ? failed : rc, &status);
 	if (rc == MPI_SUCCESS || is_truncation(rc))
@@ -160,7 +197,7 @@ int64_t real_Sendrecv(const uint64_t *a)
 	MPI_Status status = status_empty;
 	int rc;
 
-	if (apart())
+	if (apart() || together_on)
 		return exchange((void *)a[0], (int)a[1], sent, (int)a[3], (int)a[4], (void *)a[5], (int)a[6], type,
 				(int)a[8], (int)a[9], comm, (void *)a[11]);
 	rc = BLOCKING(PMPI_Sendrecv((void *)a[0], (int)a[1], sent->o.real, (int)a[3], (int)a[4], (void *)a[5],
@@ -178,7 +215,7 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 	MPI_Status status = status_empty;
 	int rc;
 
-	if (apart())
+	if (apart() || together_on)
 		return exchange((void *)a[0], (int)a[1], type, (int)a[3], (int)a[4], (void *)a[0], (int)a[1], type,
 				(int)a[5], (int)a[6], comm, (void *)a[8]);
 	rc = BLOCKING(PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], (int)a[5],
@@ -195,7 +232,13 @@ int64_t real_Probe(const uint64_t *a)
 	MPI_Comm comm = comm_of(a[2])->o.real;
 	int rc = MPI_SUCCESS, flag = 0;
 
-	if (apart())
+	if (together_on) {
+		struct probing probing = {.source = (int)a[0], .tag = (int)a[1], .comm = comm, .status = &status};
+
+		together_until(probed, &probing);
+		flag = probing.flag;
+		rc = probing.rc;
+	} else if (apart())
 		rc = PMPI_Iprobe((int)a[0], (int)a[1], comm, &flag, &status);
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Probe((int)a[0], (int)a[1], comm, &status));
@@ -274,6 +317,11 @@ int64_t real_Improbe(const uint64_t *a)
 static struct {
 	void *upper, *room;
 } attached;
+
+bool buffer_is_attached(void)
+{
+	return attached.room != NULL;
+}
 
 /* buffer, size */
 int64_t real_Buffer_attach(const uint64_t *a)

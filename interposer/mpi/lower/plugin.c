@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "requests.h"
+#include "together.h"
 #include "restart.h"
 #include "windows.h"
 
@@ -29,6 +30,7 @@ static int64_t started(int rc, const struct rdb_predef_table *upper)
 	tables_predefine(upper);
 	state = ALIVE;
 	PMPI_Query_thread(&level);
+	together_begin();
 	if (level == MPI_THREAD_MULTIPLE)
 		private_self(); /* later it might have to wait for a communicator that another thread makes */
 	return rc;
@@ -62,10 +64,21 @@ int64_t real_Query_thread(const uint64_t *a)
 	return rc;
 }
 
+/* A restart: as after the MPI_Init that the program has called. */
+const char *plugin_alive(int level, const struct rdb_predef_table *upper)
+{
+	int provided;
+
+	if (PMPI_Init_thread(NULL, NULL, level, &provided) != MPI_SUCCESS || provided < level)
+		return "this MPI cannot be started with the level of threads that it had";
+	return started(MPI_SUCCESS, upper) == MPI_SUCCESS ? NULL : "MPI could not be started";
+}
+
 int64_t real_Finalize(const uint64_t *a __attribute__((unused)))
 {
 	int rc;
 
+	together_end();
 	if (self != MPI_COMM_NULL)
 		PMPI_Comm_free(&self);
 	windows_end();
@@ -129,7 +142,21 @@ static bool any_time(unsigned index)
 	       !strncmp(real_functions[index].name, "MPI_T_", 6);
 }
 
-static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)), const uint64_t *args)
+static int64_t invoke(unsigned index, uint32_t nargs __attribute__((unused)), const uint64_t *args)
+{
+#ifdef OPEN_MPI
+	return real_functions[index].call(args);
+#else
+	return translated_call(index, real_functions[index].call, nargs, args);
+#endif
+}
+
+static int64_t invoke_part(unsigned index, const uint64_t *args)
+{
+	return invoke(index, index == RDB_Sendrecv ? 12 : index == RDB_Sendrecv_replace ? 9 : 1, args);
+}
+
+static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 {
 	unsigned index = fn & 0xffff;
 	const struct real_function *function;
@@ -150,11 +177,12 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs __attribute__((unused)), 
 		restart_go_on();
 	if (windows_there)
 		windows_before(index);
-#ifdef OPEN_MPI
-	result = function->call(args);
-#else
-	result = translated_call(index, function->call, nargs, args);
-#endif
+	if (together_on)
+		together_before(index, args);
+	if (!__builtin_expect(drained_any, 0) || !drained_call(index, args, invoke_part, &result))
+		result = invoke(index, nargs, args);
+	if (together_on)
+		together_after(index, args, result);
 	/* last: what they bring must not be in memory yet when an operation of the program is called */
 	if (state == ALIVE && !pending_operations)
 		requests_poll_orphans();
@@ -189,6 +217,7 @@ __attribute__((visibility("default"))) struct rdb_plugin rdb_plugin = {
 	.init = plugin_init,
 	.call = plugin_call,
 	.restart = plugin_restart,
+	.together = &together_calls,
 };
 
 void progress_begin(void)

@@ -7,6 +7,7 @@
 #include "pending.h"
 #include "inflight.h"
 #include "requests.h"
+#include "together.h"
 
 unsigned long requests_completed;
 static struct vreq *orphans; /* receives whose request was freed before they completed */
@@ -89,6 +90,29 @@ int request_receive_again(uint32_t id, void *buf, int count, struct vtype *type,
 
 	request->o.real = real;
 	return rc;
+}
+
+int request_again(uint32_t id, void *buf, int count, struct vtype *type, int source, int tag, struct vcomm *comm,
+		  bool persistent)
+{
+	struct vreq *request;
+	MPI_Request real;
+	int rc;
+
+	if (!persistent)
+		return request_receive_again(id, buf, count, type, source, tag, comm, NULL);
+	request = (struct vreq *)object_at(RDB_REQUEST, id, NULL);
+	shadow_init(request, buf, count, type, comm);
+	request->persistent = true;
+	rc = PMPI_Recv_init(request->shadow, shadow_count(request), shadow_type(request), source, tag,
+			    REAL(MPI_Comm, comm->o.real), &real);
+	request->o.real = BITS(real);
+	return rc;
+}
+
+bool requests_have_orphans(void)
+{
+	return orphans != NULL;
 }
 
 /* buf, count, datatype, source, tag, comm, request */
@@ -213,6 +237,10 @@ void request_complete(struct vreq *request, const MPI_Status *status)
 	}
 	request->active = false;
 	request->delivered = false;
+	if (request->kept) {
+		request->o.real = request->kept;
+		request->kept = NULL;
+	}
 }
 
 void request_peek(struct vreq *request, const MPI_Status *status)

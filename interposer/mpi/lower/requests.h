@@ -22,4 +22,8 @@ void request_peek(struct vreq *request, const MPI_Status *status);
 int request_receive_again(uint32_t id, void *buf, int count, struct vtype *type, int source, int tag,
 			  struct vcomm *comm, MPI_Message *message);
 
+/* The same of a request of a checkpoint, which may be a persistent one (not started). */
+int request_again(uint32_t id, void *buf, int count, struct vtype *type, int source, int tag, struct vcomm *comm,
+		  bool persistent);
+
 #endif

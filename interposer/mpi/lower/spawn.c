@@ -78,6 +78,8 @@ static void read_options(struct wrapping *wrap)
 			snprintf(wrap->job, sizeof(wrap->job), "%s", word + 8);
 		if (!strcmp(word, "--files"))
 			snprintf(wrap->job, sizeof(wrap->job), "%s", next);
+		if (!strcmp(word, "--record=checkpoints"))
+			word = "--record=off"; /* they have no place on the job's board */
 		wrap->off |= !strcmp(word, "--record=off") || (!strcmp(word, "--record") && !strcmp(next, "off"));
 		if (wrap->count == OPTIONS)
 			host->fatal("MPI_Comm_spawn: too many options");

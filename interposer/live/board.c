@@ -1,0 +1,99 @@
+#define RDB_BOARD_OWNER
+#include "live/board.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "boundary/lower.h"
+#include "process/private_file.h"
+
+int board_open(const char *path, unsigned nranks, struct board **out)
+{
+	struct stat st;
+	int fd = private_create(AT_FDCWD, path, O_RDWR), rc = 0;
+	if (fd < 0)
+		return fd;
+	uint64_t bytes = board_bytes(nranks);
+	if (fstat(fd, &st) || ((uint64_t)st.st_size < bytes && ftruncate(fd, (off_t)bytes)))
+		rc = -errno;
+	struct board *b = rc ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (b == MAP_FAILED)
+		return rc ? rc : -errno;
+	/* all write the same */
+	b->version = BOARD_VERSION;
+	b->nranks = nranks;
+	__atomic_store_n(&b->magic, BOARD_MAGIC, __ATOMIC_RELEASE);
+	*out = b;
+	return 0;
+}
+
+void board_close(struct board *b)
+{
+	munmap(b, board_bytes(b->nranks));
+}
+
+bool board_decide(struct board *b, uint64_t generation, enum board_verdict verdict, const char *why)
+{
+	uint64_t now = __atomic_load_n(&b->verdict, __ATOMIC_ACQUIRE), next = generation << 2 | verdict;
+	if (why && board_verdict(b, generation) == BOARD_OPEN)
+		snprintf(b->why, sizeof(b->why), "%s", why);
+	while (now >> 2 < generation)
+		if (__atomic_compare_exchange_n(&b->verdict, &now, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			return true;
+	return now == next;
+}
+
+static const struct board_clock *clock_of(const struct board_slot *s, uint64_t id)
+{
+	for (uint64_t i = 0; i < s->nclocks && i < BOARD_COMMS; i++)
+		if (s->clocks[i].id == id)
+			return &s->clocks[i];
+	return NULL;
+}
+
+bool board_behind(struct board *b, unsigned rank)
+{
+	const struct board_slot *own = board_slot(b, rank);
+	for (unsigned other = 0; other < b->nranks; other++) {
+		const struct board_slot *s = board_slot(b, other);
+		for (uint64_t i = 0; other != rank && i < own->nclocks; i++) {
+			const struct board_clock *c = clock_of(s, own->clocks[i].id);
+			if (c && c->count > own->clocks[i].count)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A rank that is held changes nothing of its clocks; if none has moved between two looks at all of them, then all
+ * were held at once, with what they said there. */
+bool board_stable(struct board *b)
+{
+	uint64_t moves = 0, sent = 0, received = 0;
+	for (unsigned look = 0; look < 2; look++) {
+		uint64_t sum = 0;
+		sent = received = 0;
+		for (unsigned rank = 0; rank < b->nranks; rank++) {
+			const struct board_slot *s = board_slot(b, rank);
+			sum += __atomic_load_n(&s->moves, __ATOMIC_SEQ_CST);
+			if (__atomic_load_n(&s->state, __ATOMIC_SEQ_CST) != BOARD_HELD)
+				return false;
+			if (__atomic_load_n(&s->pending, __ATOMIC_SEQ_CST))
+				return false;
+			/* in pairs received never exceeds sent, so equal sums are equal pairs */
+			received += __atomic_load_n(&s->received, __ATOMIC_SEQ_CST);
+			sent += __atomic_load_n(&s->sent, __ATOMIC_SEQ_CST);
+		}
+		for (unsigned rank = 0; rank < b->nranks; rank++)
+			if (board_behind(b, rank))
+				return false;
+		if (look && sum != moves)
+			return false;
+		moves = sum;
+	}
+	return sent == received;
+}

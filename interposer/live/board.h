@@ -1,0 +1,91 @@
+/* The board: a file in the job's directory that all its ranks have mapped, where each says of itself what the
+ * others must know to take a checkpoint together.  Nobody answers anybody: a rank inside a collective cannot, and
+ * what it had counted when it went in stands here all the same.  rdb/live/board.py reads it, too.
+ *
+ * A checkpoint is a generation.  Whoever wants one makes `wanted` the next number; `verdict` says what became of it.
+ * Needs a file system on which mappings of several hosts are coherent, if the ranks are on several hosts.
+ */
+#ifndef RDB_BOARD_H
+#define RDB_BOARD_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BOARD_MAGIC 0x6472616f62626472ull
+#define BOARD_VERSION 1
+
+enum { BOARD_COMMS = 1000, BOARD_HEAD = 4096 };
+
+enum board_verdict { BOARD_OPEN, BOARD_GO, BOARD_NO };
+enum board_state {
+	BOARD_ABSENT,
+	BOARD_RUNS,
+	BOARD_HELD, /* at rest, and stays so unless it finds itself behind */
+	BOARD_GONE, /* has ended, or is about to */
+};
+
+struct board_clock {
+	uint64_t id;    /* of a communicator, the same in all its ranks */
+	uint64_t count; /* collectives on it that this rank has begun */
+};
+
+struct board_slot {
+	uint32_t state;
+	int32_t pid;
+	char host[64];
+	uint64_t moves;          /* how often it has begun or ceased to be held */
+	uint64_t sent, received; /* messages, by the program or taken out of the network for it */
+	uint64_t pending;        /* operations that are still to complete before an image */
+	uint64_t imaged;         /* newest generation whose image is begun */
+	uint64_t written;        /* newest one whose files are whole */
+	uint64_t failed;         /* newest one whose files could not be written */
+	uint64_t stood_ns;       /* for the newest one: how long it was held and imaged */
+	uint64_t fork_ns;        /* of that: the image */
+	uint64_t nclocks;
+	struct board_clock clocks[BOARD_COMMS];
+};
+
+struct board {
+	uint64_t magic;
+	uint32_t version, nranks;
+	uint64_t wanted;
+	uint64_t verdict;   /* generation << 2 | enum board_verdict */
+	uint64_t committed; /* newest generation that all ranks have whole */
+	char why[512];      /* of the newest BOARD_NO */
+};
+
+static inline struct board_slot *board_slot(struct board *b, unsigned rank)
+{
+	const uint64_t size = (sizeof(struct board_slot) + 4095) & ~4095ul;
+	return (struct board_slot *)((char *)b + BOARD_HEAD + rank * size);
+}
+
+static inline uint64_t board_bytes(unsigned nranks)
+{
+	return (uint64_t)(char *)board_slot((struct board *)0, nranks);
+}
+
+/* What became of a generation; BOARD_NO also of one that others have left behind. */
+static inline enum board_verdict board_verdict(const struct board *b, uint64_t generation)
+{
+	uint64_t v = __atomic_load_n(&b->verdict, __ATOMIC_ACQUIRE);
+	return v >> 2 == generation ? (enum board_verdict)(v & 3) : v >> 2 > generation ? BOARD_NO : BOARD_OPEN;
+}
+
+static inline uint64_t board_wanted(const struct board *b)
+{
+	return __atomic_load_n(&b->wanted, __ATOMIC_ACQUIRE);
+}
+
+#ifdef RDB_BOARD_OWNER
+/* Maps (and makes, if nobody has) the board at `path`.  0 or -errno. */
+int board_open(const char *path, unsigned nranks, struct board **out);
+void board_close(struct board *b);
+/* The first verdict stands: true if it is this one. */
+bool board_decide(struct board *b, uint64_t generation, enum board_verdict verdict, const char *why);
+/* All ranks are held, nobody is behind in any communicator, all that was sent has been received. */
+bool board_stable(struct board *b);
+/* Has one that this rank knows of got further in a collective than it has? */
+bool board_behind(struct board *b, unsigned rank);
+#endif
+
+#endif

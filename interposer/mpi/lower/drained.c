@@ -1,0 +1,253 @@
+/* Messages that were under way at a checkpoint: taken out of the network, they are received from here, before all that
+ * the network brings: they came earlier.  A receive that was posted before does not match them, or it would have. */
+#include "requests.h"
+#include "together.h"
+
+enum { ANY = -1 /* MPI_ANY_SOURCE, MPI_ANY_TAG as programs have them */, NOBODY = -2 /* MPI_PROC_NULL */ };
+
+bool drained_any;
+struct drained *drained_first;
+
+void drained_add(struct vcomm *comm, int source, int tag, const void *data, size_t bytes)
+{
+	struct drained *one = calloc(1, sizeof(*one)), **last = &drained_first;
+
+	if (!one || !(one->data = malloc(bytes + 1)))
+		host->fatal("out of memory for a message of %zu bytes", bytes);
+	if (data)
+		memcpy(one->data, data, bytes);
+	one->comm = object_hold(comm);
+	one->source = source;
+	one->tag = tag;
+	one->bytes = bytes;
+	while (*last)
+		last = &(*last)->next;
+	*last = one;
+	drained_any = true;
+}
+
+void drained_take(struct vcomm *comm)
+{
+	MPI_Status status;
+	MPI_Message message;
+	MPI_Count bytes;
+	int flag;
+
+	while (PMPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, REAL(MPI_Comm, comm->o.real), &flag, &message, &status) ==
+		       MPI_SUCCESS &&
+	       flag) {
+		struct drained *one;
+
+		PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+		if (bytes > INT32_MAX)
+			host->fatal("a message of more than 2 GiB is under way at a checkpoint");
+		drained_add(comm, status.MPI_SOURCE, status.MPI_TAG, NULL, (size_t)bytes);
+		for (one = drained_first; one->next;)
+			one = one->next;
+		PMPI_Mrecv(one->data, (int)bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+		together_received();
+	}
+}
+
+static struct drained **find(const struct vcomm *comm, int source, int tag)
+{
+	struct drained **at = &drained_first;
+
+	while (*at && !((*at)->comm == comm && (source == ANY || (*at)->source == source) &&
+			(tag == ANY || (*at)->tag == tag)))
+		at = &(*at)->next;
+	return at;
+}
+
+static void drop(struct drained **at)
+{
+	struct drained *one = *at;
+
+	*at = one->next;
+	object_release(&one->comm->o);
+	free(one->data);
+	free(one);
+	drained_any = drained_first != NULL;
+}
+
+static MPI_Status status_of(const struct drained *one)
+{
+	MPI_Status status = status_empty;
+
+	status.MPI_SOURCE = one->source;
+	status.MPI_TAG = one->tag;
+	status.MPI_ERROR = MPI_SUCCESS;
+	PMPI_Status_set_elements_x(&status, MPI_BYTE, (MPI_Count)one->bytes);
+	return status;
+}
+
+static int64_t deliver(const struct drained *one, void *buf, int count, const struct vtype *type)
+{
+	int64_t room = count * type->size, bytes = (int64_t)one->bytes < room ? (int64_t)one->bytes : room;
+	int position = 0;
+
+	if (bytes > 0 && type->dense)
+		memcpy(buf, one->data, bytes);
+	else if (bytes > 0 && type->size)
+		PMPI_Unpack(one->data, (int)bytes, &position, buf, (int)(bytes / type->size),
+			    REAL(MPI_Datatype, type->o.real), MPI_COMM_SELF);
+	return (int64_t)one->bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+}
+
+/* ---- requests that are complete from the beginning ---- */
+
+struct told {
+	int source, tag;
+	int64_t bytes;
+	bool cancelled;
+};
+
+static int told_query(void *state, MPI_Status *status)
+{
+	const struct told *told = state;
+
+	status->MPI_SOURCE = told->source;
+	status->MPI_TAG = told->tag;
+	PMPI_Status_set_elements_x(status, MPI_BYTE, told->bytes);
+	PMPI_Status_set_cancelled(status, told->cancelled);
+	return MPI_SUCCESS;
+}
+
+static int told_free(void *state)
+{
+	free(state);
+	return MPI_SUCCESS;
+}
+
+static int told_cancel(void *state __attribute__((unused)), int complete __attribute__((unused)))
+{
+	return MPI_SUCCESS;
+}
+
+int request_done(int source, int tag, int64_t bytes, bool cancelled, MPI_Request *real)
+{
+	struct told *told = malloc(sizeof(*told));
+	int rc;
+
+	if (!told)
+		host->fatal("out of memory in the MPI boundary");
+	*told = (struct told){source, tag, bytes, cancelled};
+	rc = PMPI_Grequest_start(told_query, told_free, told_cancel, told, real);
+	return rc == MPI_SUCCESS ? PMPI_Grequest_complete(*real) : rc;
+}
+
+static void done(struct vreq *request, const struct drained *one)
+{
+	MPI_Request real;
+
+	if (request_done(one->source, one->tag, (int64_t)one->bytes, false, &real) != MPI_SUCCESS)
+		host->fatal("a request for a message that has come could not be made");
+	request->o.real = BITS(real);
+	request->active = request->delivered = request->receive = true;
+}
+
+/* ---- calls ---- */
+
+static bool receive(const uint64_t *a, int buf, int peer, int comm, int status, int64_t *result)
+{
+	struct drained **at = find(comm_of(a[comm]), (int)a[peer], (int)a[peer + 1]);
+	MPI_Status told;
+
+	if (!*at || (int)a[peer] == NOBODY)
+		return false;
+	*result = deliver(*at, (void *)a[buf], (int)a[buf + 1], type_of(a[buf + 2]));
+	told = status_of(*at);
+	status_out((void *)a[status], &told, false);
+	drop(at);
+	return true;
+}
+
+static bool post(const uint64_t *a)
+{
+	struct drained **at = find(comm_of(a[5]), (int)a[3], (int)a[4]);
+	struct vreq *request;
+
+	if (!*at || !a[6])
+		return false;
+	request = request_new(MPI_REQUEST_NULL);
+	request->type = object_hold(type_of(a[2]));
+	request->comm = object_hold(comm_of(a[5]));
+	deliver(*at, (void *)a[0], (int)a[1], request->type);
+	done(request, *at);
+	drop(at);
+	put_handle((void **)a[6], RDB_REQUEST, request->o.id);
+	return true;
+}
+
+static bool probe(const uint64_t *a, int status, int flag)
+{
+	struct drained **at = find(comm_of(a[2]), (int)a[0], (int)a[1]);
+	MPI_Status told;
+	int yes = 1;
+
+	if (!*at)
+		return false;
+	told = status_of(*at);
+	if (flag)
+		put((void *)a[flag], &yes, sizeof(yes));
+	status_out((void *)a[status], &told, false);
+	return true;
+}
+
+static bool start(void **upper)
+{
+	struct vreq *request = request_at(upper);
+	struct drained **at;
+
+	if (request->o.id < RDB_FIRST_DYNAMIC || !request->receive || !request->persistent)
+		return false;
+	at = find(request->comm, request->asked_peer, request->asked_tag);
+	if (!*at)
+		return false;
+	request->kept = request->o.real;
+	deliver(*at, request->buf, request->count, request->type);
+	done(request, *at);
+	drop(at);
+	return true;
+}
+
+/* The send, with nobody to receive from; then the receive. */
+static bool exchange(unsigned index, const uint64_t *a, together_invoke *invoke, int64_t *result)
+{
+	const bool replace = index == RDB_Sendrecv_replace;
+	const int source = replace ? 5 : 8, comm = replace ? 7 : 10, status = replace ? 8 : 11, buf = replace ? 0 : 5;
+	uint64_t b[12];
+
+	if (!*find(comm_of(a[comm]), (int)a[source], (int)a[source + 1]))
+		return false;
+	memcpy(b, a, (size_t)(status + 1) * sizeof(*a));
+	b[source] = (uint64_t)(int64_t)NOBODY;
+	b[status] = 0;
+	*result = invoke(index, b);
+	if (!*result)
+		receive(a, buf, source, comm, status, result);
+	return true;
+}
+
+bool drained_call(unsigned index, const uint64_t *a, together_invoke *invoke, int64_t *result)
+{
+	*result = 0;
+	switch (index) {
+	case RDB_Recv: return receive(a, 0, 3, 5, 6, result);
+	case RDB_Irecv: return post(a);
+	case RDB_Probe: return probe(a, 3, 0);
+	case RDB_Iprobe: return probe(a, 4, 3);
+	case RDB_Start: return start((void **)a[0]);
+	case RDB_Startall:
+		for (int i = 0; i < (int)a[0] && !*result; i++) {
+			void **upper = (void **)a[1] + i;
+
+			if (!start(upper))
+				*result = invoke(RDB_Start, (uint64_t[]){(uint64_t)upper});
+		}
+		return true;
+	case RDB_Sendrecv:
+	case RDB_Sendrecv_replace: return exchange(index, a, invoke, result);
+	default: return false;
+	}
+}

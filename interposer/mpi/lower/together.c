@@ -1,0 +1,330 @@
+#include "together.h"
+#include <stdio.h>
+#include "live/board.h"
+#include "requests.h"
+#include "windows.h"
+
+bool together_on, together_exchanged;
+uint64_t *together_counts;
+uint64_t together_salt;
+
+static struct board_slot *own;
+static const char *why_not;
+static bool probed;     /* MPI_Mprobe */
+static int8_t *comm_at; /* of each function: 1 + which argument is the communicator of a collective */
+
+/* Serials of communicators made with the same context and members. */
+static struct made {
+	uint64_t base, count;
+} * made;
+static size_t nmade;
+
+static const struct {
+	int at;
+	const char *names;
+} collectives[] = {
+	{0, " Barrier Ibarrier Comm_dup Comm_dup_with_info Comm_idup Comm_split Comm_split_type Comm_create"
+	    " Intercomm_create Intercomm_merge Cart_create Cart_sub Graph_create Dist_graph_create"
+	    " Dist_graph_create_adjacent "},
+	{4, " Bcast Ibcast "},
+	{5, " Allreduce Iallreduce Scan Iscan Exscan Iexscan Reduce_scatter Ireduce_scatter Reduce_scatter_block"
+	    " Ireduce_scatter_block "},
+	{6, " Reduce Ireduce Allgather Iallgather Alltoall Ialltoall Neighbor_allgather Ineighbor_allgather"
+	    " Neighbor_alltoall Ineighbor_alltoall "},
+	{7, " Gather Igather Scatter Iscatter Allgatherv Iallgatherv Neighbor_allgatherv Ineighbor_allgatherv "},
+	{8, " Gatherv Igatherv Scatterv Iscatterv Alltoallv Ialltoallv Alltoallw Ialltoallw Neighbor_alltoallv"
+	    " Ineighbor_alltoallv Neighbor_alltoallw Ineighbor_alltoallw "},
+};
+
+static void learn_functions(void)
+{
+	char word[128];
+
+	comm_at = calloc(real_function_count, 1);
+	if (!comm_at)
+		host->fatal("out of memory in the MPI boundary");
+	for (unsigned i = 0; i < real_function_count; i++) {
+		const char *name = real_functions[i].name;
+
+		if (!name || strncmp(name, "MPI_", 4))
+			continue;
+		snprintf(word, sizeof(word), " %s ", name + 4);
+		for (size_t k = 0; k < sizeof(collectives) / sizeof(*collectives); k++) {
+			if (strstr(collectives[k].names, word))
+				comm_at[i] = (int8_t)(1 + collectives[k].at);
+		}
+	}
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+	for (int i = 0; i < 8; i++)
+		hash = (hash ^ (value >> (8 * i) & 0xff)) * 0x100000001b3ull;
+	return hash;
+}
+
+static uint64_t serial_of(uint64_t base)
+{
+	for (size_t i = 0; i < nmade; i++) {
+		if (made[i].base == base)
+			return ++made[i].count;
+	}
+	if (!(nmade & (nmade - 1))) {
+		made = realloc(made, (nmade ? nmade * 2 : 1) * sizeof(*made));
+		if (!made)
+			host->fatal("out of memory in the MPI boundary");
+	}
+	made[nmade++] = (struct made){.base = base};
+	return 0;
+}
+
+static struct board_clock *clock_of(uint64_t id)
+{
+	for (uint64_t i = 0; id && i < own->nclocks; i++) {
+		if (own->clocks[i].id == id)
+			return &own->clocks[i];
+	}
+	return NULL;
+}
+
+static void add_clock(uint64_t id)
+{
+	if (clock_of(id))
+		return;
+	if (own->nclocks == BOARD_COMMS) {
+		why_not = "it has made too many communicators since the last checkpoint";
+		return;
+	}
+	own->clocks[own->nclocks] = (struct board_clock){.id = id};
+	__atomic_store_n(&own->nclocks, own->nclocks + 1, __ATOMIC_SEQ_CST);
+}
+
+void together_comm(struct vcomm *comm, int context)
+{
+	uint64_t hash = mix(0xcbf29ce484222325ull, (uint64_t)context + (together_salt << 32));
+
+	if (!together_on)
+		return;
+	if (comm->inter) {
+		why_not = "it has an inter-communicator";
+		return;
+	}
+	for (int i = 0; i < comm->size; i++)
+		hash = mix(hash, (uint64_t)comm->world[i]);
+	if (!comm->together)
+		comm->together = mix(hash, serial_of(hash)) | 1;
+	if (comm->size > 1)
+		add_clock(comm->together);
+}
+
+void together_begin(void)
+{
+	int rank, size;
+
+	if (!host->board)
+		return;
+	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	PMPI_Comm_size(MPI_COMM_WORLD, &size);
+	own = board_slot(host->board, (unsigned)host->rank);
+	together_counts = &own->sent;
+	own->nclocks = own->sent = own->received = 0;
+	together_on = true;
+	if (rank != host->rank || size != (int)host->board->nranks)
+		why_not = "its MPI_COMM_WORLD is not the job's";
+	if (!comm_at)
+		learn_functions();
+	for (uint32_t id = RDB_NULL_ID + 1; id < RDB_FIRST_DYNAMIC; id++) {
+		struct vcomm *comm = comm_of(id);
+
+		if (comm->o.real == BITS(MPI_COMM_WORLD) && comm->o.id == id)
+			together_comm(comm, 0);
+	}
+}
+
+void together_end(void)
+{
+	why_not = "it has called MPI_Finalize";
+}
+
+/* ---- the program's calls ---- */
+
+static void count(struct vcomm *comm)
+{
+	struct board_clock *clock = clock_of(comm->together);
+
+	if (clock)
+		__atomic_add_fetch(&clock->count, 1, __ATOMIC_SEQ_CST);
+}
+
+void together_before(unsigned index, const uint64_t *a)
+{
+	host->at_rest(NULL, NULL);
+	if (comm_at[index])
+		count(comm_of(a[comm_at[index] - 1]));
+	else if ((index == RDB_Comm_free || index == RDB_Comm_disconnect) && a[0])
+		count(comm_of(rdb_id(RDB_COMM, *(void **)a[0])));
+	else if (index == RDB_Comm_create_group)
+		why_not = "it has called MPI_Comm_create_group";
+	else if (index == RDB_Mprobe || index == RDB_Improbe)
+		probed = true;
+}
+
+static void asked(void **upper, const uint64_t *a, char mode)
+{
+	struct vreq *request = request_at(upper);
+
+	if (request->o.id < RDB_FIRST_DYNAMIC)
+		return;
+	request->asked_peer = (int)a[3];
+	request->asked_tag = (int)a[4];
+	request->mode = mode;
+}
+
+void together_after(unsigned index, const uint64_t *a, int64_t result)
+{
+	if (result)
+		return;
+	switch (index) {
+	case RDB_Irecv:
+	case RDB_Recv_init: asked((void **)a[6], a, 0); break;
+	case RDB_Send_init: asked((void **)a[6], a, 'n'); break;
+	case RDB_Ssend_init: asked((void **)a[6], a, 's'); break;
+	case RDB_Rsend_init: asked((void **)a[6], a, 'r'); break;
+	case RDB_Bsend_init: asked((void **)a[6], a, 'b'); break;
+	default: break;
+	}
+}
+
+void together_until(bool (*complete)(void *), void *arg)
+{
+	while (!complete(arg))
+		host->at_rest(complete, arg);
+}
+
+struct one {
+	MPI_Request *real;
+	MPI_Status *status;
+	int flag, rc;
+};
+
+static bool one_done(void *arg)
+{
+	struct one *one = arg;
+
+	if (!one->flag && one->rc == MPI_SUCCESS)
+		one->rc = PMPI_Test(one->real, &one->flag, one->status);
+	return one->flag || one->rc != MPI_SUCCESS;
+}
+
+int together_wait(MPI_Request *real, MPI_Status *status)
+{
+	struct one one = {.real = real, .status = status};
+
+	together_until(one_done, &one);
+	return one.rc;
+}
+
+/* ---- being held ---- */
+
+/* Others have not begun a collective that is going on here: what they need to come there, this rank may still have
+ * to do, unless it waits itself. */
+static bool ahead(void)
+{
+	for (unsigned rank = 0; rank < host->board->nranks; rank++) {
+		const struct board_slot *s = board_slot(host->board, rank);
+
+		for (uint64_t i = 0; i < own->nclocks; i++) {
+			for (uint64_t k = 0; k < s->nclocks; k++) {
+				if (s->clocks[k].id == own->clocks[i].id && s->clocks[k].count < own->clocks[i].count)
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+static bool collective_under_way(void)
+{
+	const struct table *table = &tables[RDB_REQUEST];
+
+	for (uint32_t id = RDB_FIRST_DYNAMIC; id < table->next; id++) {
+		const struct vreq *request = request_of(id);
+
+		if (request->o.id == id && request->active && request->pending && !request->delivered)
+			return true;
+	}
+	return false;
+}
+
+static bool may_hold(bool waits)
+{
+	if (!together_on || waits)
+		return true;
+	return !pending_operations && !(collective_under_way() && ahead());
+}
+
+static uint64_t settle(void)
+{
+	const struct table *requests = &tables[RDB_REQUEST], *comms = &tables[RDB_COMM];
+	uint64_t pending = 0;
+
+	if (!together_on)
+		return 0;
+	for (uint32_t id = RDB_FIRST_DYNAMIC; id < requests->next; id++) {
+		struct vreq *request = request_of(id);
+		MPI_Status status = status_empty;
+		int flag = 0;
+
+		if (request->o.id != id || !request->active || request->blocking)
+			continue;
+		if (PMPI_Request_get_status(REAL(MPI_Request, request->o.real), &flag, &status) == MPI_SUCCESS && flag)
+			request_peek(request, &status);
+		else if (!request->receive)
+			pending++;
+	}
+	for (uint32_t id = RDB_NULL_ID + 1; id < comms->next; id++) {
+		struct vcomm *comm = comm_of(id);
+
+		if (comm->o.id == id && comm->o.real && !comm->inter)
+			drained_take(comm);
+	}
+	return pending;
+}
+
+static const char *refuses(void)
+{
+	if (!together_on)
+		return NULL;
+	if (why_not)
+		return why_not;
+	if (windows_there)
+		return "it has a window (MPI_Win_create)";
+	if (tables[RDB_FILE].next > RDB_FIRST_DYNAMIC + tables[RDB_FILE].free_count)
+		return "it has a file of MPI open";
+	if (probed)
+		return "it uses MPI_Mprobe";
+	if (requests_have_orphans())
+		return "it has freed a request of a receive that goes on";
+	if (buffer_is_attached())
+		return "it has attached a buffer for MPI_Bsend";
+	for (uint32_t id = RDB_FIRST_DYNAMIC; id < tables[RDB_REQUEST].next; id++) {
+		const struct vreq *request = request_of(id);
+
+		if (request->o.id == id && (request->inflight || (!request->comm && !request->receive)))
+			return "it has a request of a file, a window or its own";
+	}
+	return NULL;
+}
+
+static int save(void **bytes, size_t *len)
+{
+	return together_on ? state_save(bytes, len) : 0;
+}
+
+const struct rdb_together together_calls = {
+	.may_hold = may_hold,
+	.settle = settle,
+	.refuses = refuses,
+	.save = save,
+	.load = state_load,
+};

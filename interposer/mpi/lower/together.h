@@ -1,0 +1,66 @@
+/* Checkpoints that all ranks take together, without a log (interposer/live/coordinated.h): this rank's part in MPI.
+ * Collectives and messages are counted on the board; what is under way is drained into a queue here, from which later
+ * receives are served first; together_state.c writes down what there is, and makes it again. */
+#ifndef RDB_MPI_TOGETHER_H
+#define RDB_MPI_TOGETHER_H
+#include "real.h"
+
+extern bool together_on;        /* there may be checkpoints */
+extern bool drained_any;        /* messages are in the queue */
+extern bool together_exchanged; /* the MPI_Sendrecv under way has sent */
+extern const struct rdb_together together_calls;
+
+/* After MPI_Init (and in a restart). */
+void together_begin(void);
+void together_end(void);
+void together_comm(struct vcomm *comm, int context);
+void together_before(unsigned index, const uint64_t *a);
+void together_after(unsigned index, const uint64_t *a, int64_t result);
+/* Until `complete` says so, or a checkpoint has been taken meanwhile and it says so. */
+void together_until(bool (*complete)(void *), void *arg);
+int together_wait(MPI_Request *real, MPI_Status *status);
+static inline void together_sent(void);
+static inline void together_received(void);
+
+/* drained.c */
+typedef int64_t together_invoke(unsigned index, const uint64_t *a);
+/* A message of the queue answers the call, or a part of it. */
+bool drained_call(unsigned index, const uint64_t *a, together_invoke *invoke, int64_t *result);
+struct drained {
+	struct drained *next;
+	struct vcomm *comm;
+	int source, tag;
+	size_t bytes;
+	char *data;
+};
+extern struct drained *drained_first;
+void drained_take(struct vcomm *comm);
+void drained_add(struct vcomm *comm, int source, int tag, const void *data, size_t bytes);
+/* A request that is complete, with this status. */
+int request_done(int source, int tag, int64_t bytes, bool cancelled, MPI_Request *real);
+
+/* together_state.c */
+int state_save(void **bytes, size_t *len);
+const char *state_load(const void *bytes, size_t len);
+/* plugin.c */
+const char *plugin_alive(int level, const struct rdb_predef_table *upper);
+const struct rdb_predef_table *tables_shown(void);
+bool requests_have_orphans(void);
+bool buffer_is_attached(void);
+int op_again(struct vobject *op, void *function, void *caller, int commute);
+void op_functions(const struct vobject *op, void **function, void **caller);
+
+extern uint64_t *together_counts; /* sent, received: on the board */
+static inline void together_sent(void)
+{
+	if (together_on)
+		__atomic_add_fetch(&together_counts[0], 1, __ATOMIC_SEQ_CST);
+}
+static inline void together_received(void)
+{
+	if (together_on)
+		__atomic_add_fetch(&together_counts[1], 1, __ATOMIC_SEQ_CST);
+}
+extern uint64_t together_salt; /* of communicators' names on the board: another one after each restart */
+
+#endif

@@ -1,0 +1,155 @@
+"""Checkpoints of a job that runs without a recording: asking for one, and which there are."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdb.errors import RdbError, UnknownJob
+from rdb.live.board import Board, State, Verdict, board_path
+from rdb.live.request import send_request
+from rdb.recording import Job
+from rdb.recording.checkpoints import image_path
+
+_COMMIT = re.compile(r"commit-(\d+)\Z")
+_LOOK_S = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """A checkpoint that all ranks have whole."""
+
+    number: int
+    nranks: int
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    number: int
+    stood_ns: list[int]
+    fork_ns: list[int]
+    size_bytes: list[int]
+
+
+def unrecorded(job: Job) -> bool:
+    """Does (or did) it run without a log, with checkpoints?"""
+    return board_path(job.path).exists()
+
+
+def committed(job: Path) -> list[Together]:
+    """In order; what is not whole is none."""
+    found = []
+    for path in job.glob("commit-*"):
+        if not _COMMIT.match(path.name):
+            continue
+        try:
+            told = json.loads(path.read_text(encoding="utf-8"))
+            one = Together(int(told["number"]), int(told["ranks"]), int(told["at_ns"]))
+        except (ValueError, KeyError, TypeError):
+            continue
+        if f"commit-{one.number}" == path.name:
+            found.append(one)
+    return sorted(found, key=lambda one: one.number)
+
+
+def missing(job: Path, one: Together) -> list[Path]:
+    """Files of that checkpoint that are not there any more."""
+    parts = []
+    for rank in range(one.nranks):
+        folder = job / f"rank-{rank}"
+        parts += [image_path(folder, one.number), folder / f"state-{one.number}"]
+    return [path for path in parts if not path.exists()]
+
+
+def choose(job: Job, at: str | None) -> Together:
+    """`ckpt:N`, or the newest one."""
+    known = committed(job.path)
+    if not known:
+        raise UnknownJob(
+            f"{job.name} has no checkpoint that all its ranks finished, and no log",
+            "it ran with --record=off: rdb checkpoint takes one while it runs",
+        )
+    if at is None:
+        return known[-1]
+    numbers = {f"ckpt:{one.number}": one for one in known}
+    if at not in numbers:
+        raise UnknownJob(
+            f"{job.name} has no {at}: it ran without a log",
+            f"it has {', '.join(numbers)}",
+        )
+    return numbers[at]
+
+
+def alive(board: Board) -> bool:
+    return any(slot.state in (State.RUNS, State.HELD) and _there(slot) for slot in board.slots())
+
+
+def _there(slot: object) -> bool:
+    pid, host = getattr(slot, "pid", 0), getattr(slot, "host", "")
+    if host != socket.gethostname():
+        return True  # another machine's: its ranks say so themselves
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def take(job: Job, timeout_s: int) -> Taken:
+    """Asks all ranks, and waits until all have it whole."""
+    board = Board(board_path(job.path))
+    if not alive(board):
+        raise RdbError(f"{job.name} does not run here", "rdb ls shows what runs")
+    generation = board.want()
+    here = socket.gethostname()
+    for slot in board.slots():
+        if slot.host == here and slot.state in (State.RUNS, State.HELD) and _there(slot):
+            send_request(slot.pid)  # those elsewhere come to it at their next call of MPI
+    until_s = time.monotonic() + timeout_s
+    while board.verdict(generation) is Verdict.OPEN:
+        if time.monotonic() > until_s:
+            board.refuse(generation)
+            raise RdbError(
+                f"the ranks of {job.name} have not come to rest in {timeout_s} s; they go on",
+                "a larger --timeout waits longer",
+            )
+        if not alive(board):
+            raise RdbError(f"{job.name} has ended meanwhile")
+        time.sleep(_LOOK_S)
+    if board.verdict(generation) is Verdict.NO:
+        raise RdbError(f"no checkpoint of {job.name}: {board.why}", "the job goes on")
+    return _written(job, board, generation, until_s)
+
+
+def _written(job: Job, board: Board, generation: int, until_s: float) -> Taken:
+    while True:
+        slots = board.slots()
+        if all(slot.written >= generation for slot in slots):
+            break
+        failed = [rank for rank, slot in enumerate(slots) if slot.failed >= generation]
+        if failed:
+            raise RdbError(
+                f"rank {failed[0]} of {job.name} could not write checkpoint {generation}",
+                "the one before it is still whole",
+            )
+        if time.monotonic() > until_s:
+            raise RdbError(f"checkpoint {generation} of {job.name} is not written yet")
+        time.sleep(_LOOK_S)
+    sizes = []
+    for rank in range(board.nranks):
+        path = image_path(job.path / f"rank-{rank}", generation)
+        sizes.append(path.stat().st_blocks * 512 if path.exists() else 0)
+    return Taken(
+        generation,
+        [slot.stood_ns for slot in slots],
+        [slot.fork_ns for slot in slots],
+        sizes,
+    )

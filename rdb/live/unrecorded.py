@@ -1,0 +1,79 @@
+"""Restarting a job that ran without a log, from a checkpoint that all its ranks have whole."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rdb.errors import DamagedRecording, RdbError
+from rdb.launch.unrecorded import checkpoints_options
+from rdb.launch.where import Where
+from rdb.live.branch import make_branch
+from rdb.live.coordinated import Together, missing
+from rdb.live.rank import write_plan
+from rdb.private import opener
+from rdb.recording import Job
+
+
+def plan_lines(job: Job, one: Together) -> list[str]:
+    return [
+        f"rank {rank}: goes on from checkpoint {one.number} ({job.rank(rank).path}), at once"
+        for rank in range(one.nranks)
+    ]
+
+
+def needs_launcher(job: Job, one: Together) -> bool:
+    return one.nranks > 1 or job.meta.get("launcher") != "none"
+
+
+def prepare(
+    job: Job,
+    one: Together,
+    name: str | None,
+    in_place: bool,
+    record: bool,
+    common: list[str],
+    mpi: str | None,
+) -> str:
+    """Makes the branch: its directory."""
+    gone = missing(job.path, one)
+    if gone:
+        raise DamagedRecording(f"{gone[0]}: it is not there any more", "choose another checkpoint")
+    launched = needs_launcher(job, one)
+    place = Where(0, one.nranks if launched else None, "mpirun" if launched else "none", None)
+    branch = make_branch(job, dict.fromkeys(range(one.nranks), one.number), place, name, in_place)
+    ranks: dict[int, dict[str, object]] = {}
+    for rank in range(one.nranks):
+        recording = job.rank(rank)
+        meta = recording.meta
+        options = ["--restart", str(recording.path), "--checkpoint", str(one.number)]
+        options += ["--from-image", *common]
+        options += ["--in-place"] if in_place else []
+        options += [] if record else checkpoints_options(branch, rank, one.nranks)
+        ranks[rank] = {
+            "argv": [str(word) for word in meta["argv"]],
+            "cwd": str(meta.get("cwd", "/")),
+            "mpi": mpi,
+            "options": options,
+        }
+    write_plan(branch, ranks)
+    return branch
+
+
+@contextmanager
+def alone_in_place(job: Path, in_place: bool) -> Iterator[None]:
+    """Two that write to the same files would spoil both."""
+    if not in_place:
+        yield
+        return
+    with open(os.path.join(job, "in-place"), "w", encoding="ascii", opener=opener) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RdbError(
+                f"{job.name} is being restarted in place already", "without --in-place it can be"
+            ) from None
+        yield

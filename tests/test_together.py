@@ -1,0 +1,140 @@
+"""Checkpoints of programs that run without a log (--record=off), and going on from them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Build, run_rdb
+
+from rdb.live.board import Board, board_path
+
+BuildText = Callable[..., Path]
+
+DEADLINE_S = 90.0
+
+
+class Running:
+    """A program that has come to where it waits for a file."""
+
+    def __init__(self, home: Path, folder: Path, name: str, *command: str) -> None:
+        self.home, self.folder, self.name = home, folder, name
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "rdb", "run", "--record=off", "--name", name, *command],
+            cwd=folder,
+            env={**os.environ, "RDB_HOME": str(home)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def until(self, line: str) -> None:
+        assert self.process.stdout is not None
+        for said in self.process.stdout:
+            if line in said:
+                return
+        raise AssertionError(f"it never said {line}: {self.process.communicate()}")
+
+    def kill(self) -> str:
+        board = Board(board_path(self.home / self.name))
+        for slot in board.slots():
+            os.kill(slot.pid, signal.SIGKILL)
+        return self.process.communicate(timeout=DEADLINE_S)[1]
+
+    def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return run_rdb(self.home, self.folder, *arguments)
+
+
+@pytest.fixture(scope="module")
+def half(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Running:
+    """Killed after two checkpoints; `whole` is what an uninterrupted run wrote."""
+    folder = tmp_path_factory.mktemp("together")
+    program = build("together.c")
+    (folder / "gate").touch()
+    said = subprocess.run(
+        [program, "40", "whole", "gate"], cwd=folder, check=True, capture_output=True, text=True
+    )
+    (folder / "said").write_text(said.stdout)
+    (folder / "gate").unlink()
+    one = Running(folder / "home", folder, "half", "--", str(program), "40", "out", "gate")
+    one.until("half")
+    first, second = one.rdb("checkpoint", "half"), one.rdb("checkpoint", "half")
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    assert "rank 0: checkpoint 1" in first.stdout and "it stood still for" in first.stdout
+    assert "rank 0: checkpoint 2" in second.stdout
+    assert "its newest checkpoint is 2" in one.kill()
+    (folder / "gate").touch()
+    (folder / "out").write_text("altered since\n")
+    return one
+
+
+def test_it_goes_on_from_each_checkpoint(half: Running) -> None:
+    for number in (1, 2):
+        done = half.rdb("restart", "half", "--at", f"ckpt:{number}", "--name", f"from{number}")
+        assert done.returncode == 0, done.stderr
+        assert (half.folder / "said").read_text().endswith(done.stdout) and "sum" in done.stdout
+        (copy,) = (half.home / f"from{number}/rank-0").glob("file-*")
+        assert copy.read_bytes() == (half.folder / "whole").read_bytes()
+
+
+def test_it_is_recorded_from_there_on(half: Running) -> None:
+    done = half.rdb("restart", "half", "--record", "full", "--name", "recorded")
+    assert done.returncode == 0, done.stderr
+    verified = half.rdb("replay", "recorded", "--verify")
+    assert verified.returncode == 0 and "agree" in verified.stdout, verified.stderr
+
+
+def test_what_is_not_whole_is_not_offered(half: Running) -> None:
+    none = half.rdb("restart", "half", "--at", "ckpt:3")
+    assert none.returncode == 4 and "it has ckpt:1, ckpt:2" in none.stderr
+    state = half.home / "half/rank-0/state-2"
+    whole = state.read_bytes()
+    for altered, said in (
+        (whole[:-1] + bytes([whole[-1] ^ 1]), "it is damaged: expected bytes with a matching"),
+        (whole[:40], "it is damaged: expected a header at offset 0"),
+    ):
+        state.write_bytes(altered)
+        done = half.rdb("restart", "half")
+        assert done.returncode != 0 and said in done.stderr
+        assert "Traceback" not in done.stderr
+    state.unlink()
+    gone = half.rdb("restart", "half")
+    assert "state-2: it is not there any more" in gone.stderr
+    state.write_bytes(whole)
+
+
+def test_what_cannot_be_brought_back_is_refused_and_goes_on(
+    tmp_path: Path, build_text: BuildText
+) -> None:
+    program = build_text(
+        "socket",
+        """
+        #include <stdio.h>
+        #include <sys/socket.h>
+        #include <unistd.h>
+        int main(void)
+        {
+            int s = socket(AF_INET, SOCK_STREAM, 0);
+            puts("there");
+            fflush(stdout);
+            while (access("gate", F_OK))
+                usleep(1000);
+            return s < 0;
+        }
+        """,
+    )
+    one = Running(tmp_path / "home", tmp_path, "socket", "--", str(program))
+    one.until("there")
+    refused = one.rdb("checkpoint", "socket")
+    assert refused.returncode == 1 and "is a socket" in refused.stderr
+    (tmp_path / "gate").touch()
+    assert one.process.wait(DEADLINE_S) == 0
+    ended = time.monotonic() + DEADLINE_S
+    while (tmp_path / "home/socket").exists():  # nothing is left of a job without checkpoints
+        assert time.monotonic() < ended
