@@ -58,4 +58,4 @@ def test_a_running_job_is_asked(
 
     over = rdb("checkpoint", "job")
     assert over.returncode == 1
-    assert over.stderr == "rdb: job does not run here; rdb ls shows what runs\n"
+    assert over.stderr == "rdb: job does not run; rdb ls shows what runs\n"

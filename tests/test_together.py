@@ -18,6 +18,7 @@ from rdb.live.board import Board, board_path
 BuildText = Callable[..., Path]
 
 DEADLINE_S = 90.0
+INCLUDE = Path(__file__).parent.parent / "interposer" / "include"
 
 
 class Running:
@@ -138,3 +139,74 @@ def test_what_cannot_be_brought_back_is_refused_and_goes_on(
     ended = time.monotonic() + DEADLINE_S
     while (tmp_path / "home/socket").exists():  # nothing is left of a job without checkpoints
         assert time.monotonic() < ended
+
+
+def test_the_program_and_the_clock_ask_for_them(tmp_path: Path, build_text: BuildText) -> None:
+    program = build_text(
+        "asks",
+        f"""
+        #include "{INCLUDE}/rdb.h"
+        #include <stdio.h>
+        #include <unistd.h>
+        int main(void)
+        {{
+            int asked = rdb_checkpoint();
+            printf("went on, %d\\n", asked);
+            fflush(stdout);
+            while (access("gate", F_OK))
+                for (volatile int k = 0; k < 1000000; k++)
+                    ;
+            return 7;
+        }}
+        """,
+    )
+    (tmp_path / "gate").touch()
+    alone = subprocess.run([program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert alone.stdout == "went on, -1\n"
+    (tmp_path / "gate").unlink()
+    line = ("--checkpoint-every", "auto", "--mtbf", "1", "--", str(program))
+    one = Running(tmp_path / "home", tmp_path, "asks", *line)
+    one.until("went on, 0")
+    until = time.monotonic() + DEADLINE_S
+    while len(list((tmp_path / "home/asks").glob("commit-*"))) < 3:
+        assert time.monotonic() < until
+    (tmp_path / "gate").touch()
+    assert one.process.wait(DEADLINE_S) == 7
+    done = one.rdb("restart", "asks", "--at", "ckpt:1")
+    assert (done.returncode, done.stdout) == (7, "went on, 0\n"), done.stderr
+
+
+RANKS = 3
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Running:
+    """An MPI job that was killed after two checkpoints, the second of what had gone on."""
+    folder = tmp_path_factory.mktemp("ranks")
+    program = build("mpi/together_mpi.c")
+    one = Running(
+        folder / "home", folder, "ranks", "-n", str(RANKS), "--", str(program), "20", "gate"
+    )
+    one.until("half")
+    first, second = one.rdb("checkpoint", "ranks"), one.rdb("checkpoint", "ranks")
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    assert [line.split(",")[0] for line in second.stdout.splitlines()] == [
+        f"rank {rank}: checkpoint 2" for rank in range(RANKS)
+    ]
+    (folder / "gate").touch()
+    assert one.process.stdout is not None
+    (folder / "sums").write_text("".join(sorted(one.process.stdout)))
+    assert one.process.wait(DEADLINE_S) == 0
+    return one
+
+
+def sums(said: str) -> list[str]:
+    return sorted(line for line in said.splitlines() if line.startswith("rank "))
+
+
+def test_ranks_go_on_from_what_all_have(ranks: Running) -> None:
+    whole = (ranks.folder / "sums").read_text().splitlines()
+    assert len(whole) == RANKS  # it went on after both
+    done = ranks.rdb("restart", "ranks", "--at", "ckpt:2")
+    assert done.returncode == 0, done.stderr
+    assert sums(done.stdout) == whole

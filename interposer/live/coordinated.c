@@ -178,7 +178,7 @@ static bool has_timers(void)
 	if (fd >= 0)
 		close(fd);
 	text[n > 0 ? n : 0] = 0;
-	for (const char *at = text; (at = strstr(at, "ID:")); at++)
+	for (const char *at = text; (at = strstr(at, "signal: ")); at++)
 		timers++;
 	return timers > (own.timer_made ? 1 : 0);
 }

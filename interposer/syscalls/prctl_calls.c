@@ -1,6 +1,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include "image/checkpoints.h"
+#include "include/rdb.h"
+#include "live/coordinated.h"
 #include "syscalls/prctl_calls.h"
 #include "syscalls/syscall_outputs.h"
 
@@ -21,6 +24,11 @@ bool prctl_answered(struct event *ev, long *result)
 		*result = A(1) > 1 ? -EINVAL : 0;
 		if (!*result)
 			dumpable = A(1);
+		return true;
+	case RDB_PRCTL_CHECKPOINT:
+		checkpoint_request();
+		coordinated_want();
+		*result = 0;
 		return true;
 	case PR_GET_DUMPABLE: *result = (long)dumpable; return true;
 	case GET_AUXV: {

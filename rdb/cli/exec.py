@@ -16,7 +16,7 @@ from rdb.launch.where import where
 from rdb.private import check_job
 
 _LIMITS = ("--checkpoint-every", "--keep", "--log-budget")
-_NUMBERS = ("--hash-every", "--slice")
+_NUMBERS = ("--hash-every", "--slice", "--mtbf")
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
                 [--checkpoint-every N] [--keep N] [--log-budget N] [--slice MS]

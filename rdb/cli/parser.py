@@ -72,7 +72,14 @@ def build_parser() -> argparse.ArgumentParser:
         "--checkpoint-every",
         metavar="N",
         help="a checkpoint every 1000events, 64MB of log or 10s; 0: none "
-        "(default: 64MB or 10s, as long as they cost 1%% of the time at most)",
+        "(default: 64MB or 10s, as long as they cost 1%% of the time at most; with --record=off "
+        "none; there also auto, with --mtbf)",
+    )
+    run.add_argument(
+        "--mtbf",
+        type=_count,
+        metavar="S",
+        help="mean time between failures, for --checkpoint-every auto of --record=off",
     )
     run.add_argument(
         "--keep", metavar="N", help="keep the newest 4checkpoints, 500MB or 60s of each process"

@@ -55,6 +55,7 @@ def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
         cpu=None,
         hca=hca,
         mpi=mpi,
+        mtbf=None,
         launcher_arg=[],
         hosts=None,
         launcher=None,
@@ -167,6 +168,11 @@ def _options(args: SimpleNamespace) -> list[str]:
         ("--keep", args.keep),
         ("--log-budget", args.log_budget),
     ):
+        if option == "--checkpoint-every" and value == "auto":
+            if args.record != "off" or args.mtbf is None:
+                raise Usage("run: --checkpoint-every auto needs --record=off and --mtbf SECONDS")
+            options += ["--mtbf", str(args.mtbf)]
+            continue
         options += [] if value is None else [option, check_limit(option, value)]
     options += [] if args.slice is None else ["--slice", str(args.slice)]
     options += ["--record=off"] if args.record == "off" and args.n is not None else []

@@ -132,7 +132,11 @@ def take(job: Job, timeout_s: int) -> Taken:
 def _written(job: Job, board: Board, generation: int, until_s: float) -> Taken:
     while True:
         slots = board.slots()
-        if all(slot.written >= generation for slot in slots):
+        whole = all(slot.written >= generation for slot in slots)
+        # how long it stood still a rank says as it goes on
+        if whole and (
+            all(slot.state is not State.HELD for slot in slots) or time.monotonic() > until_s
+        ):
             break
         failed = [rank for rank, slot in enumerate(slots) if slot.failed >= generation]
         if failed:
