@@ -26,8 +26,7 @@ static void next_in_flight(void)
 	libraries.next = another ? event : UINT64_MAX;
 }
 
-/* MPICH's launcher gives each process a descriptor; what has a number of the program's is closed at the cut. */
-static void keep_launcher(void)
+void live_keep_launcher(void)
 {
 	const char *text = getenv("PMI_FD");
 	int fd = text ? atoi(text) : -1;
@@ -46,7 +45,7 @@ static void begin(void)
 	if (libraries.begun)
 		return;
 	libraries.begun = true;
-	keep_launcher();
+	live_keep_launcher();
 	if (lower.opt.in_flight) {
 		libraries.list = fopen(lower.opt.in_flight, "re");
 		if (!libraries.list)

@@ -25,6 +25,8 @@ void live_at_event(ucontext_t *uc);
 void live_at_trap(ucontext_t *uc);
 /* libraries.c: before the first event, what a branch began with. */
 void live_libraries_begin(void);
+/* MPICH's launcher gives each process a descriptor; what has a number of the program's is closed at the cut. */
+void live_keep_launcher(void);
 /* The branch's log names the stored files, too: all that the program had mapped so far. */
 void live_log_files(void);
 /* libraries.c: what was pending in them is there again. */

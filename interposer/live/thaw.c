@@ -66,6 +66,7 @@ int thaw_prepare(unsigned number)
 	void *bytes = malloc(head.library_len);
 	if (!bytes || pread(state_fd, bytes, head.library_len, sizeof(head)) != (ssize_t)head.library_len)
 		return -EIO;
+	live_keep_launcher();
 	/* the program's numbers are not the library's */
 	rc = descriptors_reserve();
 	if (rc)

@@ -416,6 +416,7 @@ static void get_comms(struct bytes *in)
 			PMPI_Comm_set_name(real, name);
 		comm = (struct vcomm *)object_at(RDB_COMM, id, BITS(real));
 		comm->together = together;
+		comm->by = "MPI_Comm_create_group";
 		comm_describe(comm);
 		together_comm(comm, 0);
 	}
