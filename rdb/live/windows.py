@@ -1,15 +1,16 @@
 """What windows (one-sided communication) demand of a consistent cut.
 
-The logs do not say whose operation changed which bytes of a window, so time does: an operation may
-be seen by its target from the moment it began, and is there at the target's first call after it was
-synchronised.  A cut has an epoch's operations all, with their synchronisation, or none of them.
-Times are those of the machines the ranks ran on.
+The logs do not say whose operation changed which bytes of a window, nor when, and clocks are not
+exact enough.  So what is certain counts: what was synchronised is there at the target when it
+leaves the next collective that both come to; and bytes that came to a window may be of any
+operation that the target did not know to be still ahead.  A cut has an epoch's operations all, with
+their synchronisation, or none of them.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from functools import cache
 from rdb.recording import Job
 from rdb.recording.communication import RankCommunication
 from rdb.recording.describe import mpi_functions
-from rdb.recording.record import Kind, Note, Record
+from rdb.recording.record import Note, Record
 
 NEVER = 1 << 62
 Need = tuple[int, int, int]
@@ -27,8 +28,10 @@ Need = tuple[int, int, int]
 _MAKES = ("MPI_Win_create", "MPI_Win_allocate", "MPI_Win_create_dynamic", "MPI_Win_allocate_shared")
 _WINDOW = re.compile(r"^window=(\d+) ranks=([\d,]+)$", re.MULTILINE)
 _READS = ("MPI_Get", "MPI_Rget")
-_WRITES = ("MPI_Put", "MPI_Rput")
-_CHANGES = (
+_OPERATIONS = (
+    *_READS,
+    "MPI_Put",
+    "MPI_Rput",
     "MPI_Accumulate",
     "MPI_Raccumulate",
     "MPI_Get_accumulate",
@@ -36,7 +39,6 @@ _CHANGES = (
     "MPI_Fetch_and_op",
     "MPI_Compare_and_swap",
 )
-_OPERATIONS = (*_READS, *_WRITES, *_CHANGES)
 _ALL_DONE = ("MPI_Win_fence", "MPI_Win_flush_all", "MPI_Win_unlock_all", "MPI_Win_complete")
 
 
@@ -46,9 +48,10 @@ class Span:
 
     first: int
     last: int = NEVER
-    changes: bool = False
-    """More than puts, which may be done twice."""
+    writes: bool = False
     targets: set[int] = field(default_factory=set)
+    exposed: bool = False
+    """To whoever starts: from post to wait."""
 
 
 @dataclass
@@ -59,21 +62,21 @@ class Window:
     """Of its communicator, and which of its collectives made it: the same in all its ranks."""
     members: tuple[int, ...]
     made: int
+    memory: list[tuple[int, int]] = field(default_factory=list)
+    """First and last address + 1 of its parts."""
     freed: int = NEVER
     together: list[int] = field(default_factory=list)
     """Fences, and the call that frees it."""
     spans: list[Span] = field(default_factory=list)
-    calls: list[int] = field(default_factory=list)
     _open: Span | None = None
     _exposed: Span | None = None
     _locks: int = 0
 
     def add(self, name: str, event: int, arguments: dict[str, int], record: Record) -> None:
-        self.calls.append(event)
         if name in _OPERATIONS:
             self._begin(event)
             assert self._open is not None
-            self._open.changes |= name in _CHANGES
+            self._open.writes |= name not in _READS
             self._open.targets.add(arguments["target_rank"])
         elif name in ("MPI_Win_lock", "MPI_Win_start"):
             self._begin(event)
@@ -86,7 +89,7 @@ class Window:
         elif name in _ALL_DONE and self._locks == 0:
             self._end(event, None)
         elif name == "MPI_Win_post":
-            self._exposed = Span(event)
+            self._exposed = Span(event, exposed=True)
             self.spans.append(self._exposed)
         elif name == "MPI_Win_wait" or (name == "MPI_Win_test" and _said_yes(record, arguments)):
             if self._exposed is not None:
@@ -128,42 +131,6 @@ def _functions() -> dict[int, tuple[str, list[str]]]:
     }
 
 
-class Clock:
-    """When a rank's calls of MPI were answered."""
-
-    def __init__(self, job: Job, rank: int) -> None:
-        index = job.rank(rank).index
-        self.events: list[int] = []
-        self.times: list[int] = []
-        for place in index.of_kind(Kind.HYPERCALL):
-            if index.number(place) >> 16:
-                record = index.record(place)
-                for event in range(record.event, record.event + record.repeat + 1):
-                    self.events.append(event)
-                    self.times.append(record.at_ns)
-
-    def time(self, event: int) -> int:
-        at = bisect_left(self.events, event)
-        return self.times[at] if at < len(self.times) else NEVER
-
-    def before(self, event: int) -> int:
-        """When the call before it was answered: it began after that."""
-        at = bisect_left(self.events, event)
-        return self.times[at - 1] if at > 0 else 0
-
-    def last_until(self, at_ns: int) -> int:
-        at = bisect_right(self.times, at_ns)
-        return self.events[at - 1] if at > 0 else 0
-
-    def first_after(self, at_ns: int) -> int:
-        at = bisect_left(self.times, at_ns)
-        return self.events[at] if at < len(self.events) else NEVER
-
-    def first_begun_after(self, at_ns: int) -> int:
-        at = bisect_left(self.times, at_ns) + 1
-        return self.events[at] if at < len(self.events) else NEVER
-
-
 def windows_of(job: Job, rank: int, communication: RankCommunication) -> list[Window]:
     """All that the rank made, in order."""
     functions = _functions()
@@ -191,16 +158,28 @@ def windows_of(job: Job, rank: int, communication: RankCommunication) -> list[Wi
                 continue
             named = made[record.event]
             members = communication.communicators[named[0]].members or tuple(job.ranks)
-            window = Window(named, members, record.event)
+            window = Window(named, members, record.event, _memory(name, arguments, record))
             known[handle & 0xFFFFFFFF] = window
             found.append(window)
             continue
         if name == "MPI_Win_free":
             win = next((_number(one.data) for one in record.chunks if one.note == Note.FREED), 0)
+        if name == "MPI_Win_attach" and win in known:
+            base, size = arguments["base"], arguments["size"]
+            known[win].memory.append((base, base + size))
         if win in known:
             for event in range(record.event, record.event + record.repeat + 1):
                 known[win].add(name, event, arguments, record)
     return found
+
+
+def _memory(name: str, arguments: dict[str, int], record: Record) -> list[tuple[int, int]]:
+    if "size" not in arguments:
+        return []
+    base = arguments.get("base", 0)
+    if "baseptr" in arguments:
+        base = _number(record.written(arguments["baseptr"], 8))
+    return [(base, base + arguments["size"])]
 
 
 def _begun(job: Job, rank: int) -> dict[int, Window]:
@@ -214,7 +193,8 @@ def _begun(job: Job, rank: int) -> dict[int, Window]:
     for number, ranks in _WINDOW.findall(text):
         made[ranks] += 1
         members = tuple(int(word) for word in ranks.split(","))
-        found[int(number)] = Window((f"window of {ranks}", made[ranks]), members, 0)
+        anywhere = [(1, NEVER)]  # where it is, nobody has said
+        found[int(number)] = Window((f"window of {ranks}", made[ranks]), members, 0, anywhere)
     return found
 
 
@@ -233,10 +213,13 @@ class Exposure:
     ) -> None:
         """MEETINGS: rank -> event of collectives that nobody leaves before all have come."""
         self._windows = {rank: windows_of(job, rank, one) for rank, one in communications.items()}
-        ranks = communications if any(self._windows.values()) else ()
-        self._clocks = {rank: Clock(job, rank) for rank in ranks}
+        self._brought = {
+            rank: _brought(job, rank, [part for one in windows for part in one.memory])
+            for rank, windows in self._windows.items()
+        }
         self._met: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-        for events in meetings if self._clocks else ():
+        there = any(self._windows.values())
+        for events in [*meetings, *self.together()] if there else ():
             for rank, event in events.items():
                 for other, until in events.items():
                     self._met[(rank, other)].append((event, until))
@@ -263,31 +246,46 @@ class Exposure:
         """Rank and what one of its events needs."""
         for rank, windows in self._windows.items():
             for window in windows:
-                others = [one for one in window.members if one != rank and one in self._clocks]
-                for event in window.calls:
-                    # what its memory showed others they had from their calls before
-                    for other in others:
-                        until = self._clocks[other].last_until(self._clocks[rank].time(event))
-                        yield rank, (event, other, until)
                 for span in window.spans:
                     yield rank, (span.first, rank, span.last)
-                    yield from self._of_targets(rank, window, span)
+                    yield from self._of_others(rank, window, span)
 
-    def _of_targets(self, rank: int, window: Window, span: Span) -> Iterator[tuple[int, Need]]:
-        clock = self._clocks[rank]
-        for number in span.targets:
-            other = window.members[number] if 0 <= number < len(window.members) else rank
-            if other == rank or other not in self._clocks:
+    def _of_others(self, rank: int, window: Window, span: Span) -> Iterator[tuple[int, Need]]:
+        members = window.members
+        others = {members[number] for number in span.targets if 0 <= number < len(members)}
+        for other in sorted(set(members) if span.exposed else others):
+            if other == rank or other not in self._windows:
                 continue
-            theirs = self._clocks[other]
-            if span.last != NEVER and span.last not in window.together:
-                seen = theirs.first_begun_after(clock.time(span.last))
-                yield rank, (span.last, other, min(seen, self._meeting(rank, other, span.last)))
-            if span.changes:
-                yield other, (theirs.first_after(clock.before(span.first)), rank, span.last)
+            if span.last != NEVER:
+                yield rank, (span.last, other, self._certain(rank, other, window, span.last))
+            if span.writes:
+                brought = self._brought[other]
+                at = bisect_left(brought, self._known(rank, other, span.first))
+                if at < len(brought):
+                    yield other, (brought[at], rank, span.last)
 
-    def _meeting(self, rank: int, other: int, event: int) -> int:
+    def _certain(self, rank: int, other: int, window: Window, event: int) -> int:
         """The event with which OTHER leaves the next collective that RANK comes to."""
         pairs = self._met[(rank, other)]
-        at = bisect_right(pairs, (event, NEVER))
+        at = bisect_left(pairs, (event if event in window.together else event + 1, 0))
         return pairs[at][1] if at < len(pairs) else NEVER
+
+    def _known(self, rank: int, other: int, event: int) -> int:
+        """The last event of OTHER that had begun before this one of RANK, as RANK knew."""
+        pairs = self._met[(rank, other)]
+        at = bisect_left(pairs, (event, 0))
+        return pairs[at - 1][1] if at > 0 else 0
+
+
+def _brought(job: Job, rank: int, memory: list[tuple[int, int]]) -> list[int]:
+    """The events that brought bytes into windows, from others or not."""
+    return [
+        record.event
+        for record in (job.rank(rank).records() if memory else ())
+        if record.kind.is_event
+        and any(
+            chunk.addr and chunk.addr < stop and start < chunk.addr + len(chunk.data)
+            for chunk in record.chunks
+            for start, stop in memory
+        )
+    ]
