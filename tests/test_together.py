@@ -65,7 +65,7 @@ def half(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Running:
     (folder / "gate").unlink()
     one = Running(folder / "home", folder, "half", "--", str(program), "40", "out", "gate")
     one.until("half")
-    first, second = one.rdb("checkpoint", "half"), one.rdb("checkpoint", "half")
+    first, second = (one.rdb("checkpoint", "half", "--timeout", "90") for _ in range(2))
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr
     assert "rank 0: checkpoint 1" in first.stdout and "it stood still for" in first.stdout
     assert "rank 0: checkpoint 2" in second.stdout
@@ -188,7 +188,7 @@ def ranks(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Running:
         folder / "home", folder, "ranks", "-n", str(RANKS), "--", str(program), "20", "gate"
     )
     one.until("half")
-    first, second = one.rdb("checkpoint", "ranks"), one.rdb("checkpoint", "ranks")
+    first, second = (one.rdb("checkpoint", "ranks", "--timeout", "90") for _ in range(2))
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr
     assert [line.split(",")[0] for line in second.stdout.splitlines()] == [
         f"rank {rank}: checkpoint 2" for rank in range(RANKS)
