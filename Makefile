@@ -138,7 +138,8 @@ test-faults: dev
 # Restarts of MPI jobs at many more events than in `make test`.
 LIVE ?= 50
 test-live: dev
-	@RDB_TEST_LIVE=$(LIVE) $(BIN)/python3 -m pytest -q -rP tests/test_restart.py tests/test_restart_mpi.py $(ARGS)
+	@RDB_TEST_LIVE=$(LIVE) $(BIN)/python3 -m pytest -q -rP tests/test_restart.py tests/test_restart_mpi.py \
+	  tests/test_restart_verbs.py tests/test_restart_sockets.py $(ARGS)
 
 # The walks of `make test` are the same each time; these are not.
 WALK ?= 10

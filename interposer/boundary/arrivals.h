@@ -32,6 +32,8 @@ void arrivals_in_child(void);
 /* host.c: calls progress() of the plug-ins; keeps them out while a process forks, so that no thread of ours holds a
  * lock of libc's; and tells them of it in the child. */
 void host_progress(void);
+/* A replay has become the program: what the network brings is heard. */
+void host_live(void);
 void host_fork_begin(void);
 void host_fork_end(void);
 void host_in_child(void);

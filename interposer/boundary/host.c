@@ -14,6 +14,8 @@
 #include "live/coordinated.h"
 #include "boundary/guarded_copy.h"
 #include "clocks/clock.h"
+#include "live/live.h"
+#include "live/open_files.h"
 #include "log/stamp.h"
 #include "memory/device_memory.h"
 #include "replay/replay.h"
@@ -195,6 +197,7 @@ static struct rdb_host offered = {
 	.device_memory = device_memory,
 	.forks_break_dma = device_memory_forks_break,
 	.keep_descriptor = lower_fd,
+	.descriptor = open_files_library,
 	.warn = rdb_warn,
 	.copy = guarded_copy,
 	.at_rest = at_rest,
@@ -213,6 +216,7 @@ static const struct rdb_plugin *load(unsigned ns)
 		rdb_fatal("%s: %s", path, p ? "made for another version of rdb-exec" : "not a plug-in of rdb");
 	offered.rank = lower.opt.rank;
 	offered.board = coordinated_board();
+	offered.branch = restarting() ? lower.opt.branch : NULL;
 	offered.hca = lower.opt.hca;
 	offered.hca_key = lower.opt.hca_key;
 	int rc = p->init(&offered);
@@ -316,6 +320,13 @@ const char *host_together_load(const void *bytes, size_t len)
 		why = together(RDB_NS_MPI)->load(bytes, len);
 	pthread_mutex_unlock(&host.lock);
 	return why;
+}
+
+void host_live(void)
+{
+	for (unsigned ns = 0; ns < NAMESPACES; ns++)
+		if (host.plugins[ns] && host.plugins[ns]->progress && !arrivals_possible)
+			arrivals_begin();
 }
 
 void host_progress(void)

@@ -25,15 +25,26 @@ enum rdb_note {
 	RDB_NOTE_MARK = 7,   /* struct mark: where a computation was stopped */
 	/* a part of shared memory: uint64_t start, end; of a chunk: its bytes were found there */
 	RDB_NOTE_SHARED = 8,
-	RDB_NOTE_AT = 9,       /* uint64_t: where the next note's bytes go, once it is mapped */
-	RDB_NOTE_BYTES = 10,   /* bytes, see RDB_NOTE_AT */
-	RDB_NOTE_VERBS = 11,   /* struct verbs_note_post (verbs/protocol.h): a work request that this event took */
-	RDB_NOTE_ARRIVAL = 12, /* struct verbs_note_arrival: whose request put bytes into memory */
-	RDB_NOTE_DEVICE = 13,  /* of a chunk: its bytes were found there; a device may have written them (looks.h) */
-	RDB_NOTE_DONE = 16,    /* uint32_t: virtual request id of a nonblocking collective that is complete */
-	RDB_NOTE_STARTED = 15, /* uint32_t: virtual request id of a persistent receive that is active now */
-	RDB_NOTE_OPENED = 14,  /* struct rdb_note_opened: a file that was opened for writing */
-	RDB_NOTE_FREED = 17,   /* uint32_t: virtual id of the window that this call freed */
+	RDB_NOTE_AT = 9,         /* uint64_t: where the next note's bytes go, once it is mapped */
+	RDB_NOTE_BYTES = 10,     /* bytes, see RDB_NOTE_AT */
+	RDB_NOTE_VERBS = 11,     /* struct verbs_note_post (verbs/protocol.h): a work request that this event took */
+	RDB_NOTE_ARRIVAL = 12,   /* struct verbs_note_arrival: whose request put bytes into memory */
+	RDB_NOTE_DEVICE = 13,    /* of a chunk: its bytes were found there; a device may have written them (looks.h) */
+	RDB_NOTE_DONE = 16,      /* uint32_t: virtual request id of a nonblocking collective that is complete */
+	RDB_NOTE_STARTED = 15,   /* uint32_t: virtual request id of a persistent receive that is active now */
+	RDB_NOTE_OPENED = 14,    /* struct rdb_note_opened: a file that was opened for writing */
+	RDB_NOTE_FREED = 17,     /* uint32_t: virtual id of the window that this call freed */
+	RDB_NOTE_COMPLETED = 20, /* struct verbs_note_completed: what a completion queue got */
+	RDB_NOTE_TAKEN = 21,     /* struct verbs_note_taken: a peer's message that was carried out */
+	RDB_NOTE_SOCKET = 22,    /* struct rdb_note_socket: who is at the ends of a socket */
+};
+
+enum { RDB_ADDRESS_BYTES = 112 };
+
+struct rdb_note_socket { /* of connect(2), accept(2), listen(2) */
+	int32_t pid;     /* who has connected */
+	uint16_t local_len, peer_len;
+	uint8_t local[RDB_ADDRESS_BYTES], peer[RDB_ADDRESS_BYTES]; /* struct sockaddr */
 };
 
 struct rdb_note_opened {
@@ -105,6 +116,11 @@ struct rdb_host {
 	/* The program stands before the present call, and a checkpoint may be taken here if one is wanted; `complete`
 	 * (or NULL) says that what the call waits for is there.  True: the rank has been held. */
 	bool (*at_rest)(bool (*complete)(void *), void *arg);
+	/* Going live again (enum rdb_restart): the branch's directory of this rank, else NULL. */
+	const char *branch;
+	/* On the way to a cut: the program was given a descriptor by the library (number), or has none any more
+	 * (number and fd -1).  At the cut: this is it (fd; a duplicate is made).  `key`: which one. */
+	void (*descriptor)(uint32_t key, int number, int fd);
 	const char *hca;     /* verbs: which provider: soft, real, auto; NULL: not said */
 	const char *hca_key; /* file with the secret of the software HCAs of one job, or NULL */
 };

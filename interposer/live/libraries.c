@@ -129,9 +129,10 @@ void live_libraries_begin(void)
 
 void live_libraries_cut(void)
 {
-	const struct event cut = {.nr = RDB_NS_MPI << 16, .nargs = 1, .args = {(uint64_t)lower.opt.branch}};
-	if (libraries.begun)
-		told(RDB_RESTART_CUT, &cut, 0);
+	const struct event cuts[] = {{.nr = RDB_NS_MPI << 16, .nargs = 1, .args = {(uint64_t)lower.opt.branch}},
+				     {.nr = RDB_NS_VERBS << 16}};
+	for (unsigned i = 0; libraries.begun && i < sizeof(cuts) / sizeof(*cuts); i++)
+		told(RDB_RESTART_CUT, &cuts[i], 0);
 	if (libraries.list)
 		fclose(libraries.list);
 }

@@ -6,10 +6,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "agent/upper_memory.h"
+#include "boundary/arrivals.h"
 #include "boundary/boundary.h"
 #include "boundary/hot_sites.h"
 #include "boundary/hot_stubs.h"
 #include "live/open_files.h"
+#include "live/sockets.h"
 #include "live/timers.h"
 #include "log/log_reader.h"
 #include "log/log_writer.h"
@@ -34,7 +36,7 @@ void live_refuse(const char *fmt, ...)
 
 void live_syscall(const struct event *ev)
 {
-	if (ev->result < 0 && ev->result > -4096)
+	if (ev->result < 0 && ev->result > -4096 && !(ev->nr == SYS_connect && ev->result == -EINPROGRESS))
 		return;
 	open_files_syscall(ev);
 	timers_syscall(ev);
@@ -76,6 +78,7 @@ static void go(ucontext_t *uc)
 	timers_save(now_ns);
 	/* from here on the program's own descriptors, in place of what the replay had open */
 	open_files_save();
+	sockets_restore();
 	open_files_restore();
 	int rc = log_open(lower.opt.branch);
 	if (rc)
@@ -96,6 +99,7 @@ static void go(ucontext_t *uc)
 	signals_install_restored();
 	timers_restore();
 	boundary_begin(uc);
+	host_live();
 }
 
 void live_at_event(ucontext_t *uc)

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "live/live.h"
+#include "live/sockets.h"
 #include "live/written_copies.h"
 #include "replay/replay.h"
 
@@ -81,6 +82,7 @@ static void moved(const struct event *ev, struct opened *f, const void *bytes, u
 		f->count += writing ? value : -value;
 		break;
 	}
+	case SOCKET: socket_moved(socket_of(f), bytes, done, writing); break;
 	default: break;
 	}
 }
@@ -168,6 +170,8 @@ void open_files_syscall(const struct event *ev)
 {
 	struct opened *f;
 	open_table_begin();
+	if (sockets_syscall(ev))
+		return;
 	switch (ev->nr) {
 	case SYS_open: opened(ev, AT_FDCWD, (const char *)A(0), (unsigned)A(1)); break;
 	case SYS_openat: opened(ev, (int)A(0), (const char *)A(1), (unsigned)A(2)); break;
@@ -223,7 +227,7 @@ void open_files_syscall(const struct event *ev)
 	case SYS_fallocate:
 		for (unsigned i = 0; i < 3; i += 2)
 			if ((f = open_at(A(i))) &&
-			    (f->kind == FILE_WRITTEN || f->kind == FILE_READ || f->kind == PIPE)) {
+			    (f->kind == FILE_WRITTEN || f->kind == FILE_READ || f->kind == PIPE || f->kind == SOCKET)) {
 				f->kind = f->kind == FILE_WRITTEN ? FILE_WRITTEN : OTHER;
 				if (f->kind == FILE_WRITTEN)
 					live_refuse("%s: it was written by a call that cannot be made again", f->path);
@@ -261,10 +265,6 @@ void open_files_syscall(const struct event *ev)
 		f = open_make(SIGNALS, ev->nr == SYS_signalfd4 ? (unsigned)A(3) : 0);
 		memcpy(&f->mask, (const void *)A(1), sizeof(f->mask));
 		open_put(ev->result, f, ev->nr == SYS_signalfd4 && A(3) & SFD_CLOEXEC);
-		break;
-	case SYS_socketpair:
-		other(ev, ((const int *)A(3))[0], A(1) & O_CLOEXEC);
-		other(ev, ((const int *)A(3))[1], A(1) & O_CLOEXEC);
 		break;
 	case SYS_socket: other(ev, ev->result, A(1) & O_CLOEXEC); break;
 	case SYS_accept:

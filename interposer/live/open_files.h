@@ -7,6 +7,8 @@
 void open_files_syscall(const struct event *ev);
 /* Closes what the replay had open, and makes the program's descriptors; refuses what cannot be made. */
 void open_files_restore(void);
+/* struct rdb_host, descriptor. */
+void open_files_library(uint32_t key, int number, int fd);
 /* Writes down what there is, for restarts of the branch. */
 void open_files_save(void);
 /* They are those of a checkpoint without a log, read from here on. */

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include "live/live.h"
+#include "live/sockets.h"
 #include "process/descriptors.h"
 
 struct open_table open_table;
@@ -38,6 +39,8 @@ void open_drop(uint64_t fd)
 	open_table.nwatched = kept;
 	if (closed && f->kind == FILE_WRITTEN)
 		lower_fd_close(f->copy);
+	if (closed && f->kind == SOCKET)
+		socket_closed(f);
 	if (closed)
 		f->kind = NONE;
 }

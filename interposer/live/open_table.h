@@ -9,7 +9,7 @@
 
 enum { NUMBERS = 4096, OPENED = 512, WATCHED = 1024, PIPE_ROOM = 1 << 20 };
 
-enum open_kind { NONE, STANDARD, FILE_READ, FILE_WRITTEN, PIPE, EVENT, EPOLL, TIMER, SIGNALS, OTHER };
+enum open_kind { NONE, STANDARD, FILE_READ, FILE_WRITTEN, PIPE, EVENT, EPOLL, TIMER, SIGNALS, LIBRARY, SOCKET, OTHER };
 
 /* An open file description (open(2)): what dup(2) shares. */
 struct opened {
@@ -21,7 +21,7 @@ struct opened {
 	uint32_t call;  /* OTHER: the call that made it */
 	uint64_t count; /* EVENT */
 	bool read_end;  /* PIPE */
-	unsigned pipe;  /* PIPE: index in pipes */
+	unsigned pipe;  /* PIPE: index in pipes; LIBRARY: what that calls it; SOCKET: in sockets */
 	uint64_t mask;  /* SIGNALS */
 	int clock;      /* TIMER */
 	struct itimerspec timer;

@@ -11,6 +11,7 @@
 #include "live/live.h"
 #include "live/open_files.h"
 #include "live/open_table.h"
+#include "live/sockets.h"
 #include "process/descriptors.h"
 #include "signals/signals.h"
 
@@ -104,6 +105,7 @@ static int again(struct opened *f, const int standard[3])
 	case FILE_WRITTEN: return high(written_again(f));
 	case PIPE: return f->made ? f->made : pipe_end(f);
 	case EVENT: return high(eventfd((unsigned)f->count, (int)f->flags & ~EFD_CLOEXEC));
+	case SOCKET: return socket_made(f);
 	case EPOLL: return high(epoll_create1(0));
 	case TIMER: {
 		int fd = timerfd_create(f->clock, (int)f->flags & (TFD_NONBLOCK));

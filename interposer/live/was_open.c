@@ -146,6 +146,9 @@ bool open_table_load(void)
 		struct opened *f = &open_table.opened[i];
 		struct stat st;
 		f->made = 0;
+		if (f->kind == SOCKET || f->kind == LIBRARY)
+			live_refuse(
+				"it is a branch that began with sockets or devices: restart what it is a branch of");
 		if (f->kind != FILE_WRITTEN)
 			continue;
 		if (from)

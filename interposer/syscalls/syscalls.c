@@ -13,6 +13,7 @@
 #include "threads/blocking.h"
 #include "boundary/boundary.h"
 #include "process/descriptors.h"
+#include "syscalls/socket_notes.h"
 #include "syscalls/ioctls.h"
 #include "live/kernel_files.h"
 #include "live/live.h"
@@ -486,6 +487,7 @@ void syscall_event(ucontext_t *uc)
 		if (row && lower.mode == MODE_RECORD && lower.started) {
 			log_outputs(ev, row);
 			note_opened(ev);
+			note_socket(ev);
 		}
 	} else {
 		if (starts_thread(ev, &clone))

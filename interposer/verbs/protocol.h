@@ -94,6 +94,19 @@ struct verbs_note_post {
 	uint64_t from;   /* where the bytes lie, if in one piece, else 0 */
 };
 
+/* RDB_NOTE_COMPLETED: a completion that was queued; `wc` is a struct ibv_wc. */
+struct verbs_note_completed {
+	uint8_t received, solicited, reserved[2];
+	uint32_t request; /* of a send queue: from 0 since RESET */
+	uint8_t wc[48];
+};
+
+/* RDB_NOTE_TAKEN: a message that was carried out to its end here. */
+struct verbs_note_taken {
+	uint32_t source, dest, number, reserved;
+	uint64_t was; /* what an atomic found */
+};
+
 /* RDB_NOTE_ARRIVAL: struct verbs_arrival (provider.h). */
 struct verbs_note_arrival {
 	uint64_t addr, len;

@@ -22,12 +22,31 @@ struct verbs_arrival {
 	uint32_t offset;       /* of these bytes in the message */
 };
 
+/* A completion that was put into a queue, where polls find it. */
+struct verbs_completed {
+	struct ibv_wc wc;
+	bool received, solicited;
+	uint32_t request; /* of a send queue: which one, from 0 since RESET */
+};
+
+/* What is in a completion queue, and what was asked of it and not told yet. */
+struct verbs_queued {
+	const struct verbs_completed *completed;
+	unsigned count, events; /* events: on its channel */
+	bool armed, solicited_only;
+};
+
 /* What a provider may ask of those above it. */
 struct verbs_above {
 	/* progress() wrote these bytes of upper memory (already there).  Only from inside progress(), poll_cq(), post_*() and other calls. */
 	void (*wrote)(void *upper, size_t len);
 	/* And where they came from, after that, as far as it is known; may be NULL. */
 	void (*arrival)(const struct verbs_arrival *arrival);
+	/* For restarts, as far as the provider knows when it happens; may be NULL: a completion was queued; a message
+	 * (numbered as arrivals are, a datagram as its request) was carried out to its end here; `was`: what an
+	 * atomic found. */
+	void (*completed)(const struct verbs_completed *completed);
+	void (*taken)(uint32_t source, uint32_t dest, uint32_t number, uint64_t was);
 	/* From any thread of the provider's: something waits for progress().  It will be called soon: at the next event, or at a position made for it. */
 	void (*arrived)(void);
 	/* The device itself writes to this memory, from now on (begin) or not any more; remote: when others like. */
@@ -110,6 +129,9 @@ struct verbs_provider {
 
 	/* May a process that has registered memory fork?  `init`: as ibv_fork_init(3).  -> enum ibv_fork_status or -errno */
 	int (*fork_status)(bool init);
+	/* A new queue gets what one had that is no more; NULL: it cannot. */
+	int (*restore_cq)(void *cq, const struct verbs_queued *queued);
+
 	/* Carries out what has arrived, without blocking; how many things were done. */
 	int (*progress)(void);
 };

@@ -198,6 +198,11 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="roll back and write on the program's own files, not copies of the branch's own",
     )
+    restart.add_argument(
+        "--hca",
+        choices=HCA_CHOICES,
+        help="what is below the program's verbs now (default: as when it was recorded)",
+    )
     for option, metavar in (("--hash-every", "N"), ("--checkpoint-every", "N"), ("--keep", "N")):
         restart.add_argument(option, metavar=metavar, help="as of `rdb run`, for the new recording")
 

@@ -14,6 +14,7 @@ from rdb.agents.preparing import prepare_hosts, recorded_elsewhere
 from rdb.cli.run import run_foreground
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import chosen_mpi
+from rdb.launch.hca import hca_options
 from rdb.launch.limits import check_limit
 from rdb.launch.placement import Placement, launch, placed_lines, placement
 from rdb.launch.where import Where
@@ -21,6 +22,7 @@ from rdb.live.branch import make_branch
 from rdb.live.coordinated import choose, unrecorded
 from rdb.live.plan import Plan, RankPlan, make_plan, plan_lines
 from rdb.live.rank import plan_line, write_plan
+from rdb.live.sockets import uses_sockets
 from rdb.live.unrecorded import alone_in_place, needs_launcher, prepare
 from rdb.live.unrecorded import plan_lines as lines_of
 from rdb.private import opener
@@ -45,6 +47,8 @@ def restart_command(args: argparse.Namespace) -> int:
     cut = {rank: one.event for rank, one in plan.ranks.items()}
     branch = make_branch(job, cut, place, args.name, args.in_place, asked.names)
     common = _options(args)
+    _socket_ranks(plan, branch)
+    hca = _verbs_options(plan, branch, args.hca)
     write_plan(
         branch,
         {
@@ -55,6 +59,7 @@ def restart_command(args: argparse.Namespace) -> int:
                 "options": [
                     *_rank_options(branch, rank, one),
                     *common,
+                    *hca,
                     *(["--in-place"] if args.in_place else []),
                 ],
             }
@@ -142,6 +147,23 @@ def _options(args: argparse.Namespace) -> list[str]:
     for option, value in (("--checkpoint-every", args.checkpoint_every), ("--keep", args.keep)):
         options += [] if value is None else [option, check_limit(option, value)]
     return options
+
+
+def _socket_ranks(plan: Plan, branch: str) -> None:
+    """Those that have to find each other (interposer/live/rendezvous.c)."""
+    ranks = [rank for rank, one in plan.ranks.items() if uses_sockets(one.recording, one.event)]
+    if ranks:
+        with open(os.path.join(branch, "sockets-ranks"), "x", opener=opener) as file:
+            file.writelines(f"{rank}\n" for rank in ranks)
+
+
+def _verbs_options(plan: Plan, branch: str, hca: str | None) -> list[str]:
+    """The plan of each rank that uses verbs is a file, and each is told which HCA to use."""
+    for rank, lines in plan.verbs.items():
+        with open(os.path.join(branch, f"verbs-plan-{rank}"), "x", opener=opener) as file:
+            file.writelines(f"{line}\n" for line in lines)
+    recorded = "soft" if plan.device == "rdb0" else None  # the software HCA's name
+    return hca_options(hca or recorded, branch) if plan.verbs or hca else []
 
 
 def _rank_options(branch: str, rank: int, plan: RankPlan) -> list[str]:

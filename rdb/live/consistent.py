@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
+from rdb.live import sockets
+from rdb.live.verbs import VerbsTraffic
 from rdb.live.windows import Exposure
 from rdb.recording import Job
 from rdb.recording.communication import WORLD, Flow, RankCommunication, collectives
@@ -75,6 +77,10 @@ class Traffic:
             for rank, event in others:
                 self._needs[rank].append((event, *first))
                 self._needs[first[0]].append((first[1], rank, event))
+        self.verbs = VerbsTraffic(job)
+        for rank, event, other, until in (*self.verbs.needs(), *sockets.needs(job)):
+            if rank != other:
+                self._needs[rank].append((event, other, until))
         for needs in self._needs.values():
             needs.sort()
         self._inside = {rank: inside_calls(job, rank) for rank in self.ranks}
@@ -152,6 +158,13 @@ class Traffic:
             over = {event <= events[rank] for rank, event in together.items()}
             if len(over) == 2:
                 raise RdbError("the cut is not consistent: it goes through a collective")
+        for rank, needs in self._needs.items():
+            for event, other, until in needs:
+                if event <= events[rank] and until > events[other]:
+                    raise RdbError(
+                        f"the cut is not consistent: rank {rank} is at event {events[rank]}, "
+                        f"which needs event {until} of rank {other}"
+                    )
         return Cut(events, under_way)
 
     def _go_back(self, events: dict[int, int]) -> None:

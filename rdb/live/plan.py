@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rdb.errors import RdbError, UnknownJob
 from rdb.live.consistent import Cut, Traffic, finalized, uses_mpi
 from rdb.live.cut import cut_event
+from rdb.live.verbs import VerbsTraffic, device_name
 from rdb.live.world import start_image
 from rdb.recording import Job, RankRecording
 
@@ -26,6 +27,11 @@ class Plan:
     cut: Cut
     launched: bool
     """By mpirun."""
+    verbs: dict[int, list[str]]
+    """Of each rank that uses verbs at the cut its part of the plan (rdb/live/verbs.py)."""
+    verbs_under_way: list[str]
+    device: str | None
+    """That the first of these had."""
 
 
 def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
@@ -35,7 +41,11 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         raise UnknownJob(f"{job.name} has no rank {first}")
     event = cut_event(job.rank(first), at)
     launched = len(job.ranks) > 1 or uses_mpi(job)
-    cut = Traffic(job).cut(first, event) if launched else Cut({first: event}, [])
+    if launched:
+        traffic = Traffic(job)
+        cut, verbs = traffic.cut(first, event), traffic.verbs
+    else:
+        cut, verbs = Cut({first: event}, []), VerbsTraffic(job)
     ranks = {}
     for one in job.ranks:
         recording, until = job.rank(one), cut.events[one]
@@ -46,7 +56,14 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
             )
         image = start_image(recording, until)
         ranks[one] = RankPlan(recording, until, image, cut.sent_again(one))
-    return Plan(ranks, cut, launched)
+    verbs_plans = verbs.plans(cut.events)
+    device = device_name(job.rank(min(verbs_plans))) if verbs_plans else None
+    again = [
+        f"{one.request.name} of {one.request.size_bytes} bytes by queue pair {pair.number:#x} of "
+        f"rank {rank} (event {one.event})"
+        for rank, pair, one in verbs.under_way(cut.events)
+    ]
+    return Plan(ranks, cut, launched, verbs_plans, again, device)
 
 
 def plan_lines(plan: Plan) -> list[str]:
@@ -63,6 +80,7 @@ def plan_lines(plan: Plan) -> list[str]:
             f"under way: {message.size_bytes} bytes from rank {message.source} (event "
             f"{message.sent}) to rank {message.destination}: sent again"
         )
+    lines += [f"under way: {text}: posted again" for text in plan.verbs_under_way]
     if plan.launched:
         lines.append("checked: nothing was received before it was sent, no collective is cut")
     return lines

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rdb.errors import RdbError
+from rdb.live.sockets import uses_sockets
 from rdb.recording import RankRecording
 from rdb.recording.record import Kind, Record
 
@@ -112,20 +113,21 @@ def start_image(recording: RankRecording, cut: int) -> int:
             "choose an event before they were started or after they were waited for",
         )
     called = _libraries(recording, cut)
-    if _VERBS in called:
+    branch = (recording.path / "descriptors").exists()
+    if _VERBS in called and branch:
         raise RdbError(
-            f"rank {recording.name} has used verbs before event {cut}: queue pairs cannot be "
-            "brought back yet",
-            "choose an earlier event",
+            f"rank {recording.name} began in verbs: it is a branch itself",
+            "restart the job that it is a branch of",
         )
     began_in_mpi = (recording.path / "mpi-objects").exists()
-    if _MPI in called and (recording.path / "descriptors").exists() and not began_in_mpi:
+    if _MPI in called and branch and not began_in_mpi:
         raise RdbError(
             f"rank {recording.name} began in MPI: it is a branch that an older rdb has made",
             "restart the job that it is a branch of",
         )
-    # what it made in MPI is made again on the way
-    return images[0].number if _MPI in called or began_in_mpi else chosen
+    # what it made in MPI, verbs and sockets is followed from the beginning
+    followed = bool(called & {_MPI, _VERBS}) or uses_sockets(recording, cut)
+    return images[0].number if followed or began_in_mpi else chosen
 
 
 def _libraries(recording: RankRecording, cut: int) -> set[int]:

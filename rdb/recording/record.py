@@ -61,6 +61,9 @@ class Note(IntEnum):
     OPENED = 14
     DONE = 16
     FREED = 17
+    COMPLETED = 20
+    TAKEN = 21
+    SOCKET = 22
 
 
 class EndKind(IntEnum):

@@ -1,5 +1,6 @@
 /* Completion channels and queues. */
 #include <unistd.h>
+#include "numbers.h"
 #include "plugin.h"
 
 enum { BATCH = 256 };
@@ -74,6 +75,10 @@ int64_t verbs_poll_cq(const uint64_t *a)
 		int n = provider->poll_cq(cq->handle, room, wc);
 		if (n < 0)
 			return got ? got : n;
+		for (int i = 0; numbers_rebound && i < n; i++) {
+			wc[i].qp_num = shown_qp_number(wc[i].qp_num);
+			wc[i].src_qp = shown_peer_number(wc[i].src_qp);
+		}
 		put(a[2] + (uint64_t)got * sizeof(*wc), wc, (unsigned)n * sizeof(*wc));
 		memset(wc, 0, (unsigned)n * sizeof(*wc));
 		got += n;

@@ -1,4 +1,5 @@
 /* Protection domains, and what is made of nothing else: regions, windows, address handles. */
+#include "numbers.h"
 #include "plugin.h"
 
 int64_t verbs_alloc_pd(const uint64_t *a)
@@ -13,13 +14,28 @@ int64_t verbs_dealloc_pd(const uint64_t *a)
 	return object_destroy(a[0], PD, provider->dealloc_pd);
 }
 
+/* With keys that the program does not know as others. */
+static int register_free(const struct object *pd, const uint64_t *a, void **handle, struct verbs_keys *keys)
+{
+	void *taken[16];
+	unsigned ntaken = 0;
+	int rc;
+	while (!(rc = provider->reg_mr(pd->handle, (void *)a[1], a[2], a[3], (unsigned)a[4], handle, &keys->lkey,
+				       &keys->rkey)) &&
+	       numbers_rebound && ntaken < 16 &&
+	       !(number_free(NUMBER_LKEY, keys->lkey) && number_free(NUMBER_RKEY, keys->rkey)))
+		taken[ntaken++] = *handle;
+	while (ntaken)
+		provider->dereg_mr(taken[--ntaken]);
+	return rc;
+}
+
 int64_t verbs_reg_mr(const uint64_t *a)
 {
 	FIND(pd, a[0], PD);
 	struct object made = {.kind = MR, .parents = {pd}};
 	struct verbs_keys keys = {0};
-	int rc = provider->reg_mr(pd->handle, (void *)a[1], a[2], a[3], (unsigned)a[4], &made.handle, &keys.lkey,
-				  &keys.rkey);
+	int rc = register_free(pd, a, &made.handle, &keys);
 	if (rc)
 		return rc;
 	made.made.mr.addr = a[1];
@@ -39,11 +55,13 @@ int64_t verbs_rereg_mr(const uint64_t *a)
 	struct object *pd = object_find(a[2], PD);
 	if ((flags & IBV_REREG_MR_CHANGE_PD) && !pd)
 		return -EINVAL;
-	struct verbs_keys keys = {mr->made.mr.lkey, mr->made.mr.rkey};
+	struct verbs_keys keys = {lower_lkey(mr->made.mr.lkey), lower_own_rkey(mr->made.mr.rkey)};
 	int rc = provider->rereg_mr(mr->handle, flags, pd ? pd->handle : NULL, (void *)a[3], a[4], (int)a[5],
 				    &keys.lkey, &keys.rkey);
 	if (rc)
 		return rc;
+	if (numbers_rebound)
+		keys = (struct verbs_keys){number_shown(NUMBER_LKEY, keys.lkey), number_shown(NUMBER_RKEY, keys.rkey)};
 	if (flags & IBV_REREG_MR_CHANGE_PD) {
 		mr->parents[0]->users--;
 		mr->parents[0] = pd;
@@ -63,7 +81,14 @@ int64_t verbs_rereg_mr(const uint64_t *a)
 
 int64_t verbs_dereg_mr(const uint64_t *a)
 {
-	return object_destroy(a[0], MR, provider->dereg_mr);
+	FIND(mr, a[0], MR);
+	const struct verbs_keys keys = {mr->made.mr.lkey, mr->made.mr.rkey};
+	int64_t rc = object_destroy(a[0], MR, provider->dereg_mr);
+	if (!rc && numbers_rebound) {
+		number_forget(NUMBER_LKEY, keys.lkey);
+		number_forget(NUMBER_RKEY, keys.rkey);
+	}
+	return rc;
 }
 
 int64_t verbs_alloc_mw(const uint64_t *a)
@@ -91,6 +116,7 @@ int64_t verbs_bind_mw(const uint64_t *a)
 	struct ibv_mw_bind bind = *(const struct ibv_mw_bind *)a[3];
 	uint32_t rkey = mw->made.mw.rkey;
 	bind.bind_info.mr = NULL;
+	mw->made.mw.bound = mr != NULL;
 	int rc = provider->bind_mw(qp->handle, mw->handle, mr ? mr->handle : NULL, &bind, &rkey);
 	if (rc)
 		return rc;
@@ -103,12 +129,21 @@ int64_t verbs_create_ah(const uint64_t *a)
 {
 	FIND(pd, a[0], PD);
 	struct object made = {.kind = AH, .parents = {pd}};
-	made.made.ah = *(const struct ibv_ah_attr *)a[1];
-	struct ibv_ah_attr attr = made.made.ah;
+	made.made.ah.attr = *(const struct ibv_ah_attr *)a[1];
+	struct ibv_ah_attr attr = made.made.ah.attr;
 	return object_made(provider->create_ah(pd->handle, &attr, &made.handle), &made);
 }
 
 int64_t verbs_destroy_ah(const uint64_t *a)
 {
-	return object_destroy(a[0], AH, provider->destroy_ah);
+	FIND(ah, a[0], AH);
+	struct ah_now *now = ah->made.ah.now;
+	int64_t rc = object_destroy(a[0], AH, provider->destroy_ah);
+	while (!rc && now) {
+		struct ah_now *next = now->next;
+		provider->destroy_ah(now->handle);
+		free(now);
+		now = next;
+	}
+	return rc;
 }

@@ -1,4 +1,5 @@
 /* The plug-in's face to the boundary: which provider, which call. */
+#include "numbers.h"
 #include "plugin.h"
 
 #pragma weak verbs_soft
@@ -50,6 +51,12 @@ static verbs_fn *const calls[VERBS_CALLS] = {
 	[VERBS_FORK] = verbs_fork,
 };
 
+/* Not yet, on the way to a cut (restart.c). */
+static void wrote(void *upper, size_t len)
+{
+	host->out(upper, len);
+}
+
 static struct verbs_above above;
 static bool forked; /* the provider has to be started again, if the child asks for it */
 
@@ -57,11 +64,28 @@ static void arrival(const struct verbs_arrival *a)
 {
 	struct verbs_note_arrival note = {.addr = (uint64_t)a->upper,
 					  .len = a->len,
-					  .source = a->source,
-					  .dest = a->dest,
+					  .source = shown_peer_number(a->source),
+					  .dest = shown_qp_number(a->dest),
 					  .number = a->number,
 					  .offset = a->offset};
 	host->note(RDB_NOTE_ARRIVAL, &note, sizeof(note));
+}
+
+static void completed(const struct verbs_completed *c)
+{
+	struct verbs_note_completed note = {.received = c->received, .solicited = c->solicited, .request = c->request};
+	struct ibv_wc wc = c->wc;
+	_Static_assert(sizeof(wc) == sizeof(note.wc), "struct ibv_wc");
+	wc.qp_num = shown_qp_number(wc.qp_num);
+	memcpy(note.wc, &wc, sizeof(wc));
+	host->note(RDB_NOTE_COMPLETED, &note, sizeof(note));
+}
+
+static void taken(uint32_t source, uint32_t dest, uint32_t number, uint64_t was)
+{
+	struct verbs_note_taken note = {
+		.source = shown_peer_number(source), .dest = shown_qp_number(dest), .number = number, .was = was};
+	host->note(RDB_NOTE_TAKEN, &note, sizeof(note));
 }
 
 static const struct verbs_provider *started(const struct verbs_provider *p)
@@ -84,8 +108,9 @@ static const struct verbs_provider *real_with_devices(void)
 	return NULL;
 }
 
-static const struct verbs_provider *choose(const char *hca)
+const struct verbs_provider *provider_choose(const char *hca)
 {
+	hca = hca ? hca : "auto";
 	if (!strcmp(hca, "soft") && verbs_soft)
 		return started(verbs_soft());
 	if (!strcmp(hca, "real") && verbs_real)
@@ -101,8 +126,10 @@ static int plugin_init(const struct rdb_host *given)
 		return -EPROTO;
 	host = given;
 	above = (struct verbs_above){
-		.wrote = host->out,
+		.wrote = wrote,
 		.arrival = arrival,
+		.completed = completed,
+		.taken = taken,
 		.arrived = host->arrived,
 		.device_memory = host->device_memory,
 		.keep_descriptor = host->keep_descriptor,
@@ -110,8 +137,8 @@ static int plugin_init(const struct rdb_host *given)
 		.copy = host->copy,
 		.key_file = host->hca_key,
 	};
-	provider = choose(host->hca ? host->hca : "auto");
-	if (provider && provider->fork_status(false) != IBV_FORK_UNNEEDED)
+	provider = host->branch ? &provider_shadow : provider_choose(host->hca);
+	if (provider && !host->branch && provider->fork_status(false) != IBV_FORK_UNNEEDED)
 		host->forks_break_dma();
 	return 0;
 }
@@ -125,6 +152,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 		forked = false;
 		provider = started(provider);
 	}
+	if (restart_posts_wait)
+		restart_post();
 	if (!provider && index != VERBS_DEVICES && index != VERBS_OPEN && index != VERBS_FORK)
 		return -EIO;
 	return calls[index](args);
@@ -132,6 +161,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 
 static int plugin_progress(void)
 {
+	if (restart_posts_wait && !forked)
+		restart_post();
 	return provider && !forked ? provider->progress() : 0;
 }
 
@@ -150,4 +181,5 @@ __attribute__((visibility("default"))) const struct rdb_plugin rdb_plugin = {
 	.call = plugin_call,
 	.progress = plugin_progress,
 	.in_child = plugin_in_child,
+	.restart = plugin_restart,
 };

@@ -15,6 +15,13 @@ extern const struct verbs_provider *provider;
 enum kind { CONTEXT = 1, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH };
 enum { PARENTS = 4 };
 
+/* After a restart: where the ranks are that were at one address. */
+struct ah_now {
+	struct ah_now *next;
+	int rank;
+	void *handle;
+};
+
 /* What a program has made, with all that is needed to make it again. */
 struct object {
 	enum kind kind;
@@ -37,6 +44,7 @@ struct object {
 		struct {
 			int type;
 			uint32_t rkey;
+			bool bound;
 		} mw;
 		struct {
 			int entries, vector;
@@ -45,8 +53,14 @@ struct object {
 		struct {
 			struct ibv_qp_init_attr init;
 			uint32_t number;
+			int rank;              /* of the peer, after a restart (numbers.h) */
+			struct ibv_qp_attr is; /* as the program has set it, with the masks that made its states */
+			int masks[IBV_QPS_RTS + 1];
 		} qp;
-		struct ibv_ah_attr ah;
+		struct {
+			struct ibv_ah_attr attr;
+			struct ah_now *now;
+		} ah;
 	} made;
 };
 
@@ -77,6 +91,22 @@ static inline void put(uint64_t upper, const void *value, size_t len)
 	memcpy((void *)upper, value, len);
 	host->out((void *)upper, len);
 }
+
+/* restart.c */
+const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *a, int64_t *result);
+/* Requests that a restart has to post again wait for the program to go on. */
+extern bool restart_posts_wait;
+void restart_post(void);
+/* That provider, started, or NULL; on the way to a cut, one that does nothing. */
+const struct verbs_provider *provider_choose(const char *hca);
+extern const struct verbs_provider provider_shadow;
+/* What a modification leaves behind. */
+void qp_modified(struct object *qp, const struct ibv_qp_attr *attr, int mask);
+/* Where the peer of these attributes is now; its rank. */
+int qp_peer(struct ibv_qp_attr *attr);
+/* recreate.c: the objects of the program, made again.  NULL, or why not. */
+const char *recreate_objects(void);
+const char *recreate_connections(void);
 
 #define FIND(var, id, kind) \
 	struct object *var = object_find(id, kind); \

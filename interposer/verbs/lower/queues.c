@@ -49,6 +49,24 @@ static void *handle_of(const struct object *o)
 	return o ? o->handle : NULL;
 }
 
+/* With a number that nobody knows as another one's. */
+static int create_free(const struct verbs_qp_links *links, struct ibv_qp_init_attr *asked, struct object *made)
+{
+	struct ibv_qp_init_attr attr = *asked;
+	void *taken[16];
+	unsigned ntaken = 0;
+	int rc;
+	while (!(rc = provider->create_qp(links, &attr, &made->handle, &made->made.qp.number)) && numbers_rebound &&
+	       !number_free(NUMBER_QP, made->made.qp.number) && ntaken < 16) {
+		taken[ntaken++] = made->handle;
+		attr = *asked;
+	}
+	while (ntaken)
+		provider->destroy_qp(taken[--ntaken]);
+	*asked = attr;
+	return rc;
+}
+
 int64_t verbs_create_qp(const uint64_t *a)
 {
 	FIND(pd, a[0], PD);
@@ -63,7 +81,8 @@ int64_t verbs_create_qp(const uint64_t *a)
 	made.made.qp.init = attr;
 	const struct verbs_qp_links links = {
 		.pd = pd->handle, .send_cq = handle_of(send_cq), .recv_cq = handle_of(recv_cq), .srq = handle_of(srq)};
-	int rc = provider->create_qp(&links, &attr, &made.handle, &made.made.qp.number);
+	made.made.qp.rank = NUMBERS_NO_RANK;
+	int rc = create_free(&links, &attr, &made);
 	if (!rc) {
 		put(a[5] + offsetof(struct ibv_qp_init_attr, cap), &attr.cap, sizeof(attr.cap));
 		put(a[7], &made.made.qp.number, sizeof(uint32_t));
@@ -76,9 +95,18 @@ int64_t verbs_modify_qp(const uint64_t *a)
 	FIND(qp, a[0], QP);
 	struct ibv_qp_attr attr = *(const struct ibv_qp_attr *)a[1];
 	int mask = (int)a[2];
-	if (mask & IBV_QP_DEST_QPN)
-		attr.dest_qp_num = lower_qp_number(attr.dest_qp_num);
-	return provider->modify_qp(qp->handle, &attr, mask);
+	int rank = qp->made.qp.rank;
+	if (numbers_rebound && (mask & (IBV_QP_DEST_QPN | IBV_QP_AV))) {
+		if (!(mask & IBV_QP_DEST_QPN))
+			attr.dest_qp_num = qp->made.qp.is.dest_qp_num;
+		rank = qp_peer(&attr);
+	}
+	int rc = provider->modify_qp(qp->handle, &attr, mask);
+	if (rc)
+		return rc;
+	qp->made.qp.rank = rank;
+	qp_modified(qp, (const struct ibv_qp_attr *)a[1], mask);
+	return 0;
 }
 
 int64_t verbs_query_qp(const uint64_t *a)
@@ -95,6 +123,10 @@ int64_t verbs_query_qp(const uint64_t *a)
 	init.qp_context = NULL;
 	init.send_cq = init.recv_cq = NULL;
 	init.srq = NULL;
+	if (numbers_rebound) {
+		attr.dest_qp_num = qp->made.qp.is.dest_qp_num;
+		attr.ah_attr = qp->made.qp.is.ah_attr;
+	}
 	put(a[1], &attr, sizeof(attr));
 	put(a[3], &init, sizeof(init));
 	return 0;
@@ -102,7 +134,12 @@ int64_t verbs_query_qp(const uint64_t *a)
 
 int64_t verbs_destroy_qp(const uint64_t *a)
 {
-	return object_destroy(a[0], QP, provider->destroy_qp);
+	FIND(qp, a[0], QP);
+	uint32_t number = qp->made.qp.number;
+	int64_t rc = object_destroy(a[0], QP, provider->destroy_qp);
+	if (!rc && numbers_rebound)
+		number_forget(NUMBER_QP, number);
+	return rc;
 }
 
 static int64_t multicast(const uint64_t *a, int (*call)(void *qp, const union ibv_gid *gid, uint16_t lid))

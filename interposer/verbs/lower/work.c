@@ -54,26 +54,48 @@ static uint64_t bytes_of(const struct ibv_sge *list, int n)
 	return sum;
 }
 
-/* -> 0 or the error of a pointer to something that is not there */
-static int links(struct ibv_send_wr *wr, const struct ibv_send_wr *from, bool datagram)
+/* The address handle for this queue pair, whose process may be elsewhere now than others that were at its address. */
+static void *address_now(struct object *ah, uint32_t *number)
 {
+	struct ibv_ah_attr attr = ah->made.ah.attr;
+	const int rank = number_peer(number, &attr);
+	if (rank == NUMBERS_NO_RANK || !memcmp(&attr, &ah->made.ah.attr, sizeof(attr)))
+		return ah->handle;
+	struct ah_now *now = ah->made.ah.now;
+	for (; now; now = now->next)
+		if (now->rank == rank)
+			return now->handle;
+	now = malloc(sizeof(*now));
+	if (!now || provider->create_ah(ah->parents[0]->handle, &attr, &now->handle)) {
+		free(now);
+		return NULL;
+	}
+	now->rank = rank;
+	now->next = ah->made.ah.now;
+	ah->made.ah.now = now;
+	return now->handle;
+}
+
+/* -> 0 or the error of a pointer to something that is not there */
+static int links(const struct object *qp, struct ibv_send_wr *wr, const struct ibv_send_wr *from, bool datagram)
+{
+	const int rank = qp->made.qp.rank;
 	if (datagram) {
 		const struct ibv_ah *ah = from->wr.ud.ah;
 		struct object *o = ah ? object_find(ah->handle, AH) : NULL;
 		if (!o)
 			return EINVAL;
-		wr->wr.ud.ah = o->handle;
-		wr->wr.ud.remote_qpn = lower_qp_number(from->wr.ud.remote_qpn);
-		return 0;
+		wr->wr.ud.ah = numbers_rebound ? address_now(o, &wr->wr.ud.remote_qpn) : o->handle;
+		return wr->wr.ud.ah ? 0 : EINVAL;
 	}
 	switch (from->opcode) {
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
-	case IBV_WR_RDMA_READ: wr->wr.rdma.rkey = lower_rkey(from->wr.rdma.rkey); break;
+	case IBV_WR_RDMA_READ: wr->wr.rdma.rkey = lower_rkey(rank, from->wr.rdma.rkey); break;
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
-	case IBV_WR_ATOMIC_FETCH_AND_ADD: wr->wr.atomic.rkey = lower_rkey(from->wr.atomic.rkey); break;
-	case IBV_WR_LOCAL_INV:
-	case IBV_WR_SEND_WITH_INV: wr->invalidate_rkey = lower_rkey(from->invalidate_rkey); break;
+	case IBV_WR_ATOMIC_FETCH_AND_ADD: wr->wr.atomic.rkey = lower_rkey(rank, from->wr.atomic.rkey); break;
+	case IBV_WR_LOCAL_INV: wr->invalidate_rkey = lower_own_rkey(from->invalidate_rkey); break;
+	case IBV_WR_SEND_WITH_INV: wr->invalidate_rkey = lower_rkey(rank, from->invalidate_rkey); break;
 	case IBV_WR_BIND_MW: {
 		const struct ibv_mr *mr = from->bind_mw.bind_info.mr;
 		struct object *window = object_find(from->bind_mw.mw->handle, MW),
@@ -116,7 +138,7 @@ int64_t verbs_post_send(const uint64_t *a)
 		own[i] = *wr;
 		own[i].sg_list = take_sges(&used, wr->sg_list, wr->num_sge);
 		own[i].next = wr->next ? &own[i + 1] : NULL;
-		error = links(&own[i], wr, datagram);
+		error = links(qp, &own[i], wr, datagram);
 		if (error) {
 			wrong = i;
 			break;

@@ -32,6 +32,7 @@ void hca_atomic(struct hca_qp *qp, struct hca_conn *conn, const struct frame *f)
 							   .source = f->source,
 							   .dest = f->dest,
 							   .number = (f->seq - qp->attr.rq_psn) & FRAME_NUMBERS});
+	hca_rx_taken(qp, f, was);
 	qp->rx.seq = (f->seq + 1) & FRAME_NUMBERS;
 	struct frame a = {.op = FRAME_ATOMIC_DATA,
 			  .attempt = f->attempt,

@@ -101,6 +101,20 @@ int hca_req_notify_cq(void *handle, int solicited_only)
 	return 0;
 }
 
+int hca_restore_cq(void *handle, const struct verbs_queued *queued)
+{
+	struct hca_cq *cq = handle;
+	if (cq->count + queued->count > cq->size)
+		return -ENOSPC;
+	for (unsigned i = 0; i < queued->count; i++)
+		cq->ring[(cq->head + cq->count++) % cq->size] = queued->completed[i].wc;
+	for (unsigned i = 0; i < queued->events; i++)
+		notify(cq);
+	cq->armed = queued->armed;
+	cq->solicited_only = queued->solicited_only;
+	return 0;
+}
+
 void hca_cq_forget_qp(struct hca_cq *cq, uint32_t number)
 {
 	unsigned left = 0;

@@ -33,6 +33,15 @@ int hca_cq_event(void *channel, void **cq);
 
 /* Takes out what is there of a queue pair that is reset or destroyed. */
 void hca_cq_forget_qp(struct hca_cq *cq, uint32_t number);
+/* As another one was. */
+int hca_restore_cq(void *cq, const struct verbs_queued *queued);
+/* Tells of a completion; before it is pushed. */
+static inline void hca_cq_tell(const struct ibv_wc *wc, bool received, bool solicited, uint32_t request)
+{
+	if (hca.above->completed)
+		hca.above->completed(&(struct verbs_completed){
+			.wc = *wc, .received = received, .solicited = solicited, .request = request});
+}
 /* A completion; `solicited`: the sender asked for an event. */
 void hca_cq_push(struct hca_cq *cq, const struct ibv_wc *wc, bool solicited);
 

@@ -198,6 +198,7 @@ const struct verbs_provider *verbs_soft(void)
 		.attach_mcast = hca_attach_mcast,
 		.detach_mcast = hca_detach_mcast,
 		.fork_status = fork_status,
+		.restore_cq = hca_restore_cq,
 		.progress = hca_progress,
 	};
 	return &soft;

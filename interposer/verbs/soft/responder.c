@@ -17,6 +17,7 @@ void hca_rx_complete(struct hca_qp *qp, const struct hca_recv *recv, struct ibv_
 	wc->qp_num = qp->number;
 	if (wc->status)
 		wc->opcode = IBV_WC_RECV;
+	hca_cq_tell(wc, true, solicited, 0);
 	hca_cq_push(qp->rcq, wc, solicited);
 }
 
@@ -128,8 +129,10 @@ static void read_asked(struct hca_qp *qp, struct hca_conn *conn, const struct fr
 		hca_rx_refuse(qp, conn, f, NAK_ACCESS, IBV_WC_SUCCESS);
 	else if (qp->rx.count >= qp->attr.max_dest_rd_atomic)
 		hca_rx_refuse(qp, conn, f, NAK_INVALID_REQUEST, IBV_WC_SUCCESS);
-	else if (hca_answer_add(qp, conn, &a))
+	else if (hca_answer_add(qp, conn, &a)) {
 		qp->rx.seq = (f->seq + 1) & FRAME_NUMBERS;
+		hca_rx_taken(qp, f, 0);
+	}
 }
 
 static bool atomic_begins(struct hca_qp *qp, struct hca_conn *conn, const struct frame *f)
@@ -286,6 +289,7 @@ static void message_ends(struct hca_qp *qp, struct hca_conn *conn, const struct 
 		wc.invalidated_rkey = f->extra;
 	}
 	ack(qp, conn, f);
+	hca_rx_taken(qp, f, 0);
 	wc.src_qp = f->source;
 	if (f->op == FRAME_SEND || (f->flags & FRAME_IMM))
 		complete_recv(qp, &wc, f->flags & FRAME_SOLICITED);

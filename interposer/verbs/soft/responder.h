@@ -3,6 +3,12 @@
 #define RDB_HCA_RESPONDER_H
 #include "qp.h"
 
+/* The message was carried out. */
+static inline void hca_rx_taken(const struct hca_qp *qp, const struct frame *f, uint64_t was)
+{
+	if (hca.above->taken)
+		hca.above->taken(f->source, f->dest, (f->seq - qp->attr.rq_psn) & FRAME_NUMBERS, was);
+}
 /* A short answer to this frame. */
 void hca_rx_answer(struct hca_conn *conn, const struct frame *f, enum frame_op op, uint8_t code);
 /* The message cannot be carried out: the queue pair goes to ERR.  recv_status: of the receive that it was for, if it

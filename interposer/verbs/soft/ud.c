@@ -113,6 +113,7 @@ bool hca_ud_step(struct hca_qp *qp, struct hca_conn *conn)
 	struct frame f = {.op = FRAME_DATAGRAM,
 			  .dest = w->dest,
 			  .source = qp->number,
+			  .seq = sq->next & FRAME_NUMBERS,
 			  .total = w->length,
 			  .length = w->length,
 			  .qkey = w->qkey,
@@ -187,6 +188,8 @@ void hca_ud_deliver(struct hca_conn *conn, const struct frame *f, struct hca_qp 
 			    .wc_flags = IBV_WC_GRH};
 	if (!qp || qp->type != IBV_QPT_UD || !hca_qp_hears(qp) || f->qkey != qp->attr.qkey || !hca_rx_take_recv(qp, &r))
 		return;
+	if (hca.above->taken)
+		hca.above->taken(f->source, f->dest, f->seq, 0);
 	if (wc.byte_len > hca_sge_bytes(r.sge, r.nsge))
 		wc.status = IBV_WC_LOC_LEN_ERR;
 	else if (!hca_gather(qp->srq ? qp->srq->pd : qp->pd, r.sge, r.nsge, 0, wc.byte_len, true, spans, &n))

@@ -190,8 +190,10 @@ static enum ibv_wc_opcode completed_as(enum ibv_wr_opcode op)
 	}
 }
 
-static void complete_one(struct hca_qp *qp, const struct hca_wqe *w, enum ibv_wc_status status)
+/* `at`: the how-manieth request it is. */
+static void complete_one(struct hca_qp *qp, unsigned at, enum ibv_wc_status status)
 {
+	const struct hca_wqe *w = hca_sq_at(&qp->sq, at);
 	if (status == IBV_WC_SUCCESS && !qp->sig_all && !(w->flags & IBV_SEND_SIGNALED))
 		return;
 	struct ibv_wc wc = {
@@ -199,6 +201,7 @@ static void complete_one(struct hca_qp *qp, const struct hca_wqe *w, enum ibv_wc
 	if (status == IBV_WC_SUCCESS &&
 	    (w->opcode == IBV_WR_RDMA_READ || wc.opcode == IBV_WC_COMP_SWAP || wc.opcode == IBV_WC_FETCH_ADD))
 		wc.byte_len = w->length;
+	hca_cq_tell(&wc, false, false, at);
 	hca_cq_push(qp->scq, &wc, false);
 }
 
@@ -222,7 +225,7 @@ void hca_sq_complete(struct hca_qp *qp)
 		sq->head++;
 		if ((int)(sq->next - sq->head) < 0)
 			sq->next = sq->head; /* a request that failed before it was sent */
-		complete_one(qp, w, status);
+		complete_one(qp, sq->head - 1, status);
 		if (status) {
 			if (qp->state != IBV_QPS_ERR)
 				hca_qp_fail_send(qp);
@@ -241,7 +244,8 @@ void hca_sq_flush(struct hca_qp *qp)
 	struct hca_send_queue *sq = &qp->sq;
 	for (; sq->head != sq->tail; sq->head++) {
 		struct hca_wqe *w = hca_sq_at(sq, sq->head);
-		complete_one(qp, w, w->started && finished(qp, w) && !w->status ? IBV_WC_SUCCESS : IBV_WC_WR_FLUSH_ERR);
+		complete_one(qp, sq->head,
+			     w->started && finished(qp, w) && !w->status ? IBV_WC_SUCCESS : IBV_WC_WR_FLUSH_ERR);
 	}
 	sq->next = sq->head;
 	sq->reads = 0;

@@ -1,0 +1,336 @@
+#include "numbers.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { KINDS = 3, RANK_FILE_MAGIC = 0x31764252, PATIENCE_S = 120, LOOK_NS = 5000000, BOUND_MAX = 1 << 20 };
+
+struct bound {
+	uint32_t shown, lower;
+};
+
+struct rank {
+	struct {
+		uint32_t magic;
+		int32_t rank;
+		uint16_t was_lid, lid;
+		uint32_t ethernet, ngids, n[KINDS];
+	} head;
+	struct {
+		uint32_t index, is;
+		union ibv_gid was, now;
+	} gids[NUMBERS_GIDS];
+	struct bound *bound[KINDS];
+};
+
+bool numbers_rebound;
+
+static struct {
+	struct rank own, *ranks; /* ranks: all, ourselves too */
+	unsigned nranks;
+	char why[4400];
+} numbers;
+
+/* ---- looking up ---- */
+
+static const struct bound *by_shown(const struct rank *r, enum number_kind kind, uint32_t shown)
+{
+	for (uint32_t i = 0; i < r->head.n[kind]; i++)
+		if (r->bound[kind][i].shown == shown)
+			return &r->bound[kind][i];
+	return NULL;
+}
+
+static const struct bound *by_lower(const struct rank *r, enum number_kind kind, uint32_t lower)
+{
+	for (uint32_t i = 0; i < r->head.n[kind]; i++)
+		if (r->bound[kind][i].lower == lower)
+			return &r->bound[kind][i];
+	return NULL;
+}
+
+uint32_t number_lower(enum number_kind kind, uint32_t shown)
+{
+	const struct bound *b = by_shown(&numbers.own, kind, shown);
+	return b ? b->lower : shown;
+}
+
+uint32_t number_shown(enum number_kind kind, uint32_t lower)
+{
+	const struct bound *b = by_lower(&numbers.own, kind, lower);
+	return b ? b->shown : lower;
+}
+
+static const struct rank *rank_of(int rank)
+{
+	for (unsigned i = 0; i < numbers.nranks; i++)
+		if (numbers.ranks[i].head.rank == rank)
+			return &numbers.ranks[i];
+	return NULL;
+}
+
+/* Of a queue pair that was made since, the rank may not be known: then a key that only one rank has is that one's. */
+uint32_t number_rkey_of(int rank, uint32_t shown)
+{
+	const struct rank *r = rank_of(rank);
+	const struct bound *b = r ? by_shown(r, NUMBER_RKEY, shown) : NULL;
+	unsigned found = 0;
+	for (unsigned i = 0; !r && i < numbers.nranks; i++) {
+		const struct bound *one = by_shown(&numbers.ranks[i], NUMBER_RKEY, shown);
+		b = one ? one : b;
+		found += one != NULL;
+	}
+	return b && found < 2 ? b->lower : shown;
+}
+
+uint32_t number_peer_shown(uint32_t lower)
+{
+	for (unsigned i = 0; i < numbers.nranks; i++) {
+		const struct bound *b = by_lower(&numbers.ranks[i], NUMBER_QP, lower);
+		if (b)
+			return b->shown;
+	}
+	return lower;
+}
+
+static int gid_of(const struct rank *r, const union ibv_gid *gid, bool was)
+{
+	for (uint32_t i = 0; i < r->head.ngids; i++)
+		if (!memcmp(was ? &r->gids[i].was : &r->gids[i].now, gid, sizeof(*gid)))
+			return (int)i;
+	return -1;
+}
+
+static bool is_at(const struct rank *r, const struct ibv_ah_attr *a)
+{
+	if (a->is_global)
+		return gid_of(r, &a->grh.dgid, true) >= 0 || gid_of(r, &a->grh.dgid, false) >= 0;
+	return a->dlid == r->head.was_lid || a->dlid == r->head.lid;
+}
+
+/* The number decides; where several hosts have the same one, the address does. */
+static const struct rank *holder(uint32_t number, const struct ibv_ah_attr *address)
+{
+	const struct rank *found = NULL;
+	for (unsigned i = 0; i < numbers.nranks; i++) {
+		const struct rank *r = &numbers.ranks[i];
+		if (by_shown(r, NUMBER_QP, number) && (!found || is_at(r, address)))
+			found = r;
+	}
+	return found;
+}
+
+int number_peer(uint32_t *number, struct ibv_ah_attr *address)
+{
+	const struct rank *r = holder(*number, address);
+	if (!r)
+		return NUMBERS_NO_RANK;
+	*number = by_shown(r, NUMBER_QP, *number)->lower;
+	int at = address->is_global ? gid_of(r, &address->grh.dgid, true) : -1;
+	if (at >= 0)
+		address->grh.dgid = r->gids[at].now;
+	else if (address->is_global && gid_of(r, &address->grh.dgid, false) < 0 && r->head.ngids)
+		address->grh.dgid = r->gids[0].now;
+	if (!address->is_global && r->head.ethernet && r->head.ngids) { /* by a LID alone only InfiniBand goes */
+		address->is_global = 1;
+		address->grh = (struct ibv_global_route){
+			.dgid = r->gids[0].now, .sgid_index = (uint8_t)numbers.own.gids[0].index, .hop_limit = 64};
+	}
+	address->dlid = r->head.lid;
+	return r->head.rank;
+}
+
+bool number_free(enum number_kind kind, uint32_t number)
+{
+	if (kind != NUMBER_QP)
+		return !by_shown(&numbers.own, kind, number);
+	for (unsigned i = 0; i < numbers.nranks; i++)
+		if (by_shown(&numbers.ranks[i], kind, number))
+			return false;
+	return true;
+}
+
+void number_forget(enum number_kind kind, uint32_t shown)
+{
+	struct bound *b = (struct bound *)by_shown(&numbers.own, kind, shown);
+	if (b)
+		*b = numbers.own.bound[kind][--numbers.own.head.n[kind]];
+}
+
+/* ---- what is what now ---- */
+
+void number_bind(enum number_kind kind, uint32_t shown, uint32_t lower)
+{
+	uint32_t n = numbers.own.head.n[kind];
+	if (!(n & (n - 1))) {
+		struct bound *p = realloc(numbers.own.bound[kind], (n ? 2ul * n : 1) * sizeof(*p));
+		if (!p)
+			abort();
+		numbers.own.bound[kind] = p;
+	}
+	numbers.own.bound[kind][numbers.own.head.n[kind]++] = (struct bound){shown, lower};
+}
+
+void numbers_bind_port(uint16_t was_lid, uint16_t lid, bool ethernet)
+{
+	numbers.own.head.was_lid = was_lid;
+	numbers.own.head.lid = lid;
+	numbers.own.head.ethernet = ethernet;
+}
+
+void numbers_bind_gid(unsigned index, const union ibv_gid *was, const union ibv_gid *now)
+{
+	uint32_t n = numbers.own.head.ngids;
+	if (n == NUMBERS_GIDS)
+		return;
+	numbers.own.gids[n].index = index;
+	numbers.own.gids[n].was = *was;
+	numbers.own.gids[n].now = *now;
+	numbers.own.head.ngids++;
+}
+
+/* ---- telling each other: a file for each rank, seen whole or not at all ---- */
+
+static const char *why(const char *path, const char *what)
+{
+	snprintf(numbers.why, sizeof(numbers.why), "%s: %s", path, what);
+	return numbers.why;
+}
+
+static bool all(ssize_t (*move)(int, void *, size_t), int fd, void *bytes, size_t len)
+{
+	for (size_t done = 0; done < len;) {
+		ssize_t n = move(fd, (char *)bytes + done, len - done);
+		if (n <= 0)
+			return false;
+		done += (size_t)n;
+	}
+	return true;
+}
+
+static ssize_t write_some(int fd, void *bytes, size_t len)
+{
+	return write(fd, bytes, len);
+}
+
+static bool move_rank(ssize_t (*move)(int, void *, size_t), int fd, struct rank *r)
+{
+	bool good = all(move, fd, r->gids, sizeof(r->gids));
+	for (unsigned kind = 0; good && kind < KINDS; kind++) {
+		size_t len = r->head.n[kind] * sizeof(struct bound);
+		if (!r->bound[kind] && len)
+			r->bound[kind] = malloc(len);
+		good = !len || (r->bound[kind] && all(move, fd, r->bound[kind], len));
+	}
+	return good;
+}
+
+static const char *publish(const char *folder, const char *what, int rank)
+{
+	char own[4096], path[4096];
+	snprintf(own, sizeof(own), "%s/.%s-%d", folder, what, rank);
+	snprintf(path, sizeof(path), "%s/%s-%d", folder, what, rank);
+	int fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return why(own, strerror(errno));
+	bool good = all(write_some, fd, &numbers.own.head, sizeof(numbers.own.head)) &&
+		    move_rank(write_some, fd, &numbers.own);
+	close(fd);
+	return good && rename(own, path) == 0 ? NULL : why(path, strerror(errno));
+}
+
+static bool too_late(time_t until)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec > until;
+}
+
+static void pause_or(void (*meanwhile)(void))
+{
+	const struct timespec pause = {.tv_nsec = meanwhile ? LOOK_NS / 10 : LOOK_NS};
+	if (meanwhile)
+		meanwhile();
+	nanosleep(&pause, NULL);
+}
+
+/* -> a descriptor, or -1 with the reason */
+static int await(const char *folder, const char *what, int rank, time_t until, void (*meanwhile)(void))
+{
+	char path[4096];
+	struct stat st;
+	int fd;
+	snprintf(path, sizeof(path), "%s/%s-%d", folder, what, rank);
+	while ((fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)) < 0) {
+		if (errno != ENOENT || too_late(until)) {
+			why(path, errno == ENOENT ? "the rank does not come to where its queue pairs are made again"
+						  : strerror(errno));
+			return -1;
+		}
+		pause_or(meanwhile);
+	}
+	if (fstat(fd, &st) || st.st_uid != geteuid()) {
+		why(path, "not this user's");
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static time_t deadline(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + PATIENCE_S;
+}
+
+const char *numbers_exchange(const char *folder, int rank, const int *ranks, unsigned nranks)
+{
+	time_t until = deadline();
+	numbers.own.head.magic = RANK_FILE_MAGIC;
+	numbers.own.head.rank = rank;
+	const char *wrong = publish(folder, "verbs", rank);
+	numbers.ranks = calloc(nranks, sizeof(*numbers.ranks));
+	if (!numbers.ranks)
+		return "no memory";
+	for (unsigned i = 0; !wrong && i < nranks; i++) {
+		struct rank *r = &numbers.ranks[i];
+		int fd = await(folder, "verbs", ranks[i], until, NULL);
+		if (fd < 0)
+			return numbers.why;
+		bool good = all(read, fd, &r->head, sizeof(r->head)) && r->head.magic == RANK_FILE_MAGIC &&
+			    r->head.rank == ranks[i] && r->head.ngids <= NUMBERS_GIDS;
+		for (unsigned kind = 0; kind < KINDS; kind++)
+			good = good && r->head.n[kind] <= BOUND_MAX;
+		good = good && move_rank(read, fd, r);
+		close(fd);
+		if (!good)
+			return why(folder, "what a rank says of its queue pairs is damaged");
+		numbers.nranks++;
+	}
+	numbers_rebound = true;
+	return wrong;
+}
+
+const char *numbers_meet(const char *folder, const char *what, const struct numbers_meeting *all)
+{
+	time_t until = deadline();
+	while (all->before && *all->before) {
+		if (too_late(until))
+			return why(folder, "the other ranks do not answer");
+		pause_or(all->meanwhile);
+	}
+	const char *wrong = publish(folder, what, all->rank);
+	for (unsigned i = 0; !wrong && i < all->nranks; i++) {
+		int fd = await(folder, what, all->ranks[i], until, all->meanwhile);
+		if (fd < 0)
+			return numbers.why;
+		close(fd);
+	}
+	return wrong;
+}

@@ -1,0 +1,207 @@
+/* The program's objects, made again at the cut, under the ids and numbers that it knows. */
+#include <stdio.h>
+#include "numbers.h"
+#include "plugin.h"
+
+static char text[256];
+
+static const char *refuse(const struct object *o, const char *what, int rc)
+{
+	static const char *const names[] = {
+		[CONTEXT] = "device",
+		[PD] = "protection domain",
+		[MR] = "memory region",
+		[MW] = "memory window",
+		[CHANNEL] = "completion channel",
+		[CQ] = "completion queue",
+		[SRQ] = "shared receive queue",
+		[QP] = "queue pair",
+		[AH] = "address handle",
+	};
+	if (o->kind == QP)
+		snprintf(text, sizeof(text), "its queue pair %#x %s%s%s", o->made.qp.number, what, rc ? ": " : "",
+			 rc ? strerror(-rc) : "");
+	else
+		snprintf(text, sizeof(text), "a %s of it %s%s%s", names[o->kind], what, rc ? ": " : "",
+			 rc ? strerror(-rc) : "");
+	return text;
+}
+
+void qp_modified(struct object *qp, const struct ibv_qp_attr *a, int mask)
+{
+	struct ibv_qp_attr *k = &qp->made.qp.is;
+	if ((mask & IBV_QP_STATE) && a->qp_state == IBV_QPS_RESET) {
+		memset(k, 0, sizeof(*k));
+		memset(qp->made.qp.masks, 0, sizeof(qp->made.qp.masks));
+		return;
+	}
+	if (mask & IBV_QP_STATE) {
+		if (a->qp_state <= IBV_QPS_RTS && a->qp_state > k->qp_state)
+			qp->made.qp.masks[a->qp_state] = mask & ~IBV_QP_CUR_STATE;
+		k->qp_state = a->qp_state;
+	}
+#define KEEP(flag, field) \
+	if (mask & (flag)) \
+	k->field = a->field
+	KEEP(IBV_QP_ACCESS_FLAGS, qp_access_flags);
+	KEEP(IBV_QP_PKEY_INDEX, pkey_index);
+	KEEP(IBV_QP_PORT, port_num);
+	KEEP(IBV_QP_QKEY, qkey);
+	KEEP(IBV_QP_AV, ah_attr);
+	KEEP(IBV_QP_PATH_MTU, path_mtu);
+	KEEP(IBV_QP_TIMEOUT, timeout);
+	KEEP(IBV_QP_RETRY_CNT, retry_cnt);
+	KEEP(IBV_QP_RNR_RETRY, rnr_retry);
+	KEEP(IBV_QP_RQ_PSN, rq_psn);
+	KEEP(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
+	KEEP(IBV_QP_ALT_PATH, alt_ah_attr);
+	KEEP(IBV_QP_MIN_RNR_TIMER, min_rnr_timer);
+	KEEP(IBV_QP_SQ_PSN, sq_psn);
+	KEEP(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	KEEP(IBV_QP_PATH_MIG_STATE, path_mig_state);
+	KEEP(IBV_QP_DEST_QPN, dest_qp_num);
+#undef KEEP
+}
+
+int qp_peer(struct ibv_qp_attr *attr)
+{
+	return number_peer(&attr->dest_qp_num, &attr->ah_attr);
+}
+
+static void *handle_of(const struct object *o)
+{
+	return o ? o->handle : NULL;
+}
+
+static int open_again(struct object *o)
+{
+	struct verbs_device list[64];
+	int n = provider->devices(list, 64), fd = -1, vectors = 0;
+	unsigned device = (int)o->made.context.device < n ? o->made.context.device : 0;
+	int rc = provider->open(device, &o->handle, &fd, &vectors);
+	if (!rc)
+		host->descriptor(o->id, -1, fd);
+	return rc;
+}
+
+static int region_again(struct object *o)
+{
+	uint32_t lkey = 0, rkey = 0;
+	int rc = provider->reg_mr(o->parents[0]->handle, (void *)o->made.mr.addr, o->made.mr.length, o->made.mr.iova,
+				  o->made.mr.access, &o->handle, &lkey, &rkey);
+	number_bind(NUMBER_LKEY, o->made.mr.lkey, lkey);
+	number_bind(NUMBER_RKEY, o->made.mr.rkey, rkey);
+	return rc;
+}
+
+static int window_again(struct object *o)
+{
+	uint32_t rkey = 0;
+	int rc = provider->alloc_mw(o->parents[0]->handle, o->made.mw.type, &o->handle, &rkey);
+	number_bind(NUMBER_RKEY, o->made.mw.rkey, rkey);
+	return rc;
+}
+
+static int pair_again(struct object *o)
+{
+	struct ibv_qp_init_attr attr = o->made.qp.init;
+	const struct verbs_qp_links links = {.pd = handle_of(o->parents[0]),
+					     .send_cq = handle_of(o->parents[1]),
+					     .recv_cq = handle_of(o->parents[2]),
+					     .srq = handle_of(o->parents[3])};
+	uint32_t number = 0;
+	int rc = provider->create_qp(&links, &attr, &o->handle, &number);
+	number_bind(NUMBER_QP, o->made.qp.number, number);
+	return rc;
+}
+
+static int again(struct object *o)
+{
+	int fd = -1, rc;
+	switch (o->kind) {
+	case CONTEXT: return open_again(o);
+	case PD: return provider->alloc_pd(o->parents[0]->handle, &o->handle);
+	case MR: return region_again(o);
+	case MW: return window_again(o);
+	case CHANNEL:
+		rc = provider->create_channel(o->parents[0]->handle, &o->handle, &fd);
+		if (!rc)
+			host->descriptor(o->id, -1, fd);
+		return rc;
+	case CQ: {
+		int entries = o->made.cq.entries;
+		return provider->create_cq(o->parents[0]->handle, &entries, handle_of(o->parents[1]), o->made.cq.vector,
+					   &o->handle);
+	}
+	case SRQ: {
+		struct ibv_srq_init_attr attr = o->made.srq;
+		return provider->create_srq(o->parents[0]->handle, &attr, &o->handle);
+	}
+	case QP: return pair_again(o);
+	default: return 0; /* address handles: when it is known where everybody is */
+	}
+}
+
+const char *recreate_objects(void)
+{
+	/* what is made of others after these, whichever the program has made first */
+	static const enum kind order[] = {CONTEXT, PD, CHANNEL, CQ, MR, SRQ, MW, QP};
+	for (unsigned i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		uint32_t next = 0;
+		for (struct object *o; (o = object_next(&next));) {
+			if (o->kind != order[i])
+				continue;
+			if (o->kind == MW && o->made.mw.bound)
+				return refuse(o, "is bound, which cannot be brought back", 0);
+			int rc = again(o);
+			if (rc)
+				return refuse(o, "cannot be made again", rc);
+		}
+	}
+	return NULL;
+}
+
+static int step(const struct object *qp, const struct ibv_qp_attr *as, enum ibv_qp_state to, int mask)
+{
+	struct ibv_qp_attr attr = *as;
+	attr.qp_state = to;
+	return provider->modify_qp(qp->handle, &attr, mask | IBV_QP_STATE);
+}
+
+static const char *connect_again(struct object *qp)
+{
+	struct ibv_qp_attr as = qp->made.qp.is;
+	const int *masks = qp->made.qp.masks;
+	const enum ibv_qp_state to = as.qp_state;
+	int rc = to == IBV_QPS_RESET ? 0 : step(qp, &as, IBV_QPS_INIT, masks[IBV_QPS_INIT]);
+	if (masks[IBV_QPS_RTR] && !rc) {
+		if (qp->made.qp.init.qp_type != IBV_QPT_UD) {
+			qp->made.qp.rank = qp_peer(&as);
+			if (qp->made.qp.rank == NUMBERS_NO_RANK)
+				return refuse(qp, "is connected to a process that is not of the job", 0);
+		}
+		rc = step(qp, &as, IBV_QPS_RTR, masks[IBV_QPS_RTR]);
+	}
+	if (masks[IBV_QPS_RTS] && !rc)
+		rc = step(qp, &as, IBV_QPS_RTS, masks[IBV_QPS_RTS]);
+	if (to > IBV_QPS_RTS && !rc)
+		rc = step(qp, &as, to, 0);
+	return rc ? refuse(qp, "cannot be brought to its state", rc) : NULL;
+}
+
+const char *recreate_connections(void)
+{
+	uint32_t next = 0;
+	for (struct object *o; (o = object_next(&next));) {
+		const char *why = o->kind == QP ? connect_again(o) : NULL;
+		if (why)
+			return why;
+		if (o->kind != AH)
+			continue;
+		struct ibv_ah_attr attr = o->made.ah.attr;
+		int rc = provider->create_ah(o->parents[0]->handle, &attr, &o->handle);
+		if (rc)
+			return refuse(o, "cannot be made again", rc);
+	}
+	return NULL;
+}

@@ -1,0 +1,154 @@
+"""rdb restart of ranks that talk through sockets: every byte once, in order.
+
+`make test` restarts at a few events; RDB_TEST_LIVE=10 (make test-live) at so many.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Build, Rdb, run_rdb
+
+from rdb.live.consistent import Cut, Traffic
+from rdb.live.sockets import End, ends_of
+from rdb.recording import Job, open_job
+
+RANKS = 3
+RECORDS = 80
+MANY = int(os.environ.get("RDB_TEST_LIVE", "0"))
+
+
+def _total(counts: list[tuple[int, int]], until: int) -> int:
+    """All that was moved by that event."""
+    return max((total for event, total in counts if event <= until), default=0)
+
+
+class Talk:
+    """socket_ranks on three ranks: it verifies each byte, and says so in lines."""
+
+    def __init__(self, folder: Path, program: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        done = self.rdb("run", "-n", str(RANKS), "--name", "talk", "--", str(program), str(RECORDS))
+        assert done.returncode == 0, done.stderr
+        self.said = Counter(done.stdout.splitlines())
+        self.job: Job = open_job(self.home / "talk")
+        self.traffic = Traffic(self.job)
+        self.ends = {rank: ends_of(self.job.rank(rank)) for rank in range(RANKS)}
+
+    def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return run_rdb(self.home, self.folder, *arguments)
+
+    def connections(self) -> Iterator[tuple[int, End, int, End]]:
+        """Each direction of each connection between ranks."""
+        known = {
+            (end.key, end.connects): (rank, end) for rank in self.ends for end in self.ends[rank]
+        }
+        for rank, ends in self.ends.items():
+            for end in ends:
+                other = known[end.key, not end.connects]
+                yield rank, end, *other
+
+    def under_way(self, cut: Cut) -> list[int]:
+        """Bytes that were written and not read, of each direction."""
+        return [
+            _total(end.writes, cut.events[rank]) - _total(far.reads, cut.events[other])
+            for rank, end, other, far in self.connections()
+        ]
+
+    def cuts(self, seed: int) -> Iterator[tuple[int, int, Cut]]:
+        chosen = random.Random(seed)
+        while True:
+            rank = chosen.randrange(RANKS)
+            event = chosen.randrange(1, self.job.rank(rank).last_event)
+            yield rank, event, self.traffic.cut(rank, event)
+
+    def restart(self, rank: int, event: int, cut: Cut) -> None:
+        done = self.rdb("restart", "talk", "--rank", str(rank), "--at", str(event), "--name", "cut")
+        where = f"rank {rank} at {event}: {cut.events}, {self.under_way(cut)} bytes under way"
+        assert done.returncode == 0, f"{where}: {done.stderr}"
+        again = Counter(done.stdout.splitlines())
+        assert again <= self.said, where
+        written = sum(
+            self.job.rank(one).describe(number).startswith("write(1,")
+            for one, until in cut.events.items()
+            for number in range(1, until + 1)
+        )
+        assert again.total() == self.said.total() - written, where
+        verified = self.rdb("replay", "cut", "--verify")
+        assert verified.returncode == 0, f"{where}: {verified.stderr}"
+        self.rdb("rm", "cut")
+
+
+@pytest.fixture(scope="module")
+def talk(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Talk:
+    return Talk(tmp_path_factory.mktemp("talk"), build("socket_ranks.c", "-O1"))
+
+
+def test_ends_are_found_and_cuts_are_consistent(talk: Talk) -> None:
+    directions = list(talk.connections())
+    assert len(directions) == 2 * (RANKS - 1)
+    for _, end, _, far in directions:
+        assert end.written == far.read > 0
+    cuts = talk.cuts(1)
+    most = 0
+    for _ in range(20):
+        under_way = talk.under_way(next(cuts)[2])
+        assert min(under_way) >= 0
+        most = max(most, *under_way)
+    assert most > 0
+
+
+def test_bytes_under_way_come_once(talk: Talk) -> None:
+    cuts = talk.cuts(2)
+    many = (one for one in cuts if sum(talk.under_way(one[2])) > 2000)
+    for _ in range(MANY or 2):
+        talk.restart(*next(many))
+
+
+if MANY:
+
+    def test_at_any_event(talk: Talk) -> None:
+        cuts = talk.cuts(3)
+        for _ in range(MANY):
+            talk.restart(*next(cuts))
+
+
+OUTSIDE = """
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int s = socket(AF_INET, SOCK_STREAM, 0);
+	to.sin_port = htons(atoi(argv[1]));
+	if (argc < 2 || connect(s, (void *)&to, sizeof(to)))
+		return 2;
+	return write(s, "hello", 5) == 5 ? 0 : 3;
+}
+"""
+
+
+def test_a_peer_outside_of_the_job_is_refused(rdb: Rdb, build_text: Callable[..., Path]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = str(server.getsockname()[1])
+        done = rdb("run", "--name", "out", "--", build_text("outside", OUTSIDE), port)
+    assert done.returncode == 0, done.stderr
+    recording = open_job("out").rank(0)
+    event = next(
+        one.event
+        for one in recording.records()
+        if one.kind.is_event and recording.describe(one.event).startswith("connect(")
+    )
+    refused = rdb("restart", "out", "--at", str(event))
+    assert refused.returncode == 125
+    assert "connected to a process that is not of the job (127.0.0.1/" in refused.stderr

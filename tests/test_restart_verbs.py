@@ -1,0 +1,148 @@
+"""rdb restart of jobs that use verbs, over the software HCA: each request is carried out once.
+
+`make test` restarts at a few events; RDB_TEST_LIVE=10 (make test-live) at so many.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import Build, run_rdb
+from verbspair import record_pair
+
+from rdb.errors import RdbError
+from rdb.live.consistent import Cut, Traffic, finalized
+from rdb.recording import Job, open_job
+from rdb.recording.record import Kind
+from rdb.recording.verbs_calls import NAMESPACE_VERBS, Call, posted
+
+RANKS = 4
+ROUNDS = 10
+MANY = int(os.environ.get("RDB_TEST_LIVE", "0"))
+_POST_SEND = NAMESPACE_VERBS << 16 | Call.POST_SEND
+
+
+class Ring:
+    """verbs_ring on four ranks: it verifies each byte and number, and says so in lines."""
+
+    def __init__(self, folder: Path, program: Path) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        words = ("--hca=soft", "--name", "ring", "--", str(program), str(ROUNDS))
+        done = self.rdb("run", "-n", str(RANKS), *words)
+        assert done.returncode == 0, done.stderr
+        self.said = Counter(done.stdout.splitlines())
+        assert self.said.total() == RANKS * ROUNDS // 5
+        self.job: Job = open_job(self.home / "ring")
+        self.traffic = Traffic(self.job)
+
+    def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return run_rdb(self.home, self.folder, *arguments)
+
+    def cuts(self, seed: int) -> Iterator[tuple[int, int, Cut]]:
+        chosen = random.Random(seed)
+        while True:
+            rank = chosen.randrange(RANKS)
+            event = chosen.randrange(self.job.rank(rank).last_event)
+            try:
+                cut = self.traffic.cut(rank, event)
+            except RdbError as error:  # in a collective of MPI's
+                assert error.hint is not None and error.hint.startswith("try --at")
+                continue
+            if not any(finalized(self.job, one, at) for one, at in cut.events.items()):
+                yield rank, event, cut
+
+    def restart(self, rank: int, event: int, cut: Cut) -> None:
+        done = self.rdb("restart", "ring", "--rank", str(rank), "--at", str(event), "--name", "cut")
+        where = f"rank {rank} at {event}: {cut.events}"
+        assert done.returncode == 0, f"{where}: {done.stderr}"
+        again = Counter(done.stdout.splitlines())
+        assert again <= self.said, where
+        written = sum(
+            self.job.rank(one).describe(number).startswith("write(1,")
+            for one, until in cut.events.items()
+            for number in range(1, until + 1)
+        )
+        assert again.total() == self.said.total() - written, where
+        verified = self.rdb("replay", "cut", "--verify")
+        assert verified.returncode == 0, f"{where}: {verified.stderr}"
+        self.rdb("rm", "cut")
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Ring:
+    program = build("verbs_ring.c", "-O1", "-libverbs", compiler="mpicc")
+    return Ring(tmp_path_factory.mktemp("ring"), program)
+
+
+def _plan(ring: Ring, cut: Cut) -> Counter[str]:
+    """How many lines of each kind."""
+    plans = ring.traffic.verbs.plans(cut.events)
+    return Counter(line.split()[0] for lines in plans.values() for line in lines)
+
+
+def test_what_is_posted_again_is_what_was_not_carried_out(ring: Ring) -> None:
+    """Counted in another way than the plan is made: messages by the notes of both sides."""
+    cuts = ring.cuts(1)
+    again = unpolled = 0
+    for _ in range(8):
+        _, _, cut = next(cuts)
+        sent = taken = 0
+        for rank, until in cut.events.items():
+            for record in ring.job.rank(rank).records(0, until):
+                if record.event > until or not record.kind.is_event:
+                    continue
+                if record.kind is Kind.HYPERCALL and record.nr == _POST_SEND:
+                    sent += len(list(posted(record)))
+                taken += sum(chunk.addr == 0 and chunk.note == 21 for chunk in record.chunks)
+        plan = _plan(ring, cut)
+        assert plan["send"] == sent - taken
+        again += plan["send"]
+        unpolled += plan["wc"]
+    assert again and unpolled
+
+
+def _with(ring: Ring, seed: int, kind: str) -> tuple[int, int, Cut]:
+    """A cut whose plan has such lines."""
+    cuts = ring.cuts(seed)
+    return next(one for one in (next(cuts) for _ in range(200)) if _plan(ring, one[2])[kind])
+
+
+def test_requests_under_way_are_carried_out_once(ring: Ring) -> None:
+    ring.restart(*_with(ring, 2, "send"))
+
+
+def test_completions_that_nobody_had_polled_come_first(ring: Ring) -> None:
+    ring.restart(*_with(ring, 3, "wc"))
+
+
+if MANY:
+
+    @pytest.mark.parametrize("kind", ["read", "value", "send", "wc"])
+    def test_at_many_events(ring: Ring, kind: str) -> None:
+        for seed in range(MANY):
+            ring.restart(*_with(ring, 100 + seed, kind))
+
+
+def test_the_plan_says_what_is_posted_again(ring: Ring) -> None:
+    rank, event, cut = _with(ring, 2, "send")
+    planned = ring.rdb("restart", "ring", "--plan", "--rank", str(rank), "--at", str(event))
+    assert planned.returncode == 0, planned.stderr
+    assert planned.stdout.count(": posted again") == _plan(ring, cut)["send"]
+
+
+def test_a_peer_of_another_job_is_refused(build: Build, rdb_home: Path, tmp_path: Path) -> None:
+    pair = record_pair(build("verbs_rc.c", "-O1", "-libverbs", "-lpthread"), tmp_path)
+    pair.check()
+    client = open_job("client").rank(0)
+    event = next(one.event for one in client.records() if one.nr == _POST_SEND)
+    refused = run_rdb(rdb_home, tmp_path, "restart", "client", "--at", str(event))
+    assert refused.returncode != 0
+    assert "connected to a process that is not of this job" in refused.stderr
+    assert "run -n 2" in refused.stderr
