@@ -32,6 +32,7 @@ SECTIONS = (
     "rdma",
     "heat",
     "checkpoints",
+    "together",
     "timeline",
     "gdb",
     "hot",

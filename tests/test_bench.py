@@ -51,7 +51,7 @@ RESPONSES = {
 }
 
 # Not with --quick, but a note.
-LONG = {"rdma"}
+LONG = {"rdma", "together"}
 ONCE = {"open", "first goto END", "first restore, checked"}
 
 
