@@ -14,7 +14,7 @@ import re
 import struct
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
@@ -137,13 +137,18 @@ _FLOWS = {
 }
 
 
+def _comm(params: Sequence[str]) -> str:
+    """The parameter on whose ranks a collective is."""
+    return "comm_old" if "comm_old" in params else "comm"
+
+
 @cache
 def collectives() -> dict[int, tuple[str, Flow]]:
     """Hypercall number -> name and flow of data, of each function that is a collective."""
     found = {}
     for function in mpi_functions():
         name, params = str(function["name"]), function["params"]
-        if "comm" not in params:
+        if _comm(params) not in params:
             continue
         if name in _FLOWS:
             found[int(function["nr"])] = (name, _FLOWS[name])
@@ -178,7 +183,7 @@ def _library() -> tuple[FFI, Any, Any, int]:
         row.comm = row.peer = row.tag = row.request = row.size = -1
         if nr in collectives():
             row.what = What.CALL
-            row.comm = params.index("comm")
+            row.comm = params.index(_comm(params))
             row.peer = params.index("root") if "root" in params else -1
             made = next((what for what in ("request", "win") if what in params), None)
             row.request = params.index(made) if made else -1

@@ -150,6 +150,11 @@ def _cycle(waiters: Mapping[int, Waiter], stuck: set[int]) -> tuple[int, ...]:
     return best
 
 
+def _comm_of(arguments: Mapping[str, int]) -> int | None:
+    """Of a communicator with a topology it is the one that it was made of."""
+    return arguments.get("comm", arguments.get("comm_old"))
+
+
 class _Needs:
     def __init__(
         self,
@@ -167,7 +172,7 @@ class _Needs:
     def of(self, rank: int, call: Call) -> list[Need]:
         """What a call waits for; nothing: it can go on, or does not wait for other ranks."""
         arguments = call.arguments
-        comm = self._comm(rank, arguments.get("comm"))
+        comm = self._comm(rank, _comm_of(arguments))
         found: list[Need | None] = []
         if call.name in _RECEIVES and comm:
             found.append(self._receive(rank, arguments["source"], arguments["tag"], comm))
@@ -201,7 +206,7 @@ class _Needs:
         """Collectives that are not the same one in all ranks."""
         groups: dict[tuple[str, int], dict[str, list[int]]] = {}
         for rank, call in self._calls.items():
-            comm = self._comm(rank, call.arguments.get("comm"))
+            comm = self._comm(rank, _comm_of(call.arguments))
             if comm and call.name in self._numbers:
                 number = self._done(rank, comm.name)
                 groups.setdefault((comm.name, number), {}).setdefault(call.name, []).append(rank)
@@ -263,7 +268,7 @@ class _Needs:
         """The communicator of a call, or the ranks of its window."""
         if "win" in call.arguments:
             return self._messages.communication(rank).window(call.arguments["win"])
-        return self._comm(rank, call.arguments.get("comm"))
+        return self._comm(rank, _comm_of(call.arguments))
 
     def _on_window(self, rank: int, call: Call) -> Need | None:
         window = self._where(rank, call)
@@ -325,7 +330,7 @@ class _Needs:
         call = self._calls.get(rank)
         if call is None or call.name not in _SENDS | _EXCHANGES:
             return False
-        theirs = self._comm(rank, call.arguments.get("comm"))
+        theirs = self._comm(rank, _comm_of(call.arguments))
         sent = call.arguments["tag" if call.name in _SENDS else "sendtag"]
         return (
             theirs is not None
@@ -357,7 +362,7 @@ class _Needs:
         call = self._calls.get(rank)
         if call is None or call.name not in _RECEIVES | _EXCHANGES:
             return False
-        theirs = self._comm(rank, call.arguments.get("comm"))
+        theirs = self._comm(rank, _comm_of(call.arguments))
         wanted = call.arguments["recvtag" if call.name in _EXCHANGES else "tag"]
         given = call.arguments["source"]
         return (
