@@ -110,7 +110,8 @@ def test_from_the_command_line(recorded: Recorded) -> None:
     shown = rdb(recorded.home, "find-event", "job", "write fd==1", "--limit", "2")
     assert shown.stdout.splitlines()[0].split() == ["RANK", "EVENT", "SECONDS", "WHAT"]
     assert len(shown.stdout.splitlines()) == 3
-    assert rdb(recorded.home, "find-event", "job", "write fd==9").returncode == 1
+    none = rdb(recorded.home, "find-event", "job", "write fd==9")
+    assert none.returncode == 1 and "no event of job is like that: write fd==9" in none.stderr
     wrong = rdb(recorded.home, "find-event", "job", "wrte")
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
     assert "did you mean write?" in wrong.stderr

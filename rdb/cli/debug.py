@@ -8,6 +8,7 @@ import sys
 
 from rdb.cli.elsewhere import reached
 from rdb.errors import MissingTool, UnknownJob
+from rdb.live.coordinated import unrecorded
 from rdb.recording import Job, open_job
 from rdb.recording.processes import ProcessName
 
@@ -35,6 +36,12 @@ def attach_command(args: argparse.Namespace) -> int:
             name = args.rank and ProcessName.parse(args.rank)
             elsewhere.fetch((name.rank,) if name else None)
         job = need_ranks(args.job, args.rank)
+        if unrecorded(job):
+            print(
+                f"rdb: {job.name} ran with --record=off: there is only its beginning to look at; "
+                f"rdb restart {job.name} goes on from its newest checkpoint",
+                file=sys.stderr,
+            )
         for number in job.ranks:
             for text in job.rank(number).cautions:
                 print(f"rdb: rank {number}, {text}", file=sys.stderr)

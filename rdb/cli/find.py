@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
@@ -49,6 +50,8 @@ def find_command(args: argparse.Namespace) -> int:
             ],
             right=(0, 1, 2),
         )
+    else:
+        print(f"rdb: no event of {job.name} is like that: {args.query}", file=sys.stderr)
     return 0 if rows else 1
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from rdb.cli.output import print_json, print_table
 from rdb.errors import RdbError
+from rdb.live.coordinated import committed, unrecorded
 from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
 from rdb.recording.verbs import HEADER, Verbs
 
@@ -186,6 +187,8 @@ def info_command(args: argparse.Namespace) -> int:
         right=(2, 3, 4),
     )
     _print_images(programs)
+    if unrecorded(job):
+        _print_together(job)
     _print_verbs(verbs)
     for row in programs:
         for text in row["cautions"]:
@@ -236,6 +239,12 @@ def _print_verbs(verbs: dict[str, Verbs]) -> None:
     ]
     if rows:
         print_table(("RANK", "EVENT", *HEADER), rows, right=(1,))
+
+
+def _print_together(job: Job) -> None:
+    """Of a job without a log: what `rdb restart` can go on from."""
+    known = ", ".join(f"ckpt:{one.number}" for one in committed(job.path))
+    print(f"no log (--record=off); checkpoints of all ranks together: {known or 'none yet'}")
 
 
 def _print_images(programs: list[dict[str, Any]]) -> None:

@@ -16,16 +16,25 @@ def print_json(data: Any) -> None:
 def print_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()
 ) -> None:
-    """A table on a terminal; through a pipe plain columns that are never cut."""
+    """A table on a terminal; through a pipe plain columns that are never cut.
+
+    A terminal that is too narrow cuts the last column, such as a program's path, and no number.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False)
-    numbers = set(right)
+    numbers, lines = set(right), [tuple(row) for row in rows]
     for place, title in enumerate(header):
-        table.add_column(title, justify="right" if place in numbers else "left", no_wrap=True)
-    for row in rows:
+        widest = max(len(text) for text in (title, *(line[place] for line in lines)))
+        table.add_column(
+            title,
+            justify="right" if place in numbers else "left",
+            no_wrap=True,
+            min_width=widest if place + 1 < len(header) else None,
+        )
+    for row in lines:
         table.add_row(*(text.replace("[", r"\[") for text in row))
     if sys.stdout.isatty():
         Console(highlight=False).print(table)

@@ -12,7 +12,15 @@ from rdb.commands.registry import REGISTRY
 from rdb.paths import gdb_scripts_dir
 
 # The console gives these itself.
-_INTERNAL = ("rdb-asked", "rdb-open", "rdb-state", "rdb-look", "rdb-fields")
+_INTERNAL = (
+    "rdb-asked",
+    "rdb-open",
+    "rdb-state",
+    "rdb-look",
+    "rdb-fields",
+    "rdb-fork",
+    "rdb-template",
+)
 
 
 def extension_commands() -> dict[str, str]:

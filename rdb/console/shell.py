@@ -16,7 +16,7 @@ from rdb.console.input import read_lines
 from rdb.console.lines import LineReader
 from rdb.console.prompt import prompt_text
 from rdb.console.render import error_line, render
-from rdb.errors import RdbError
+from rdb.errors import RdbError, Usage
 from rdb.session import Outcome, Session
 from rdb.session.ranks import Rank
 from rdb.session.session import Travelled
@@ -94,6 +94,8 @@ class Shell:
         if found is not None:
             command, arguments = found
             return await command.call(self.session, arguments)
+        if text.split(maxsplit=1)[0:1] == ["rdb"]:
+            raise Usage("`rdb` is a command of the shell", f"here: shell {text.strip()}")
         return await self.session.run(text)
 
     async def guarded(self, work: Awaitable[T]) -> T:

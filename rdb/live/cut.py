@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rdb.errors import UnknownJob
+from rdb.errors import UnknownJob, Usage
 from rdb.recording import RankRecording
 from rdb.timeline.position import Position
 
@@ -28,7 +28,13 @@ def cut_event(recording: RankRecording, text: str | None) -> int:
     time = _TIME.match(text)
     if time is not None:
         return _at_time(recording, float(time[1]))
-    event = Position.parse(text).event
+    try:
+        event = Position.parse(text).event
+    except Usage as error:
+        raise Usage(
+            f"--at {text}: no place in a recording",
+            "--at takes ckpt:2, an event (1500), seconds since the start (2.5s), or end",
+        ) from error
     if not recording.first_event <= event <= last:
         raise UnknownJob(
             f"rank {recording.name} has no event {event}",
