@@ -89,6 +89,9 @@ def test_it_is_recorded_from_there_on(half: Running) -> None:
     assert done.returncode == 0, done.stderr
     verified = half.rdb("replay", "recorded", "--verify")
     assert verified.returncode == 0 and "agree" in verified.stdout, verified.stderr
+    assert "no log" not in half.rdb("info", "recorded").stdout
+    shown = half.rdb("info", "half").stdout
+    assert "killed" in shown and "no log (--record=off)" in shown
 
 
 def test_what_is_not_whole_is_not_offered(half: Running) -> None:
@@ -172,6 +175,8 @@ def test_the_program_and_the_clock_ask_for_them(tmp_path: Path, build_text: Buil
         assert time.monotonic() < until
     (tmp_path / "gate").touch()
     assert one.process.wait(DEADLINE_S) == 7
+    shown = one.rdb("info", "asks").stdout
+    assert "ended" in shown and "killed" not in shown and "together: ckpt:1" in shown
     done = one.rdb("restart", "asks", "--at", "ckpt:1")
     assert (done.returncode, done.stdout) == (7, "went on, 0\n"), done.stderr
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from rdb.cli.output import print_json, print_table
 from rdb.errors import RdbError
+from rdb.live.board import Board, State, board_path
 from rdb.live.coordinated import committed, unrecorded
 from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
 from rdb.recording.verbs import HEADER, Verbs
@@ -49,6 +50,7 @@ def _job_row(job: Job) -> dict[str, Any]:
     try:
         meta = job.meta
         processes = [_process_row(process, glance=True) for process in job.processes()]
+        _ends_without_log(job, processes)
         state = _merged([row["state"] for row in processes if row["process"] == str(row["rank"])])
     except RdbError as error:
         meta, processes, state = {}, [], error.message
@@ -144,6 +146,7 @@ def _merged(states: list[str]) -> str:
 def info_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
     processes = [_process_row(process) for process in job.processes()]
+    _ends_without_log(job, processes)
     _look_elsewhere(job, processes, args.hosts)
     verbs = _verbs(job, args.at)
     programs = [program for row in processes for program in row["programs"]]
@@ -239,6 +242,18 @@ def _print_verbs(verbs: dict[str, Verbs]) -> None:
     ]
     if rows:
         print_table(("RANK", "EVENT", *HEADER), rows, right=(1,))
+
+
+def _ends_without_log(job: Job, processes: list[dict[str, Any]]) -> None:
+    """No log says how a rank ended; one that left the board itself was not killed."""
+    if not unrecorded(job):
+        return
+    slots = dict(enumerate(Board(board_path(job.path)).slots()))
+    for row in processes:
+        slot = slots.get(row["rank"])
+        if slot is not None and slot.state is State.GONE:
+            for one in (row, *row["programs"]):
+                one["state"] = "ended" if one["state"] == "killed" else one["state"]
 
 
 def _print_together(job: Job) -> None:

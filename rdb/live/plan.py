@@ -72,8 +72,8 @@ def plan_lines(plan: Plan) -> list[str]:
     for rank, one in plan.ranks.items():
         what = one.recording.describe(one.event) if one.event else "its beginning"
         lines.append(
-            f"rank {rank}: replay from checkpoint {one.image} to event {one.event}, then live "
-            f"({what})"
+            f"rank {rank}: replay from checkpoint {one.image} to event {one.event}, then live, "
+            f"after {what}"
         )
     for message in plan.cut.under_way:
         lines.append(
