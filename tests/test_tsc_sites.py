@@ -38,12 +38,20 @@ def test_a_recording_made_with_it_does_not_need_it(
 
 
 @pytest.mark.parametrize("hash_every", [0, 211])
-@pytest.mark.parametrize("how", ["signals", "threads", "child"])
+@pytest.mark.parametrize("how", ["signals", "threads", "child", "others"])
 def test_among_other_things(how: str, hash_every: int, tmp_path: Path) -> None:
     made = _record(tmp_path, how, hash_every=hash_every)
     _expect_equal(made)
     for child in made.rank_dir.glob("child-*"):
         _expect_equal(Made(child, made.files, made.result))
+
+
+def test_programs_that_measure_the_counter_log_little(tmp_path: Path) -> None:
+    """At full speed a row of looks at the clock would be hundreds of thousands of records."""
+    made = _record(tmp_path, "others")
+    code, answer = made.verify()
+    assert (code, answer["ok"]) == (0, True), answer
+    assert answer["events"] < 30 * 2000
 
 
 def test_images_hold_the_program_as_it_is(tmp_path: Path) -> None:

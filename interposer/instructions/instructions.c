@@ -116,6 +116,32 @@ static bool halves_are_joined(const uint8_t *p, const uint8_t *end)
 	return memmem(p, len, "\x48\xc1\xe2\x20", 4) != NULL;
 }
 
+/* Or of each half, if they are joined later: mov %eax, ... and mov %edx, ... */
+static bool halves_are_kept(const uint8_t *p, const uint8_t *end)
+{
+	struct insn in;
+	bool kept[3] = {false};
+	for (unsigned i = 0; i < 6 && !decode(p, (size_t)(end - p), &in) && !in.jumps; i++, p += in.len)
+		if (in.map == MAP_ONE && !in.vector_prefix && in.op == 0x89 && in.reg <= 2)
+			kept[in.reg] = true;
+	return kept[0] && kept[2];
+}
+
+/* Or it only passes the time: a jump back to it is near. */
+static bool turns_round(const uint8_t *site, const uint8_t *p, const uint8_t *end)
+{
+	struct insn in;
+	for (unsigned i = 0; i < 6 && !decode(p, (size_t)(end - p), &in); i++, p += in.len)
+		if (in.jumps)
+			return in.len == 2 && (in.op & 0xf0) == 0x70 && p + 2 + (int8_t)p[1] == site;
+	return false;
+}
+
+static bool is_sure(const uint8_t *site, const uint8_t *behind, const uint8_t *end)
+{
+	return halves_are_joined(behind, end) || halves_are_kept(behind, end) || turns_round(site, behind, end);
+}
+
 /* Patches them where that is sure to be right, else they trap.  A mistake costs time then (rdtsc traps without need),
  * never the right answer. */
 static bool has_rdtsc(uint8_t *begin, uint8_t *end)
@@ -127,7 +153,7 @@ static bool has_rdtsc(uint8_t *begin, uint8_t *end)
 		if ((p[1] != 0x31 && !with_aux) || !instructions_starts_here(begin, p, end))
 			continue;
 		found = true;
-		if (patch && !with_aux && halves_are_joined(p + 2, end) && tsc_site_add(p, end))
+		if (patch && is_sure(p, p + (with_aux ? 3 : 2), end) && tsc_site_add(p, end))
 			continue;
 		tsc_must_trap = true;
 		break;
@@ -267,10 +293,13 @@ static bool patched_fault(ucontext_t *uc)
 	if (site) {
 		UC_REG(uc, RIP) = site;
 		thread_self()->asks_at = site;
-		uint64_t value = answer(RDTSC, &aux, uc);
+		const bool with_aux = tsc_site_has_aux(site);
+		uint64_t value = answer(with_aux ? RDTSCP : RDTSC, &aux, uc);
 		UC_REG(uc, RAX) = (uint32_t)value;
 		UC_REG(uc, RDX) = value >> 32;
-		UC_REG(uc, RIP) = site + 2;
+		if (with_aux)
+			UC_REG(uc, RCX) = aux;
+		UC_REG(uc, RIP) = site + (with_aux ? 3 : 2);
 		event_answered(uc);
 		clock_fast_if_possible();
 		signals_want_delivery(uc);

@@ -27,7 +27,7 @@ static const struct {
 struct site {
 	uint64_t at;
 	uint8_t own[JUMP], jump[JUMP];
-	uint64_t stub, next; /* next: behind the displaced instruction */
+	uint64_t stub, next; /* next: behind the displaced instruction; 0: no stub, an instruction that traps */
 	bool put;
 };
 
@@ -125,24 +125,33 @@ static struct site *find(uint64_t at)
 	return NULL;
 }
 
+/* A jump takes the place of this rdtsc and of the instruction behind it. */
+static bool makes_room(const uint8_t *site, const uint8_t *end, struct insn *behind)
+{
+	return site[1] == 0x31 && site[RDTSC] != 0x0f && !decode(site + RDTSC, (size_t)(end - site - RDTSC), behind) &&
+	       !behind->jumps && !behind->rip_relative && !behind->string && RDTSC + behind->len >= JUMP;
+}
+
 bool tsc_site_add(uint8_t *site, const uint8_t *end)
 {
 	struct insn behind;
 	struct site s = {.at = (uint64_t)site};
 	if (find(s.at))
 		return true;
-	if (tsc.n == SITES || decode(site + RDTSC, (size_t)(end - site - RDTSC), &behind) || behind.jumps ||
-	    behind.rip_relative || RDTSC + behind.len < JUMP || site[RDTSC] == 0x0f || behind.string)
+	if (tsc.n == SITES || end - site < JUMP)
 		return false;
-	const uint8_t *stub = stub_for(s.at);
-	if (!stub)
-		return false;
-	s.stub = (uint64_t)stub;
-	s.next = s.at + RDTSC + behind.len;
+	const uint8_t *stub = makes_room(site, end, &behind) ? stub_for(s.at) : NULL;
 	memcpy(s.own, site, JUMP);
-	s.jump[0] = 0xe9;
-	put_distance(s.jump + 1, (int64_t)(s.stub + ENTRY - (s.at + JUMP)));
-	make_stub(&s, &behind);
+	if (stub) {
+		s.stub = (uint64_t)stub;
+		s.next = s.at + RDTSC + behind.len;
+		s.jump[0] = 0xe9;
+		put_distance(s.jump + 1, (int64_t)(s.stub + ENTRY - (s.at + JUMP)));
+		make_stub(&s, &behind);
+	} else {
+		memcpy(s.jump, s.own, JUMP);
+		s.jump[1] = 0x0b; /* ud2; of rdtscp's third byte nobody takes notice */
+	}
 	tsc.site[tsc.n++] = s;
 	return true;
 }
@@ -174,7 +183,7 @@ void tsc_sites_gone(uint64_t start, uint64_t end)
 			continue;
 		}
 		for (unsigned a = 0; a < AREAS; a++)
-			if (tsc.stubs[a] && s->stub - (uint64_t)tsc.stubs[a] < AREA)
+			if (s->stub && tsc.stubs[a] && s->stub - (uint64_t)tsc.stubs[a] < AREA)
 				tsc.taken[a][(s->stub - (uint64_t)tsc.stubs[a]) / STUB] = 0;
 		tsc.site[i] = tsc.site[--tsc.n];
 	}
@@ -186,6 +195,12 @@ void tsc_sites_settle(void)
 	for (unsigned i = 0; i < AREAS; i++)
 		if (tsc.stubs[i])
 			munmap(tsc.stubs[i], AREA);
+}
+
+bool tsc_site_has_aux(uint64_t at)
+{
+	const struct site *s = find(at);
+	return s && s->own[1] == 0x01;
 }
 
 bool tsc_sites_any(void)
@@ -224,6 +239,9 @@ bool tsc_stubs_inside(uint64_t pc)
 
 uint64_t tsc_site_asks(uint64_t pc)
 {
+	const struct site *s = find(pc);
+	if (s && s->put && !s->stub)
+		return pc;
 	for (unsigned i = 0; tsc_stubs_inside(pc) && i < tsc.n; i++)
 		if (tsc.site[i].stub == pc)
 			return tsc.site[i].at;
@@ -233,7 +251,7 @@ uint64_t tsc_site_asks(uint64_t pc)
 uint64_t tsc_site_behind(uint64_t pc)
 {
 	const struct site *s = find(pc - RDTSC);
-	return s && s->put ? s->stub + TAIL : 0;
+	return s && s->put && s->stub ? s->stub + TAIL : 0;
 }
 
 void tsc_stub_leave(ucontext_t *uc)

@@ -1,6 +1,7 @@
 /* rdtsc without a trap: while recording, a confirmed `rdtsc` and the instruction behind it (five bytes or more, that
  * reads nothing relative to itself) become a jump to a stub, and from there through a gate (tsc_gate.S) to one small
- * record, or, where something else is due, to a trap that is answered as ever.
+ * record, or, where something else is due, to a trap that is answered as ever.  Where there is no room for the jump, and
+ * in place of rdtscp, stands an instruction that traps: slow there, but the counter need not trap everywhere.
  *
  * Nobody but the recording process knows of it: images and hashes hold the program's own bytes, so a replay's rdtsc
  * traps as if there were none of this.  Whoever jumps, or returns from a signal handler, behind the rdtsc finds a byte
@@ -10,7 +11,7 @@
 #define RDB_TSC_SITES_H
 #include "boundary/lower.h"
 
-/* A confirmed rdtsc in new text.  False: not possible there, then all of them have to trap. */
+/* A confirmed rdtsc or rdtscp in new text.  False: not possible there, then all of them have to trap. */
 bool tsc_site_add(uint8_t *site, const uint8_t *end);
 /* Patches what was added, or takes all patches back. */
 void tsc_sites_put(void);
@@ -27,8 +28,10 @@ void tsc_sites_hide(uint64_t addr, uint8_t *text, size_t len);
 
 /* Where stubs are, in a replay as well: the first image holds them.  They are not hashed. */
 bool tsc_stubs_inside(uint64_t pc);
-/* The site whose stub traps here, because the general way is due; 0: none. */
+/* The site that traps here, or whose stub does because the general way is due; 0: none. */
 uint64_t tsc_site_asks(uint64_t pc);
+/* Is it rdtscp? */
+bool tsc_site_has_aux(uint64_t at);
 /* Behind a patched rdtsc: where to go on instead; 0: nothing of the kind. */
 uint64_t tsc_site_behind(uint64_t pc);
 /* uc in a stub whose event is over: makes it the program's own. */

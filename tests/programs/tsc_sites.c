@@ -1,4 +1,4 @@
-/* rdtsc in loops: alone, under signals, in threads, in a child; what registers and flags it keeps; a jump behind it.
+/* rdtsc in loops: alone, under signals, in threads, in a child; of other shapes; what registers and flags it keeps; a jump behind it.
  * Prints "fine", and on stderr where its stubs are. */
 #include <pthread.h>
 #include <signal.h>
@@ -24,6 +24,36 @@ __asm__(".text\n"
 	"	mov %rdi, %rdx\n"
 	"	xor %eax, %eax\n"
 	"	jmp middle\n");
+/* No room for a jump, no shl near; a loop that only passes the time; and rdtscp. */
+__asm__(".text\n"
+	".globl read_halves, pass_time, read_tsc_aux\n"
+	"read_halves:\n"
+	"	rdtsc\n"
+	"	xor %esi, %esi\n"
+	"	mov %edx, %r8d\n"
+	"	mov %eax, %ecx\n"
+	"	jmp 1f\n"
+	"	.skip 64, 0x90\n"
+	"1:	shl $32, %r8\n"
+	"	lea (%r8,%rcx), %rax\n"
+	"	ret\n"
+	"pass_time:\n"
+	"	xor %ecx, %ecx\n"
+	"1:	rdtsc\n"
+	"	add $1, %ecx\n"
+	"	cmp %edi, %ecx\n"
+	"	jne 1b\n"
+	"	mov %ecx, %eax\n"
+	"	ret\n"
+	"read_tsc_aux:\n"
+	"	rdtscp\n"
+	"	shl $32, %rdx\n"
+	"	or %rdx, %rax\n"
+	"	mov %ecx, (%rdi)\n"
+	"	ret\n");
+ticks_t read_halves(void);
+unsigned pass_time(unsigned turns);
+ticks_t read_tsc_aux(unsigned *aux);
 ticks_t read_tsc(void);
 ticks_t behind_rdtsc(ticks_t high);
 
@@ -73,6 +103,26 @@ static ticks_t many(unsigned n)
 	return sum;
 }
 
+/* A measurement: rows of looks at the clock between two of the counter. */
+static ticks_t others(void)
+{
+	ticks_t sum = 0;
+	for (unsigned i = 1; i <= 30; i++) {
+		struct timeval from, now;
+		unsigned aux;
+		ticks_t first = read_halves(), second = read_tsc_aux(&aux);
+		gettimeofday(&from, NULL);
+		do
+			gettimeofday(&now, NULL);
+		while ((now.tv_sec - from.tv_sec) * 1000000 + now.tv_usec - from.tv_usec < 700);
+		ticks_t third = read_halves();
+		if (first > second || second > third || pass_time(i) != i)
+			abort();
+		sum ^= (third - first) * i + aux + (ticks_t)now.tv_usec;
+	}
+	return sum;
+}
+
 static void *in_thread(void *n)
 {
 	return (void *)many((unsigned)(unsigned long)n);
@@ -101,6 +151,8 @@ int main(int argc, char **argv)
 		int status;
 		if (waitpid(child, &status, 0) != child || status)
 			abort();
+	} else if (!strcmp(argv[1], "others")) {
+		sum ^= others();
 	} else {
 		sum ^= many(n);
 	}
