@@ -6,16 +6,18 @@ at each place.  Nothing is resumed in GDB's sense, so front ends see no stops.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import gdb
 
-from . import history, link, place, searching
+from . import collected, history, link, place, searching
 from .command import Command, typed
 from .returned import returned, shown
 
 _LIMIT = 200
+_NAMED = re.compile(r"\d+:0x[0-9a-f]+:(?!1$)\d+")  # the first arrival may have a shorter name
 
 
 @dataclass
@@ -35,15 +37,17 @@ class Calls(Command):
     """List the calls of a function: calls FUNCTION [--from POS] [--to POS] [--limit N]
     Each with its arguments, its result, the position where it begins (behind the function's
     prologue), which `goto` takes, and where it was called from.  The whole recording is searched;
-    at most N calls (200) are shown.  POS is as for `goto`.  Ctrl-C shows what was found by then."""
+    at most N calls (200) are shown.  POS is as for `goto`.  Parts of it are searched side by side,
+    one for each processor, or --jobs N at a time, where arguments and result are at fixed places;
+    else call by call.  Ctrl-C shows what was found by then."""
 
     name = "calls"
     kind = gdb.COMMAND_DATA
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         self.dont_repeat()
-        usage = "calls FUNCTION [--from POSITION] [--to POSITION] [--limit N]"
-        options = searching.Options(argument, usage, values="--from --to --limit")
+        usage = "calls FUNCTION [--from POSITION] [--to POSITION] [--limit N] [--jobs N]"
+        options = searching.Options(argument, usage, values="--from --to --limit --jobs")
         function = options.need_text()
         link.connection()
         log = history.log
@@ -58,7 +62,13 @@ class Calls(Command):
             addresses = entries(function)
             try:
                 place.seek(first or "START")
-                search.run(addresses)
+                if last is not None:
+                    search.run(addresses)
+                elif not search.collect(addresses, options.jobs):
+                    _say_slow(function)
+                    link.ask("calls-end")
+                    place.seek(first or "START")
+                    search.run(addresses)
             finally:
                 link.ask("calls-end")
                 place.seek(f"@{start.mark}")
@@ -77,6 +87,18 @@ def entries(function: str) -> list[int]:
         point.delete()
 
 
+_said: set[str] = set()
+
+
+def _say_slow(function: str) -> None:
+    if function not in _said:
+        _said.add(function)
+        gdb.write(
+            f"{function}: not all arguments and results are at fixed places; call by call.\n",
+            gdb.STDLOG,
+        )
+
+
 class _Search:
     def __init__(self, limit: int, last_event: int | None) -> None:
         self.calls: list[Call] = []
@@ -86,6 +108,46 @@ class _Search:
         self._pending: dict[int, Call] = {}  # by the number of the breakpoint at its return
         self._progress = searching.Progress("calls")
         self._end = max(link.ask("info")["last_event"], 1)
+
+    def collect(self, addresses: list[int], jobs: int | None) -> bool:
+        """All of them by the server, several replicas at a time; False: that cannot be."""
+        if len(addresses) != 1:
+            return False
+        link.ask("calls-begin")
+        answer = searching.ask("calls-next", add=[[1, addresses[0], None]], remove=[])
+        self.interrupted = answer["interrupted"] or link.pressed()
+        if self.interrupted or not answer["hit"]:
+            return True
+        place.forget(answer)
+        try:
+            frame = gdb.newest_frame()
+            plan = collected.Plan(frame)
+            first = _call_text(frame), searching.line_at(frame.older().pc() - 1)
+            answer = searching.ask("calls", plan=plan.options(), limit=self._limit, jobs=jobs)
+            calls = [
+                Call(
+                    row["position"],
+                    plan.pc,
+                    plan.call(row),
+                    searching.line_at(row["back"] - 1),
+                    0,
+                    None,
+                    plan.result(row),
+                )
+                for row in collected.unpacked(answer["rows"])
+            ]
+        except (collected.NotPlain, gdb.error):
+            return self._stopped(answer)
+        if not answer["plain"] or (calls and (calls[0].text, calls[0].caller) != first):
+            return self._stopped(answer)
+        self.calls, self.more = calls, answer["more"]
+        self.interrupted = answer["interrupted"]
+        return True
+
+    def _stopped(self, answer: dict[str, Any]) -> bool:
+        """Who has pressed Ctrl-C does not want them one by one either."""
+        self.interrupted = bool(answer["interrupted"])
+        return self.interrupted
 
     def run(self, addresses: list[int]) -> None:
         """From call to call until there are no more, or enough and all have returned."""
@@ -151,9 +213,10 @@ class _Search:
 
     def name(self) -> None:
         """The positions by the names that `when` prints, as far as that takes no time."""
-        pairs = [[call.position, call.pc] for call in self.calls]
+        unnamed = [call for call in self.calls if not _NAMED.fullmatch(call.position)]
+        pairs = [[call.position, call.pc] for call in unnamed]
         answer = searching.ask("names", positions=pairs)
-        for call, name in zip(self.calls, answer["names"]):  # noqa: B905 - GDB may have Python 3.9
+        for call, name in zip(unnamed, answer["names"]):  # noqa: B905 - GDB may have Python 3.9
             call.position = name
 
     def as_text(self, function: str) -> str:

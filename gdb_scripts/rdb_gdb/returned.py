@@ -6,15 +6,15 @@ from typing import Any
 
 import gdb
 
-_IN_RAX = (
+IN_RAX = (
     gdb.TYPE_CODE_INT,
     gdb.TYPE_CODE_ENUM,
     gdb.TYPE_CODE_BOOL,
     gdb.TYPE_CODE_CHAR,
     gdb.TYPE_CODE_PTR,
 )
-_REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
-_AGGREGATES = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
+REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
+AGGREGATES = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
 
 
 def returned(function: Any) -> str:
@@ -37,24 +37,25 @@ def shown(value: Any) -> str:
 
 
 def _value(type_: Any, file: str) -> Any:
-    if type_.code in _IN_RAX and type_.sizeof <= 8:
+    if type_.code in IN_RAX and type_.sizeof <= 8:
         return gdb.parse_and_eval("(long) $rax").cast(type_)
-    if type_.code in _REFERENCES:
+    if type_.code in REFERENCES:
         pointer = type_.target().pointer()
         return gdb.parse_and_eval("(long) $rax").cast(pointer).dereference()
     if type_.code == gdb.TYPE_CODE_FLT:
         registers = {4: "$xmm0.v4_float[0]", 8: "$xmm0.v2_double[0]", 16: "$st0"}
         return gdb.parse_and_eval(registers[type_.sizeof]) if type_.sizeof in registers else None
-    if type_.code in _AGGREGATES:
+    if type_.code in AGGREGATES:
         if type_.sizeof > 16:
             return gdb.parse_and_eval("(long) $rax").cast(type_.pointer()).dereference()
         # A small class of C++ is in registers or not, as its constructors are.
-        return _small(type_) if file.endswith(".c") else None
+        return small(type_) if file.endswith(".c") else None
     return None
 
 
-def _small(type_: Any) -> Any:
-    """At most two eightbytes, each in the next free register of its class."""
+def small(type_: Any, general: list[int] | None = None, vector: list[int] | None = None) -> Any:
+    """At most two eightbytes, each in the next free register of its class: of those given, rax and
+    rdx, and xmm0 and xmm1, or of the present ones."""
     parts = (type_.sizeof + 7) // 8
     floating = [True] * parts
     for offset, leaf in _leaves(type_, 0):
@@ -62,11 +63,14 @@ def _small(type_: Any) -> Any:
             floating[offset // 8] = False
         elif leaf.sizeof > 8:
             return None
-    general = ["(long) $rax", "(long) $rdx"]
-    vector = ["$xmm0.v2_int64[0]", "$xmm1.v2_int64[0]"]
+    words = {
+        False: list(general or ("(long) $rax", "(long) $rdx")),
+        True: list(vector or ("$xmm0.v2_int64[0]", "$xmm1.v2_int64[0]")),
+    }
     data = b""
     for one in floating:
-        word = int(gdb.parse_and_eval((vector if one else general).pop(0)))
+        given = words[one].pop(0)
+        word = given if isinstance(given, int) else int(gdb.parse_and_eval(given))
         data += (word & (1 << 64) - 1).to_bytes(8, "little")
     return gdb.Value(data[: type_.sizeof], type_)
 
@@ -80,7 +84,7 @@ def _leaves(type_: Any, offset: int) -> list[tuple[int, Any]]:
         return [
             leaf for i in range(count) for leaf in _leaves(element, offset + i * element.sizeof)
         ]
-    if type_.code in _AGGREGATES:
+    if type_.code in AGGREGATES:
         return [
             leaf
             for field in type_.fields()

@@ -67,14 +67,15 @@ async def changes(session: Session, expression: str) -> Outcome:
 @command(
     "calls",
     group=Group.SEARCH,
-    usage="calls FUNCTION [--from POS] [--to POS] [--limit N]",
+    usage="calls FUNCTION [--from POS] [--to POS] [--limit N] [--jobs N]",
     needs=Need.STOPPED,
 )
 async def calls(session: Session, function: str) -> Outcome:
     """List the calls of FUNCTION: position, arguments, result, where it was called from.
 
     The whole recording is searched; `goto` takes the positions. At most N calls (200) are listed.
-    Ctrl-C lists what was found by then.
+    All processors search, or `--jobs N`, if arguments and result are at fixed places and there is
+    one thread; with `--to` it goes call by call. Ctrl-C lists what was found by then.
     """
     return await session.run(f"calls {function}")
 

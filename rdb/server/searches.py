@@ -20,9 +20,11 @@ from rdb.recording.query import Query
 from rdb.recording.record import Record
 from rdb.recording.syscalls import SYSCALLS
 from rdb.server.breakpoints import sp_is
+from rdb.server.calling import packed, plan_of
 from rdb.server.motion import Motion
 from rdb.server.output import recorded_output
 from rdb.timeline import scan
+from rdb.timeline.calls import CallSearch, NotPlain
 from rdb.timeline.changes import Change, ChangeSearch, Leave
 from rdb.timeline.parallel import processors
 from rdb.timeline.points import Points
@@ -53,6 +55,7 @@ class Searches:
             "names": self._names,
             "step-back": self._step_back,
             "last-at": self._last_at,
+            "calls": self._calls,
             "calls-begin": self._calls_begin,
             "calls-next": self._calls_next,
             "calls-end": self._calls_end,
@@ -251,6 +254,34 @@ class Searches:
         with self._search(answer):
             found = self._entered(asked["addr"], asked["sp"])
             answer["position"] = None if found is None else str(found)
+        return answer
+
+    def _calls(self, text: str) -> Answer:
+        """{"plan", "limit", "jobs"}: the calls from here on, where one begins, as raw bytes;
+        `plain` is false where they cannot be had so."""
+        asked = _options(text)
+        self.use_jobs(asked["jobs"])
+        timeline = self._timeline
+        answer: Answer = {"plain": timeline.schedule.plain, "rows": packed([]), "more": False}
+        with self._search(answer):
+            if not answer["plain"]:
+                return answer
+            plan = plan_of(asked["plan"])
+            travel, start = timeline.travel, timeline.name()
+            search = CallSearch(travel, plan, sp_is, start, asked["limit"])
+
+            def look(part: float, found: int) -> None:
+                self._found = found
+                self._look(part)
+
+            try:
+                search.run(look)
+            except NotPlain:
+                answer["plain"] = False
+                return answer
+            finally:
+                answer["more"] = search.more
+                answer["rows"] = packed(search.calls)
         return answer
 
     def _calls_begin(self, text: str) -> Answer:

@@ -1,0 +1,42 @@
+"""What GDB says about a function's arguments, and what calls of it look like to GDB."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+from rdb.timeline.calls import Call, Plan, Taken
+
+
+def plan_of(asked: dict[str, Any]) -> Plan:
+    texts = tuple((str(register), int(offset)) for register, offset in asked["texts"])
+    return Plan(**{**asked, "texts": texts})
+
+
+def packed(calls: list[Call]) -> str:
+    """GDB takes long answers slowly."""
+    text = json.dumps([_row(call) for call in calls])
+    return base64.b64encode(zlib.compress(text.encode(), 1)).decode()
+
+
+def _row(call: Call) -> dict[str, Any]:
+    return {
+        "position": str(call.position),
+        "back": call.back,
+        "entered": _taken(call.entered),
+        "returned": None if call.returned is None else _taken(call.returned),
+    }
+
+
+def _taken(taken: Taken) -> dict[str, Any]:
+    gpr = taken.gpr
+    names = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp")
+    more = ("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15")
+    return {
+        "registers": {name: getattr(gpr, name) for name in (*names, *more)},
+        "vector": taken.vector.hex(),
+        "memory": taken.memory.hex(),
+        "texts": [text.hex() for text in taken.texts],
+    }
