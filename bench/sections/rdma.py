@@ -38,11 +38,14 @@ class Program:
         return self.name.endswith("_lat")
 
     def seconds(self, said: str, cycles_per_s: float) -> float | None:
-        """Of a message: half a round trip, the median; or as the bandwidth has it."""
+        """Of a message: half a round trip, the shortest; or as the bandwidth has it.
+
+        The median tells, on a busy host, how seldom both processors of the guest run at once.
+        """
         for line in said.splitlines():
             words = line.split()
             if len(words) >= 5 and words[0] == str(self.size_bytes) and words[1].isdigit():
-                figure = float(words[4 if self.is_latency else 3])
+                figure = float(words[2 if self.is_latency else 3])
                 if not 0 < figure < float("inf"):
                     return None
                 # -C: cycles, which need no measurement of the processor's speed
