@@ -150,10 +150,15 @@ static bool has_rdtsc(uint8_t *begin, uint8_t *end)
 	bool found = false;
 	for (uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
 		const bool with_aux = p[1] == 0x01 && p[2] == 0xf9;
-		if ((p[1] != 0x31 && !with_aux) || !instructions_starts_here(begin, p, end))
+		if (p[1] != 0x31 && !with_aux)
+			continue;
+		const bool sure = is_sure(p, p + (with_aux ? 3 : 2), end),
+			   starts = instructions_starts_here(begin, p, end);
+		/* what looks like one from behind, but not from before, is not patched: it traps if it is one */
+		if (!starts && !sure)
 			continue;
 		found = true;
-		if (patch && is_sure(p, p + (with_aux ? 3 : 2), end) && tsc_site_add(p, end))
+		if (patch && sure && starts && tsc_site_add(p, end))
 			continue;
 		tsc_must_trap = true;
 		break;
