@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,13 @@ RDB = Path(sys.executable).parent / "rdb"  # of the same environment
 ATTEMPTS = 40
 
 
-def record_until_it_fails(program: Path, assertion: str, *options: str) -> str:
-    """Runs PROGRAM recorded until it dies of ASSERTION; the job's name."""
+def record_until_it_fails(
+    program: Path,
+    assertion: str,
+    *options: str,
+    still: Callable[[str], bool] = lambda job: True,
+) -> str:
+    """Runs PROGRAM recorded until it dies of ASSERTION, with the job STILL as one wants it."""
     title(f"Recording ./{program.name} until it fails (it does so in some runs only)")
     for attempt in range(1, ATTEMPTS + 1):
         command = ["run", *options, "--", str(program)]
@@ -24,7 +30,7 @@ def record_until_it_fails(program: Path, assertion: str, *options: str) -> str:
         if named is None:
             sys.stderr.write(done.stderr)
             raise SystemExit("demo: nothing was recorded")
-        if assertion in done.stderr:
+        if assertion in done.stderr and still(named[1]):
             expect(done.returncode != 0, "a program that fails says so by its exit code")
             print(f"$ rdb {shlex.join(command)}")
             sys.stdout.write(done.stderr)

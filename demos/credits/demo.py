@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from demos.story import RDB, attach, expect, line_of, rdb, rdb_output, record_until_it_fails, title
@@ -23,7 +24,8 @@ def main() -> int:
     subprocess.run(["make", "-s", "-C", str(HERE), "credits"], check=True)
     said = "Assertion `!slot[i].producer || slot[i].producer == window + 1' failed"
     job = record_until_it_fails(
-        HERE / "credits", said, "-n", "3", "--hca", "soft", "--hash-every", "50"
+        *(HERE / "credits", said, "-n", "3", "--hca", "soft", "--hash-every", "50"),
+        still=_there_at_the_end,
     )
 
     title(f"When did `{INVARIANT}` first turn false, and who did it?")
@@ -57,6 +59,14 @@ def main() -> int:
     title("Go on yourself")
     print(f"{RDB} attach {job}\n{RDB} rm {job}      when you are done")
     return 0
+
+
+def _there_at_the_end(job: str) -> bool:
+    """While the collector dies, the slot's owner may write over what does not belong there."""
+    with tempfile.NamedTemporaryFile("w", suffix=".rdb") as script:
+        script.write("focus 0\nprint windows[1].slot[0].producer\n")
+        script.flush()
+        return "$1 = 1\n" in rdb_output("attach", job, "-x", script.name)
 
 
 if __name__ == "__main__":

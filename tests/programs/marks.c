@@ -18,6 +18,7 @@
 #include "agent/breakpoints.h"
 #include "process/descriptors.h"
 #include "instructions/emulate.h"
+#include "instructions/tsc_sites.h"
 #include "marks/mark_learn.h"
 #include "replay/replica.h"
 #include "marks/trampoline.h"
@@ -47,6 +48,11 @@ struct place *breakpoints_at(uint64_t addr)
 	return NULL;
 }
 void breakpoint_insert(struct place *p) {}
+bool tsc_sites_any(void)
+{
+	return false;
+}
+void tsc_sites_hide(uint64_t addr, uint8_t *text, size_t len) {}
 void breakpoint_remove(struct place *p) {}
 int descriptor_open(int dirfd, const char *path, int flags, mode_t mode)
 {
