@@ -269,9 +269,7 @@ def test_no_memory(build: Build, rdb_home: Path, work: Path, megabytes: int) -> 
         timeout=DEADLINE_S,
         check=False,
     )
-    if (
-        megabytes == 1
-    ):  # execve(2): the kernel kills what it cannot load, 25 MB
+    if megabytes == 1:  # execve(2): the kernel kills what it cannot load, 25 MB
         assert done.returncode != 0
     elif done.returncode != 3:
         assert done.returncode in (125, 126), done.stderr
