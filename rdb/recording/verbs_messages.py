@@ -97,12 +97,15 @@ class Posts:
         self._lives[number][-1].peer = peer or self._lives[number][-1].peer
 
     def of(self, arrival: Arrival) -> Post | None:
-        """The request of an arrival, if it was made here: the newest that is not too late."""
+        """The request of an arrival, if it was made here: the newest that is not too late.
+
+        A call has the time of its end, before which its message may arrive: then it is the first.
+        """
         candidates = [
             post
             for life in self._lives.get(arrival.source, [])
             if life.peer == arrival.dest
             for post in life.posts[arrival.number :: _NUMBERS]
-            if post.at_ns <= arrival.at_ns
         ]
-        return candidates[-1] if candidates else None
+        in_time = [post for post in candidates if post.at_ns <= arrival.at_ns]
+        return in_time[-1] if in_time else candidates[0] if candidates else None
