@@ -38,6 +38,16 @@ static uint32_t block_crc(const struct mark *m)
 	return crc;
 }
 
+/* A function that calls itself may be where it was before but for frames that are far up. */
+static uint32_t far_crc(const struct mark *m)
+{
+	uint64_t from = m->stack_from + m->stack_len, to = from;
+
+	while (m->stack_len && to < from + MARK_STACK_FAR && upper_readable(to, 1))
+		to = (to | (RDB_PAGE - 1)) + 1;
+	return crc32c(1, (const void *)from, to - from) | 1; /* never 0 */
+}
+
 static void fill(const ucontext_t *uc, struct mark *m)
 {
 	const greg_t *g = uc->uc_mcontext.gregs;
@@ -53,6 +63,7 @@ static void fill(const ucontext_t *uc, struct mark *m)
 	m->stack_from = from;
 	m->stack_len = (uint32_t)(to - from);
 	memcpy(m->stack, (const void *)from, m->stack_len);
+	m->far_crc = far_crc(m);
 	m->vector_crc = vector_crc(uc);
 	for (unsigned i = 0; i < m->nwords; i++)
 		memcpy(&m->words[i].value, (const void *)m->words[i].addr, 8);
@@ -86,6 +97,8 @@ bool mark_here(const struct mark *m, const ucontext_t *uc)
 			return false;
 	if (m->stack_len && (!upper_readable(m->stack_from, m->stack_len) ||
 			     memcmp((const void *)m->stack_from, m->stack, m->stack_len)))
+		return false;
+	if (m->far_crc && far_crc(m) != m->far_crc)
 		return false;
 	return block_crc(m) == m->block_crc && vector_crc(uc) == m->vector_crc;
 }

@@ -19,6 +19,7 @@ enum {
 	MARK_FLAGS = 0xcc5,       /* OF DF SF ZF PF CF; AF is left undefined by what compilers emit */
 	MARK_STACK_BELOW = 128,   /* the red zone */
 	MARK_STACK_ABOVE = 384,
+	MARK_STACK_FAR = 8192, /* above that, callers' frames: by a checksum */
 };
 
 struct mark_word {
@@ -30,7 +31,8 @@ struct mark {
 	uint64_t gpr[16]; /* as numbered in instructions: rax rcx rdx rbx rsp rbp rsi rdi r8..r15 */
 	uint64_t rip, flags;
 	uint64_t stack_from;
-	uint32_t stack_len, reserved;
+	uint32_t stack_len;
+	uint32_t far_crc;               /* the stack from there on; 0: not known */
 	uint32_t vector_crc;            /* xmm0-15 */
 	uint32_t block_crc;             /* the 256 bytes around each word */
 	uint64_t vector[MARK_VECTORS];  /* low halves of those xmm registers that vary */
