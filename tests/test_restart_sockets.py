@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Build, Rdb, run_rdb
+from restarting import restart_at
 
 from rdb.live.consistent import Cut, Traffic
 from rdb.live.sockets import End, ends_of
@@ -71,20 +72,8 @@ class Talk:
             yield rank, event, self.traffic.cut(rank, event)
 
     def restart(self, rank: int, event: int, cut: Cut) -> None:
-        done = self.rdb("restart", "talk", "--rank", str(rank), "--at", str(event), "--name", "cut")
         where = f"rank {rank} at {event}: {cut.events}, {self.under_way(cut)} bytes under way"
-        assert done.returncode == 0, f"{where}: {done.stderr}"
-        again = Counter(done.stdout.splitlines())
-        assert again <= self.said, where
-        written = sum(
-            self.job.rank(one).describe(number).startswith("write(1,")
-            for one, until in cut.events.items()
-            for number in range(1, until + 1)
-        )
-        assert again.total() == self.said.total() - written, where
-        verified = self.rdb("replay", "cut", "--verify")
-        assert verified.returncode == 0, f"{where}: {verified.stderr}"
-        self.rdb("rm", "cut")
+        restart_at(self.rdb, self.job, self.said, rank, event, cut, where)
 
 
 @pytest.fixture(scope="module")

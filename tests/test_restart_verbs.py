@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Build, run_rdb
+from restarting import restart_at
 from verbspair import record_pair
 
 from rdb.errors import RdbError
@@ -59,20 +60,8 @@ class Ring:
                 yield rank, event, cut
 
     def restart(self, rank: int, event: int, cut: Cut) -> None:
-        done = self.rdb("restart", "ring", "--rank", str(rank), "--at", str(event), "--name", "cut")
         where = f"rank {rank} at {event}: {cut.events}"
-        assert done.returncode == 0, f"{where}: {done.stderr}"
-        again = Counter(done.stdout.splitlines())
-        assert again <= self.said, where
-        written = sum(
-            self.job.rank(one).describe(number).startswith("write(1,")
-            for one, until in cut.events.items()
-            for number in range(1, until + 1)
-        )
-        assert again.total() == self.said.total() - written, where
-        verified = self.rdb("replay", "cut", "--verify")
-        assert verified.returncode == 0, f"{where}: {verified.stderr}"
-        self.rdb("rm", "cut")
+        restart_at(self.rdb, self.job, self.said, rank, event, cut, where)
 
 
 @pytest.fixture(scope="module")

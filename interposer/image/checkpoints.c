@@ -204,26 +204,34 @@ static int begin(struct image_plan *plan)
 	return 0;
 }
 
-static void take(ucontext_t *uc)
+/* What an image is made of: the threads, where the log is, and which pages; a full one begins a chain. */
+static int gather(struct image_plan *plan, const ucontext_t *uc)
 {
 	static struct table dirty, threads;
+	plan->threads = threads;
+	plan->threads.len = dirty.len = 0;
+	int rc = image_threads(&plan->threads, uc);
+	threads = plan->threads;
+	if (!rc && !dirty_collect(&dirty))
+		plan->dirty = &dirty;
+	log_position(&plan->log_segment, &plan->log_off);
+	if (!plan->incremental)
+		ckpt.base = plan->number;
+	ckpt.number = plan->number;
+	ckpt.broken = false;
+	return rc;
+}
+
+static void take(ucontext_t *uc)
+{
 	uint64_t before = clock_ns(CLOCK_MONOTONIC_RAW), now = now_ns();
-	struct image_plan plan = {.number = ckpt.number + 1, .threads = threads};
+	struct image_plan plan = {.number = ckpt.number + 1};
 	ckpt.wanted = requested = false;
 	ckpt.taken_ns = now;
 	ckpt.taken_event = lower.event;
 	ckpt.taken_log = log_written();
-	ckpt.number = plan.number;
 	plan.incremental = !ckpt.broken && plan.number - ckpt.base < keep_chain();
-	plan.threads.len = dirty.len = 0;
-	int rc = image_threads(&plan.threads, uc);
-	threads = plan.threads;
-	if (!rc && !dirty_collect(&dirty))
-		plan.dirty = &dirty;
-	log_position(&plan.log_segment, &plan.log_off);
-	if (!plan.incremental)
-		ckpt.base = plan.number;
-	ckpt.broken = false;
+	int rc = gather(&plan, uc);
 	ckpt.writing = (struct kept){
 		.number = plan.number,
 		.base = ckpt.base,
@@ -243,22 +251,12 @@ static void take(ucontext_t *uc)
 
 int checkpoint_together(const ucontext_t *uc, unsigned number, int (*beside)(unsigned number, int rc))
 {
-	static struct table dirty, threads;
-	struct image_plan plan = {.number = number, .threads = threads};
+	struct image_plan plan = {.number = number};
 	if (ckpt.child)
 		look(true);
 	plan.incremental = !ckpt.broken && ckpt.number && number == ckpt.number + 1 &&
 			   number - ckpt.base < keep_chain();
-	plan.threads.len = dirty.len = 0;
-	int rc = image_threads(&plan.threads, uc);
-	threads = plan.threads;
-	if (!rc && !dirty_collect(&dirty))
-		plan.dirty = &dirty;
-	log_position(&plan.log_segment, &plan.log_off);
-	if (!plan.incremental)
-		ckpt.base = number;
-	ckpt.number = number;
-	ckpt.broken = false;
+	int rc = gather(&plan, uc);
 	ckpt.beside = beside;
 	ckpt.writing = (struct kept){.number = number, .base = ckpt.base, .at_ns = now_ns()};
 	if (!rc)

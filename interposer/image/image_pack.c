@@ -98,12 +98,8 @@ int image_compress(unsigned number)
 	p.room = room;
 	if (!rc)
 		rc = pack(&p, &f, (struct image_run *)runs.base);
-	if (p.fd >= 0 && close(p.fd) && !rc)
-		rc = -errno;
-	if (!rc && rename(temp, f.path))
-		rc = -errno;
-	if (rc && p.fd >= 0)
-		unlink(temp);
+	if (p.fd >= 0)
+		rc = private_publish(p.fd, rc, temp, f.path);
 	if (raw != MAP_FAILED)
 		munmap(raw, raw_len);
 	if (room != MAP_FAILED)

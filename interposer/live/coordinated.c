@@ -240,13 +240,7 @@ static int write_state(unsigned number)
 		rc = io_write_all(fd, own.library.base, own.library.len, sizeof(own.head), 1 << 20);
 	if (!rc)
 		rc = io_write_all(fd, own.files.base, own.files.len, sizeof(own.head) + own.library.len, 1 << 20);
-	if (close(fd) && !rc)
-		rc = -errno;
-	if (!rc && rename(temp, path))
-		rc = -errno;
-	if (rc)
-		unlink(temp);
-	return rc;
+	return private_publish(fd, rc, temp, path);
 }
 
 /* The record by which a checkpoint is one: made by the rank whose files are whole last. */
@@ -268,11 +262,7 @@ static void commit(uint64_t generation)
 			 (unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
 	int fd = private_create(AT_FDCWD, temp, O_WRONLY | O_TRUNC);
 	int rc = fd < 0 ? fd : io_write_all(fd, text, (size_t)n, 0, 4096);
-	if (fd >= 0)
-		close(fd);
-	if (!rc)
-		rc = rename(temp, path);
-	if (!rc)
+	if (!private_publish(fd, rc, temp, path))
 		__atomic_store_n(&own.board->committed, generation, __ATOMIC_SEQ_CST);
 }
 

@@ -42,7 +42,7 @@ void live_syscall(const struct event *ev)
 	timers_syscall(ev);
 }
 
-void live_log_files(void)
+static void log_files(void)
 {
 	struct log_reader r;
 	const struct log_record *rec;
@@ -63,9 +63,31 @@ void live_log_files(void)
 	log_reader_close(&r);
 }
 
+void live_as_branch(ucontext_t *uc, enum mode mode)
+{
+	int rc = log_open(lower.opt.branch);
+	if (rc)
+		live_refuse("%s: the log cannot be created: %s", lower.opt.branch, strerror(-rc));
+	struct thread *self = thread_self();
+	lower.opt.dir = lower.opt.branch;
+	lower.mode = mode;
+	lower.event = 0;
+	lower.was_pid = self->upper.tid;
+	self->upper.tid = (int32_t)lower.pid;
+	meta_log(lower.upper.exe);
+	log_files();
+	rc = hot_stubs_lengthen();
+	if (!rc)
+		rc = boundary_gate_live();
+	if (rc)
+		live_refuse("its system calls cannot be taken over: %s", strerror(-rc));
+	hot_sites_learn(uc);
+	signals_install_restored();
+	timers_restore();
+}
+
 static void go(ucontext_t *uc)
 {
-	struct thread *self = thread_self();
 	if (threads_alive() != 1 || !threads_at_rest())
 		live_refuse("%u of its threads are alive, or it is inside a callback", threads_alive());
 	if (shared_regions)
@@ -80,24 +102,7 @@ static void go(ucontext_t *uc)
 	open_files_save();
 	sockets_restore();
 	open_files_restore();
-	int rc = log_open(lower.opt.branch);
-	if (rc)
-		live_refuse("%s: the log cannot be created: %s", lower.opt.branch, strerror(-rc));
-	lower.opt.dir = lower.opt.branch;
-	lower.mode = MODE_RECORD;
-	lower.event = 0;
-	lower.was_pid = self->upper.tid;
-	self->upper.tid = (int32_t)lower.pid;
-	meta_log(lower.upper.exe);
-	live_log_files();
-	rc = hot_stubs_lengthen();
-	if (!rc)
-		rc = boundary_gate_live();
-	if (rc)
-		live_refuse("its system calls cannot be taken over: %s", strerror(-rc));
-	hot_sites_learn(uc);
-	signals_install_restored();
-	timers_restore();
+	live_as_branch(uc, MODE_RECORD);
 	boundary_begin(uc);
 	host_live();
 }

@@ -27,8 +27,9 @@ void live_at_trap(ucontext_t *uc);
 void live_libraries_begin(void);
 /* MPICH's launcher gives each process a descriptor; what has a number of the program's is closed at the cut. */
 void live_keep_launcher(void);
-/* The branch's log names the stored files, too: all that the program had mapped so far. */
-void live_log_files(void);
+/* Its descriptors made, the program is a branch: with a log of its own, which names the files mapped so far, and
+ * a boundary as in a program that runs. */
+void live_as_branch(ucontext_t *uc, enum mode mode);
 /* libraries.c: what was pending in them is there again. */
 void live_libraries_cut(void);
 /* Says why the program cannot be brought back, and ends the process: nothing of it has gone live. */

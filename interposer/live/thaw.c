@@ -82,30 +82,12 @@ int thaw_prepare(unsigned number)
 
 void thaw(ucontext_t *uc)
 {
-	struct thread *self = thread_self();
 	if (lseek(state_fd, (off_t)(sizeof(head) + head.library_len), SEEK_SET) < 0)
 		live_refuse("its open files cannot be read: %s", strerror(errno));
 	open_files_from(state_fd);
 	timers_from(head.timers);
 	open_files_restore();
-	int rc = log_open(lower.opt.branch);
-	if (rc)
-		live_refuse("%s: the log cannot be created: %s", lower.opt.branch, strerror(-rc));
-	lower.opt.dir = lower.opt.branch;
-	lower.mode = lower.opt.mode_after;
-	lower.event = 0;
-	lower.was_pid = self->upper.tid;
-	self->upper.tid = (int32_t)lower.pid;
-	meta_log(lower.upper.exe);
-	live_log_files();
-	rc = hot_stubs_lengthen();
-	if (!rc)
-		rc = boundary_gate_live();
-	if (rc)
-		live_refuse("its system calls cannot be taken over: %s", strerror(-rc));
-	hot_sites_learn(uc);
-	signals_install_restored();
-	timers_restore();
+	live_as_branch(uc, lower.opt.mode_after);
 	if (lower.opt.checkpoints_only)
 		coordinated_begin();
 	if (lower.mode == MODE_RECORD)

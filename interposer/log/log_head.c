@@ -55,12 +55,7 @@ int log_head_write(uint64_t first_event)
 		return fd;
 	}
 	rc = io_write_all(fd, t.base, t.len, 0, 1 << 20);
-	if (close(fd) && !rc)
-		rc = -errno;
-	if (!rc && rename(temp, path))
-		rc = -errno;
-	if (rc)
-		unlink(temp);
+	rc = private_publish(fd, rc, temp, path);
 	table_drop(&t);
 	return rc;
 }

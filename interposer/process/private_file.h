@@ -3,6 +3,7 @@
 #define RDB_PRIVATE_FILE_H
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "process/descriptors.h"
@@ -19,6 +20,21 @@ static inline int private_create(int dirfd, const char *path, int flags)
 		return rc;
 	}
 	return fd;
+}
+
+/* What was written to `temp` as fd, with this outcome, gets its name if it is whole; else it is removed.
+ * 0 or -errno. */
+static inline int private_publish(int fd, int rc, const char *temp, const char *path)
+{
+	if (fd < 0)
+		return fd;
+	if (close(fd) && !rc)
+		rc = -errno;
+	if (!rc && rename(temp, path))
+		rc = -errno;
+	if (rc)
+		unlink(temp);
+	return rc;
 }
 
 /* 0 or -errno; one that is there already is as good. */

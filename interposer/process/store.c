@@ -57,13 +57,7 @@ int store_add(int fd, const char *path, bool changing, char *key)
 	snprintf(temp, sizeof(temp), "%s.%d.%d", final, lower.opt.rank, lower.pid);
 	int out = private_create(AT_FDCWD, temp, O_WRONLY | O_EXCL);
 	int rc = out < 0 ? out : copy_bytes(fd, out, st.st_size);
-	if (out >= 0 && close(out) && !rc)
-		rc = -errno;
-	if (!rc && rename(temp, final))
-		rc = -errno;
-	if (rc && out >= 0)
-		unlink(temp);
-	return rc;
+	return private_publish(out, rc, temp, final);
 }
 
 int store_open(const char *key)

@@ -15,6 +15,7 @@ from functools import partial
 from rdb.errors import RdbError
 from rdb.replay.agent import FOREVER, Gpr, StopReason
 from rdb.timeline.parallel import SideBySide, side_by_side
+from rdb.timeline.pieces import ahead, cuts_between
 from rdb.timeline.position import Position
 from rdb.timeline.stopped import Interrupted
 from rdb.timeline.travel import Travel
@@ -23,8 +24,6 @@ from rdb.timeline.walker import ENDED, Walker
 _ENTRY_ID = 1
 _LEGS = 64
 _LOOK_S = 0.2
-_PIECES = 8  # for each processor, about
-_PIECE_EVENTS = 64  # at least
 _WORD = 8
 _XMM, _XMM_BYTES = 160, 16  # in an XSAVE area (Intel SDM vol. 1 ch. 13.4.2)
 
@@ -96,7 +95,7 @@ class CallSearch:
 
     def run(self, look: Look) -> None:
         last = self._travel.last_event
-        cuts = [*self._cuts(self._start.event, last), FOREVER]
+        cuts = [*cuts_between(self._travel.jobs, self._start.event, last), FOREVER]
         lead = self._travel.to(self._start)
         stopped = threading.Event()
         interrupted = False
@@ -128,7 +127,7 @@ class CallSearch:
                         work = partial(self._piece, walker, cut, pieces[-1], stopped, number == 0)
                         group.add(work, walker)
                         if cut != FOREVER:
-                            lead = self._ahead(lead, cut)
+                            lead = ahead(self._travel, lead, cut)
                     except Interrupted:
                         interrupted = True
                         stopped.set()
@@ -155,28 +154,6 @@ class CallSearch:
         if interrupted:
             raise Interrupted
         self._go_on(opened, look)
-
-    def _cuts(self, first: int, last: int) -> list[int]:
-        """Events between the pieces.  Small ones come first: often no more is asked for."""
-        jobs, span = self._travel.jobs, last - first
-        if jobs < 2 or span < 2 * _PIECE_EVENTS:
-            return []
-        most = max(span // (jobs * _PIECES), _PIECE_EVENTS)
-        cuts, size = [first], _PIECE_EVENTS
-        while last - cuts[-1] > size + _PIECE_EVENTS:
-            cuts.append(cuts[-1] + size)
-            size = min(2 * size, most)
-        return cuts[1:]
-
-    def _ahead(self, lead: Walker, cut: int) -> Walker:
-        """At the cut: the same walker, or a copy of a snapshot that is nearer."""
-        near = self._travel.nearest(Position(cut))
-        if near.event > lead.event:
-            lead.close()
-            lead = near.fork()
-        if lead.event < cut:
-            lead.to_event(cut)
-        return lead
 
     def _piece(
         self, walker: Walker, until: int, piece: _Piece, stopped: threading.Event, at_entry: bool

@@ -17,6 +17,7 @@ from rdb.errors import Diverged
 from rdb.replay.agent import FOREVER, Changed, Stop, StopReason
 from rdb.replay.protocol import CHANGE_BYTES
 from rdb.timeline.parallel import SideBySide, Task, side_by_side
+from rdb.timeline.pieces import ahead, cuts_between
 from rdb.timeline.position import Position, WatchHit
 from rdb.timeline.stopped import Interrupted
 from rdb.timeline.travel import Travel
@@ -26,8 +27,6 @@ _WATCH_ID, _LEAVE_ID = 1, 2
 _LEGS = 64
 _MOST = 2000  # changes in one run: as many as fit an answer
 _LOOK_S = 0.2  # of running between two looks
-_PIECES = 8  # for each processor, about
-_PIECE_EVENTS = 64  # at least
 
 Look = Callable[[float], None]
 
@@ -109,24 +108,13 @@ class ChangeSearch:
         last = self._travel.last_event if self._end is None else self._end.event
         if start.event > last:
             return
-        cuts = self._cuts(start.event, last)
-        if len(cuts) > 1:
+        jobs = 1 if self._leave is not None else self._travel.jobs
+        cuts = cuts_between(jobs, start.event, last)
+        if cuts:
+            cuts.append(last)
             yield from self._pieces(start, cuts, look)
             start = Position(cuts[-1])
         yield from self._alone(start, last, look)
-
-    def _cuts(self, first: int, last: int) -> list[int]:
-        """Events that the part is cut at, the last one among them; small pieces come first, since
-        often no more is asked for."""
-        jobs, span = self._travel.jobs, last - first
-        if jobs < 2 or span < 2 * _PIECE_EVENTS or self._leave is not None:
-            return []
-        most = max(span // (jobs * _PIECES), _PIECE_EVENTS)
-        cuts, size = [first], _PIECE_EVENTS
-        while last - cuts[-1] > size + _PIECE_EVENTS:
-            cuts.append(cuts[-1] + size)
-            size = min(2 * size, most)
-        return [*cuts[1:], last]
 
     def _pieces(self, start: Position, cuts: list[int], look: Look) -> Iterator[Change]:
         """From the start to the last cut.  A walker goes ahead and leaves one at each cut."""
@@ -142,7 +130,7 @@ class ChangeSearch:
                         piece = lead.fork()
                         group.add(partial(self._piece, piece, cut, found[number], stopped), piece)
                         if cut != cuts[-1]:
-                            lead = self._ahead(lead, cut)
+                            lead = ahead(self._travel, lead, cut)
                     except Interrupted:
                         stopped.set()
                         break
@@ -167,16 +155,6 @@ class ChangeSearch:
         yield from changes
         if not whole:
             raise Interrupted
-
-    def _ahead(self, lead: Walker, cut: int) -> Walker:
-        """At the cut: the same walker, or a copy of a snapshot that is nearer."""
-        near = self._travel.nearest(Position(cut))
-        if near.event > lead.event:
-            lead.close()
-            lead = near.fork()
-        if lead.event < cut:
-            lead.to_event(cut)
-        return lead
 
     def _piece(
         self, walker: Walker, until: int, found: list[Change], stopped: threading.Event

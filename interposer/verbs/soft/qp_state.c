@@ -2,6 +2,7 @@
  * Architecture Specification, volume 1, 10.3.1 and 11.2.5.2; ibv_modify_qp(3)). */
 #include <errno.h>
 #include <stdlib.h>
+#include "../qp_attr.h"
 #include "conn.h"
 #include "progress.h"
 #include "qp.h"
@@ -103,27 +104,7 @@ static int check_values(const struct ibv_qp_attr *a, int mask)
 static void keep(struct hca_qp *qp, const struct ibv_qp_attr *a, int mask)
 {
 	struct ibv_qp_attr *k = &qp->attr;
-#define KEEP(flag, field) \
-	if (mask & (flag)) \
-	k->field = a->field
-	KEEP(IBV_QP_ACCESS_FLAGS, qp_access_flags);
-	KEEP(IBV_QP_PKEY_INDEX, pkey_index);
-	KEEP(IBV_QP_PORT, port_num);
-	KEEP(IBV_QP_QKEY, qkey);
-	KEEP(IBV_QP_AV, ah_attr);
-	KEEP(IBV_QP_PATH_MTU, path_mtu);
-	KEEP(IBV_QP_TIMEOUT, timeout);
-	KEEP(IBV_QP_RETRY_CNT, retry_cnt);
-	KEEP(IBV_QP_RNR_RETRY, rnr_retry);
-	KEEP(IBV_QP_RQ_PSN, rq_psn);
-	KEEP(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
-	KEEP(IBV_QP_ALT_PATH, alt_ah_attr);
-	KEEP(IBV_QP_MIN_RNR_TIMER, min_rnr_timer);
-	KEEP(IBV_QP_SQ_PSN, sq_psn);
-	KEEP(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
-	KEEP(IBV_QP_PATH_MIG_STATE, path_mig_state);
-	KEEP(IBV_QP_DEST_QPN, dest_qp_num);
-#undef KEEP
+	qp_attr_keep(k, a, mask);
 	if (mask & (IBV_QP_AV | IBV_QP_DEST_QPN)) {
 		hca_gid_address(&k->ah_attr, &qp->peer_ip);
 		qp->peer_port = (uint16_t)(hca.base + (k->dest_qp_num >> HCA_SLOT_SHIFT));

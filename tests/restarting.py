@@ -1,0 +1,36 @@
+"""What a branch has to show when it has ended, whatever its program is."""
+
+from __future__ import annotations
+
+import subprocess
+from collections import Counter
+from collections.abc import Callable
+
+from rdb.live.consistent import Cut
+from rdb.recording import Job
+
+
+def restart_at(
+    rdb: Callable[..., subprocess.CompletedProcess[str]],
+    job: Job,
+    said: Counter[str],
+    rank: int,
+    event: int,
+    cut: Cut,
+    where: str,
+) -> None:
+    """Restarts the job there: the branch says what the job (SAID: all of it) had not said by
+    the cut, a line for each write; and its own recording replays."""
+    done = rdb("restart", job.name, "--rank", str(rank), "--at", str(event), "--name", "cut")
+    assert done.returncode == 0, f"{where}: {done.stderr}"
+    again = Counter(done.stdout.splitlines())
+    assert again <= said, where
+    written = sum(
+        job.rank(one).describe(number).startswith("write(1,")
+        for one, until in cut.events.items()
+        for number in range(1, until + 1)
+    )
+    assert again.total() == said.total() - written, where
+    verified = rdb("replay", "cut", "--verify")
+    assert verified.returncode == 0, f"{where}: {verified.stderr}"
+    rdb("rm", "cut")
