@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from rdb.cli.output import print_json, print_table
-from rdb.errors import RdbError
+from rdb.errors import RdbError, UnknownJob
 from rdb.live.board import Board, State, board_path
 from rdb.live.coordinated import committed, unrecorded
 from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
@@ -227,13 +227,21 @@ def _parent(parent: dict[str, Any]) -> str:
 def _verbs(job: Job, event: int | None) -> dict[str, Verbs]:
     """What programs have, or had, of verbs: at that event of each, or at its end."""
     found = {}
+    newest = max((one.last_event for all_ in job.processes() for one in _usable(all_)), default=0)
+    if event is not None and event > newest:
+        raise UnknownJob(
+            f"no process of {job.name} has event {event}", f"the newest of all is {newest}"
+        )
     for process in job.processes():
-        for recording in process.programs:
-            if recording.damage is None:
-                state = recording.verbs(event)
-                if state:
-                    found[recording.name] = state
+        for recording in _usable(process):
+            state = recording.verbs(event)
+            if state:
+                found[recording.name] = state
     return found
+
+
+def _usable(process: Process) -> list[RankRecording]:
+    return [recording for recording in process.programs if recording.damage is None]
 
 
 def _print_verbs(verbs: dict[str, Verbs]) -> None:

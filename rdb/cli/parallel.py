@@ -23,7 +23,7 @@ def messages_command(args: argparse.Namespace) -> int:
     else:
         from rich.console import Console
 
-        from rdb.console.parallel import show_queues
+        from rdb.console.queues import show_queues
 
         show_queues(found, Console(highlight=False, soft_wrap=True, emoji=False))
     return 0 if any(one.posted or one.incoming or one.outgoing for one in found) else 1
@@ -50,7 +50,7 @@ def deadlock_command(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     from rdb.console.lifetime import supervised
-    from rdb.console.parallel import show_deadlock
+    from rdb.console.waits import show_deadlock
     from rdb.session import Session
     from rdb.session.deadlock import Deadlock, deadlock
 

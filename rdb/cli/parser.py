@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -24,8 +26,14 @@ missing, 130 Ctrl-C."""
 _HOSTS_HELP = "where its ranks run, if the job does not say it itself"
 
 
+_NO_COMMAND = re.compile(r"argument COMMAND: invalid choice: '(.*?)' \(choose")
+
+
 class _Parser(argparse.ArgumentParser):
     """Usage errors as one line, like every other error."""
+
+    commands: Sequence[str] = ()
+    """What may be meant where there is no such command."""
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """argparse leaves what a command does not know to `rdb`, which then names no command."""
@@ -37,6 +45,12 @@ class _Parser(argparse.ArgumentParser):
         return parsed
 
     def error(self, message: str) -> NoReturn:
+        strange = _NO_COMMAND.match(message)
+        if strange is not None:
+            # argparse would list all, and among them those that are not for people.
+            near = difflib.get_close_matches(strange[1], self.commands, 1)
+            meant = f"did you mean `rdb {near[0]}`? " if near else ""
+            raise Usage(f"there is no command {strange[1]!r}", f"{meant}{self._hint()}")
         raise Usage(
             f"{self.prog.removeprefix('rdb').strip()}: {message}".lstrip(": "), self._hint()
         )
@@ -333,6 +347,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--name", help="what --mpi calls it (default: its family and version, openmpi-5.0.11)"
     )
     command("doctor", "what works here, and how to mend it", "rdb.cli.doctor:doctor_command", True)
+    parser.commands = [name for name in commands.choices if name != "agent"]
     return parser
 
 

@@ -29,7 +29,7 @@ def draw(numbers: Mapping[Rank, float], width: int, lines: int = _LINES) -> list
     finite = [value for value in numbers.values() if math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 0.0)
     base = min(low, 0.0) if high > 0 and low >= 0 and low < high / 2 else low
-    scale = [f"{high:.6g}", f"{base:.6g}"]
+    scale = _scale(high, base)
     margin = max(map(len, scale))
     shown = columns(numbers, width - margin - 3)
     wide = max(1, min(8, (width - margin - 3) // len(shown)))
@@ -42,6 +42,16 @@ def draw(numbers: Mapping[Rank, float], width: int, lines: int = _LINES) -> list
     picture.append(f"{'':>{margin}} └{'─' * (wide * len(shown))}")
     picture.append(_axis([group[0] for group, _ in shown], wide, margin))
     return picture
+
+
+def _scale(high: float, low: float) -> tuple[str, str]:
+    """What the highest and the lowest line say, told apart; once, if it is the same number."""
+    if high == low:
+        return f"{high:.6g}", ""
+    for digits in (6, 9, 12):
+        if f"{high:.{digits}g}" != f"{low:.{digits}g}":
+            return f"{high:.{digits}g}", f"{low:.{digits}g}"
+    return f"{high:.17g}", f"{low:.17g}"
 
 
 def _cell(value: float, low: float, high: float, line: int, lines: int) -> str:
@@ -61,6 +71,7 @@ def _axis(firsts: Sequence[Rank], wide: int, margin: int) -> str:
     text = " " * (margin + 2)
     for index, rank in enumerate(firsts):
         at = margin + 2 + index * wide
-        if at == margin + 2 or at >= len(text) + 2:
+        end = margin + 2 + len(firsts) * wide
+        if at == margin + 2 or (at >= len(text) + 2 and at + len(str(rank)) <= end):
             text = text.ljust(at) + str(rank)
     return text

@@ -18,6 +18,7 @@ from rdb.errors import RdbError, UnknownJob, Unsupported
 from rdb.private import opener
 from rdb.recording.log_head import log_head
 from rdb.recording.pack_format import BLOCK_BYTES, MANIFEST, ZEROS, Manifest, PackedFile, allowed
+from rdb.recording.ranges import format_ranks
 from rdb.recording.rank import RankRecording
 from rdb.recording.record import Kind
 from rdb.recording.store import Job
@@ -45,7 +46,7 @@ def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None 
     """Writes the job, or those of its ranks, from that checkpoint of each on, to one new file."""
     missing = sorted(set(ranks or []) - set(job.ranks))
     if missing:
-        known = ", ".join(map(str, job.ranks))
+        known = format_ranks(job.ranks)
         raise UnknownJob(f"{job.name} has no rank {missing[0]}", f"its ranks: {known}")
     chosen = job.ranks if ranks is None else sorted(set(ranks))
     recordings = [

@@ -13,6 +13,7 @@ from typing import Any
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, VersionMismatch
 from rdb.private import check_job, check_store
 from rdb.recording.processes import Process, ProcessName, find_process, mpi_process, read_process
+from rdb.recording.ranges import format_ranks
 from rdb.recording.rank import RankRecording
 
 FORMAT = 1  # of job.json and of the directory
@@ -94,7 +95,7 @@ class Job:
         _ = self.meta  # refuses another format before anything is read
         path = self.path / f"rank-{rank}"
         if not path.is_dir():
-            known = ", ".join(map(str, self.ranks)) or "none"
+            known = format_ranks(self.ranks) or "none"
             raise UnknownJob(f"{self.name} has no rank {rank}", f"its ranks: {known}")
         process = read_process(path, self.path / "files", str(rank))
         try:

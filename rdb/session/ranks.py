@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from rdb.errors import UnknownJob, Usage
+from rdb.recording.ranges import format_ranks
+
+__all__ = ["Rank", "format_ranks", "parse_ranks"]
 
 Rank = int
 
@@ -50,17 +53,3 @@ def parse_ranks(
             f"there is no rank {format_ranks(missing)}", f"ranks are {format_ranks(known)}"
         )
     return tuple(sorted(named))
-
-
-def format_ranks(ranks: Iterable[Rank]) -> str:
-    """`0-2,5` for 0, 1, 2 and 5."""
-    ordered = sorted(set(ranks))
-    parts: list[str] = []
-    start = 0
-    for index, rank in enumerate(ordered):
-        if index + 1 < len(ordered) and ordered[index + 1] == rank + 1:
-            continue
-        first = ordered[start]
-        parts.append(str(rank) if first == rank else f"{first}-{rank}")
-        start = index + 1
-    return ",".join(parts)

@@ -1,0 +1,133 @@
+"""Message queues as tables: ranks whose queues are alike share one, and so do messages in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.text import Text
+
+from rdb.console.spans import events, ranks_are, span
+from rdb.console.tables import plain_table, show_table
+from rdb.recording.queues import ANY, Message, Posted, Queues
+from rdb.session.merge import merge
+from rdb.session.ranks import format_ranks
+
+_TOGETHER = 3  # messages that differ only in who is at the other end share a line from here on
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One line of one rank: numbers that are ranks and events are kept apart from the rest."""
+
+    kind: str
+    source: int
+    dest: int
+    tag: str
+    size: str
+    sent: int | None
+    received: int | None
+    comm: str
+
+    def alike(self, own: int) -> Hashable:
+        """What rows of different ranks have in common that share a line; OWN is their rank."""
+        ends = tuple("own" if end == own else end for end in (self.source, self.dest))
+        return self.kind, ends, self.tag, self.size, self.comm
+
+    def channel(self, own: int) -> Hashable:
+        """The same whoever is at the other end."""
+        ends = (self.source == own, self.dest == own)
+        return self.kind, ends, self.tag, self.size, self.comm
+
+
+def show_queues(shown: Iterable[Queues], out: Console) -> None:
+    by_rank = {one.rank: one for one in shown}
+    for group in merge(by_rank, key=_likeness):
+        _show([by_rank[rank] for rank in group.ranks], out)
+
+
+def _likeness(one: Queues) -> Hashable:
+    counts = (len(one.posted), len(one.incoming), len(one.outgoing))
+    return counts, tuple(row.alike(one.rank) for row in _rows(one))
+
+
+def _show(group: Sequence[Queues], out: Console) -> None:
+    one = group[0]
+    ranks = [each.rank for each in group]
+    each_of = " each" if len(ranks) > 1 else ""
+    counts = (
+        f"{len(one.posted)} receives posted, {len(one.incoming)} messages on their way to it, "
+        f"{len(one.outgoing)} from it{each_of}"
+    )
+    head = f"{ranks_are(format_ranks(ranks))}, {events([each.event for each in group])}: {counts}"
+    out.print(Text(head, "bold"))
+    table = plain_table("", "from", "to", "tag", "bytes", "sent at", "received at", "on")
+    for column in (1, 2, 3, 4, 5, 6):
+        table.columns[column].justify = "right"
+    # Place by place the rows of all ranks of the group are alike.
+    lines = list(zip(*(_rows(each) for each in group), strict=True))
+    for run in _runs([line[0] for line in lines], lambda row: row.channel(one.rank)):
+        together = [row for line in lines[run.start : run.stop] for row in line]
+        table.add_row(*_cells(together))
+    if lines:
+        show_table(table, out)
+
+
+def _runs(rows: Sequence[_Row], key: Callable[[_Row], Hashable]) -> list[range]:
+    """Rows that share a line: neighbours with the same KEY, of different ranks, if many."""
+    runs: list[range] = []
+    start = 0
+    for index in range(1, len(rows) + 1):
+        if index < len(rows) and key(rows[index]) == key(rows[start]):
+            continue
+        ends = {(row.source, row.dest) for row in rows[start:index]}
+        if index - start >= _TOGETHER and len(ends) == index - start:
+            runs.append(range(start, index))
+        else:
+            runs += [range(at, at + 1) for at in range(start, index)]
+        start = index
+    return runs
+
+
+def _cells(rows: Sequence[_Row]) -> tuple[str, ...]:
+    one = rows[0]
+    sent = [row.sent for row in rows if row.sent is not None]
+    received = [row.received for row in rows if row.received is not None]
+    since = "since " if one.kind == "posted" else ""
+    return (
+        one.kind,
+        _ends([row.source for row in rows]),
+        _ends([row.dest for row in rows]),
+        one.tag,
+        one.size,
+        span(sent) if sent else "",
+        since + span(received) if received else "",
+        one.comm,
+    )
+
+
+def _ends(ranks: Sequence[int]) -> str:
+    return "any" if ranks[0] == ANY else format_ranks(ranks)
+
+
+def _rows(one: Queues) -> list[_Row]:
+    return [
+        *(_posted(post) for post in one.posted),
+        *(_message("expected" if m.expected else "unexpected", m) for m in one.incoming),
+        *(_message("sent", message) for message in one.outgoing),
+        *(_message("received", message) for message in one.received),
+    ]
+
+
+def _posted(one: Posted) -> _Row:
+    tag = "any" if one.tag == ANY else str(one.tag)
+    room = f"{one.count} elements"
+    return _Row("posted", one.source, one.rank, tag, room, None, one.event, one.comm)
+
+
+def _message(kind: str, one: Message) -> _Row:
+    size = f"{one.size_bytes:,}"
+    return _Row(
+        kind, one.source, one.dest, str(one.tag), size, one.sent_at, one.received_at, one.comm
+    )

@@ -1,0 +1,114 @@
+"""Wait-for graphs as text: ranks that wait alike are one entry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterator, Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from rdb.console.spans import events, ranks_are
+from rdb.recording.waiting import Need, Waiter
+from rdb.session.deadlock import Deadlock
+from rdb.session.merge import Group, merge
+from rdb.session.ranks import format_ranks
+
+_FEW = 4  # ranks that differ in whom they wait for are an entry each up to here
+_SHOWN = 8  # who waits for whom, in an entry of many; ranks of a cycle
+_PEERS = re.compile(r"\b(source|dest|root)=-?\d+")
+_RANK = re.compile(r"\brank \d+")
+
+
+def show_deadlock(value: Deadlock, out: Console) -> None:
+    graph = value.graph
+    for line in _verdict(value):
+        out.print(Text(line, "bold"))
+    for ranks, alike in _entries(value):
+        for line in _entry(value, ranks, alike):
+            out.print(Text(line))
+    if graph.free:
+        out.print(Text(f"not blocked in MPI: {format_ranks(graph.free)}"))
+    for group in merge(graph.ended):
+        have = "has" if len(group.ranks) == 1 else "have"
+        out.print(Text(f"{ranks_are(group.label)} {have} ended: {group.value}"))
+    for problem in merge(value.problems):
+        be = "is" if len(problem.ranks) == 1 else "are"
+        said = f"{ranks_are(problem.label)} {be} not known: {problem.value}"
+        out.print(Text(said, "red"))
+
+
+def _entries(value: Deadlock) -> Iterator[tuple[Sequence[Waiter], bool]]:
+    """Waiters that share an entry, and whether they wait for the same: of more than a few of
+    whom only the rank differs that they wait for, all are one."""
+    by_rank = {one.rank: one for one in value.graph.waiters}
+
+    def same(one: Waiter) -> Hashable:
+        return one.deadlocked, str(value.places.get(one.rank)), one.call.text, one.any_of, one.needs
+
+    def nearly(one: Waiter) -> Hashable:
+        needs = tuple((_RANK.sub("rank", need.what), need.any_of) for need in one.needs)
+        place = str(value.places.get(one.rank))
+        return one.deadlocked, place, _PEERS.sub("", one.call.text), one.any_of, needs
+
+    wide: list[Group[Waiter]] = merge(by_rank, key=nearly)
+    for group in wide:
+        members = {rank: by_rank[rank] for rank in group.ranks}
+        exact = merge(members, key=same)
+        if len(exact) > _FEW:
+            yield list(members.values()), False
+        else:
+            for part in exact:
+                yield [by_rank[rank] for rank in part.ranks], True
+
+
+def _entry(value: Deadlock, waiters: Sequence[Waiter], alike: bool) -> Iterator[str]:
+    one = waiters[0]
+    mark = "" if one.deadlocked else "  (can go on)"
+    label = ranks_are(format_ranks(each.rank for each in waiters))
+    place = value.places.get(one.rank)
+    yield f"{label}, {events([each.event for each in waiters])}, {place}{mark}"
+    yield f"  {one.call.text if alike else _PEERS.sub(_other, one.call.text)}"
+    for number, need in enumerate(one.needs):
+        head = "or for " if number and one.any_of else "waits for "
+        if alike:
+            yield f"  {head}{need.what}{_who(need)}"
+            yield from (f"    {note}" for note in need.notes)
+            continue
+        yield f"  {head}{_RANK.sub('another rank', need.what)}:"
+        pairs = [
+            f"{each.rank} for {format_ranks(each.needs[number].ranks) or 'nobody'}"
+            for each in waiters
+        ]
+        more = f", and {len(pairs) - _SHOWN} more" if len(pairs) > _SHOWN else ""
+        yield f"    {', '.join(pairs[:_SHOWN])}{more}"
+        notes = merge({each.rank: each.needs[number].notes for each in waiters})
+        for group in notes[:_SHOWN]:
+            yield from (f"    of {ranks_are(group.label)}: {note}" for note in group.value)
+
+
+def _other(match: re.Match[str]) -> str:
+    return f"{match[1]}=..."
+
+
+def _who(need: Need) -> str:
+    """The ranks, where the text does not name them: `a message from rank 1, tag 5`."""
+    if len(need.ranks) == 1:
+        return "" if f"rank {need.ranks[0]}" in need.what else f" (rank {need.ranks[0]})"
+    return f" (ranks {format_ranks(need.ranks)})"
+
+
+def _verdict(value: Deadlock) -> Iterator[str]:
+    graph = value.graph
+    if not graph.waiters:
+        yield "no rank is blocked in MPI"
+    elif not graph.deadlocked:
+        yield "no deadlock: whoever waits can go on"
+    else:
+        yield f"deadlock of {len(graph.deadlocked)} ranks: {format_ranks(graph.deadlocked)}"
+        if graph.cycle:
+            shown = [f"rank {one}" for one in graph.cycle[:_SHOWN]]
+            if len(graph.cycle) > _SHOWN:
+                shown.append(f"{len(graph.cycle) - _SHOWN} more")
+            yield "cycle: " + " -> ".join([*shown, f"rank {graph.cycle[0]}"])
+    yield from graph.notes
