@@ -10,6 +10,7 @@ from rich.console import Console
 from rdb.cli.parser import dispatch
 from rdb.console.plots import draw
 from rdb.console.queues import show_queues
+from rdb.console.tables import plain_table, show_table
 from rdb.console.waits import show_deadlock
 from rdb.errors import Usage
 from rdb.recording.queues import Message, Posted, Queues
@@ -120,3 +121,21 @@ def test_an_unknown_command_is_not_answered_with_all_of_them() -> None:
     with pytest.raises(Usage) as near:
         dispatch(["atach", "job"])
     assert near.value.hint == "did you mean `rdb attach`? `rdb --help`"
+
+
+WORDS = ("rank", "ended", "events", "stands in")
+ROW = ("12", "signal 6", "1,352", "main () at heat.c:191, inside __pthread_kill_implementation")
+
+
+@pytest.mark.parametrize("width", [12, 20, 30, 40, 60, 100])
+def test_a_table_that_has_no_room_loses_nothing(width: int) -> None:
+    out = Console(file=io.StringIO(), width=width, soft_wrap=True)
+    table = plain_table(*WORDS)
+    table.add_row(*ROW)
+    with out.capture() as captured:
+        show_table(table, out)
+    lines = captured.get().splitlines()
+    assert max(map(len, lines)) <= width
+    joined = "".join("".join(lines).split())
+    for text in (*WORDS, *ROW):
+        assert "".join(text.split()) in joined, captured.get()

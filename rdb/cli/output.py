@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+_PIPE = 1000  # columns where there is no terminal
+
 
 def print_json(data: Any) -> None:
     json.dump(data, sys.stdout, indent=2)
@@ -16,31 +18,16 @@ def print_json(data: Any) -> None:
 def print_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()
 ) -> None:
-    """A table on a terminal; through a pipe plain columns that are never cut.
-
-    A terminal that is too narrow cuts the last column, such as a program's path, and no number.
-    """
-    from rich import box
+    """A table; on a terminal that is too narrow a row takes more lines, and nothing is cut."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False)
-    numbers, lines = set(right), [tuple(row) for row in rows]
-    for place, title in enumerate(header):
-        widest = max(len(text) for text in (title, *(line[place] for line in lines)))
-        table.add_column(
-            title,
-            justify="right" if place in numbers else "left",
-            no_wrap=True,
-            min_width=widest if place + 1 < len(header) else None,
-        )
-    for row in lines:
-        table.add_row(*(text.replace("[", r"\[") for text in row))
-    if sys.stdout.isatty():
-        Console(highlight=False).print(table)
-        return
-    console = Console(highlight=False, width=1000)
-    with console.capture() as text:
-        console.print(table)
-    for line in text.get().splitlines():
-        print(line.rstrip())
+    from rdb.console.tables import plain_table, show_table
+
+    table = plain_table(*header)
+    for place in right:
+        table.columns[place].justify = "right"
+    for row in rows:
+        table.add_row(*(Text(text) for text in row))
+    console = Console(highlight=False)
+    show_table(table, console if console.is_terminal else Console(highlight=False, width=_PIPE))

@@ -21,11 +21,10 @@ def messages_command(args: argparse.Namespace) -> int:
     if args.json:
         print_json([asdict(one) for one in found])
     else:
-        from rich.console import Console
-
         from rdb.console.queues import show_queues
+        from rdb.console.terminal import make_console
 
-        show_queues(found, Console(highlight=False, soft_wrap=True, emoji=False))
+        show_queues(found, make_console())
     return 0 if any(one.posted or one.incoming or one.outgoing for one in found) else 1
 
 
@@ -47,9 +46,8 @@ def deadlock_command(args: argparse.Namespace) -> int:
     """0: there is none, 1: there is one."""
     job = need_ranks(args.job)
     need_gdb()
-    from rich.console import Console
-
     from rdb.console.lifetime import supervised
+    from rdb.console.terminal import make_console
     from rdb.console.waits import show_deadlock
     from rdb.session import Session
     from rdb.session.deadlock import Deadlock, deadlock
@@ -68,5 +66,5 @@ def deadlock_command(args: argparse.Namespace) -> int:
     if found and args.json:
         print_json(asdict(found[0]))
     elif found:
-        show_deadlock(found[0], Console(highlight=False, soft_wrap=True, emoji=False))
+        show_deadlock(found[0], make_console())
     return status

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rdb.commands.registry import Group, Need, command
-from rdb.commands.values import Script
+from rdb.commands.registry import Group, command
+from rdb.commands.values import Script, ShellLine
 from rdb.errors import Usage
 from rdb.session import Outcome, Session
 
@@ -29,7 +29,7 @@ async def source(session: Session, path: str) -> Script | Outcome:
         raise Usage(f"cannot read {path}: {reason}") from error
 
 
-@command("shell", group=Group.SESSION, usage="shell COMMAND", needs=Need.STOPPED)
-async def shell(session: Session, line: str) -> Outcome:
+@command("shell", group=Group.SESSION, usage="shell COMMAND")
+async def shell(session: Session, line: str) -> ShellLine:
     """Run a command of the shell, once; what it does cannot be undone."""
-    return await session.ask(f"shell {line}")
+    return ShellLine(line)

@@ -161,6 +161,13 @@ class Script:
 
 
 @dataclass(frozen=True)
+class ShellLine:
+    """A command of the shell, to be run where the answers are shown."""
+
+    line: str
+
+
+@dataclass(frozen=True)
 class JobInfo:
     """A job at a glance."""
 

@@ -10,7 +10,6 @@ from typing import TextIO
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory
-from rich.console import Console
 
 import rdb.console.parallel  # noqa: F401 - shows what its commands return
 from rdb.commands import REGISTRY
@@ -21,6 +20,7 @@ from rdb.console.lines import LineReader
 from rdb.console.prompt import prompt_text
 from rdb.console.render import render
 from rdb.console.shell import Interrupted, Shell
+from rdb.console.terminal import make_console
 from rdb.errors import Usage
 from rdb.private import make_directories, opener
 from rdb.recording import home, open_job
@@ -28,8 +28,6 @@ from rdb.session import Session
 from rdb.session.live import ElsewhereLike
 from rdb.session.overview import overview
 from rdb.session.session import JobLike
-
-_WIDE = 200  # columns where there is no terminal: tables are not to be cut
 
 
 def main(
@@ -56,9 +54,7 @@ def main(
 async def _attach(
     job: JobLike, lines: Iterable[str] | TextIO | None, elsewhere: ElsewhereLike | None
 ) -> int:
-    out = Console(highlight=False, soft_wrap=True, emoji=False)
-    if not out.is_terminal:
-        out = Console(highlight=False, soft_wrap=True, emoji=False, width=_WIDE)
+    out = make_console()
     async with Session(job) as session:
         session.live.elsewhere = elsewhere
         shell = Shell(session, out)

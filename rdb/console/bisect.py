@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from rdb.console.lifetime import supervised
+from rdb.console.terminal import make_console
 from rdb.errors import DamagedRecording, Usage
 from rdb.recording import open_job
 from rdb.session.bisect import Found, Report, bisect
@@ -45,12 +46,7 @@ def main(
         if as_json:
             print(json_text.dumps(asdict(report), indent=2))
         else:
-            show(
-                report,
-                expression,
-                Console(highlight=False, soft_wrap=True, emoji=False),
-                opened.address,
-            )
+            show(report, expression, make_console(), opened.address)
         if report.found:
             return 0
         # A rank whose recording cannot be replayed has given no answer, not even a negative one.

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rdb.commands.values import Timeline
+from rdb.console.narrow import flow
 from rdb.console.show import error_line, render
 from rdb.recording.lanes import Lane, Mark, Span
 from rdb.session.merge import merge
@@ -93,11 +94,7 @@ def _axis(span: Span, width: int) -> str:
 
 
 def _legend(width: int) -> Text:
-    line = Text()
-    for sign, style, meaning in _LEGEND:
-        if line.cell_len and line.cell_len % width + len(sign) + len(meaning) + 4 > width:
-            line.append("\n")
-            line.append(sign, style).append(f" {meaning}")
-        else:
-            line.append("   " if line.cell_len else "").append(sign, style).append(f" {meaning}")
-    return line
+    signs = [
+        Text(sign, style).append(f" {meaning}", "not bold") for sign, style, meaning in _LEGEND
+    ]
+    return Text("\n").join(flow(signs, width))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Awaitable, Iterable
 from typing import TextIO, TypeVar
 
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rdb.commands import REGISTRY
-from rdb.commands.values import Bisected, Followed, Leave, Live, Printed, Script, Stacks
+from rdb.commands.values import Bisected, Followed, Leave, Live, Printed, Script, ShellLine, Stacks
 from rdb.console.input import read_lines
 from rdb.console.lines import LineReader
 from rdb.console.prompt import prompt_text
@@ -58,6 +59,9 @@ class Shell:
         if isinstance(value, Script):
             await self._source(value)
             return
+        if isinstance(value, ShellLine):
+            await self._outside(value.line)
+            return
         if not succeeded(value):
             self.failures += 1
         render(value, self.out)
@@ -89,7 +93,25 @@ class Shell:
         finally:
             self._depth -= 1
 
+    async def _outside(self, line: str) -> None:
+        """A command of the shell has the terminal to itself, and Ctrl-C."""
+        self.out.print("rdb: what `shell` does is outside of the recording; it cannot be undone.")
+        sys.stdout.flush()
+        loop = asyncio.get_running_loop()
+        previous = signal.getsignal(signal.SIGINT)
+        loop.add_signal_handler(signal.SIGINT, lambda: None)  # not ignored: that is inherited
+        try:
+            shell = await asyncio.create_subprocess_shell(
+                line, stdin=None if self.out.is_terminal else asyncio.subprocess.DEVNULL
+            )
+            await shell.wait()
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, previous)
+
     async def _call(self, text: str) -> object:
+        if text.startswith("!"):  # GDB's short name of it
+            text = f"shell {text[1:]}"
         found = REGISTRY.find(text)
         if found is not None:
             command, arguments = found

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rdb.console.narrow import shown_narrow
 from rdb.session.history import Entry
 from rdb.session.overview import RankRow, is_failure
 from rdb.session.ranks import Rank, format_ranks
@@ -31,6 +32,11 @@ def plain_table(*columns: str) -> Table:
 
 def show_table(table: Table, out: Console) -> None:
     """Prints it; rich fills lines up with blanks, which a transcript should not have."""
+    narrow = shown_narrow(table, out)
+    if narrow is not None:
+        for one in narrow:
+            out.print(one)
+        return
     if out.is_terminal:
         out.print(table)
         return
