@@ -219,6 +219,7 @@ static const struct rdb_plugin *load(unsigned ns)
 	offered.branch = restarting() ? lower.opt.branch : NULL;
 	offered.hca = lower.opt.hca;
 	offered.hca_key = lower.opt.hca_key;
+	offered.dir = lower.opt.dir;
 	int rc = p->init(&offered);
 	if (rc)
 		rdb_fatal("%s: %s", p->name, strerror(-rc));

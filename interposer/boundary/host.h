@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "boundary/gate.h"
 
-#define RDB_HOST_VERSION 6
+#define RDB_HOST_VERSION 7
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -123,6 +123,7 @@ struct rdb_host {
 	void (*descriptor)(uint32_t key, int number, int fd);
 	const char *hca;     /* verbs: which provider: soft, real, auto; NULL: not said */
 	const char *hca_key; /* file with the secret of the software HCAs of one job, or NULL */
+	const char *dir;     /* of this process' recording */
 };
 
 /* A replay that is to go on live (live/live.h): what a plug-in is told of each recorded call, with memory as it was. */

@@ -114,6 +114,8 @@ static void alone(struct sock *s)
 	clear_path(s);
 	if (s->local_len && bind(s->made, (const void *)&s->local, s->local_len))
 		live_refuse("the address of one of its sockets cannot be had again: %s", strerror(errno));
+	if (s->target_len && connect(s->made, (const void *)&s->target, s->target_len))
+		live_refuse("a socket of datagrams of it cannot be connected again: %s", strerror(errno));
 	if (s->state == SOCKET_LISTENS && listen(s->made, s->backlog))
 		live_refuse("it cannot listen again: %s", strerror(errno));
 }

@@ -114,8 +114,12 @@ static const struct rdb_note_socket *noted(void)
 
 static void connects(const struct event *ev, struct sock *s)
 {
-	if (s->type != SOCK_STREAM)
-		live_refuse("it has connected a socket of datagrams");
+	if (s->type == SOCK_DGRAM) { /* it has no other end: where its datagrams go, as getaddrinfo(3) asks for */
+		const bool none = ((const struct sockaddr *)A(1))->sa_family == AF_UNSPEC;
+		s->target_len = none || A(2) > sizeof(s->target) ? 0 : (socklen_t)A(2);
+		memcpy(&s->target, (const void *)A(1), s->target_len);
+		return;
+	}
 	const struct rdb_note_socket *note = noted();
 	s->state = SOCKET_CONNECTS;
 	memcpy(&s->target, note->peer, note->peer_len);

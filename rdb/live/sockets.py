@@ -103,11 +103,13 @@ def _follow(
             return
         if record.result == 0:
             end.eof = min(end.eof, record.event)
-        end.read += record.result * (record.repeat + 1)
-        end.reads.append((record.event, end.read))
+        for event in range(record.event, record.event + record.repeat + 1):
+            end.read += record.result
+            end.reads.append((event, end.read))
     elif number in _WRITES:
-        end.written += record.result * (record.repeat + 1)
-        end.writes.append((record.event, end.written))
+        for event in range(record.event, record.event + record.repeat + 1):
+            end.written += record.result
+            end.writes.append((event, end.written))
 
 
 def _close(numbers: dict[int, End], number: int, event: int) -> None:

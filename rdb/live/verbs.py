@@ -9,7 +9,7 @@ not heard of that, the completion is given to the sender (`requests`).
 from __future__ import annotations
 
 import struct
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -78,6 +78,7 @@ class Send:
     failed: bool = False
     taken: int = NEVER
     """The event of the peer at which it was carried out."""
+    taken_by: int = -1
     was: int = 0
     """What an atomic found then."""
 
@@ -91,6 +92,26 @@ class Receive:
 
 
 @dataclass
+class Receives:
+    """Of a queue pair or a shared queue."""
+
+    posted: list[Receive] = field(default_factory=list)
+    _open: dict[int, deque[Receive]] = field(default_factory=lambda: defaultdict(deque))
+
+    def post(self, one: Receive) -> None:
+        self.posted.append(one)
+        self._open[one.wr_id].append(one)
+
+    def complete(self, wr_id: int, event: int) -> None:
+        """The oldest of that name."""
+        if self._open[wr_id]:
+            self._open[wr_id].popleft().completed = event
+
+    def outstanding(self, event: int) -> Iterator[Receive]:
+        return (one for one in self.posted if one.event <= event < one.completed)
+
+
+@dataclass
 class Life:
     """A queue pair from one RESET to the next."""
 
@@ -101,7 +122,7 @@ class Life:
     connected: int = NEVER
     ended: int = NEVER
     sends: list[Send] = field(default_factory=list)
-    receives: list[Receive] = field(default_factory=list)
+    receives: Receives = field(default_factory=Receives)
     messages: int = 0
     failed: int = NEVER
     """The event of the first completion with an error."""
@@ -180,6 +201,18 @@ def _qp_number(entry: bytes) -> int:
     return int(number)
 
 
+def _events(record: Record, until: int | None) -> range:
+    """Those that a record stands for, as far as they change anything."""
+    if not record.kind.is_event:
+        return range(0)
+    last = record.event + record.repeat
+    verbs = record.kind is Kind.HYPERCALL and record.nr >> 16 == NAMESPACE_VERBS
+    idle = verbs and record.nr & 0xFFFF == Call.POLL_CQ and record.result == 0
+    if (idle or not verbs) and not any(chunk.addr == 0 for chunk in record.chunks):
+        last = record.event
+    return range(record.event, min(last, last if until is None else until) + 1)
+
+
 class RankVerbs:
     """What one rank did with verbs, read from its log up to `until`."""
 
@@ -188,15 +221,17 @@ class RankVerbs:
         self.pairs: dict[int, Pair] = {}
         self.all_pairs: list[Pair] = []
         self.queues: dict[int, CompletionQueue] = {}
-        self.shared: dict[int, list[Receive]] = {}
+        self.shared: dict[int, Receives] = {}
         # by source and destination: events at which datagrams came, and their numbers
         self.datagrams: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._by_number: dict[int, Pair] = {}
         self._shared_posted: dict[int, int] = {}
+        self._event = 0
         for record in recording.records():
             if until is not None and record.event > until:
                 break
-            if record.kind.is_event:
+            for event in _events(record, until):
+                self._event = event
                 self._add(record)
 
     def _add(self, record: Record) -> None:
@@ -207,20 +242,20 @@ class RankVerbs:
             self._call(Call(call), record)
         for chunk in noted:
             if chunk.note == Note.COMPLETED:
-                self._completed(record.event, bytes(chunk.data[: _COMPLETED.size]))
+                self._completed(bytes(chunk.data[: _COMPLETED.size]))
             elif chunk.note == Note.TAKEN:
-                self._taken(record.event, *_TAKEN.unpack_from(chunk.data))
+                self._taken(*_TAKEN.unpack_from(chunk.data))
             elif chunk.note == Note.ARRIVAL:
                 _, _, _, dest, number, _ = _ARRIVAL.unpack_from(chunk.data)
                 pair = self._by_number.get(dest)
                 if pair is not None:
-                    pair.life.arrivals.append((record.event, number))
+                    pair.life.arrivals.append((self._event, number))
         if call == Call.POLL_CQ and record.result > 0:
             entries = self.queues[record.args[0]].entries
-            for _ in range(record.result * (record.repeat + 1)):
+            for _ in range(record.result):
                 if not entries:
                     raise RdbError(
-                        f"rank {self.rank} has polled a completion at event {record.event} that "
+                        f"rank {self.rank} has polled a completion at event {self._event} that "
                         "the log does not know of"
                     )
                 entries.popleft()
@@ -235,7 +270,7 @@ class RankVerbs:
         if call is Call.CREATE_QP:
             _, send_cq, recv_cq, srq, kind, _, _, at = record.args
             (number,) = _NUMBER.unpack(record.written(at, _NUMBER.size))
-            pair = Pair(record.result, number, kind, send_cq, recv_cq, srq, [Life(record.event, 0)])
+            pair = Pair(record.result, number, kind, send_cq, recv_cq, srq, [Life(self._event, 0)])
             self.pairs[record.result] = self._by_number[number] = pair
             self.all_pairs.append(pair)
         elif call is Call.CREATE_CQ:
@@ -243,7 +278,7 @@ class RankVerbs:
         elif call is Call.DESTROY_CQ:
             self.queues.pop(record.args[0], None)
         elif call is Call.CREATE_SRQ:
-            self.shared[record.result] = []
+            self.shared[record.result] = Receives()
             self._shared_posted[record.result] = 0
         elif call is Call.DESTROY_SRQ:
             self.shared.pop(record.args[0], None)
@@ -251,7 +286,7 @@ class RankVerbs:
             handle, _, _, _, peer = record.args
             life = self.pairs[handle].life
             if peer:
-                life.peer, life.connected = peer, min(life.connected, record.event)
+                life.peer, life.connected = peer, min(life.connected, self._event)
         elif call is Call.NOTIFY_CQ:
             queue, only = self.queues[record.args[0]], bool(record.args[1])
             queue.solicited_only = only and (not queue.armed or queue.solicited_only)
@@ -270,20 +305,21 @@ class RankVerbs:
                 if request.opcode not in _LOCAL:
                     number = pair.life.messages
                     pair.life.messages += 1
-                pair.life.sends.append(Send(record.event, pair.posted, request, number))
+                pair.life.sends.append(Send(self._event, pair.posted, request, number))
                 pair.posted += 1
             elif record.nr & 0xFFFF == Call.POST_SRQ_RECV:
                 ordinal = self._shared_posted[handle]
-                self.shared[handle].append(Receive(record.event, ordinal, request.wr_id))
+                self.shared[handle].post(Receive(self._event, ordinal, request.wr_id))
                 self._shared_posted[handle] += 1
             else:
                 pair = self.pairs[handle]
-                one = Receive(record.event, pair.received, request.wr_id)
-                pair.life.receives.append(one)
+                one = Receive(self._event, pair.received, request.wr_id)
+                pair.life.receives.post(one)
                 pair.received += 1
 
-    def _completed(self, event: int, note: bytes) -> None:
+    def _completed(self, note: bytes) -> None:
         received, solicited, request, entry = _COMPLETED.unpack(note)
+        event = self._event
         wr_id, status, _ = _WC.unpack_from(entry)
         pair = self._by_number[_qp_number(entry)]
         life = pair.life
@@ -292,9 +328,7 @@ class RankVerbs:
         if received:
             queue = self.queues[pair.recv_cq]
             of = self.shared[pair.srq] if pair.srq else life.receives
-            one = next((r for r in of if r.completed == NEVER and r.wr_id == wr_id), None)
-            if one is not None:
-                one.completed = event
+            of.complete(wr_id, event)
         else:
             queue = self.queues[pair.send_cq]
             if request < len(life.sends):
@@ -302,36 +336,36 @@ class RankVerbs:
                 life.sends[request].failed = bool(status)
         queue.push(entry, bool(solicited))
 
-    def _taken(self, event: int, source: int, dest: int, number: int, was: int) -> None:
+    def _taken(self, source: int, dest: int, number: int, was: int) -> None:
         pair = self._by_number.get(dest)
         if pair is not None and pair.type == _UD:
-            self.datagrams.setdefault((source, dest), []).append((event, number))
+            self.datagrams.setdefault((source, dest), []).append((self._event, number))
         elif pair is not None:
             # 24 bits: the one that comes next
             seen = len(pair.life.taken)
-            pair.life.taken[seen + (number - seen) % _NUMBERS] = (event, was)
+            pair.life.taken[seen + (number - seen) % _NUMBERS] = (self._event, was)
 
     def _ended(self, call: Call, record: Record) -> None:
         if call is Call.MODIFY_QP:
             handle, _, _, state, _ = record.args
             if state == _RESET:
-                self._end_life(self.pairs[handle], record.event, again=True)
+                self._end_life(self.pairs[handle], again=True)
             elif state == _ERR:
-                self.pairs[handle].life.failed = min(self.pairs[handle].life.failed, record.event)
+                self.pairs[handle].life.failed = min(self.pairs[handle].life.failed, self._event)
         elif call is Call.DESTROY_QP:
-            self._end_life(self.pairs.pop(record.args[0]), record.event, again=False)
+            self._end_life(self.pairs.pop(record.args[0]), again=False)
         else:
             self.pairs.clear()
             self.queues.clear()
             self.shared.clear()
 
-    def _end_life(self, pair: Pair, event: int, again: bool) -> None:
-        pair.life.ended = event
+    def _end_life(self, pair: Pair, again: bool) -> None:
+        pair.life.ended = self._event
         for handle in {pair.send_cq, pair.recv_cq}:
             if handle in self.queues:
                 self.queues[handle].forget(pair.number)
         if again:
-            pair.lives.append(Life(event, pair.posted))
+            pair.lives.append(Life(self._event, pair.posted))
 
 
 class VerbsTraffic:
@@ -359,32 +393,56 @@ class VerbsTraffic:
             for (_, life), (rank, other) in zip(lives, others, strict=False):
                 life.other, life.other_rank = other, rank
                 for send in life.sends:
-                    if send.number is not None:
-                        send.taken, send.was = other.taken.get(send.number, (NEVER, 0))
+                    if send.number is not None and send.number in other.taken:
+                        send.taken, send.was = other.taken[send.number]
+                        send.taken_by = rank
+        self._match_datagrams()
+
+    def _match_datagrams(self) -> None:
+        sources: dict[int, list[Life]] = defaultdict(list)
+        for verbs in self.ranks.values():
+            for pair in verbs.all_pairs:
+                if pair.type == _UD:
+                    sources[pair.number] += pair.lives
+        for rank, verbs in self.ranks.items():
+            for (source, _), came in verbs.datagrams.items():
+                for event, number in came:
+                    sends = (life.sends[number] for life in sources[source] if number < len(life.sends))
+                    send = next((one for one in sends if one.taken == NEVER), None)
+                    if send is not None:
+                        send.taken, send.taken_by = event, rank
 
     def needs(self) -> Iterator[Need]:
         """What must not be on two sides of a cut in the wrong way."""
         for rank, verbs in self.ranks.items():
             for pair in verbs.all_pairs:
-                if pair.type == _UD:
-                    continue
                 for life in pair.lives:
                     if life.other is not None:
-                        yield from self._needs_of(rank, life, life.other_rank, life.other)
+                        yield from self._needs_of_ends(rank, life, life.other_rank, life.other)
+                    if life.other is not None or pair.type == _UD:
+                        yield from self._needs_of_sends(rank, pair, life)
 
-    def _needs_of(self, rank: int, life: Life, peer: int, other: Life) -> Iterator[Need]:
+    @staticmethod
+    def _needs_of_ends(rank: int, life: Life, peer: int, other: Life) -> Iterator[Need]:
         by_number = {one.number: one for one in life.sends if one.number is not None}
         yield rank, life.connected, peer, other.begun
         for event, number in other.arrivals:
             if number in by_number:  # bytes, before the message is whole
                 yield peer, event, rank, by_number[number].event
+
+    @staticmethod
+    def _needs_of_sends(rank: int, pair: Pair, life: Life) -> Iterator[Need]:
         for send in life.sends:
             if send.number is None:
                 continue
+            peer = send.taken_by
             if send.taken != NEVER:
                 yield peer, send.taken, rank, send.event
             if send.completed != NEVER and not send.failed:
+                if send.taken == NEVER and pair.type != _RC:
+                    continue  # lost: so it stays
                 if send.taken == NEVER:
+                    peer = life.other_rank
                     raise RdbError(
                         f"rank {rank}: the log of rank {peer} does not say when it carried out "
                         f"what was posted at event {send.event}",
@@ -393,12 +451,14 @@ class VerbsTraffic:
                 yield rank, send.completed, peer, send.taken
 
     def plans(self, events: Mapping[int, int]) -> dict[int, list[str]]:
-        """Of each rank that uses verbs at the cut what it is to do (restart_plan.h)."""
+        """Of each rank what it is to do (restart_plan.h).
+
+        One that uses no verbs at the cut may do so later, and needs to know those that do.
+        """
         using = [rank for rank in self.ranks if uses_verbs(self._job.rank(rank), events[rank])]
-        lines = {}
+        lines = {rank: [f"rank {one}" for one in using] for rank in self._job.ranks if using}
         for rank in using:
             at_cut = RankVerbs(rank, self._job.rank(rank), events[rank])
-            lines[rank] = [f"rank {one}" for one in using]
             lines[rank] += self._rank_plan(rank, at_cut, events)
         return lines
 
@@ -414,11 +474,10 @@ class VerbsTraffic:
 
     @staticmethod
     def _again(send: Send, life: Life, rank: int, events: Mapping[int, int]) -> bool:
-        if send.event > events[rank] or send.completed <= events[rank] or send.number is None:
+        heard = min(send.completed, life.heard_of(send))
+        if send.event > events[rank] or heard <= events[rank] or send.number is None:
             return False
-        if life.other is None:
-            return True
-        return send.taken > events[life.other_rank]
+        return send.taken == NEVER or send.taken > events[send.taken_by]
 
     def _rank_plan(self, rank: int, at_cut: RankVerbs, events: Mapping[int, int]) -> Iterator[str]:
         until = events[rank]
@@ -448,13 +507,11 @@ class VerbsTraffic:
                         yield f"read {handle} {send.ordinal}"
                     if send.request.flags & _SIGNALED or pair.all_signaled:
                         at_cut.queues[pair.send_cq].push(_success(pair, send), False)
-            for one in life.receives:
-                if one.event <= until < one.completed:
-                    yield f"recv {handle} {one.ordinal}"
+            for one in life.receives.outstanding(until):
+                yield f"recv {handle} {one.ordinal}"
         for handle in at_cut.shared:
-            for one in whole.shared.get(handle, at_cut.shared[handle]):
-                if one.event <= until < one.completed:
-                    yield f"recv {handle} {one.ordinal}"
+            for one in whole.shared.get(handle, at_cut.shared[handle]).outstanding(until):
+                yield f"recv {handle} {one.ordinal}"
         for handle, queue in at_cut.queues.items():
             yield (
                 f"queue {handle} {int(queue.armed)} {int(queue.solicited_only)} "
@@ -478,7 +535,6 @@ def _unheard(send: Send, life: Life, rank: int, events: Mapping[int, int]) -> bo
     """Carried out, and its sender had not heard of that."""
     return (
         send.event <= events[rank] < life.heard_of(send)
-        and send.number is not None
-        and life.other is not None
-        and send.taken <= events[life.other_rank]
+        and send.taken != NEVER
+        and send.taken <= events[send.taken_by]
     )

@@ -58,6 +58,8 @@ void numbers_bind_port(uint16_t was_lid, uint16_t lid, bool ethernet);
 void numbers_bind_gid(unsigned index, const union ibv_gid *was, const union ibv_gid *now);
 /* To the ranks of the job, and from them; a file for each in `folder`, for now.  NULL, or why not. */
 const char *numbers_exchange(const char *folder, int rank, const int *ranks, unsigned nranks);
+/* Only from them: this rank had none of its own. */
+const char *numbers_learn(const char *folder, const int *ranks, unsigned nranks);
 /* All have come to this line.  An agent of the node could do the same without files. */
 struct numbers_meeting {
 	int rank;

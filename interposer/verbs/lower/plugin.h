@@ -94,6 +94,8 @@ static inline void put(uint64_t upper, const void *value, size_t len)
 
 /* restart.c */
 const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *a, int64_t *result);
+/* A branch whose rank begins with verbs only now: who the others are.  NULL, or why not. */
+const char *restart_join(void);
 /* Requests that a restart has to post again wait for the program to go on. */
 extern bool restart_posts_wait;
 void restart_post(void);

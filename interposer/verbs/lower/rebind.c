@@ -289,32 +289,41 @@ static time_t deadline(void)
 	return now.tv_sec + PATIENCE_S;
 }
 
-const char *numbers_exchange(const char *folder, int rank, const int *ranks, unsigned nranks)
+static bool read_rank(int fd, struct rank *r, int rank)
+{
+	bool good = all(read, fd, &r->head, sizeof(r->head)) && r->head.magic == RANK_FILE_MAGIC &&
+		    r->head.rank == rank && r->head.ngids <= NUMBERS_GIDS;
+	for (unsigned kind = 0; kind < KINDS; kind++)
+		good = good && r->head.n[kind] <= BOUND_MAX;
+	return good && move_rank(read, fd, r);
+}
+
+const char *numbers_learn(const char *folder, const int *ranks, unsigned nranks)
 {
 	time_t until = deadline();
-	numbers.own.head.magic = RANK_FILE_MAGIC;
-	numbers.own.head.rank = rank;
-	const char *wrong = publish(folder, "verbs", rank);
 	numbers.ranks = calloc(nranks, sizeof(*numbers.ranks));
 	if (!numbers.ranks)
 		return "no memory";
-	for (unsigned i = 0; !wrong && i < nranks; i++) {
-		struct rank *r = &numbers.ranks[i];
+	for (unsigned i = 0; i < nranks; i++) {
 		int fd = await(folder, "verbs", ranks[i], until, NULL);
 		if (fd < 0)
 			return numbers.why;
-		bool good = all(read, fd, &r->head, sizeof(r->head)) && r->head.magic == RANK_FILE_MAGIC &&
-			    r->head.rank == ranks[i] && r->head.ngids <= NUMBERS_GIDS;
-		for (unsigned kind = 0; kind < KINDS; kind++)
-			good = good && r->head.n[kind] <= BOUND_MAX;
-		good = good && move_rank(read, fd, r);
+		bool good = read_rank(fd, &numbers.ranks[i], ranks[i]);
 		close(fd);
 		if (!good)
 			return why(folder, "what a rank says of its queue pairs is damaged");
 		numbers.nranks++;
 	}
 	numbers_rebound = true;
-	return wrong;
+	return NULL;
+}
+
+const char *numbers_exchange(const char *folder, int rank, const int *ranks, unsigned nranks)
+{
+	numbers.own.head.magic = RANK_FILE_MAGIC;
+	numbers.own.head.rank = rank;
+	const char *wrong = publish(folder, "verbs", rank);
+	return wrong ? wrong : numbers_learn(folder, ranks, nranks);
 }
 
 const char *numbers_meet(const char *folder, const char *what, const struct numbers_meeting *all)

@@ -5,6 +5,7 @@
  * at its own cut, and those whose answer had not come.  A request is posted again once, whoever has or has not
  * seen it complete. */
 #include <stdio.h>
+#include <unistd.h>
 #include "numbers.h"
 #include "restart_plan.h"
 
@@ -47,6 +48,18 @@ static const char *begin(void)
 	snprintf(restart.folder, sizeof(restart.folder), "%s/..", host->branch);
 	snprintf(path, sizeof(path), "%s/verbs-plan-%d", restart.folder, host->rank);
 	return plan_read(path, &restart.plan);
+}
+
+const char *restart_join(void)
+{
+	char path[4200], folder[4096];
+	struct plan plan = {0};
+	snprintf(folder, sizeof(folder), "%s/..", host->dir);
+	snprintf(path, sizeof(path), "%s/verbs-plan-%d", folder, host->rank);
+	if (access(path, F_OK))
+		return NULL;
+	const char *why = plan_read(path, &plan);
+	return why || !plan.nranks ? why : numbers_learn(folder, plan.ranks, plan.nranks);
 }
 
 /* ---- requests that will be posted again ---- */
