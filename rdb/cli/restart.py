@@ -14,7 +14,7 @@ from rdb.agents.preparing import prepare_hosts, recorded_elsewhere
 from rdb.cli.run import run_foreground
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import chosen_mpi
-from rdb.launch.hca import hca_options
+from rdb.launch.hca import SOFT_DEVICE, hca_options
 from rdb.launch.limits import check_limit
 from rdb.launch.placement import Placement, launch, placed_lines, placement
 from rdb.launch.where import Where
@@ -162,8 +162,8 @@ def _verbs_options(plan: Plan, branch: str, hca: str | None) -> list[str]:
     for rank, lines in plan.verbs.items():
         with open(os.path.join(branch, f"verbs-plan-{rank}"), "x", opener=opener) as file:
             file.writelines(f"{line}\n" for line in lines)
-    recorded = "soft" if plan.device == "rdb0" else None  # the software HCA's name
-    return hca_options(hca or recorded, branch) if plan.verbs or hca else []
+    recorded = "soft" if plan.device == SOFT_DEVICE else None
+    return hca_options(hca or recorded, branch, True) if plan.device or hca else []
 
 
 def _rank_options(branch: str, rank: int, plan: RankPlan) -> list[str]:

@@ -12,21 +12,23 @@ from rdb.private import make_directories, opener
 
 HCA_CHOICES = ("soft", "real", "auto")
 
+SOFT_DEVICE = "rdb0"
 _KEY = "hca.key"
 _KEY_BYTES = 32
 
 
-def hca_options(asked: str | None, folder: str) -> list[str]:
+def hca_options(asked: str | None, folder: str, either: bool = False) -> list[str]:
     """Options of rdb-exec: what --hca or else $RDB_HCA asks for.
 
     FOLDER is the job's directory, or the store for programs that are each a job of their own.
+    EITHER: a restart, for which `auto` is the software HCA where there are no devices.
     """
     hca = asked or os.environ.get("RDB_HCA") or "auto"
     if hca not in HCA_CHOICES:
         named = "--hca" if asked else "RDB_HCA"
         raise Usage(f"{named} {hca}: no such choice", ", ".join(HCA_CHOICES))
     options = ["--hca", hca]
-    if hca == "soft":
+    if hca == "soft" or (either and hca == "auto"):
         options += ["--hca-key", _key(folder)]
     return options
 

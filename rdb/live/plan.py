@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from rdb.errors import RdbError, UnknownJob
 from rdb.live.consistent import Cut, Traffic, finalized, uses_mpi
 from rdb.live.cut import cut_event
-from rdb.live.verbs import VerbsTraffic, device_name
+from rdb.live.verbs import VerbsTraffic
+from rdb.live.verbs_rank import device_name
 from rdb.live.world import start_image
 from rdb.recording import Job, RankRecording
 
@@ -31,7 +32,7 @@ class Plan:
     """Of each rank that uses verbs at the cut its part of the plan (rdb/live/verbs.py)."""
     verbs_under_way: list[str]
     device: str | None
-    """That the first of these had."""
+    """That the first rank with verbs had, if any used them."""
 
 
 def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
@@ -57,7 +58,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         image = start_image(recording, until)
         ranks[one] = RankPlan(recording, until, image, cut.sent_again(one))
     verbs_plans = verbs.plans(cut.events)
-    device = device_name(job.rank(min(verbs_plans))) if verbs_plans else None
+    device = next((device_name(job.rank(one)) for one in verbs.ranks), None)
     again = [
         f"{one.request.name} of {one.request.size_bytes} bytes by queue pair {pair.number:#x} of "
         f"rank {rank} (event {one.event})"

@@ -9,363 +9,33 @@ not heard of that, the completion is given to the sender (`requests`).
 from __future__ import annotations
 
 import struct
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
 
 from rdb.errors import RdbError
-from rdb.recording import Job, RankRecording
-from rdb.recording.record import Kind, Note, Record
-from rdb.recording.verbs_calls import NAMESPACE_VERBS, RECEIVE, Call, WorkRequest, posted
+from rdb.live.verbs_rank import (
+    NEVER,
+    NUMBER,
+    SIGNALED,
+    UD,
+    WC,
+    WC_BYTES,
+    WC_NUMBER_AT,
+    Life,
+    Pair,
+    RankVerbs,
+    Send,
+    uses_verbs,
+)
+from rdb.recording import Job
 
-_WC_BYTES = 48
-_WC = struct.Struct("<QII")  # wr_id, status, opcode of struct ibv_wc
-_WC_NUMBER_AT = 28  # its qp_num
-_COMPLETED = struct.Struct("<BBxxI48s")  # struct verbs_note_completed
-_TAKEN = struct.Struct("<III4xQ")  # struct verbs_note_taken
-_ARRIVAL = struct.Struct("<QQIIII")  # struct verbs_note_arrival
-_NUMBER = struct.Struct("<I")
-_DEVICE_NAME = slice(0, 64)  # of struct verbs_device
-_RC, _UD = 2, 4  # enum ibv_qp_type
-_RESET, _ERR = 0, 6  # enum ibv_qp_state
+_RC = 2  # enum ibv_qp_type
 _ANSWERED = frozenset({4, 5, 6})  # IBV_WR_RDMA_READ and the atomics
 _ATOMIC = frozenset({5, 6})
-_LOCAL = frozenset({7, 8})  # IBV_WR_LOCAL_INV, IBV_WR_BIND_MW: no message
-_SIGNALED = 2  # enum ibv_send_flags
-_NUMBERS = 1 << 24
-NEVER = 1 << 62
 Need = tuple[int, int, int, int]
 """A rank's event needs that other rank's event."""
 # enum ibv_wr_opcode -> enum ibv_wc_opcode
 _COMPLETED_AS = {0: 1, 1: 1, 2: 0, 3: 0, 4: 2, 5: 3, 6: 4, 7: 6, 8: 5, 9: 0}
-
-
-def uses_verbs(recording: RankRecording, until: int | None = None) -> bool:
-    """Has it asked for devices, and found some, by then?"""
-    index = recording.index
-    numbers = frozenset({NAMESPACE_VERBS << 16 | Call.OPEN})
-    return any(
-        index.record(place).result >= 0
-        for place in index.of_hypercalls(numbers)
-        if until is None or index.brief(place)[1] <= until
-    )
-
-
-def device_name(recording: RankRecording) -> str | None:
-    """Of the first device that it saw."""
-    index = recording.index
-    for place in index.of_hypercalls(frozenset({NAMESPACE_VERBS << 16 | Call.DEVICES})):
-        record = index.record(place)
-        if record.result > 0:
-            data = bytes(record.written(record.args[0], 64))
-            return data[_DEVICE_NAME].split(b"\0")[0].decode()
-    return None
-
-
-@dataclass
-class Send:
-    """A posted send request."""
-
-    event: int
-    ordinal: int
-    """The how-manieth of its queue pair."""
-    request: WorkRequest
-    number: int | None
-    """Of the message since the queue pair was connected; None: it makes none."""
-    completed: int = NEVER
-    """The event at which its completion was queued."""
-    failed: bool = False
-    taken: int = NEVER
-    """The event of the peer at which it was carried out."""
-    taken_by: int = -1
-    was: int = 0
-    """What an atomic found then."""
-
-
-@dataclass
-class Receive:
-    event: int
-    ordinal: int
-    wr_id: int
-    completed: int = NEVER
-
-
-@dataclass
-class Receives:
-    """Of a queue pair or a shared queue."""
-
-    posted: list[Receive] = field(default_factory=list)
-    _open: dict[int, deque[Receive]] = field(default_factory=lambda: defaultdict(deque))
-
-    def post(self, one: Receive) -> None:
-        self.posted.append(one)
-        self._open[one.wr_id].append(one)
-
-    def complete(self, wr_id: int, event: int) -> None:
-        """The oldest of that name."""
-        if self._open[wr_id]:
-            self._open[wr_id].popleft().completed = event
-
-    def outstanding(self, event: int) -> Iterator[Receive]:
-        return (one for one in self.posted if one.event <= event < one.completed)
-
-
-@dataclass
-class Life:
-    """A queue pair from one RESET to the next."""
-
-    begun: int
-    first: int
-    """Requests that were posted before."""
-    peer: int = 0
-    connected: int = NEVER
-    ended: int = NEVER
-    sends: list[Send] = field(default_factory=list)
-    receives: Receives = field(default_factory=Receives)
-    messages: int = 0
-    failed: int = NEVER
-    """The event of the first completion with an error."""
-    other: Life | None = None
-    other_rank: int = -1
-    taken: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Messages of the peer by number: the event that carried it out, what an atomic found."""
-    arrivals: list[tuple[int, int]] = field(default_factory=list)
-    """Event and number of what was written before that."""
-
-    @cached_property
-    def heard(self) -> list[int]:
-        """Of each send the event by which it was known to be done: by its completion or a later."""
-        events: list[int] = []
-        for send in reversed(self.sends):
-            own = NEVER if send.failed else send.completed
-            events.append(min(own, events[-1]) if events else own)
-        return events[::-1]
-
-    def heard_of(self, send: Send) -> int:
-        return self.heard[send.ordinal - self.first]
-
-
-@dataclass
-class Pair:
-    handle: int
-    number: int
-    type: int
-    send_cq: int
-    recv_cq: int
-    srq: int
-    lives: list[Life]
-    posted: int = 0
-    received: int = 0
-
-    @property
-    def all_signaled(self) -> bool:
-        """As far as the log shows it: what did not ask for a completion got one."""
-        sends = (one for life in self.lives for one in life.sends)
-        return any(
-            not one.request.flags & _SIGNALED and one.completed != NEVER and not one.failed
-            for one in sends
-        )
-
-    @property
-    def life(self) -> Life:
-        return self.lives[-1]
-
-    def at(self, event: int) -> Life | None:
-        found = [one for one in self.lives if one.begun <= event < one.ended]
-        return found[-1] if found else None
-
-
-@dataclass
-class CompletionQueue:
-    """As the HCA has it: entries, and what its channel was told."""
-
-    cookie: int
-    entries: deque[bytes] = field(default_factory=deque)
-    armed: bool = False
-    solicited_only: bool = False
-    events: int = 0
-
-    def push(self, entry: bytes, solicited: bool) -> None:
-        self.entries.append(entry)
-        if self.armed and (not self.solicited_only or solicited or _WC.unpack_from(entry)[1]):
-            self.armed = False
-            self.events += 1
-
-    def forget(self, number: int) -> None:
-        self.entries = deque(one for one in self.entries if _qp_number(one) != number)
-
-
-def _qp_number(entry: bytes) -> int:
-    (number,) = _NUMBER.unpack_from(entry, _WC_NUMBER_AT)
-    return int(number)
-
-
-def _events(record: Record, until: int | None) -> range:
-    """Those that a record stands for, as far as they change anything."""
-    if not record.kind.is_event:
-        return range(0)
-    last = record.event + record.repeat
-    verbs = record.kind is Kind.HYPERCALL and record.nr >> 16 == NAMESPACE_VERBS
-    idle = verbs and record.nr & 0xFFFF == Call.POLL_CQ and record.result == 0
-    if (idle or not verbs) and not any(chunk.addr == 0 for chunk in record.chunks):
-        last = record.event
-    return range(record.event, min(last, last if until is None else until) + 1)
-
-
-class RankVerbs:
-    """What one rank did with verbs, read from its log up to `until`."""
-
-    def __init__(self, rank: int, recording: RankRecording, until: int | None = None) -> None:
-        self.rank = rank
-        self.pairs: dict[int, Pair] = {}
-        self.all_pairs: list[Pair] = []
-        self.queues: dict[int, CompletionQueue] = {}
-        self.shared: dict[int, Receives] = {}
-        # by source and destination: events at which datagrams came, and their numbers
-        self.datagrams: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        self._by_number: dict[int, Pair] = {}
-        self._shared_posted: dict[int, int] = {}
-        self._event = 0
-        for record in recording.records():
-            if until is not None and record.event > until:
-                break
-            for event in _events(record, until):
-                self._event = event
-                self._add(record)
-
-    def _add(self, record: Record) -> None:
-        noted = [chunk for chunk in record.chunks if chunk.addr == 0]
-        verbs = record.kind is Kind.HYPERCALL and record.nr >> 16 == NAMESPACE_VERBS
-        call = record.nr & 0xFFFF if verbs else 0
-        if call:
-            self._call(Call(call), record)
-        for chunk in noted:
-            if chunk.note == Note.COMPLETED:
-                self._completed(bytes(chunk.data[: _COMPLETED.size]))
-            elif chunk.note == Note.TAKEN:
-                self._taken(*_TAKEN.unpack_from(chunk.data))
-            elif chunk.note == Note.ARRIVAL:
-                _, _, _, dest, number, _ = _ARRIVAL.unpack_from(chunk.data)
-                pair = self._by_number.get(dest)
-                if pair is not None:
-                    pair.life.arrivals.append((self._event, number))
-        if call == Call.POLL_CQ and record.result > 0:
-            entries = self.queues[record.args[0]].entries
-            for _ in range(record.result):
-                if not entries:
-                    raise RdbError(
-                        f"rank {self.rank} has polled a completion at event {self._event} that "
-                        "the log does not know of"
-                    )
-                entries.popleft()
-        if call in (Call.DESTROY_QP, Call.CLOSE, Call.MODIFY_QP) and record.result == 0:
-            self._ended(Call(call), record)
-
-    def _call(self, call: Call, record: Record) -> None:
-        if call in (Call.POST_SEND, Call.POST_RECV, Call.POST_SRQ_RECV):
-            self._posted(record)
-        if record.result < 0:
-            return
-        if call is Call.CREATE_QP:
-            _, send_cq, recv_cq, srq, kind, _, _, at = record.args
-            (number,) = _NUMBER.unpack(record.written(at, _NUMBER.size))
-            pair = Pair(record.result, number, kind, send_cq, recv_cq, srq, [Life(self._event, 0)])
-            self.pairs[record.result] = self._by_number[number] = pair
-            self.all_pairs.append(pair)
-        elif call is Call.CREATE_CQ:
-            self.queues[record.result] = CompletionQueue(record.args[4])
-        elif call is Call.DESTROY_CQ:
-            self.queues.pop(record.args[0], None)
-        elif call is Call.CREATE_SRQ:
-            self.shared[record.result] = Receives()
-            self._shared_posted[record.result] = 0
-        elif call is Call.DESTROY_SRQ:
-            self.shared.pop(record.args[0], None)
-        elif call is Call.MODIFY_QP:
-            handle, _, _, _, peer = record.args
-            life = self.pairs[handle].life
-            if peer:
-                life.peer, life.connected = peer, min(life.connected, self._event)
-        elif call is Call.NOTIFY_CQ:
-            queue, only = self.queues[record.args[0]], bool(record.args[1])
-            queue.solicited_only = only and (not queue.armed or queue.solicited_only)
-            queue.armed = True
-        elif call is Call.CQ_EVENT:
-            for queue in self.queues.values():
-                if queue.cookie == record.result:
-                    queue.events -= 1
-
-    def _posted(self, record: Record) -> None:
-        for request in posted(record):
-            handle = record.args[0]
-            if request.opcode != RECEIVE:
-                pair = self.pairs[handle]
-                number = None
-                if request.opcode not in _LOCAL:
-                    number = pair.life.messages
-                    pair.life.messages += 1
-                pair.life.sends.append(Send(self._event, pair.posted, request, number))
-                pair.posted += 1
-            elif record.nr & 0xFFFF == Call.POST_SRQ_RECV:
-                ordinal = self._shared_posted[handle]
-                self.shared[handle].post(Receive(self._event, ordinal, request.wr_id))
-                self._shared_posted[handle] += 1
-            else:
-                pair = self.pairs[handle]
-                one = Receive(self._event, pair.received, request.wr_id)
-                pair.life.receives.post(one)
-                pair.received += 1
-
-    def _completed(self, note: bytes) -> None:
-        received, solicited, request, entry = _COMPLETED.unpack(note)
-        event = self._event
-        wr_id, status, _ = _WC.unpack_from(entry)
-        pair = self._by_number[_qp_number(entry)]
-        life = pair.life
-        if status:
-            life.failed = min(life.failed, event)
-        if received:
-            queue = self.queues[pair.recv_cq]
-            of = self.shared[pair.srq] if pair.srq else life.receives
-            of.complete(wr_id, event)
-        else:
-            queue = self.queues[pair.send_cq]
-            if request < len(life.sends):
-                life.sends[request].completed = event
-                life.sends[request].failed = bool(status)
-        queue.push(entry, bool(solicited))
-
-    def _taken(self, source: int, dest: int, number: int, was: int) -> None:
-        pair = self._by_number.get(dest)
-        if pair is not None and pair.type == _UD:
-            self.datagrams.setdefault((source, dest), []).append((self._event, number))
-        elif pair is not None:
-            # 24 bits: the one that comes next
-            seen = len(pair.life.taken)
-            pair.life.taken[seen + (number - seen) % _NUMBERS] = (self._event, was)
-
-    def _ended(self, call: Call, record: Record) -> None:
-        if call is Call.MODIFY_QP:
-            handle, _, _, state, _ = record.args
-            if state == _RESET:
-                self._end_life(self.pairs[handle], again=True)
-            elif state == _ERR:
-                self.pairs[handle].life.failed = min(self.pairs[handle].life.failed, self._event)
-        elif call is Call.DESTROY_QP:
-            self._end_life(self.pairs.pop(record.args[0]), again=False)
-        else:
-            self.pairs.clear()
-            self.queues.clear()
-            self.shared.clear()
-
-    def _end_life(self, pair: Pair, again: bool) -> None:
-        pair.life.ended = self._event
-        for handle in {pair.send_cq, pair.recv_cq}:
-            if handle in self.queues:
-                self.queues[handle].forget(pair.number)
-        if again:
-            pair.lives.append(Life(self._event, pair.posted))
 
 
 class VerbsTraffic:
@@ -386,7 +56,7 @@ class VerbsTraffic:
         for rank, verbs in self.ranks.items():
             for pair in verbs.all_pairs:
                 for life in pair.lives:
-                    if life.peer and pair.type != _UD:
+                    if life.peer and pair.type != UD:
                         ends.setdefault((pair.number, life.peer), []).append((rank, life))
         for (own, peer), lives in ends.items():
             others = ends.get((peer, own), [])
@@ -402,12 +72,14 @@ class VerbsTraffic:
         sources: dict[int, list[Life]] = defaultdict(list)
         for verbs in self.ranks.values():
             for pair in verbs.all_pairs:
-                if pair.type == _UD:
+                if pair.type == UD:
                     sources[pair.number] += pair.lives
         for rank, verbs in self.ranks.items():
             for (source, _), came in verbs.datagrams.items():
                 for event, number in came:
-                    sends = (life.sends[number] for life in sources[source] if number < len(life.sends))
+                    sends = (
+                        life.sends[number] for life in sources[source] if number < len(life.sends)
+                    )
                     send = next((one for one in sends if one.taken == NEVER), None)
                     if send is not None:
                         send.taken, send.taken_by = event, rank
@@ -419,7 +91,7 @@ class VerbsTraffic:
                 for life in pair.lives:
                     if life.other is not None:
                         yield from self._needs_of_ends(rank, life, life.other_rank, life.other)
-                    if life.other is not None or pair.type == _UD:
+                    if life.other is not None or pair.type == UD:
                         yield from self._needs_of_sends(rank, pair, life)
 
     @staticmethod
@@ -491,7 +163,7 @@ class VerbsTraffic:
             if life.failed <= until:
                 yield f"failed {handle}"
                 continue
-            if life.peer and pair.type != _UD and life.other is None:
+            if life.peer and pair.type != UD and life.other is None:
                 raise RdbError(
                     f"rank {rank}: its queue pair {pair.number:#x} is connected to a process that "
                     "is not of this job",
@@ -505,7 +177,7 @@ class VerbsTraffic:
                         yield f"value {handle} {send.ordinal} {send.was}"
                     elif send.request.opcode in _ANSWERED:
                         yield f"read {handle} {send.ordinal}"
-                    if send.request.flags & _SIGNALED or pair.all_signaled:
+                    if send.request.flags & SIGNALED or pair.all_signaled:
                         at_cut.queues[pair.send_cq].push(_success(pair, send), False)
             for one in life.receives.outstanding(until):
                 yield f"recv {handle} {one.ordinal}"
@@ -522,12 +194,12 @@ class VerbsTraffic:
 
 
 def _success(pair: Pair, send: Send) -> bytes:
-    entry = bytearray(_WC_BYTES)
+    entry = bytearray(WC_BYTES)
     opcode = send.request.opcode
     size = send.request.size_bytes if opcode in _ANSWERED else 0
-    _WC.pack_into(entry, 0, send.request.wr_id, 0, _COMPLETED_AS.get(opcode, 0))
+    WC.pack_into(entry, 0, send.request.wr_id, 0, _COMPLETED_AS.get(opcode, 0))
     struct.pack_into("<I", entry, 20, size)  # byte_len
-    _NUMBER.pack_into(entry, _WC_NUMBER_AT, pair.number)
+    NUMBER.pack_into(entry, WC_NUMBER_AT, pair.number)
     return bytes(entry)
 
 

@@ -138,7 +138,7 @@ static int plugin_init(const struct rdb_host *given)
 		.key_file = host->hca_key,
 	};
 	provider = host->branch ? &provider_shadow : provider_choose(host->hca);
-	const char *why = provider && !host->branch ? restart_join() : NULL;
+	const char *why = host->branch ? NULL : restart_join();
 	if (why)
 		host->fatal("its queue pairs cannot know those of the other ranks: %s", why);
 	if (provider && !host->branch && provider->fork_status(false) != IBV_FORK_UNNEEDED)

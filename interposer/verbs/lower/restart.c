@@ -50,6 +50,13 @@ static const char *begin(void)
 	return plan_read(path, &restart.plan);
 }
 
+/* Where there are no devices the software HCA will do, unless devices were asked for. */
+static const struct verbs_provider *restart_provider(void)
+{
+	const struct verbs_provider *p = provider_choose(host->hca);
+	return p || !host->hca || strcmp(host->hca, "auto") ? p : provider_choose("soft");
+}
+
 const char *restart_join(void)
 {
 	char path[4200], folder[4096];
@@ -59,6 +66,8 @@ const char *restart_join(void)
 	if (access(path, F_OK))
 		return NULL;
 	const char *why = plan_read(path, &plan);
+	if (!provider)
+		provider = restart_provider();
 	return why || !plan.nranks ? why : numbers_learn(folder, plan.ranks, plan.nranks);
 }
 
@@ -385,7 +394,7 @@ static bool any_sends(void)
 static const char *cut(void)
 {
 	const struct plan *plan = &restart.plan;
-	provider = provider_choose(host->hca);
+	provider = restart_provider();
 	uint32_t next = 0;
 	if (!provider)
 		return object_next(&next) ? "there is no HCA here for its verbs" : NULL;

@@ -1,0 +1,67 @@
+"""The pingpongs of ibverbs-utils as two ranks of one job: the server is rank 0, the client rank 1.
+
+The client is started when the server listens.  Both print how many iterations they did; with -c
+the server verifies each byte that it has received.
+"""
+
+from __future__ import annotations
+
+import random
+import shlex
+from collections.abc import Iterator, Sequence
+
+from rdb.errors import RdbError
+from rdb.live.consistent import Cut, Traffic
+from rdb.recording import Job
+from rdb.recording.record import Kind
+from rdb.recording.verbs_calls import NAMESPACE_VERBS, Call
+
+ITERATIONS = 100
+KINDS = ("rc", "uc", "srq", "ud")
+_POST_SEND = NAMESPACE_VERBS << 16 | Call.POST_SEND
+_LISTENS = """\
+while ! grep -qE ':{port:04X} [0-9A-F]+:0000 0A' /proc/net/tcp /proc/net/tcp6
+do sleep 0.05; done
+exec {line}
+"""
+
+
+def pingpong(kind: str, port: int, iterations: int = ITERATIONS) -> list[str]:
+    return [f"ibv_{kind}_pingpong", "-c", "-n", str(iterations), "-s", "1000", "-p", str(port)]
+
+
+def job_line(rdb: Sequence[str], name: str, hca: str, words: Sequence[str], port: int) -> list[str]:
+    """The command that records the job."""
+    record = [*rdb, "exec", "--name", name, f"--hca={hca}", "--", *words]
+    client = _LISTENS.format(port=port, line=shlex.join([*record, "localhost"]))
+    launcher = ["mpirun", "--quiet", "--oversubscribe"]
+    return [*launcher, "-n", "1", *record, ":", "-n", "1", "sh", "-c", client]
+
+
+def busy(job: Job, rank: int) -> range:
+    """From the rank's first send on, as long as no rank has come to the end."""
+    events = [
+        record.event
+        for record in job.rank(rank).records()
+        if record.kind is Kind.HYPERCALL and record.nr == _POST_SEND
+    ]
+    return range(events[0], events[-len(events) // 10])
+
+
+def cuts(job: Job, seed: int) -> Iterator[tuple[int, int, Cut]]:
+    """Random moments of the game."""
+    chosen = random.Random(seed)
+    traffic = Traffic(job)
+    while True:
+        rank = chosen.randrange(2)
+        event = chosen.choice(busy(job, rank))
+        try:
+            yield rank, event, traffic.cut(rank, event)
+        except RdbError as error:  # others never came to there
+            assert error.hint is not None and error.hint.startswith("try --at")
+
+
+def check(said: str, iterations: int = ITERATIONS) -> None:
+    """Both sides have done all, and every byte was right."""
+    assert said.count(f"{iterations} iters in") == 2, said
+    assert "invalid data" not in said, said
