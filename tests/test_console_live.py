@@ -18,6 +18,7 @@ from terminal import Terminal
 import rdb.session.session as session_module
 from rdb.recording import open_job
 from rdb.session import Session
+from rdb.session.following import follow
 from rdb.timeline.timeline import Timeline
 
 DEADLINE_S = 120
@@ -74,6 +75,7 @@ def test_the_present_of_a_job_that_runs(running: Running) -> None:
     recording = open_job(running.home / "live").rank(0)
     end = recording.last_event
     running.until_after(end + 20)
+    assert recording.grown()
     with Timeline(recording) as timeline:  # the log has more by now than when it was opened
         assert timeline.last_event == end
         timeline.goto_end()
@@ -140,12 +142,12 @@ def test_following_ranks_without_gdbs(running: Running, monkeypatch: pytest.Monk
     async def scenario() -> None:
         async with Session(open_job(running.home / "live")) as session:
             await session.set_focus(session.ranks)
-            assert await session.follow() == {0: "", 1: ""}
+            assert await follow(session) == {0: "", 1: ""}
             before = session.states
             running.until_after(before[0].event + 20)
             turns = await session.look(lambda gdb: gdb.value("turn"))
             assert session.states == before
-            await session.follow()
+            await follow(session)
             assert session.waiting == (0, 1)
             assert session.states[0].event > before[0].event
             after = await session.look(lambda gdb: gdb.value("turn"))

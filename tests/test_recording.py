@@ -322,6 +322,13 @@ def test_a_glance_reads_the_ends_of_a_log_only(
     glance = rank.glance()
     assert (glance.state, glance.last_event) == ("exited 7", rank.last_event)
     assert glance.meta == rank.meta
+    # Neither has grown since it was read; where the newest segments are taken away, both had less.
+    assert not glance.grown() and not rank.grown()
+    segments[-1].rename(segments[-1].with_suffix(".away"))
+    less = open_job("zeros-1").rank(0)
+    assert less.last_event < rank.last_event and not less.grown()
+    segments[-1].with_suffix(".away").rename(segments[-1])
+    assert less.grown()
     with pytest.raises(TypeError):
         glance.records()
 

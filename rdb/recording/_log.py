@@ -28,6 +28,7 @@ struct log_entry {
 int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error);
 int log_index_tail(const char *dir, struct log_entry **entries, size_t *count, char *error);
 void log_index_free(struct log_entry *entries);
+int log_grown(const char *dir, const struct log_entry *last);
 """
 _ENTRY = struct.Struct("<QqQQIIIIHHI")  # struct log_entry
 _ENTRY_WORDS = _ENTRY.size // 8
@@ -71,6 +72,14 @@ class LogIndex:
         self._view = memoryview(ffi.buffer(self._keep, size)).cast("B") if size else memoryview(b"")
         self._events = self._view.cast("Q")[::_ENTRY_WORDS] if size else memoryview(b"")
         self._segments: dict[int, tuple[mmap.mmap, memoryview]] = {}
+
+    def grown(self) -> bool:
+        """May the log have more records by now?  Costs nothing that depends on the log."""
+        _, library = _library()
+        if not self.count:
+            return True
+        status: int = library.log_grown(os.fsencode(self._directory), self._keep + (self.count - 1))
+        return status != 0
 
     def check(self) -> None:
         """Refuses a damaged log: an answer from a part of it could be wrong."""

@@ -47,6 +47,10 @@ class RankRecording:
         """What this rank is and how it ended, without reading all of it."""
         return RankGlance(self.path, self.files_dir, self.name)
 
+    def grown(self) -> bool:
+        """May there be more by now than when this was read?"""
+        return self._index.grown()
+
     def refresh(self) -> None:
         for name in _SEEN:
             self.__dict__.pop(name, None)

@@ -44,6 +44,7 @@ class RankLike(Protocol):
     def receive_into(self, event: int, addr: int, size: int, /) -> Any: ...
     def verbs(self, event: int | None = None, /) -> Any: ...
     def event(self, event: int, /) -> Any: ...
+    def glance(self) -> Any: ...
     @property
     def first_event(self) -> int: ...
     @property
@@ -325,23 +326,25 @@ class Session:
         await self._lookers.each(ranks[: self._lookers.count], lambda rank: where, _nothing)
         await self._starts.prepare(ranks[0])
 
-    async def follow(self) -> dict[Rank, str]:
-        """Reads the recordings of the ranks in focus anew and goes to their ends: "", or why not.
+    async def to_newest(
+        self, ranks: Sequence[Rank]
+    ) -> tuple[dict[Rank, RankAnswer], dict[Rank, str]]:
+        """Reads the recordings of RANKS, which are in focus, anew and goes to their ends: what
+        those with GDBs of their own answered, and of each "", or why not.
 
-        Like a motion in those that have GDBs of their own; the others always stand at the end.
+        It is not logged.  Ranks without a GDB always stand at the end.
         """
         if len(self.waiting) <= _FEW:
             await self.open(self._focus)
-        waiting = self.waiting
+        waiting = [rank for rank in self.waiting if rank in ranks]
         answers = await self._gather(
-            [rank for rank in self._focus if rank not in waiting], lambda rank: rank.run("follow")
+            [rank for rank in ranks if rank not in waiting], lambda rank: rank.run("follow")
         )
-        self.log.add("follow", answers, self._focus, self._focus)
         said = {rank: answer.error or "" for rank, answer in answers.items()}
         found = await self._lookers.each(waiting, lambda rank: "END", _nothing, fresh=True)
         for rank, one in found.items():
             said[rank] = one.message if isinstance(one, RdbError) else ""
-        return said
+        return answers, said
 
     async def stacks(
         self, limit: int | None = None, ranks: Sequence[Rank] | None = None

@@ -41,6 +41,7 @@ class Recorded(Source, Protocol):
     @property
     def schedule(self) -> Schedule: ...
     def refresh(self) -> None: ...
+    def grown(self) -> bool: ...
 
 
 def _images_of(recording: Source | None) -> Images | None:
@@ -100,7 +101,7 @@ class Timeline:
 
     def renew(self) -> None:
         """Takes in what has been recorded since.  One stands where one stood; the end is later."""
-        if self.recording is None:
+        if self.recording is None or not self.recording.grown():
             return
         if self.branch:
             raise RdbError("this is a branch, not the recording", "go back to the recording first")
