@@ -176,7 +176,7 @@ def test_the_program_and_the_clock_ask_for_them(tmp_path: Path, build_text: Buil
     (tmp_path / "gate").touch()
     assert one.process.wait(DEADLINE_S) == 7
     shown = one.rdb("info", "asks").stdout
-    assert "ended" in shown and "killed" not in shown and "together: ckpt:1" in shown
+    assert "exited 7" in shown and "together: ckpt:1" in shown
     done = one.rdb("restart", "asks", "--at", "ckpt:1")
     assert (done.returncode, done.stdout) == (7, "went on, 0\n"), done.stderr
 

@@ -328,6 +328,10 @@ void boundary_end(enum log_end how, int64_t value, const char *text)
 	if (how == LOG_END_EXIT || how == LOG_END_EXEC)
 		vfork_leaving();
 	coordinated_gone();
+	if (lower.opt.checkpoints_only && !lower.ended && how != LOG_END_EXEC) {
+		lower.ended = true;
+		log_end(how, value, text); /* all that the log says besides what the program is */
+	}
 	if (lower.mode != MODE_RECORD || lower.ended)
 		return;
 	lower.ended = true;

@@ -24,8 +24,10 @@ int board_open(const char *path, unsigned nranks, struct board **out)
 	if (b == MAP_FAILED)
 		return rc ? rc : -errno;
 	/* all write the same */
+	const char *name = strrchr(path, '/');
 	b->version = BOARD_VERSION;
 	b->nranks = nranks;
+	b->relayed = name && !strncmp(name, "/board-", 7);
 	__atomic_store_n(&b->magic, BOARD_MAGIC, __ATOMIC_RELEASE);
 	*out = b;
 	return 0;

@@ -3,7 +3,8 @@
  * what it had counted when it went in stands here all the same.  rdb/live/board.py reads it, too.
  *
  * A checkpoint is a generation.  Whoever wants one makes `wanted` the next number; `verdict` says what became of it.
- * Needs a file system on which mappings of several hosts are coherent, if the ranks are on several hosts.
+ * Ranks on several hosts have a board on each (`board-HOST`), and a process on each host copies what is said of others
+ * to it (rdb/live/relay.py).  Such copies are old: there no rank decides, it objects, and one relay decides.
  */
 #ifndef RDB_BOARD_H
 #define RDB_BOARD_H
@@ -11,7 +12,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x6472616f62626472ull
-#define BOARD_VERSION 1
+#define BOARD_VERSION 2
 
 enum { BOARD_COMMS = 1000, BOARD_HEAD = 4096 };
 
@@ -35,6 +36,7 @@ struct board_slot {
 	uint64_t moves;          /* how often it has begun or ceased to be held */
 	uint64_t sent, received; /* messages, by the program or taken out of the network for it */
 	uint64_t pending;        /* operations that are still to complete before an image */
+	uint64_t objects;        /* newest generation that this rank refuses, where it does not decide */
 	uint64_t imaged;         /* newest generation whose image is begun */
 	uint64_t written;        /* newest one whose files are whole */
 	uint64_t failed;         /* newest one whose files could not be written */
@@ -50,6 +52,8 @@ struct board {
 	uint64_t wanted;
 	uint64_t verdict;   /* generation << 2 | enum board_verdict */
 	uint64_t committed; /* newest generation that all ranks have whole */
+	uint32_t relayed;   /* other hosts have boards of their own */
+	int32_t relay;      /* the process that speaks for this one; 0: not yet */
 	char why[512];      /* of the newest BOARD_NO */
 };
 

@@ -27,7 +27,7 @@
 #include "signals/signals.h"
 #include "threads/thread.h"
 
-enum { PATIENCE_S = 300, SPINS = 200, NAP_NS = 50000, LOOK_NAPS = 2000 };
+enum { PATIENCE_S = 300, LAST_S = 60, SPINS = 200, NAP_NS = 50000, LOOK_NAPS = 2000 };
 
 bool coordinated_waits;
 
@@ -206,11 +206,23 @@ static bool gone(const struct board_slot *s, const char *host)
 	       (!strcmp(s->host, host) && raw_syscall(SYS_kill, s->pid, 0, 0, 0, 0, 0) == -ESRCH);
 }
 
+/* Where others are on other hosts the answer comes from there, as long as somebody brings it. */
+static void refuse(uint64_t generation, const char *why)
+{
+	struct board *b = own.board;
+	if (!b->relayed) {
+		board_decide(b, generation, BOARD_NO, why);
+	} else if (own.slot->objects < generation) {
+		snprintf(b->why, sizeof(b->why), "%s", why);
+		__atomic_store_n(&own.slot->objects, generation, __ATOMIC_SEQ_CST);
+	}
+}
+
 static void decide_no(uint64_t generation, const char *why)
 {
 	char text[512];
 	snprintf(text, sizeof(text), "rank %d: %s", lower.opt.rank, why);
-	board_decide(own.board, generation, BOARD_NO, text);
+	refuse(generation, text);
 }
 
 static void look_for_all(uint64_t generation)
@@ -220,8 +232,10 @@ static void look_for_all(uint64_t generation)
 	for (unsigned rank = 0; rank < own.board->nranks; rank++)
 		if (gone(board_slot(own.board, rank), host)) {
 			snprintf(why, sizeof(why), "rank %u has ended, or has not begun", rank);
-			board_decide(own.board, generation, BOARD_NO, why);
+			refuse(generation, why);
 		}
+	if (own.board->relay && raw_syscall(SYS_kill, own.board->relay, 0, 0, 0, 0, 0) == -ESRCH)
+		board_decide(own.board, generation, BOARD_NO, "the process that speaks for its host has ended");
 }
 
 /* ---- the files ---- */
@@ -246,6 +260,8 @@ static int write_state(unsigned number)
 /* The record by which a checkpoint is one: made by the rank whose files are whole last. */
 static void commit(uint64_t generation)
 {
+	if (own.board->relayed)
+		return; /* the relay that decides sees all */
 	char path[4096], temp[4096], text[128];
 	for (unsigned rank = 0; rank < own.board->nranks; rank++)
 		if (__atomic_load_n(&board_slot(own.board, rank)->written, __ATOMIC_SEQ_CST) < generation)
@@ -362,12 +378,14 @@ static bool wait_for_verdict(uint64_t generation, bool (*complete)(void *), void
 		if (!host_together_may_hold(complete != NULL) ||
 		    (!complete && board_behind(own.board, (unsigned)lower.opt.board_rank)))
 			return false;
-		if (board_stable(own.board))
+		if (!own.board->relayed && board_stable(own.board))
 			board_decide(own.board, generation, BOARD_GO, NULL);
 		if (turn % LOOK_NAPS == LOOK_NAPS - 1)
 			look_for_all(generation);
 		if (now_ns() > until)
 			decide_no(generation, "the others did not come to rest in time");
+		if (now_ns() > until + LAST_S * 1000000000ull)
+			board_decide(own.board, generation, BOARD_NO, "the other hosts do not answer");
 		nap(turn);
 	}
 }

@@ -11,7 +11,6 @@ from rdb.agents.channel import Message
 from rdb.agents.elsewhere import Elsewhere
 from rdb.cli.elsewhere import reached
 from rdb.errors import RdbError
-from rdb.live.board import Board, board_path
 from rdb.live.coordinated import alive, take, unrecorded
 from rdb.live.request import request, running, taken
 from rdb.recording import Job, open_job
@@ -68,9 +67,9 @@ def _print_far(answers: dict[str, Message]) -> int:
 def _together(job: Job, args: argparse.Namespace) -> int:
     """A job without a log: all ranks at once, or none."""
     _print_taken(job, args.timeout)
-    while args.every and alive(Board(board_path(job.path))):
+    while args.every and alive(job):
         time.sleep(args.every)
-        if alive(Board(board_path(job.path))):
+        if alive(job):
             _print_taken(job, args.timeout)
     return 0
 

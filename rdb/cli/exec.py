@@ -120,10 +120,12 @@ def exec_command(arguments: Sequence[str]) -> int:
             raise Unsupported(f"{path} is not a job's directory")
         rank, files = rank_directory(path, place.rank), os.path.join(path, "files")
         if "--record=off" in options:
-            from rdb.launch.unrecorded import checkpoints_options
+            from rdb.launch.unrecorded import checkpoints_options, several_hosts
 
             options.remove("--record=off")
-            options += checkpoints_options(path, place.rank, place.nranks or 1)
+            nranks = place.nranks or 1
+            several = several_hosts(os.environ, nranks)
+            options += checkpoints_options(path, place.rank, nranks, several)
         shared = path if job or place.key is not None else os.path.dirname(path)
     line = rdb_exec_line(
         rank,

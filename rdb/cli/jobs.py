@@ -10,11 +10,13 @@ from typing import Any
 
 from rdb.cli.output import print_json, print_table
 from rdb.errors import RdbError, UnknownJob
-from rdb.live.board import Board, State, board_path
-from rdb.live.coordinated import committed, unrecorded
+from rdb.live.board import State
+from rdb.live.coordinated import committed, slots_of, unrecorded
 from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
+from rdb.recording.checkpoints import read_images
 from rdb.recording.verbs import HEADER, Verbs
 
+_OPEN, _KILLED = "open on ", "killed"
 _COMMAND_CHARS = 72  # of a program's command line in a table
 
 
@@ -92,6 +94,9 @@ def _process_row(process: Process, glance: bool = False) -> dict[str, Any]:
 
 def _program_row(recording: RankRecording) -> dict[str, Any]:
     try:
+        images = recording.images
+        if recording.meta.get("record") == "checkpoints":  # its log says nothing of them
+            images = list(read_images(recording.path))
         return {
             "rank": recording.rank,
             "name": recording.name,
@@ -99,7 +104,7 @@ def _program_row(recording: RankRecording) -> dict[str, Any]:
             "argv": recording.meta.get("argv", []),
             "state": recording.state,
             "events": recording.last_event + 1,
-            "checkpoints": len(recording.images),
+            "checkpoints": len(images),
             "first_event": recording.first_event,
             "images": [
                 {
@@ -108,7 +113,7 @@ def _program_row(recording: RankRecording) -> dict[str, Any]:
                     "bytes": one.size_bytes,
                     "stop_ns": one.stop_ns,
                 }
-                for one in recording.images
+                for one in images
             ],
             "pid": recording.meta.get("pid"),
             "host": recording.meta.get("host"),
@@ -203,7 +208,7 @@ def info_command(args: argparse.Namespace) -> int:
 
 def _look_elsewhere(job: Job, processes: list[dict[str, Any]], hosts_file: str | None) -> None:
     """States of ranks that run on other hosts, from those who can see them."""
-    rows = [row for row in processes if str(row["state"]).startswith("open on ")]
+    rows = [row for row in processes if str(row["state"]).startswith(_OPEN)]
     if not rows and hosts_file is None:
         return
     from rdb.cli.elsewhere import reached
@@ -253,15 +258,15 @@ def _print_verbs(verbs: dict[str, Verbs]) -> None:
 
 
 def _ends_without_log(job: Job, processes: list[dict[str, Any]]) -> None:
-    """No log says how a rank ended; one that left the board itself was not killed."""
+    """Of a rank of another host: if it had ended by itself its log would say so."""
     if not unrecorded(job):
         return
-    slots = dict(enumerate(Board(board_path(job.path)).slots()))
+    slots = dict(enumerate(slots_of(job)))
     for row in processes:
         slot = slots.get(row["rank"])
         if slot is not None and slot.state is State.GONE:
             for one in (row, *row["programs"]):
-                one["state"] = "ended" if one["state"] == "killed" else one["state"]
+                one["state"] = _KILLED if one["state"].startswith(_OPEN) else one["state"]
 
 
 def _print_together(job: Job) -> None:

@@ -14,13 +14,15 @@ from pathlib import Path
 
 from rdb.errors import DamagedRecording
 
-_MAGIC, _VERSION = 0x6472616F62626472, 1
-_HEAD = struct.Struct("<QIIQQQ512s")
-_SLOT = struct.Struct("<Ii64s10Q")
+_MAGIC, _VERSION = 0x6472616F62626472, 2
+_HEAD = struct.Struct("<QIIQQQIi512s")
+_SLOT = struct.Struct("<Ii64s11Q")
+_CLOCK = struct.Struct("<QQ")
 _CLOCKS = 1000
 _PAGE = 4096
-_WANTED_AT, _VERDICT_AT = 16, 24
-_SLOT_BYTES = (_SLOT.size + _CLOCKS * 16 + _PAGE - 1) & ~(_PAGE - 1)
+_WANTED_AT, _VERDICT_AT, _COMMITTED_AT, _RELAYED_AT, _RELAY_AT, _WHY_AT = 16, 24, 32, 40, 44, 48
+_WHY_BYTES = 512
+_SLOT_BYTES = (_SLOT.size + _CLOCKS * _CLOCK.size + _PAGE - 1) & ~(_PAGE - 1)
 
 
 class Verdict(IntEnum):
@@ -43,14 +45,61 @@ class Slot:
     state: State
     pid: int
     host: str
+    moves: int
+    sent: int
+    received: int
+    pending: int
+    objects: int
+    imaged: int
     written: int
     failed: int
     stood_ns: int
     fork_ns: int
+    clocks: dict[int, int]
+    """Of each communicator: the collectives on it that this rank has begun."""
+
+    @property
+    def there(self) -> bool:
+        return self.state in (State.RUNS, State.HELD)
 
 
-def board_path(job: str | os.PathLike[str]) -> Path:
-    return Path(job) / "board"
+def board_path(job: str | os.PathLike[str], host: str | None = None) -> Path:
+    """HOST: of the ranks of that host, where there are others."""
+    return Path(job) / ("board" if host is None else f"board-{host}")
+
+
+def create_board(path: Path, nranks: int) -> None:
+    """What the first rank of a host would make."""
+    from rdb.private import opener
+
+    with open(path, "a+b", opener=opener) as file:
+        file.truncate(max(file.seek(0, os.SEEK_END), _PAGE + nranks * _SLOT_BYTES))
+        with mmap.mmap(file.fileno(), 0) as seen:
+            struct.pack_into("<I", seen, _RELAYED_AT, path.name != "board")
+            struct.pack_into("<QII", seen, 0, _MAGIC, _VERSION, nranks)
+
+
+def parse_slot(data: bytes) -> Slot:
+    state, pid, host, *counts, nclocks = _SLOT.unpack_from(data)
+    clocks = (_CLOCK.unpack_from(data, _SLOT.size + at * _CLOCK.size) for at in range(nclocks))
+    name = host.split(b"\0")[0].decode(errors="replace")
+    moves, sent, received, pending, objects, imaged, written, failed, stood_ns, fork_ns = counts
+    return Slot(
+        State(state),
+        pid,
+        name,
+        moves,
+        sent,
+        received,
+        pending,
+        objects,
+        imaged,
+        written,
+        failed,
+        stood_ns,
+        fork_ns,
+        dict(clocks),
+    )
 
 
 class Board:
@@ -61,61 +110,79 @@ class Board:
             self._map = mmap.mmap(file.fileno(), 0)
         if len(self._map) < _PAGE + _SLOT_BYTES:
             raise DamagedRecording(f"{path}: expected a slot of a rank at offset {_PAGE}")
-        magic, version, self.nranks, *_ = self._head()
+        magic, version, self.nranks, *_ = _HEAD.unpack_from(self._map, 0)
         if magic != _MAGIC or len(self._map) < _PAGE + self.nranks * _SLOT_BYTES:
             raise DamagedRecording(f"{path}: expected the head of a board at offset 0")
         if version != _VERSION:
             raise DamagedRecording(f"{path}: board v{version}, this rdb reads v{_VERSION}")
 
-    def _head(self) -> tuple[int, int, int, int, int, int, bytes]:
-        magic, version, nranks, wanted, verdict, committed, why = _HEAD.unpack_from(self._map, 0)
-        return magic, version, nranks, wanted, verdict, committed, why
+    def _number(self, at: int) -> int:
+        return int(struct.unpack_from("<Q", self._map, at)[0])
 
     @property
     def wanted(self) -> int:
-        return self._head()[3]
+        return self._number(_WANTED_AT)
 
     @property
     def committed(self) -> int:
-        return self._head()[5]
+        return self._number(_COMMITTED_AT)
 
     @property
     def why(self) -> str:
         """Of the newest checkpoint that was not taken."""
-        return self._head()[6].split(b"\0")[0].decode(errors="replace")
+        text = self._map[_WHY_AT : _WHY_AT + _WHY_BYTES]
+        return text.split(b"\0")[0].decode(errors="replace")
 
     def verdict(self, generation: int) -> Verdict:
-        value = self._head()[4]
+        value = self._number(_VERDICT_AT)
         if value >> 2 == generation:
             return Verdict(value & 3)
         return Verdict.NO if value >> 2 > generation else Verdict.OPEN
 
+    def raw(self, rank: int) -> bytes:
+        """A slot as it is, as far as it is used."""
+        at = _PAGE + rank * _SLOT_BYTES
+        head = self._map[at : at + _SLOT.size]
+        nclocks = min(_SLOT.unpack(head)[-1], _CLOCKS)
+        return head + self._map[at + _SLOT.size : at + _SLOT.size + nclocks * _CLOCK.size]
+
+    def put_raw(self, rank: int, data: bytes) -> None:
+        """What a rank of another host has said."""
+        at = _PAGE + rank * _SLOT_BYTES
+        self._map[at : at + min(len(data), _SLOT_BYTES)] = data[:_SLOT_BYTES]
+
     def slot(self, rank: int) -> Slot:
-        values = _SLOT.unpack_from(self._map, _PAGE + rank * _SLOT_BYTES)
-        state, pid, host = values[:3]
-        _, _, _, _, _, written, failed, stood_ns, fork_ns, _ = values[3:]
-        return Slot(
-            State(state),
-            pid,
-            host.split(b"\0")[0].decode(errors="replace"),
-            written,
-            failed,
-            stood_ns,
-            fork_ns,
-        )
+        return parse_slot(self.raw(rank))
 
     def slots(self) -> list[Slot]:
         return [self.slot(rank) for rank in range(self.nranks)]
 
-    def want(self) -> int:
+    def want(self, generation: int | None = None) -> int:
         """The checkpoint that is under way, or a new one; two who ask at once get the same."""
         wanted = self.wanted
-        if wanted and self.verdict(wanted) is Verdict.OPEN:
-            return wanted
-        struct.pack_into("<Q", self._map, _WANTED_AT, wanted + 1)
-        return wanted + 1
+        if generation is None:
+            if wanted and self.verdict(wanted) is Verdict.OPEN:
+                return wanted
+            generation = wanted + 1
+        if generation > wanted:
+            struct.pack_into("<Q", self._map, _WANTED_AT, generation)
+        return generation
 
     def refuse(self, generation: int) -> None:
         """Nobody waits any longer; what the ranks have decided already stands."""
         if self.verdict(generation) is Verdict.OPEN:
-            struct.pack_into("<Q", self._map, _VERDICT_AT, generation << 2 | Verdict.NO)
+            self.decide(generation, Verdict.NO)
+
+    def decide(self, generation: int, verdict: Verdict, why: str = "") -> None:
+        """The verdict of a checkpoint of several hosts, as their ranks are told it."""
+        if why:
+            text = why.encode()[: _WHY_BYTES - 1]
+            self._map[_WHY_AT : _WHY_AT + _WHY_BYTES] = text.ljust(_WHY_BYTES, b"\0")
+        struct.pack_into("<Q", self._map, _VERDICT_AT, generation << 2 | verdict)
+
+    def commit(self, generation: int) -> None:
+        struct.pack_into("<Q", self._map, _COMMITTED_AT, generation)
+
+    def speak(self, pid: int) -> None:
+        """The process that speaks for the ranks of this host."""
+        struct.pack_into("<i", self._map, _RELAY_AT, pid)

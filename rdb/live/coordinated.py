@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rdb.errors import RdbError, UnknownJob
-from rdb.live.board import Board, State, Verdict, board_path
+from rdb.live.board import Board, Slot, State, Verdict, board_path
+from rdb.live.relay import ask_centre, centre_address
 from rdb.live.request import send_request
 from rdb.recording import Job
 from rdb.recording.checkpoints import image_path
 
 _COMMIT = re.compile(r"commit-(\d+)\Z")
 _LOOK_S = 0.005
+_BEGIN_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,23 @@ class Taken:
 
 def unrecorded(job: Job) -> bool:
     """Does (or did) it run without a log, with checkpoints?"""
-    return board_path(job.path).exists()
+    return bool(_boards(job))
+
+
+def _boards(job: Job) -> list[Path]:
+    return [path for path in job.path.glob("board*") if path.name.split("-")[0] == "board"]
+
+
+def slots_of(job: Job) -> list[Slot]:
+    """What each rank has said of itself last, on the board of its host."""
+    found: dict[int, Slot] = {}
+    for path in _boards(job):
+        for rank, slot in enumerate(Board(path).slots()):
+            if path.name in ("board", f"board-{slot.host}"):
+                found[rank] = slot
+            else:
+                found.setdefault(rank, slot)
+    return [found[rank] for rank in sorted(found)]
 
 
 def committed(job: Path) -> list[Together]:
@@ -86,16 +104,30 @@ def choose(job: Job, at: str | None) -> Together:
     return numbers[at]
 
 
-def alive(board: Board) -> bool:
-    return any(slot.state in (State.RUNS, State.HELD) and _there(slot) for slot in board.slots())
+def alive(job: Job) -> bool:
+    """Does any rank run?"""
+    _wait_for_centre(job)
+    if centre_address(job.path) is not None:
+        try:
+            return bool(ask_centre(job.path, {"op": "alive"})["alive"])
+        except RdbError:  # the last one that spoke for a rank is gone
+            return False
+    return any(slot.there and _there(slot) for slot in Board(board_path(job.path)).slots())
 
 
-def _there(slot: object) -> bool:
-    pid, host = getattr(slot, "pid", 0), getattr(slot, "host", "")
-    if host != socket.gethostname():
+def _wait_for_centre(job: Job) -> None:
+    """Those who speak for the hosts of a job are there a moment after its ranks."""
+    boards = [path for path in _boards(job) if path.name != "board"]
+    until_s = max((path.stat().st_ctime for path in boards), default=0.0) + _BEGIN_S
+    while boards and centre_address(job.path) is None and time.time() < until_s:
+        time.sleep(_LOOK_S)
+
+
+def _there(slot: Slot) -> bool:
+    if slot.host != socket.gethostname():
         return True  # another machine's: its ranks say so themselves
     try:
-        os.kill(pid, 0)
+        os.kill(slot.pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
@@ -105,28 +137,61 @@ def _there(slot: object) -> bool:
 
 def take(job: Job, timeout_s: int) -> Taken:
     """Asks all ranks, and waits until all have it whole."""
+    if not alive(job):
+        raise RdbError(f"{job.name} does not run", "rdb ls shows what runs")
+    if centre_address(job.path) is not None:
+        return _of_several_hosts(job, timeout_s)
     board = Board(board_path(job.path))
-    if not alive(board):
-        raise RdbError(f"{job.name} does not run here", "rdb ls shows what runs")
     generation = board.want()
     here = socket.gethostname()
     for slot in board.slots():
-        if slot.host == here and slot.state in (State.RUNS, State.HELD) and _there(slot):
+        if slot.host == here and slot.there and _there(slot):
             send_request(slot.pid)  # those elsewhere come to it at their next call of MPI
     until_s = time.monotonic() + timeout_s
     while board.verdict(generation) is Verdict.OPEN:
         if time.monotonic() > until_s:
             board.refuse(generation)
-            raise RdbError(
-                f"the ranks of {job.name} have not come to rest in {timeout_s} s; they go on",
-                "a larger --timeout waits longer",
-            )
-        if not alive(board):
+            raise _late(job, timeout_s)
+        if not alive(job):
             raise RdbError(f"{job.name} has ended meanwhile")
         time.sleep(_LOOK_S)
     if board.verdict(generation) is Verdict.NO:
         raise RdbError(f"no checkpoint of {job.name}: {board.why}", "the job goes on")
     return _written(job, board, generation, until_s)
+
+
+def _late(job: Job, timeout_s: int) -> RdbError:
+    return RdbError(
+        f"the ranks of {job.name} have not come to rest in {timeout_s} s; they go on",
+        "a larger --timeout waits longer",
+    )
+
+
+def _failed(job: Job, rank: int, generation: int) -> RdbError:
+    return RdbError(
+        f"rank {rank} of {job.name} could not write checkpoint {generation}",
+        "the one before it is still whole",
+    )
+
+
+def _of_several_hosts(job: Job, timeout_s: int) -> Taken:
+    told = ask_centre(job.path, {"op": "take", "timeout_s": timeout_s})
+    generation = int(told["generation"])
+    if told["verdict"] == Verdict.NO:
+        raise RdbError(f"no checkpoint of {job.name}: {told['why']}", "the job goes on")
+    if told["verdict"] == Verdict.OPEN:
+        raise _late(job, timeout_s)
+    if told["failed"]:
+        raise _failed(job, told["failed"][0], generation)
+    if min(told["written"]) < generation:
+        raise RdbError(f"checkpoint {generation} of {job.name} is not written yet")
+    sizes = _sizes(job, len(told["written"]), generation)
+    return Taken(generation, told["stood_ns"], told["fork_ns"], sizes)
+
+
+def _sizes(job: Job, nranks: int, generation: int) -> list[int]:
+    paths = [image_path(job.path / f"rank-{rank}", generation) for rank in range(nranks)]
+    return [path.stat().st_blocks * 512 if path.exists() else 0 for path in paths]
 
 
 def _written(job: Job, board: Board, generation: int, until_s: float) -> Taken:
@@ -140,20 +205,13 @@ def _written(job: Job, board: Board, generation: int, until_s: float) -> Taken:
             break
         failed = [rank for rank, slot in enumerate(slots) if slot.failed >= generation]
         if failed:
-            raise RdbError(
-                f"rank {failed[0]} of {job.name} could not write checkpoint {generation}",
-                "the one before it is still whole",
-            )
+            raise _failed(job, failed[0], generation)
         if time.monotonic() > until_s:
             raise RdbError(f"checkpoint {generation} of {job.name} is not written yet")
         time.sleep(_LOOK_S)
-    sizes = []
-    for rank in range(board.nranks):
-        path = image_path(job.path / f"rank-{rank}", generation)
-        sizes.append(path.stat().st_blocks * 512 if path.exists() else 0)
     return Taken(
         generation,
         [slot.stood_ns for slot in slots],
         [slot.fork_ns for slot in slots],
-        sizes,
+        _sizes(job, board.nranks, generation),
     )

@@ -10,6 +10,7 @@ from contextlib import suppress
 from rdb.errors import Unsupported
 from rdb.launch.command import rdb_exec_line
 from rdb.launch.newjob import rank_directory
+from rdb.launch.unrecorded import checkpoints_options, several_hosts
 from rdb.launch.where import where
 from rdb.private import check_job, make_directory, opener
 
@@ -22,7 +23,7 @@ def write_plan(branch: str, ranks: dict[int, dict[str, object]]) -> None:
         json.dump(ranks, file)
 
 
-def plan_line(branch: str, rank: int) -> tuple[list[str], str]:
+def plan_line(branch: str, rank: int, launched: bool = False) -> tuple[list[str], str]:
     """The command line of that rank, and the directory in which it goes on."""
     check_job(branch)
     with open(os.path.join(branch, _PLAN), encoding="utf-8") as file:
@@ -30,13 +31,18 @@ def plan_line(branch: str, rank: int) -> tuple[list[str], str]:
     if plan is None:
         raise Unsupported(f"the restart in {branch} has no rank {rank}")
     program, *arguments = plan["argv"]
+    options = plan["options"]
+    if plan.get("board"):  # how many ranks agree on checkpoints
+        nranks = int(plan["board"])
+        several = launched and several_hosts(os.environ, nranks)
+        options += checkpoints_options(branch, rank, nranks, several)
     line = rdb_exec_line(
         rank_directory(branch, rank),
         os.path.join(branch, "files"),
         rank,
         program,
         arguments,
-        plan["options"],
+        options,
         plan["mpi"],
     )
     return line, plan["cwd"]
@@ -52,7 +58,7 @@ def _own_directory(branch: str) -> str:
 
 def restart_rank(branch: str) -> int:
     """Does not return when it works."""
-    line, directory = plan_line(branch, where(os.environ).rank)
+    line, directory = plan_line(branch, where(os.environ).rank, launched=True)
     try:
         os.chdir(directory)
     except FileNotFoundError:  # another machine than it ran on

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rdb.errors import DamagedRecording, RdbError
-from rdb.launch.unrecorded import checkpoints_options
 from rdb.launch.where import Where
 from rdb.live.branch import make_branch
 from rdb.live.coordinated import Together, missing
@@ -52,12 +51,12 @@ def prepare(
         options = ["--restart", str(recording.path), "--checkpoint", str(one.number)]
         options += ["--from-image", *common]
         options += ["--in-place"] if in_place else []
-        options += [] if record else checkpoints_options(branch, rank, one.nranks)
         ranks[rank] = {
             "argv": [str(word) for word in meta["argv"]],
             "cwd": str(meta.get("cwd", "/")),
             "mpi": mpi,
             "options": options,
+            "board": 0 if record else one.nranks,
         }
     write_plan(branch, ranks)
     return branch
