@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import Build, run_rdb
 
-from rdb.live.board import Board, board_path
+from rdb.live.board import Board, State, board_path
 
 BuildText = Callable[..., Path]
 
@@ -24,10 +24,13 @@ INCLUDE = Path(__file__).parent.parent / "interposer" / "include"
 class Running:
     """A program that has come to where it waits for a file."""
 
-    def __init__(self, home: Path, folder: Path, name: str, *command: str) -> None:
+    def __init__(
+        self, home: Path, folder: Path, name: str, *command: str, restart: str | None = None
+    ) -> None:
         self.home, self.folder, self.name = home, folder, name
+        begin = ["restart", restart] if restart else ["run", "--record=off"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rdb", "run", "--record=off", "--name", name, *command],
+            [sys.executable, "-m", "rdb", *begin, "--name", name, *command],
             cwd=folder,
             env={**os.environ, "RDB_HOME": str(home)},
             stdout=subprocess.PIPE,
@@ -41,6 +44,16 @@ class Running:
             if line in said:
                 return
         raise AssertionError(f"it never said {line}: {self.process.communicate()}")
+
+    def until_all_run(self) -> None:
+        """The ranks of a restart say nothing when they go on."""
+        until = time.monotonic() + DEADLINE_S
+        path = board_path(self.home / self.name)
+        while not path.exists() or any(
+            slot.state is not State.RUNS for slot in Board(path).slots()
+        ):
+            assert time.monotonic() < until and self.process.poll() is None
+            time.sleep(0.02)
 
     def kill(self) -> str:
         board = Board(board_path(self.home / self.name))
@@ -171,14 +184,22 @@ def test_the_program_and_the_clock_ask_for_them(tmp_path: Path, build_text: Buil
     one = Running(tmp_path / "home", tmp_path, "asks", *line)
     one.until("went on, 0")
     until = time.monotonic() + DEADLINE_S
-    while len(list((tmp_path / "home/asks").glob("commit-*"))) < 3:
+    job = tmp_path / "home/asks"
+    while not (job / "commit-9").exists():
         assert time.monotonic() < until
     (tmp_path / "gate").touch()
     assert one.process.wait(DEADLINE_S) == 7
     shown = one.rdb("info", "asks").stdout
-    assert "exited 7" in shown and "together: ckpt:1" in shown
-    done = one.rdb("restart", "asks", "--at", "ckpt:1")
-    assert (done.returncode, done.stdout) == (7, "went on, 0\n"), done.stderr
+    assert "exited 7" in shown and "together: ckpt:" in shown
+    kept = sorted(int(path.name.split("-")[1]) for path in job.glob("commit-*"))
+    newest = kept[-1]
+    assert 4 <= len(kept) <= 8 and kept == list(range(kept[0], newest + 1)) and kept[0] > 1
+    for pattern, numbers in (("state-*", slice(6, None)), ("ckpt-*.img", slice(5, 11))):
+        files = [path.name[numbers] for path in (job / "rank-0").glob(pattern)]
+        there = {int(number) for number in files if number.isdigit()}
+        assert there.issuperset(kept) and min(there) == kept[0]
+    done = one.rdb("restart", "asks", "--at", f"ckpt:{kept[0]}")
+    assert (done.returncode, done.stdout) == (7, ""), done.stderr
 
 
 RANKS = 3
@@ -213,5 +234,22 @@ def test_ranks_go_on_from_what_all_have(ranks: Running) -> None:
     whole = (ranks.folder / "sums").read_text().splitlines()
     assert len(whole) == RANKS  # it went on after both
     done = ranks.rdb("restart", "ranks", "--at", "ckpt:2")
+    assert done.returncode == 0, done.stderr
+    assert sums(done.stdout) == whole
+
+
+def test_a_restart_has_checkpoints_of_its_own_and_goes_on_from_them(ranks: Running) -> None:
+    whole = (ranks.folder / "sums").read_text().splitlines()
+    gate = ranks.folder / "gate"
+    gate.unlink()
+    again = Running(ranks.home, ranks.folder, "again", "--at", "ckpt:1", restart="ranks")
+    again.until_all_run()
+    for _ in range(2):
+        taken = again.rdb("checkpoint", "again", "--timeout", "90")
+        assert taken.returncode == 0, taken.stderr
+    gate.touch()
+    said, told = again.process.communicate(timeout=DEADLINE_S)
+    assert sums(said) == whole, told
+    done = ranks.rdb("restart", "again", "--at", "ckpt:2")
     assert done.returncode == 0, done.stderr
     assert sums(done.stdout) == whole

@@ -252,8 +252,12 @@ static void take(ucontext_t *uc)
 int checkpoint_together(const ucontext_t *uc, unsigned number, int (*beside)(unsigned number, int rc))
 {
 	struct image_plan plan = {.number = number};
-	if (ckpt.child)
+	if (ckpt.child) {
+		/* one that has written its image only compresses others, and nobody stands still for that */
+		if (ckpt.report->written)
+			raw_syscall(SYS_kill, ckpt.child, SIGKILL, 0, 0, 0, 0);
 		look(true);
+	}
 	plan.incremental = !ckpt.broken && ckpt.number && number == ckpt.number + 1 &&
 			   number - ckpt.base < keep_chain();
 	int rc = gather(&plan, uc);

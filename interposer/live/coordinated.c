@@ -16,10 +16,13 @@
 #include "boundary/hot_stubs.h"
 #include "boundary/table.h"
 #include "image/checkpoints.h"
+#include "image/image.h"
 #include "live/board.h"
 #include "live/kernel_files.h"
 #include "live/timers.h"
+#include "live/open_table.h"
 #include "log/crc32c.h"
+#include "log/keep.h"
 #include "memory/arena.h"
 #include "process/descriptors.h"
 #include "process/io.h"
@@ -282,9 +285,31 @@ static void commit(uint64_t generation)
 		__atomic_store_n(&own.board->committed, generation, __ATOMIC_SEQ_CST);
 }
 
+/* Older ones that are not kept: first the record by which they are any. */
+static void remove_gone(void)
+{
+	char path[4096];
+	unsigned number, until = keep_gone(&number);
+	for (; number < until; number++) {
+		const char *slash = strrchr(lower.opt.board, '/');
+		snprintf(path, sizeof(path), "%.*s/commit-%u", slash ? (int)(slash - lower.opt.board) : 0,
+			 lower.opt.board, number);
+		unlink(path);
+		snprintf(path, sizeof(path), "%s/state-%u", lower.opt.dir, number);
+		unlink(path);
+		image_path(path, sizeof(path), number, "");
+		unlink(path);
+		for (unsigned file = 0; file < OPENED; file++) {
+			snprintf(path, sizeof(path), "%s/was-%u-%u", lower.opt.dir, number, file);
+			unlink(path);
+		}
+	}
+}
+
 /* In the forked child, when the image is written. */
 static int beside(unsigned number, int rc)
 {
+	remove_gone();
 	if (!rc)
 		rc = write_state(number);
 	if (rc) {
@@ -327,8 +352,11 @@ static void take(const ucontext_t *uc, uint64_t generation)
 		uc = &before_call;
 	}
 	int rc = gather((unsigned)generation);
+	keep_together((unsigned)__atomic_load_n(&own.board->committed, __ATOMIC_ACQUIRE));
 	if (!rc)
 		rc = checkpoint_together(uc, (unsigned)generation, beside);
+	unsigned gone;
+	keep_gone(&gone); /* its child's doing */
 	if (rc) {
 		rdb_warn("rank %d: checkpoint %lu could not be taken: %s", lower.opt.rank, (unsigned long)generation,
 			 strerror(-rc));

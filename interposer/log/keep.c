@@ -9,12 +9,14 @@
 #include "log/log_head.h"
 #include "boundary/table.h"
 
-enum { CHAIN = 8, CHAIN_BOUNDED = 4 };
+enum { CHAIN = 8, CHAIN_BOUNDED = 4, TOGETHER = 4 /* kept of those without a log, if nobody says how many */ };
 
 static struct {
 	struct table images; /* struct kept, oldest first */
 	uint32_t segment;    /* the oldest one that is kept, but for the head */
 	bool warned;
+	bool together;
+	unsigned whole, gone_from, gone_until;
 } keep;
 
 static unsigned count(void)
@@ -31,7 +33,7 @@ unsigned keep_chain(void)
 {
 	const struct limit *l = &lower.opt.keep;
 	if (l->unit == LIMIT_NONE)
-		return CHAIN;
+		return keep.together ? TOGETHER : CHAIN;
 	if (l->unit != LIMIT_COUNT)
 		return CHAIN_BOUNDED;
 	return l->value >= 2 * CHAIN ? CHAIN : (unsigned)(l->value + 1) / 2;
@@ -55,11 +57,13 @@ static unsigned second_chain(void)
 static bool droppable(unsigned i, uint64_t bytes, uint64_t now_ns)
 {
 	const struct limit *l = &lower.opt.keep;
+	if (keep.together && at(i)->number > keep.whole)
+		return false;
 	switch (l->unit) {
 	case LIMIT_COUNT: return count() - i >= l->value;
 	case LIMIT_SECONDS: return at(i)->at_ns + l->value <= now_ns;
 	case LIMIT_BYTES: return bytes > l->value;
-	case LIMIT_NONE: break;
+	case LIMIT_NONE: return keep.together && count() - i >= TOGETHER;
 	}
 	return false;
 }
@@ -79,6 +83,12 @@ static int drop_before(unsigned i)
 {
 	char path[4096];
 	struct kept first = *at(i);
+	if (keep.together) {
+		keep.gone_until = first.number;
+		keep.images.len -= i * sizeof(struct kept);
+		memmove(keep.images.base, at(i), keep.images.len);
+		return 0;
+	}
 	if (first.log_segment) {
 		/* first the log that says where it begins now: who reads meanwhile finds one or the other */
 		int rc = log_head_write(first.event);
@@ -106,10 +116,10 @@ static uint64_t bytes_kept(uint64_t log_bytes)
 
 bool keep_add(const struct kept *image, uint64_t log_bytes, uint64_t now_ns)
 {
-	if (lower.opt.keep.unit == LIMIT_NONE)
+	if (lower.opt.keep.unit == LIMIT_NONE && !keep.together)
 		return false;
 	const struct kept first = {.bytes = count() ? 0 : image_bytes(0)};
-	int rc = count() ? 0 : table_add(&keep.images, &first, sizeof(first));
+	int rc = count() || keep.together ? 0 : table_add(&keep.images, &first, sizeof(first));
 	unsigned next;
 	uint64_t bytes = 0;
 	if (!rc)
@@ -128,6 +138,19 @@ bool keep_add(const struct kept *image, uint64_t log_bytes, uint64_t now_ns)
 		rdb_warn("%s: old parts of the recording cannot be dropped: %s", lower.opt.dir, strerror(-rc));
 	}
 	return !rc && lower.opt.keep.unit == LIMIT_BYTES && bytes > lower.opt.keep.value;
+}
+
+void keep_together(unsigned whole)
+{
+	keep.together = true;
+	keep.whole = whole;
+}
+
+unsigned keep_gone(unsigned *from)
+{
+	*from = keep.gone_from;
+	keep.gone_from = keep.gone_until;
+	return keep.gone_until;
 }
 
 void keep_forked(void)

@@ -19,6 +19,10 @@ unsigned keep_chain(void);
 bool keep_add(const struct kept *image, uint64_t log_bytes, uint64_t now_ns);
 /* Number of the oldest image that is kept. */
 unsigned keep_oldest(void);
+/* Without a log images go with more that is beside them, and only when all ranks have a newer one: `whole` is the
+ * newest that they have.  Who asks for it removes numbers from `*from` on, up to but not including the result. */
+void keep_together(unsigned whole);
+unsigned keep_gone(unsigned *from);
 void keep_forked(void);
 
 #endif
