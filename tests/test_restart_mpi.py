@@ -16,6 +16,7 @@ import pytest
 from conftest import Build, run_rdb
 
 from rdb.errors import RdbError
+from rdb.live import consistent
 from rdb.live.consistent import Cut, Traffic, finalized
 from rdb.recording import Job, open_job
 from rdb.recording.record import Kind
@@ -149,6 +150,29 @@ def test_cuts_are_consistent(live: Recorded) -> None:
         assert len({calls[rank] for rank in range(RANKS)}) == 1
         under_way += len(cut.under_way)
     assert under_way > 30  # it is worth the trouble
+
+
+def test_a_moment_stands_for_the_nearest_cut(live: Recorded) -> None:
+    """Checkpoints, times and the end of a job that was killed are where they are."""
+    moved = 0
+    for event in range(live.job.rank(2).last_event + 1):
+        near = live.traffic.settled(2, event)
+        cut = live.traffic.cut(2, near)
+        assert cut.events[2] == near
+        moved += near != event
+    assert moved > 3
+    # what others have not come to, as if they had been killed before
+    unfinished = Traffic(live.job)
+    for needs in unfinished._needs.values():
+        needs[:] = [
+            (event, other, until if until <= 40 else consistent._NEVER)
+            for event, other, until in needs
+        ]
+    last = live.job.rank(2).last_event
+    with pytest.raises(RdbError, match="where others never came to"):
+        unfinished.cut(2, last)
+    near = unfinished.settled(2, last)
+    assert unfinished.cut(2, near).events[2] == near == unfinished._latest()[2]
 
 
 def test_it_goes_on_with_all_that_was_pending(live: Recorded) -> None:

@@ -85,6 +85,15 @@ class Traffic:
             needs.sort()
         self._inside = {rank: inside_calls(job, rank) for rank in self.ranks}
 
+    def settled(self, rank: int, event: int) -> int:
+        """The event itself, or the nearest one of the rank that a consistent cut can have: after it
+        what others had finished by then, before it what others never came to."""
+        event = self._outside(rank, event)
+        least = self.closed({**dict.fromkeys(self.ranks, 0), rank: event})
+        if any(until == _NEVER for until in least.values()):
+            return self._latest()[rank]
+        return least[rank]
+
     def cut(self, rank: int, event: int) -> Cut:
         """The latest consistent cut with RANK at EVENT and no other later than it was then.
 

@@ -11,6 +11,11 @@ from rdb.timeline.position import Position
 _TIME = re.compile(r"(\d+(?:\.\d+)?)s\Z")
 
 
+def names_an_event(text: str | None) -> bool:
+    """Is that event meant and no other?  A checkpoint, a time and the end say about when."""
+    return text not in (None, "end") and not (text.startswith("ckpt:") or _TIME.match(text))
+
+
 def cut_event(recording: RankRecording, text: str | None) -> int:
     """`ckpt:2`, `1500`, `1500:PC:N` (its event), `2.5s` since the start, `end` (the default)."""
     last = recording.last_event

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rdb.errors import RdbError, UnknownJob
 from rdb.live.consistent import Cut, Traffic, finalized, uses_mpi
-from rdb.live.cut import cut_event
+from rdb.live.cut import cut_event, names_an_event
 from rdb.live.verbs import VerbsTraffic
 from rdb.live.verbs_rank import device_name
 from rdb.live.world import start_image
@@ -44,6 +44,8 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
     launched = len(job.ranks) > 1 or uses_mpi(job)
     if launched:
         traffic = Traffic(job)
+        if not names_an_event(at):
+            event = traffic.settled(first, event)
         cut, verbs = traffic.cut(first, event), traffic.verbs
     else:
         cut, verbs = Cut({first: event}, []), VerbsTraffic(job)

@@ -82,6 +82,7 @@ int64_t real_Finalize(const uint64_t *a __attribute__((unused)))
 	if (self != MPI_COMM_NULL)
 		PMPI_Comm_free(&self);
 	windows_end();
+	before_the_end();
 	rc = BLOCKING(PMPI_Finalize());
 	if (rc == MPI_SUCCESS)
 		state = FINALIZED;

@@ -88,6 +88,9 @@ static inline int64_t failure(int rc, const struct vcomm *comm)
 		rc_; \
 	})
 
+/* leaving.c: what has to be done before the real MPI_Finalize. */
+void before_the_end(void);
+
 /* How many nonblocking reductions by the program's own operations are going on (pending.c). */
 extern unsigned pending_operations;
 
