@@ -134,6 +134,8 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 	uint64_t fs = enter_lower(uc);
 	uint64_t pc = UC_REG(uc, RIP);
 	struct thread *self = thread_self();
+	if (lower.mode != MODE_REPLICA)
+		tsc_stub_leave(uc);
 	if (!RDB_IS_UPPER(pc) && self->trap_in_flight && !replica_in_gate(pc)) {
 		/* on the last instructions of the way out: go on stepping */
 	} else {

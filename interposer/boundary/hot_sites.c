@@ -138,14 +138,14 @@ void (*hot_sites_entry(void))(void)
 }
 
 /* A child that goes on natively has `ended` as well. */
-static bool simple(const struct thread *self)
+bool hot_context_will_do(const struct thread *self)
 {
 	return (lower.mode == MODE_RECORD || lower.mode == MODE_PASS) && lower.started && !lower.ended &&
 	       !instructions_tsc_traps() && !self->pending && !self->yield && frame.known;
 }
 
 /* As the kernel leaves it in a signal frame: threads that wait in a call are put into images from there. */
-static void complete(ucontext_t *uc)
+void hot_context_complete(ucontext_t *uc)
 {
 	static const uint32_t magic2 = FP_XSTATE_MAGIC2;
 	char *fp = (char *)uc->uc_mcontext.fpregs;
@@ -159,13 +159,13 @@ uint64_t hot_syscall(ucontext_t *uc, uint64_t fs_base)
 {
 	struct thread *self = thread_self();
 	self->upper.fs_base = fs_base;
-	if (!simple(self)) {
+	if (!hot_context_will_do(self)) {
 		UC_REG(uc, RIP) -= 2;
 		UC_REG(uc, RCX) = UC_REG(uc, RIP);
 		UC_REG(uc, R11) = RDB_GATE;
 		return fs_base;
 	}
-	complete(uc);
+	hot_context_complete(uc);
 	struct gate_frame *outer = self->frame;
 	ucontext_t *before = self->uc;
 	self->frame = NULL;

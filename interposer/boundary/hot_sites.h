@@ -24,8 +24,14 @@ void hot_sites_learn(const ucontext_t *uc);
 void (*hot_sites_entry(void))(void);
 /* hot_gate.S */
 void hot_gate(void);
-/* Its C side, on the lower stack with the lower thread pointer; uc is what the program goes on with.  Takes the
+/* Its C side (context_gate.h), on the lower stack with the lower thread pointer; uc is what the program goes on with.  Takes the
  * program's thread pointer and returns it as it is now. */
 uint64_t hot_syscall(ucontext_t *uc, uint64_t fs_base);
+
+struct thread;
+/* May an event be answered without a signal, on a context that a gate has made? */
+bool hot_context_will_do(const struct thread *self);
+/* Makes it what the kernel would leave in a signal frame. */
+void hot_context_complete(ucontext_t *uc);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <x86intrin.h>
 #include "boundary/boundary.h"
+#include "boundary/hot_sites.h"
 #include "clocks/clock.h"
 #include "instructions/cpuid_events.h"
 #include "instructions/decode.h"
@@ -309,23 +310,53 @@ static bool tsc_fault(ucontext_t *uc)
 	return true;
 }
 
-/* A patched one for which the general way is due, or somebody behind it. */
+static void answer_patched(ucontext_t *uc, uint64_t site)
+{
+	const bool with_aux = tsc_site_has_aux(site);
+	struct thread *self = thread_self();
+	unsigned aux;
+	UC_REG(uc, RIP) = site;
+	self->asks_at = site;
+	uint64_t value = answer(with_aux ? RDTSCP : RDTSC, &aux, uc);
+	UC_REG(uc, RAX) = (uint32_t)value;
+	UC_REG(uc, RDX) = value >> 32;
+	if (with_aux)
+		UC_REG(uc, RCX) = aux;
+	UC_REG(uc, RIP) = site + (with_aux ? 3 : 2);
+	event_answered(self->hot ? NULL : uc);
+	clock_fast_if_possible();
+}
+
+uint64_t tsc_general(ucontext_t *uc, uint64_t fs_base)
+{
+	struct thread *self = thread_self();
+	const uint64_t stub = tsc_stub_of(UC_REG(uc, RIP)), site = tsc_site_asks(stub);
+	self->upper.fs_base = fs_base;
+	if (!site || !hot_context_will_do(self)) {
+		UC_REG(uc, RIP) = stub;
+		return fs_base;
+	}
+	hot_context_complete(uc);
+	struct gate_frame *outer = self->frame;
+	ucontext_t *before = self->uc;
+	self->frame = NULL;
+	self->uc = uc;
+	self->hot = true;
+	answer_patched(uc, site);
+	self->hot = false;
+	self->frame = outer;
+	self->uc = before;
+	UC_REG(uc, RIP) = tsc_site_behind(UC_REG(uc, RIP));
+	signals_want_delivery(NULL);
+	return self->upper.fs_base;
+}
+
+/* A patched one for which a signal is due, too, or somebody behind it. */
 static bool patched_fault(ucontext_t *uc)
 {
 	uint64_t site = tsc_site_asks(UC_REG(uc, RIP)), behind;
-	unsigned aux;
 	if (site) {
-		UC_REG(uc, RIP) = site;
-		thread_self()->asks_at = site;
-		const bool with_aux = tsc_site_has_aux(site);
-		uint64_t value = answer(with_aux ? RDTSCP : RDTSC, &aux, uc);
-		UC_REG(uc, RAX) = (uint32_t)value;
-		UC_REG(uc, RDX) = value >> 32;
-		if (with_aux)
-			UC_REG(uc, RCX) = aux;
-		UC_REG(uc, RIP) = site + (with_aux ? 3 : 2);
-		event_answered(uc);
-		clock_fast_if_possible();
+		answer_patched(uc, site);
 		signals_want_delivery(uc);
 	}
 	behind = tsc_site_behind(UC_REG(uc, RIP));

@@ -1,12 +1,10 @@
 /* The way of patched rdtsc into the lower half and back (tsc_sites.h): everything is kept but rax and rdx, which are
- * the answer.  No thread pointer and no vector state is touched (tsc_fast.c).
+ * the answer.  The short way touches no thread pointer and no vector state (tsc_fast.c); the general one is what a
+ * trap would be, without the trap.
  *
- * In: rdx, where the stub goes on; 22 bytes before it is the trap of the general way.
+ * In: rdx, where the stub goes on.
  */
-	/* struct gate_state, at the start of the thread that the GS base points to */
-#define LOWER_SP  %gs:0
-#define GO_ON     %gs:40
-#define TAIL 22
+#include "boundary/context_gate.h"
 
 	.text
 	.globl tsc_gate
@@ -47,11 +45,17 @@ tsc_gate:
 	jmp	*GO_ON
 1:
 	popq	%rdx
-	leaq	-TAIL(%rdx), %rdx
-	movq	%rdx, GO_ON
 	popfq
 	popq	%rsp
-	jmp	*GO_ON
+	movq	%rsp, %rax
+	movq	LOWER_SP, %rsp
+	pushfq
+	CONTEXT_SAVE %rax
+	movq	%rcx, RCX_(%rsp)
+	movq	%r11, R11_(%rsp)
+	movq	%rdx, RAX_(%rsp)
+	movq	%rdx, RIP_(%rsp)
+	CONTEXT_CALL tsc_general
 	.size tsc_gate, . - tsc_gate
 
 	.section .note.GNU-stack,"",@progbits

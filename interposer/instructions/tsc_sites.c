@@ -7,7 +7,7 @@
 enum {
 	SITES = 1024,
 	STUB = 64,
-	ENTRY = 2, /* behind the trap of the general way */
+	ENTRY = 2, /* behind the trap */
 	TAIL = 22, /* the copy of what comes behind the rdtsc */
 	RDTSC = 2, /* bytes */
 	JUMP = 5,
@@ -227,6 +227,11 @@ const void *tsc_page(uint64_t at, void *copy)
 			return copy;
 		}
 	return (const void *)at;
+}
+
+uint64_t tsc_stub_of(uint64_t tail)
+{
+	return tail - TAIL;
 }
 
 bool tsc_stubs_inside(uint64_t pc)

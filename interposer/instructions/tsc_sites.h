@@ -1,7 +1,8 @@
 /* rdtsc without a trap: while recording, a confirmed `rdtsc` and the instruction behind it (five bytes or more, that
  * reads nothing relative to itself) become a jump to a stub, and from there through a gate (tsc_gate.S) to one small
- * record, or, where something else is due, to a trap that is answered as ever.  Where there is no room for the jump, and
- * in place of rdtscp, stands an instruction that traps: slow there, but the counter need not trap everywhere.
+ * record, or to the general way on a context as in hot_sites.h; where a signal is due as well, to a trap that is
+ * answered as ever.  Where there is no room for the jump, and in place of rdtscp, stands an instruction that traps:
+ * slow there, but the counter need not trap everywhere.
  *
  * Nobody but the recording process knows of it: images and hashes hold the program's own bytes, so a replay's rdtsc
  * traps as if there were none of this.  Whoever jumps, or returns from a signal handler, behind the rdtsc finds a byte
@@ -37,9 +38,14 @@ uint64_t tsc_site_behind(uint64_t pc);
 /* uc in a stub whose event is over: makes it the program's own. */
 void tsc_stub_leave(ucontext_t *uc);
 
+/* The stub that goes on there. */
+uint64_t tsc_stub_of(uint64_t tail);
+
 /* tsc_gate.S */
 void tsc_gate(void);
-/* Its C side: recorded, unless `done` is false. */
+/* Its C side, on a context that goes on behind the stub's entry (instructions.c). */
+uint64_t tsc_general(ucontext_t *uc, uint64_t fs_base);
+/* And the short way: recorded, unless `done` is false. */
 struct tsc_answer {
 	uint64_t value, done;
 };
