@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -13,6 +14,10 @@ from pathlib import Path
 
 import pytest
 from terminal import DEADLINE_S, Terminal, environment
+
+from rdb.recording import open_job
+from rdb.session import Session
+from rdb.session.away import most_gdbs
 
 RANKS = 6
 
@@ -160,3 +165,54 @@ def _read(pid: int, name: str) -> bytes:
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return b""  # replicas come and go
+
+
+def test_gdbs_that_are_not_in_focus_are_put_away(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RDB_GDBS", "1")
+
+    async def scenario() -> None:
+        async with Session(open_job(home / "many")) as session:
+            await session.set_focus([2], "focus 2")
+            for command in ("break deeper", "reverse-continue", "break exchange", "delete 2"):
+                assert (await session.run(command)).ok
+            for command in ("bookmark there", "checkpoint", "print size"):
+                assert (await session.run(command)).ok
+            here = session.states[2]
+            await session.trim()  # of the one in focus nothing is put away
+            assert not session.waiting
+            await session.set_focus([1], "focus 1")
+            assert (await session.run("set $mine = 3")).ok
+            await session.trim()
+            assert session.states[2] == here and session.point(2) == here.point
+            # Looked at where it stands; used again it gets a GDB that has what it had.
+            assert (await session.stacks(1, [2]))[2][0].place.function == "deeper"
+            await session.set_focus([2], "focus 2")
+            assert session.states[2] == here
+            assert session.lost == {2: "its values $1 to $1 are gone"}
+            shown = (await session.run("info breakpoints")).answers[2].text
+            assert re.search(r"(?m)^1 .* in deeper ", shown) and "exchange" not in shown
+            assert "there" in (await session.run("bookmark")).answers[2].text
+            assert "deeper" in (await session.run("info checkpoints")).answers[2].text
+            assert "Breakpoint 3" in (await session.run("break exchange")).answers[2].text
+            # Over what was done before and after; a variable cannot be written down: rank 1 stayed.
+            await session.trim()
+            assert session.states[1].at_end
+            entries = (await session.undo(6)).entries
+            texts = [entry.text for entry in entries]
+            assert texts[0] == "break exchange" and texts[-1] == "reverse-continue"
+            assert session.states[2].at_end
+            assert (await session.redo(1)).states[2].place.function == "deeper"
+            await session.set_focus([1], "focus 1")
+            assert "= 3" in (await session.run("print $mine")).answers[1].text
+
+    asyncio.run(asyncio.wait_for(scenario(), DEADLINE_S))
+
+
+def test_so_many_gdbs_as_memory_has_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RDB_GDBS", raising=False)
+    assert most_gdbs(0) >= 8
+    assert most_gdbs(100) >= 8
+    monkeypatch.setenv("RDB_GDBS", "3")
+    assert most_gdbs(100) == 3

@@ -14,6 +14,7 @@ def load() -> None:
     from . import (
         aliases,
         asked,
+        away,
         bisect,
         bookmark,
         branch,
@@ -45,7 +46,7 @@ def load() -> None:
         module.define()
     for module in (last, first, changes, calls, bisect, find_event, output, state, asked):
         module.define()
-    for module in (look, fields, follow, forking):
+    for module in (look, fields, follow, forking, away):
         module.define()
     finishing.define()
     conditions.define()

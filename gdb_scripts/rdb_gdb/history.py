@@ -45,6 +45,11 @@ class History:
         self.current = snapshot.take()
         self.place = place.short()
 
+    def resume(self, entries: list[Entry], done: int, where: str) -> None:
+        """What another GDB of this rank has noted; everything is as it was there."""
+        self.entries, self.done, self._group, self.place = entries, done, done, where
+        self.current = snapshot.take()
+
     @property
     def active(self) -> bool:
         return self.current is not None and not self._busy

@@ -34,6 +34,19 @@ def forget() -> None:
     _made = 0
 
 
+def checkpoints() -> tuple[dict[int, Checkpoint], int]:
+    """Those that there are, and how many were made."""
+    return _checkpoints, _made
+
+
+def have_checkpoints(found: dict[int, Checkpoint], made: int) -> None:
+    """Those that another GDB of this rank had."""
+    global _made
+    forget()
+    _checkpoints.update(found)
+    _made = made
+
+
 class CheckpointCommand(Command):
     """Remember this place, as in rr: checkpoint
     `restart N` comes back to it, `info checkpoints` lists them, `delete checkpoint N` forgets one.
@@ -64,7 +77,7 @@ class Restart(Command):
         if not branches.kept(checkpoint.state):
             raise gdb.GdbError(f"Checkpoint {checkpoint.number}: its branch is not kept any more.")
         with history.log.command(typed(self.name, argument)):
-            place.seek(f"@{checkpoint.state.mark}")
+            place.seek(checkpoint.state.target)
             place.show()
 
 

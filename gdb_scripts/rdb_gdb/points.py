@@ -97,16 +97,29 @@ def put_back(wanted: tuple[PointState, ...]) -> list[str]:
         if key in now:
             _adjust(now[key], one)
             continue
-        try:
-            point = _create(one)
-        except gdb.error as error:
-            said.append(f"{one.words().format(key)} cannot be put back here: {error}.")
+        point, problem = _made_again(one)
+        if point is None:
+            said.append(problem)
             continue
-        _first[point.number] = key
-        _adjust(point, one)
         was = f" (it was {key})" if point.number != key else ""
         said.append(f"{one.words().format(point.number)} is back{was}.")
     return said
+
+
+def put_back_one(one: PointState) -> list[str]:
+    """Makes it in a GDB that does not have it; gives a line if that cannot be."""
+    point, problem = _made_again(one)
+    return [] if point is not None else [problem]
+
+
+def _made_again(one: PointState) -> tuple[Any, str]:
+    try:
+        point = _create(one)
+    except gdb.error as error:
+        return None, f"{one.words().format(one.identity)} cannot be put back here: {error}."
+    _first[point.number] = one.identity
+    _adjust(point, one)
+    return point, ""
 
 
 def _create(one: PointState) -> Any:

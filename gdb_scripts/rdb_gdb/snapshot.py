@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import gdb
 
@@ -21,6 +22,16 @@ class Snapshot:
     displays: tuple[displays.Display, ...]
     settings: settings.Settings
     function: str | None  # of the frame that GDB showed; inlined ones may be within
+
+    @property
+    def target(self) -> str:
+        """What to go to for this: the server's mark, or in another session the position."""
+        return f"@{self.mark}" if self.mark >= 0 else self.position
+
+    def __reduce__(self) -> Any:
+        """What is written down (away.py) has no mark: those are of this session's server."""
+        kept = [getattr(self, one.name) for one in fields(self)]
+        return Snapshot, (-1, -1, *kept[2:])
 
     def same_place(self, other: Snapshot) -> bool:
         if self.branch or other.branch:
@@ -69,7 +80,7 @@ def restore(wanted: Snapshot) -> tuple[Snapshot, bool]:
     said = settings.restore(wanted.settings)
     said += points.remove_others(wanted.points)
     if moved:
-        place.seek(f"@{wanted.mark}")
+        place.seek(wanted.target)
         if wanted.thread is not None:
             threads.select(wanted.thread)
     said += points.put_back(wanted.points)

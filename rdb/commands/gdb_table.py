@@ -14,6 +14,8 @@ from rdb.paths import gdb_scripts_dir
 # The console gives these itself.
 _INTERNAL = (
     "rdb-asked",
+    "rdb-leave",
+    "rdb-return",
     "rdb-open",
     "rdb-state",
     "rdb-look",

@@ -19,6 +19,7 @@ from rdb.console.prompt import prompt_text
 from rdb.console.render import error_line, render
 from rdb.errors import RdbError, Usage
 from rdb.session import Outcome, Session
+from rdb.session.merge import merge
 from rdb.session.ranks import Rank
 from rdb.session.session import Travelled
 
@@ -43,6 +44,14 @@ class Shell:
 
     async def run(self, text: str) -> None:
         """Runs one command and shows its answer."""
+        await self._run(text)
+        for group in merge(self.session.lost):
+            self.out.print(Text(f"{group.label}: {group.value} (its GDB was put away)"))
+        self.session.lost.clear()
+        if not self.left:
+            await self.session.trim()
+
+    async def _run(self, text: str) -> None:
         try:
             value = await self.guarded(self._call(text))
         except RdbError as error:

@@ -136,6 +136,10 @@ class RankDebugger(Looking):
             return state
         return replace(state, own=own.place)
 
+    async def refresh(self) -> None:
+        """Something has moved it without a command of the user's."""
+        self._state = await self.query_state()
+
     def interrupt(self) -> None:
         self.gdb.interrupt()
 

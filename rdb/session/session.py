@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 from rdb.errors import RdbError
 from rdb.recording import Process
+from rdb.session.away import Away, most_gdbs
 from rdb.session.debugger import RankAnswer, RankDebugger
 from rdb.session.history import CommandLog, Entry, RankSets
 from rdb.session.live import Live
@@ -119,6 +120,9 @@ class Session:
         self._opening: set[asyncio.Task[RankDebugger]] = set()
         self._lookers = Lookers(str(job.path), job.address, script)
         self._preparing: asyncio.Task[object] | None = None
+        self._away = Away()
+        self.lost: dict[Rank, str] = {}
+        """What could not be kept of ranks whose GDBs were put away, until somebody has said so."""
         self.live = Live(job)
         self.sets: RankSets = {}
         """Sets of ranks by name."""
@@ -147,16 +151,24 @@ class Session:
     @property
     def states(self) -> dict[Rank, RankState]:
         """Where every rank stands that has been looked at."""
-        states = {**self._lookers.states}
+        states = {**self._lookers.states, **self._away.states}
         states.update({rank: one.state for rank, one in self._debuggers.items()})
         return dict(sorted(states.items()))
 
     def point(self, rank: Rank) -> str:
         """`start`, `end` or the event where a rank stands, looked at or not."""
         debugger = self._debuggers.get(rank)
-        if debugger is not None:
-            return debugger.state.point
+        state = debugger.state if debugger is not None else self._away.states.get(rank)
+        if state is not None:
+            return state.point
         return "end" if self._at_end else "start"
+
+    def _where(self, rank: Rank) -> str:
+        """The same for a GDB that looks."""
+        state = self._away.states.get(rank)
+        if state is not None and not (state.at_end if self._at_end else state.at_start):
+            return state.position
+        return "END" if self._at_end else "START"
 
     @property
     def waiting(self) -> tuple[Rank, ...]:
@@ -192,6 +204,9 @@ class Session:
 
     async def _open(self, rank: Rank) -> RankDebugger:
         debugger = await self._starts.open(rank)
+        lost = await self._away.back(debugger)
+        if lost is not None:
+            self.lost[rank] = lost
         debugger.gdb.on_progress = lambda text: self._heard(rank, text)
         self._debuggers[rank] = debugger
         return debugger
@@ -260,8 +275,11 @@ class Session:
                     goal[rank] = length
         if not entries:
             raise RdbError("nothing to redo" if forward else "nothing to undo")
+        await self.open(goal)
         commands = {}
         for rank, length in goal.items():
+            if rank not in self._debuggers:
+                continue
             # Counted from the log of the rank's own GDB: undo out of a branch takes more back there
             # than it was asked for, and what is gone already is not to be taken back again.
             number = length - self._debuggers[rank].state.history
@@ -307,13 +325,24 @@ class Session:
 
         await asyncio.gather(*(own(rank) for rank in chosen if rank in self._debuggers))
         rest = [rank for rank in chosen if rank not in self._debuggers]
-        where = "END" if self._at_end else "START"
-        found.update(await self._lookers.each(rest, lambda rank: where, ask))
+        found.update(await self._lookers.each(rest, self._where, ask))
         strange = [rank for rank in rest if isinstance(found[rank], OtherProgram)]
         if strange:
             await self.open(strange)
             await asyncio.gather(*(own(rank) for rank in strange if rank in self._debuggers))
         return {rank: found[rank] for rank in sorted(found)}
+
+    async def trim(self) -> None:
+        """Between commands: puts GDBs of ranks that are not in focus away, if memory is short."""
+        self._away.used(self._focus)
+        idle = [rank for rank in self._debuggers if rank not in self._focus]
+        surplus = len(self._debuggers) - most_gdbs(len(self._debuggers)) if idle else 0
+        for rank in self._away.idle(idle):
+            if surplus <= 0:
+                return
+            if await self._away.put(self._debuggers[rank]):
+                del self._debuggers[rank]
+                surplus -= 1
 
     def prepare(self) -> None:
         """Starts the GDBs that look at ranks and the one that others are forked from, while nobody
@@ -322,8 +351,7 @@ class Session:
             self._preparing = asyncio.create_task(self._prepare(self.waiting))
 
     async def _prepare(self, ranks: Sequence[Rank]) -> None:
-        where = "END" if self._at_end else "START"
-        await self._lookers.each(ranks[: self._lookers.count], lambda rank: where, _nothing)
+        await self._lookers.each(ranks[: self._lookers.count], self._where, _nothing)
         await self._starts.prepare(ranks[0])
 
     async def to_newest(
@@ -336,6 +364,7 @@ class Session:
         """
         if len(self.waiting) <= _FEW:
             await self.open(self._focus)
+        await self.open(rank for rank in ranks if rank in self._away.states)
         waiting = [rank for rank in self.waiting if rank in ranks]
         answers = await self._gather(
             [rank for rank in ranks if rank not in waiting], lambda rank: rank.run("follow")
@@ -386,6 +415,7 @@ class Session:
         self._debuggers.clear()
         await asyncio.gather(self._lookers.close(), *(debugger.close() for debugger in debuggers))
         await self._starts.close()
+        self._away.close()
 
     async def _gather(
         self, ranks: Iterable[Rank], action: Callable[[RankDebugger], Awaitable[RankAnswer]]

@@ -1,0 +1,148 @@
+"""rdb-leave, rdb-return: what the user has made in this GDB, for another one that takes its place.
+
+For programs that drive many GDBs.  Written down are the position, breakpoints with their numbers,
+displays, settings, bookmarks, checkpoints and the history, so that undo and redo go on.  What
+cannot be written down keeps the GDB where it is: branches, variables of the user's, catchpoints,
+watchpoints that wait for their frame.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+from typing import Any
+
+import gdb
+
+from . import (
+    bookmark,
+    branches,
+    displays,
+    history,
+    names,
+    place,
+    points,
+    scopes,
+    settings,
+    snapshot,
+)
+from .command import Command
+
+# `show convenience`: what GDB itself has, other than the names that begin with `_`.
+_GDBS = re.compile(r"(bpnum|tpnum|trace_\w+|cdir|cwd|argv?|linux_vdso_\w+|siginfo)\Z")
+
+
+class Leave(Command):
+    """Write down what was made here: rdb-leave FILE
+    It prints how many values `$1`, `$2`, ... are lost by that, or fails if more would be."""
+
+    name = "rdb-leave"
+    kind = gdb.COMMAND_STATUS
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        log = history.log
+        log.settle()
+        why = _irreplaceable()
+        if why is not None:
+            raise gdb.GdbError(why)
+        log.current = snapshot.take()
+        made = {
+            "log": (log.entries, log.done, log.current, log.place),
+            "position": log.current.position,
+            "numbers": {state.identity: number for number, state in _points().items()},
+            "newest": int(gdb.convenience_variable("bpnum") or 0),
+            "bookmarks": bookmark.bookmarks,
+            "checkpoints": names.checkpoints(),
+            "level": _level(),
+        }
+        opener = lambda path, flags: os.open(path, flags, 0o600)  # noqa: E731
+        with open(argument.strip(), "wb", opener=opener) as file:
+            pickle.dump(made, file)
+        gdb.write(f"{_values()}\n")
+
+
+class Return(Command):
+    """Take over what another GDB has left: rdb-return FILE"""
+
+    name = "rdb-return"
+    kind = gdb.COMMAND_STATUS
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        with open(argument.strip(), "rb") as file:
+            made = pickle.load(file)
+        log = history.log
+        log.current = None  # nobody listens meanwhile
+        entries, done, current, where = made["log"]
+        place.seek(made["position"])
+        settings.restore(current.settings)
+        lost = _numbered(current, made["numbers"], made["newest"])
+        displays.restore(current.displays)
+        bookmark.bookmarks.clear()
+        bookmark.bookmarks.update(made["bookmarks"])
+        names.have_checkpoints(*made["checkpoints"])
+        if made["level"]:
+            gdb.execute(f"frame {made['level']}", to_string=True)
+        log.resume(entries, done, where)
+        for line in lost:
+            gdb.write(f"{line}\n")
+
+
+def _irreplaceable() -> str | None:
+    """Why this GDB cannot be put away."""
+    if branches.known:
+        return "it has branches"
+    mine = [point for point in gdb.breakpoints() or () if point.visible]
+    if len(mine) != len(points.current()):
+        return "it has catchpoints"
+    if any(scopes.waiting(point) for point in mine):
+        return "a watchpoint waits for its frame"
+    shown = gdb.execute("show convenience", to_string=True)
+    for name, value in re.findall(r"(?m)^\$([A-Za-z]\w*) = (.*)$", shown):
+        if value != "void" and not value.startswith("<internal") and not _GDBS.match(name):
+            return f"it has the variable ${name}"
+    defined = gdb.execute("show user", to_string=True).split("User command ")
+    for text in defined:
+        if text.strip() and "rdb_gdb" not in text:  # hooks of ours
+            return f"it has the command {text.split(':')[0]}"
+    return None
+
+
+def _values() -> int:
+    """How many values were printed: `show values` lists the last ten."""
+    numbers = re.findall(r"(?m)^\$(\d+) = ", gdb.execute("show values", to_string=True))
+    return int(numbers[-1]) if numbers else 0
+
+
+def _level() -> int:
+    try:
+        return int(gdb.selected_frame().level())
+    except gdb.error:
+        return 0  # no frame here
+
+
+def _points() -> dict[int, points.PointState]:
+    known = {state.identity: state for state in points.current()}
+    return {
+        point.number: known[points.identity(point.number)]
+        for point in gdb.breakpoints() or ()
+        if points.identity(point.number) in known
+    }
+
+
+def _numbered(current: snapshot.Snapshot, numbers: dict[int, int], newest: int) -> list[str]:
+    """Breakpoints as they were, with the numbers that they had: GDB counts on from the last."""
+    states: dict[int, Any] = {numbers[state.identity]: state for state in current.points}
+    said: list[str] = []
+    for number in range(1, newest + 1):
+        if number in states:
+            said += points.put_back_one(states[number])
+        if int(gdb.convenience_variable("bpnum") or 0) < number:
+            gdb.execute("tbreak *0", to_string=True)
+            gdb.execute(f"delete {number}")
+    return said
+
+
+def define() -> None:
+    Leave()
+    Return()
