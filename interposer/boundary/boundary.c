@@ -20,6 +20,7 @@
 #include "live/live.h"
 #include "process/loader.h"
 #include "memory/looks.h"
+#include "replay/expand.h"
 #include "replay/replay.h"
 #include "replay/replica.h"
 #include "boundary/seccomp.h"
@@ -44,9 +45,13 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 			host_upcall(frame, 0, NULL);
 		if (restarting())
 			live_hypercall_asked(ev);
+		else if (lower.opt.expand)
+			expand_asked(ev);
 		event_replay(ev, NULL);
 		if (restarting())
 			live_hypercall_answered(ev);
+		else if (lower.opt.expand)
+			expand_answered(ev);
 	} else {
 		ev->result = host_call(ev, frame);
 	}

@@ -41,6 +41,9 @@ void syscall_event(ucontext_t *uc);
 int64_t host_call(struct event *ev, struct gate_frame *frame);
 /* What a plug-in has to say in a restart (host.h); NULL: nothing against it. */
 const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *args, int64_t *result);
+/* And while payloads are made again. */
+const char *host_expand(enum rdb_expand step, uint32_t fn, uint32_t nargs, const uint64_t *args,
+			struct rdb_recorded *recorded);
 /* The same for checkpoints without a log (struct rdb_together); what there is of plug-ins is asked. */
 struct table;
 bool host_together_may_hold(bool waits);

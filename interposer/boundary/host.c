@@ -13,11 +13,13 @@
 #include "boundary/table.h"
 #include "live/coordinated.h"
 #include "boundary/guarded_copy.h"
+#include "boundary/order.h"
 #include "clocks/clock.h"
 #include "live/live.h"
 #include "live/open_files.h"
 #include "log/stamp.h"
 #include "memory/device_memory.h"
+#include "replay/expand.h"
 #include "replay/replay.h"
 #include "threads/thread.h"
 
@@ -139,6 +141,13 @@ static void note(enum rdb_note what, const void *data, size_t len)
 		event_note(ev, what, data, len);
 }
 
+static void payload(void *upper, size_t len)
+{
+	struct event *ev = event_current();
+	if (len && ev)
+		order_payload(ev, upper, len);
+}
+
 static void ending(int exit_code)
 {
 	boundary_end(LOG_END_EXIT, exit_code, NULL);
@@ -186,6 +195,8 @@ static bool at_rest(bool (*complete)(void *), void *arg)
 static struct rdb_host offered = {
 	.version = RDB_HOST_VERSION,
 	.out = out,
+	.payload = payload,
+	.fate = expand_fate,
 	.note = note,
 	.upcall = upcall,
 	.scratch = scratch,
@@ -217,6 +228,7 @@ static const struct rdb_plugin *load(unsigned ns)
 	offered.rank = lower.opt.rank;
 	offered.board = coordinated_board();
 	offered.branch = restarting() ? lower.opt.branch : NULL;
+	offered.order = lower.opt.order;
 	offered.hca = lower.opt.hca;
 	offered.hca_key = lower.opt.hca_key;
 	offered.dir = lower.opt.dir;
@@ -272,6 +284,23 @@ const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, con
 		host.plugins[ns] = load(ns);
 	why = host.plugins[ns]->restart ? host.plugins[ns]->restart(step, fn, nargs, args, result)
 					: "it uses a library whose state cannot be brought back";
+	leave(self);
+	return why;
+}
+
+const char *host_expand(enum rdb_expand step, uint32_t fn, uint32_t nargs, const uint64_t *args,
+			struct rdb_recorded *recorded)
+{
+	unsigned ns = fn >> 16;
+	const char *why = NULL;
+	if (ns >= NAMESPACES)
+		return "it calls an unknown library";
+	struct thread *self = thread_self();
+	enter(self);
+	if (!host.plugins[ns] && ns == RDB_NS_MPI && step != RDB_EXPAND_END)
+		host.plugins[ns] = load(ns);
+	if (host.plugins[ns] && host.plugins[ns]->expand)
+		why = host.plugins[ns]->expand(step, fn, nargs, args, recorded);
 	leave(self);
 	return why;
 }

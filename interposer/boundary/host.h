@@ -37,6 +37,8 @@ enum rdb_note {
 	RDB_NOTE_COMPLETED = 20, /* struct verbs_note_completed: what a completion queue got */
 	RDB_NOTE_TAKEN = 21,     /* struct verbs_note_taken: a peer's message that was carried out */
 	RDB_NOTE_SOCKET = 22,    /* struct rdb_note_socket: who is at the ends of a socket */
+	RDB_NOTE_PAYLOAD = 24,   /* struct rdb_note_payload: bytes that the log does not hold (order.h) */
+	RDB_NOTE_CANCELLED = 25, /* uint64_t: order of a receive that was cancelled */
 };
 
 enum { RDB_ADDRESS_BYTES = 112 };
@@ -49,6 +51,13 @@ struct rdb_note_socket { /* of connect(2), accept(2), listen(2) */
 
 struct rdb_note_opened {
 	uint64_t size; /* when it was open: what a restart must find again below it */
+};
+
+struct rdb_note_payload {
+	uint64_t addr;   /* upper address */
+	uint64_t offset; /* of the bytes in the rank's payload, which is there when the recording has been expanded */
+	uint32_t len;
+	uint32_t check; /* crc32c_data() of them */
 };
 
 struct rdb_note_recv {
@@ -68,6 +77,12 @@ struct rdb_span {
 	const void *from; /* where they are now, in lower memory */
 };
 
+enum rdb_fate {
+	RDB_FATE_NONE, /* the recording ends before it is complete */
+	RDB_FATE_RECEIVED,
+	RDB_FATE_CANCELLED,
+};
+
 struct rdb_host {
 	uint32_t version;
 	int rank;
@@ -75,6 +90,9 @@ struct rdb_host {
 	 * have their final content; it may be called many times; the bytes are copied into the log
 	 * when the event ends. */
 	void (*out)(void *upper, size_t len);
+	/* The same of bytes that a whole-job replay makes again (`expand` below): where only the order is recorded, their
+	 * hash is logged in their place. */
+	void (*payload)(void *upper, size_t len);
 	void (*note)(enum rdb_note what, const void *data, size_t len);
 	/* Calls a function of the upper half (user MPI_Op, callback) with up to 6 integer/pointer
 	 * arguments; nested events may happen inside.  `spans` name the scratch memory that it is
@@ -121,6 +139,10 @@ struct rdb_host {
 	/* On the way to a cut: the program was given a descriptor by the library (number), or has none any more
 	 * (number and fd -1).  At the cut: this is it (fd; a duplicate is made).  `key`: which one. */
 	void (*descriptor)(uint32_t key, int number, int fd);
+	bool order; /* --record=order: what `expand` could not make again is refused */
+	/* While the payloads are made again: what came of the receive that was the `order`-th to be posted, later on
+	 * in the log. */
+	enum rdb_fate (*fate)(uint64_t order, struct rdb_note_recv *out);
 	const char *hca;     /* verbs: which provider: soft, real, auto; NULL: not said */
 	const char *hca_key; /* file with the secret of the software HCAs of one job, or NULL */
 	const char *dir;     /* of this process' recording */
@@ -135,6 +157,24 @@ enum rdb_restart {
 	RDB_RESTART_RENAME,   /* args: the value that a call made again wrote, and what the log has */
 	RDB_RESTART_BEGIN,    /* args: where what a branch began with is, a folder */
 	RDB_RESTART_CUT,      /* all that was pending is to be there when this returns */
+};
+
+/* A replay of all ranks together that makes the payloads again (replay/expand.h): what a plug-in is told of each
+ * recorded call. */
+enum rdb_expand {
+	RDB_EXPAND_ASKED,      /* memory is as it was before the call */
+	RDB_EXPAND_RENAMED,    /* args: the handle that a call made again wrote, and what the log has */
+	RDB_EXPAND_ANSWERED,   /* the log's answer is in memory, but for the payloads */
+	RDB_EXPAND_UNANSWERED, /* the log has no answer: others may need what this call gives them */
+	RDB_EXPAND_END,        /* of the recording */
+};
+
+struct rdb_recorded { /* what the log has of the call */
+	int64_t result;
+	const struct rdb_note_recv *received; /* receives that it completed */
+	const uint32_t *done;                 /* requests of nonblocking collectives that it completed */
+	unsigned nreceived, ndone;
+	bool made; /* to be set: objects were made; their handles are in memory */
 };
 
 /* Checkpoints without a log (live/coordinated.h). */
@@ -166,6 +206,9 @@ struct rdb_plugin {
 	const struct rdb_together *together; /* may be NULL: the same for checkpoints without a log */
 	const char *(*restart)(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *args,
 			       int64_t *result);
+	/* May be NULL: its calls are answered by the log alone.  NULL, or why the payloads cannot be made again. */
+	const char *(*expand)(enum rdb_expand step, uint32_t fn, uint32_t nargs, const uint64_t *args,
+			      struct rdb_recorded *recorded);
 };
 
 /* The one symbol a plug-in exports: const struct rdb_plugin rdb_plugin; */

@@ -38,6 +38,8 @@ struct options {
 	long slice_ms;       /* a thread that computes gives way after so long, if another one waits */
 	const char *exe;     /* the program's file, where argv[0] is not its name */
 	struct limit checkpoint_every, keep, log_budget;
+	bool order;            /* of MODE_RECORD: the payloads of messages are not logged (boundary/order.h) */
+	bool expand;           /* of MODE_VERIFY: they are made again (replay/expand.h) */
 	bool no_checkpoints;   /* --checkpoint-every 0: none but the first */
 	bool checkpoints_only; /* of MODE_PASS: no log, but checkpoints (live/coordinated.h) */
 	const char *board;     /* where its ranks agree on them (live/board.h) */

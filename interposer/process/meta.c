@@ -86,6 +86,10 @@ void meta_log(const char *path)
 	cpu_describe(&cpu);
 	add("],\"cpu\":{\"vendor\":\"%s\",\"level\":%u,\"shown\":%u,\"xsave_bytes\":%u}}", cpu.vendor, cpu.level,
 	    cpu_shown_level(), cpu.xsave_bytes);
+	if (lower.opt.order) {
+		meta.len--;
+		add(",\"record\":\"order\"}");
+	}
 	if (lower.opt.checkpoints_only) {
 		meta.len--;
 		add(",\"record\":\"checkpoints\"}");

@@ -3,6 +3,7 @@
  *   rdb-exec --dir RANKDIR --files FILESDIR [options] -- PROG ARGS     records
  *   rdb-exec --replay RANKDIR --files FILESDIR --verify                replays at full speed
  *   rdb-exec --replay RANKDIR --files FILESDIR --agent-fd FD           a replica for the server
+ *   rdb-exec --replay RANKDIR --files FILESDIR --expand ...            under mpirun: makes the payloads again
  *   rdb-exec --restart RANKDIR --at EVENT --dir BRANCHDIR --files FILESDIR -- PROG ARGS    goes on live
  *   rdb-exec --probe
  *
@@ -32,6 +33,7 @@
 #include "process/meta.h"
 #include "process/process.h"
 #include "process/probe.h"
+#include "replay/expand.h"
 #include "replay/patience.h"
 #include "replay/replay.h"
 #include "replay/replica.h"
@@ -78,12 +80,12 @@ static void usage(void) __attribute__((noreturn));
 static void usage(void)
 {
 	fputs("usage: rdb-exec --dir RANKDIR --files FILESDIR [--rank N] [--hash-every N] [--mpi-lower PATH]\n"
-	      "                [--mpi-stub PATH]... [--record=off|checkpoints] [--lax] [--no-children] [--exe PATH]\n"
+	      "                [--mpi-stub PATH]... [--record=off|order|checkpoints] [--lax] [--no-children] [--exe PATH]\n"
 	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
 	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--log-budget NMB] [--slice MS]\n"
 	      "                [--board FILE --ranks N --board-rank N [--mtbf S]]\n"
 	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK] -- PROG ARGS\n"
-	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD) [--checkpoint K]\n"
+	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD | --expand) [--checkpoint K]\n"
 	      "                [--checked] [--patience S] [--until EVENT]\n"
 	      "       rdb-exec --restart RANKDIR --at EVENT [--checkpoint K] [--in-place] [--in-flight FILE] --dir ...\n"
 	      "       rdb-exec --probe\n",
@@ -178,7 +180,8 @@ static void parse(int argc, char **argv)
 		RANKS,
 		BOARD_RANK,
 		MTBF,
-		FROM_IMAGE
+		FROM_IMAGE,
+		EXPAND
 	};
 	static const struct option names[] = {
 		// clang-format off
@@ -198,6 +201,7 @@ static void parse(int argc, char **argv)
 		{"lax", 0, 0, LAX},
 		{"replay", 1, 0, REPLAY},
 		{"verify", 0, 0, VERIFY},
+		{"expand", 0, 0, EXPAND},
 		{"agent-fd", 1, 0, AGENT},
 		{"checkpoint", 1, 0, CKPT},
 		{"until", 1, 0, UNTIL},
@@ -255,15 +259,17 @@ static void parse(int argc, char **argv)
 		case SPAWNED: first = (int)number("spawned", optarg, 1 << 30); break;
 		case RECORD:
 			o->checkpoints_only = !strcmp(optarg, "checkpoints");
-			if (strcmp(optarg, "off") && strcmp(optarg, "full") && !o->checkpoints_only)
+			o->order = !strcmp(optarg, "order");
+			if (strcmp(optarg, "off") && strcmp(optarg, "full") && !o->checkpoints_only && !o->order)
 				usage();
-			o->mode = strcmp(optarg, "full") ? MODE_PASS : MODE_RECORD;
+			o->mode = strcmp(optarg, "full") && !o->order ? MODE_PASS : MODE_RECORD;
 			break;
 		case LAX: o->lax = true; break;
 		case REPLAY:
 			o->dir = optarg;
 			replay = true;
 			break;
+		case EXPAND: o->expand = true; /* fall through */
 		case VERIFY: verify = true; break;
 		case AGENT: o->agent_fd = (int)number("agent-fd", optarg, 1 << 20); break;
 		case CKPT:
@@ -512,6 +518,8 @@ static int replay(void)
 		rc = agent_init(lower.opt.agent_fd);
 	if (!rc && lower.mode == MODE_VERIFY && !lower.opt.from_image)
 		rc = upper_open();
+	if (!rc && lower.opt.expand)
+		rc = expand_begin();
 	if (rc) {
 		if (rc != -EBADMSG && rc != -EPROTO)
 			rdb_warn("%s: cannot be replayed: %s", lower.opt.dir, strerror(-rc));

@@ -8,6 +8,8 @@
 #include "boundary/boundary.h"
 #include "live/live.h"
 #include "replay/divergence.h"
+#include "replay/expand.h"
+#include "replay/payload.h"
 #include "log/log_reader.h"
 #include "marks/mark.h"
 #include "replay/replay.h"
@@ -41,6 +43,8 @@ static void finish(bool ok, const char *what)
 	char line[2048];
 	if (lower.opt.restart)
 		live_refuse("%s", what ? what : "its recording ends before that");
+	if (lower.opt.expand)
+		expand_end(ok ? NULL : what);
 	int n = snprintf(line, sizeof(line), "{\"ok\":%s,\"events\":%lu,\"hashes\":%lu,\"hash\":\"%#lx\"",
 			 ok ? "true" : "false", (unsigned long)lower.event, (unsigned long)replay.hashes,
 			 (unsigned long)replay.last_hash);
@@ -162,8 +166,11 @@ void replay_look_ahead(void)
 		load_mark(replay.next);
 	/* The program may never ask for more, if it was killed in a loop: nothing is left to compare. */
 	if (lower.mode == MODE_VERIFY && !lower.opt.restart && !replay.final &&
-	    (!replay.next || replay.next->kind == LOG_END))
-		finish(true, NULL);
+	    (!replay.next || replay.next->kind == LOG_END)) {
+		if (!lower.opt.expand)
+			finish(true, NULL);
+		expand_whole(); /* but others may need what it asks for next */
+	}
 }
 
 const struct log_record *replay_next_record(void)
@@ -350,6 +357,10 @@ void replay_fault(int sig, siginfo_t *info, ucontext_t *uc)
 static void apply_chunks(const struct log_record *rec)
 {
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
+		const struct rdb_note_payload *payload = payload_of(c);
+		const char *why = payload && !lower.opt.expand ? payload_apply(payload) : NULL;
+		if (why)
+			replay_diverged(NULL, "event %lu: %s", (unsigned long)lower.event, why);
 		if (!c->addr)
 			continue;
 		if (c->addr >= RDB_SCRATCH && c->addr < RDB_SCRATCH_END)

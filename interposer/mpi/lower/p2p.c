@@ -52,6 +52,7 @@ static int64_t received(int rc, void *buf, int count, const struct vtype *type, 
 		note_receive(comm, status, status_bytes(status), 0, order);
 		status_out(upper_status, status, false);
 	} else if (is_truncation(rc)) {
+		order_begin(false);
 		out_typed(buf, count, type);
 		status_out(upper_status, status, false);
 	}
@@ -64,6 +65,8 @@ static int64_t shared_recv(const uint64_t *a)
 	MPI_Status status = status_empty;
 	MPI_Request real;
 	int rc = receive_start(request, (int)a[3], (int)a[4], &real);
+
+	request->order = receive_posted();
 
 	if (rc == MPI_SUCCESS)
 		rc = waited(&real, &status);
@@ -163,6 +166,7 @@ static int64_t exchange(const void *out, int outcount, struct vtype *sent, int d
 	MPI_Request receiving, sending;
 	int rc = receive_start(request, source, recvtag, &receiving), failed = MPI_SUCCESS;
 
+	request->order = receive_posted();
 	object_hold(sent);
 	if (rc == MPI_SUCCESS) {
 		if (!together_exchanged) {

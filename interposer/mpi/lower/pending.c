@@ -61,6 +61,11 @@ static void operation_done(struct pending *pending)
 	pending->op = NULL;
 }
 
+bool pending_has_operation(const struct pending *pending)
+{
+	return pending->op != NULL;
+}
+
 void pending_deliver(struct pending *pending)
 {
 	operation_done(pending);

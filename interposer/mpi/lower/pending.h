@@ -14,4 +14,7 @@ void pending_free(struct pending *pending);
 /* The datatype of a reduction that is going on; the program may have freed its handle. */
 const struct vtype *pending_type(MPI_Datatype real);
 
+/* Of the program's own? */
+bool pending_has_operation(const struct pending *pending);
+
 #endif

@@ -30,6 +30,9 @@ static int64_t started(int rc, const struct rdb_predef_table *upper)
 	tables_predefine(upper);
 	state = ALIVE;
 	PMPI_Query_thread(&level);
+	if (host->order && level == MPI_THREAD_MULTIPLE)
+		host->fatal("--record=order: the program may call MPI from several threads at a time "
+			    "(MPI_THREAD_MULTIPLE), whose messages cannot be made again; use --record=full");
 	together_begin();
 	if (level == MPI_THREAD_MULTIPLE)
 		private_self(); /* later it might have to wait for a communicator that another thread makes */
@@ -161,6 +164,7 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 {
 	unsigned index = fn & 0xffff;
 	const struct real_function *function;
+	bool covered = false;
 	int64_t result;
 
 	if (index == RDB_INTERNAL_SYMBOL)
@@ -180,8 +184,12 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 		windows_before(index);
 	if (together_on)
 		together_before(index, args);
+	if (host->order)
+		covered = order_call(index, nargs, args);
 	if (!__builtin_expect(drained_any, 0) || !drained_call(index, args, invoke_part, &result))
 		result = invoke(index, nargs, args);
+	if (host->order)
+		order_begin(covered);
 	if (together_on)
 		together_after(index, args, result);
 	/* last: what they bring must not be in memory yet when an operation of the program is called */
@@ -218,6 +226,7 @@ __attribute__((visibility("default"))) struct rdb_plugin rdb_plugin = {
 	.init = plugin_init,
 	.call = plugin_call,
 	.restart = plugin_restart,
+	.expand = plugin_expand,
 	.together = &together_calls,
 };
 

@@ -142,6 +142,20 @@ void landing_end(struct landing *land);
 /* Elements of a datatype, without its gaps. */
 void copy_typed(void *to, const void *from, int64_t count, const struct vtype *type);
 
+/* order_record.c: is what the present call writes made again by a whole-job replay?  Returns what was before. */
+bool order_begin(bool covered);
+/* Of a call, before it.  What such a replay cannot make again is refused. */
+bool order_call(unsigned index, uint32_t nargs, const uint64_t *a);
+/* host->out() or host->payload(). */
+void order_out(void *upper, size_t len);
+/* Has the call an operation of the program's own? */
+bool order_own_operation(unsigned index, uint32_t nargs, const uint64_t *a);
+/* A collective that blocks, or a call that computes from memory alone. */
+bool order_collective(const char *name);
+/* order_expand.c */
+const char *plugin_expand(enum rdb_expand step, uint32_t fn, uint32_t nargs, const uint64_t *args,
+			  struct rdb_recorded *recorded);
+
 /* types.c: these elements of upper memory were written. */
 void out_typed(void *buf, int64_t count, const struct vtype *type);
 void out_received(void *buf, int64_t bytes, int64_t count, const struct vtype *type);

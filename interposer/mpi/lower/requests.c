@@ -186,7 +186,7 @@ static void unpack_part(struct vreq *request, int64_t bytes, int64_t elements)
 		      0, 0, private_self(), MPI_STATUS_IGNORE);
 }
 
-static void deliver(struct vreq *request, const MPI_Status *status)
+static void deliver_bytes(struct vreq *request, const MPI_Status *status)
 {
 	const struct vtype *type = request->type;
 	int64_t bytes = status_bytes(status);
@@ -204,7 +204,7 @@ static void deliver(struct vreq *request, const MPI_Status *status)
 	request->delivered = true;
 	if (bytes > 0 && !request->packed) {
 		memcpy(request->buf, request->shadow, bytes);
-		host->out(request->buf, bytes);
+		order_out(request->buf, bytes);
 	} else if (bytes > 0) {
 		elements = (bytes + type->size - 1) / type->size;
 		if (bytes % type->size)
@@ -215,6 +215,15 @@ static void deliver(struct vreq *request, const MPI_Status *status)
 		out_typed(request->buf, elements, type);
 	}
 	note_receive(request->comm, status, bytes, request->blocking ? 0 : request->o.id, request->order);
+}
+
+/* Whatever the call is in which they come. */
+static void deliver(struct vreq *request, const MPI_Status *status)
+{
+	bool before = order_begin(!request->pending || !pending_has_operation(request->pending));
+
+	deliver_bytes(request, status);
+	order_begin(before);
 }
 
 static bool brings(const struct vreq *request)
@@ -229,6 +238,8 @@ void request_complete(struct vreq *request, const MPI_Status *status)
 		inflight_deliver(request->inflight, status); /* no such call can be cancelled; Open MPI may say so */
 	if (request->active && brings(request) && !request->delivered && !status_cancelled(status))
 		deliver(request, status);
+	if (request->active && request->receive && status_cancelled(status))
+		host->note(RDB_NOTE_CANCELLED, &request->order, sizeof(request->order));
 	if (request->comm && !request->type && request->active) /* a collective: who restarts needs to know */
 		host->note(RDB_NOTE_DONE, &request->o.id, sizeof(request->o.id));
 	if (request->instead) {
@@ -271,7 +282,6 @@ struct vreq *receive_begin(void *buf, int count, struct vtype *type, struct vcom
 
 	request->blocking = true;
 	request->active = true;
-	request->order = receive_posted();
 	return request;
 }
 

@@ -64,7 +64,7 @@ static const struct {
 
 static char why[256];
 
-static enum kind kind_of(const char *name)
+enum kind restart_kind(const char *name)
 {
 	char word[128];
 
@@ -107,6 +107,7 @@ int64_t restart_silent_call(unsigned index, uint32_t nargs, const uint64_t *a)
 
 	silent = *known;
 	silent.out = silent_out;
+	silent.payload = silent_out;
 	silent.note = silent_note;
 	host = &silent;
 	result = restart_call(index, nargs, a);
@@ -175,7 +176,7 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 		return restart_renamed(a);
 	if (!function || !function->call)
 		return restart_refuse(function ? function->name : "an MPI call", "not supported");
-	kind = kind_of(function->name);
+	kind = restart_kind(function->name);
 	switch (step) {
 	case RDB_RESTART_SEND: return restart_message(function->name, kind, a, (unsigned)*result);
 	case RDB_RESTART_ASKED:

@@ -48,6 +48,8 @@ struct pending {
 	struct vobject *held[PENDING_HANDLES]; /* what its arguments name, even if the program has freed it */
 };
 
+/* What a function is to a restart, by its name. */
+enum kind restart_kind(const char *name);
 /* Says why the program cannot be brought back. */
 const char *restart_refuse(const char *name, const char *what);
 /* The call once more, for the real MPI below. */

@@ -149,12 +149,12 @@ void out_typed(void *buf, int64_t count, const struct vtype *type)
 	if (count <= 0 || type->size == 0)
 		return;
 	if (!type->blocks) {
-		host->out((char *)buf + first, (rest < 0 ? -rest : rest) + type->true_extent);
+		order_out((char *)buf + first, (rest < 0 ? -rest : rest) + type->true_extent);
 		return;
 	}
 	for (int64_t i = 0; i < count; i++) {
 		for (unsigned k = 0; k < type->block_count; k++)
-			host->out((char *)buf + i * type->extent + type->blocks[k].offset, type->blocks[k].len);
+			order_out((char *)buf + i * type->extent + type->blocks[k].offset, type->blocks[k].len);
 	}
 }
 
@@ -169,7 +169,7 @@ void out_received(void *buf, int64_t bytes, int64_t count, const struct vtype *t
 	if (elements > count)
 		elements = count;
 	if (type->dense)
-		host->out(buf, bytes < elements * type->size ? bytes : elements * type->size);
+		order_out(buf, bytes < elements * type->size ? bytes : elements * type->size);
 	else
 		out_typed(buf, elements, type);
 }

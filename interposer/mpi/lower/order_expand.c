@@ -1,0 +1,361 @@
+/* A whole-job replay of a recording of the order: the log answers, and what it does not hold, the bytes of messages and
+ * the results of collectives, is made again by the real MPI.  Objects are made as in a restart (restart.c); windows,
+ * files, and reductions with the program's own operations are in the log, and are not done again by anybody. */
+#include <stdio.h>
+#include "order_expand.h"
+#include "restart.h"
+
+/* What a request, or a message, of the program's is below. */
+struct named {
+	struct named *next;
+	uint32_t id;
+	void *handle;   /* of a collective: of our own call */
+	uint64_t order; /* of a message that was matched */
+	enum kind kind;
+	uint64_t args[6]; /* of a persistent request: buffer, count, then the peer and the tag */
+	struct vtype *type;
+	struct vcomm *comm;
+	bool receive;
+};
+
+static struct named *collectives, *messages, *persistent;
+static void *begun;      /* the request of the collective that the present call has begun */
+static uint32_t matched; /* the message that it takes */
+
+static struct {
+	uint32_t *ids; /* requests that the present call may complete, in their places */
+	size_t n, room;
+} about;
+
+static struct named **named(struct named **list, uint32_t id)
+{
+	while (*list && (*list)->id != id)
+		list = &(*list)->next;
+	return list;
+}
+
+static struct named *remember(struct named **list, uint32_t id)
+{
+	struct named *one = calloc(1, sizeof(*one));
+
+	if (!one)
+		host->fatal("out of memory in the MPI boundary");
+	one->id = id;
+	one->next = *list;
+	*list = one;
+	return one;
+}
+
+static void forget(struct named **at)
+{
+	struct named *one = *at;
+
+	if (!one)
+		return;
+	*at = one->next;
+	if (one->type)
+		object_release(&one->type->o);
+	if (one->comm)
+		object_release(&one->comm->o);
+	free(one);
+}
+
+static uint32_t request_id(uint64_t upper)
+{
+	return upper ? rdb_id(RDB_REQUEST, *(void **)upper) : 0;
+}
+
+static const char *is(const char *name)
+{
+	return strncmp(name, "MPI_", 4) ? name : name + 4;
+}
+
+static bool not_redone(const char *name)
+{
+	const char *what = is(name);
+
+	return !strncmp(what, "Win_", 4) || !strncmp(what, "Buffer_", 7) || !strncmp(what, "File_", 5);
+}
+
+/* ---- sends ---- */
+
+static const char *send_of(const uint64_t *a, bool copy, uint32_t id)
+{
+	return order_send((void *)a[0], (int)a[1], type_of(a[2]), rank_in((int)a[3]), tag_in((int)a[4]), comm_of(a[5]),
+			  copy, id);
+}
+
+static const char *exchange(const char *name, const uint64_t *a, const struct rdb_note_recv *came, bool last)
+{
+	bool replace = strstr(name, "replace") != NULL;
+	struct vcomm *comm = comm_of(a[replace ? 7 : 10]);
+	const char *why = order_send((void *)a[0], (int)a[1], type_of(a[2]), rank_in((int)a[3]), tag_in((int)a[4]),
+				     comm, replace || last, 0);
+
+	if (why || !came)
+		return why;
+	return replace ? order_receive_now((void *)a[0], (int)a[1], type_of(a[2]), comm, came)
+		       : order_receive_now((void *)a[5], (int)a[6], type_of(a[7]), comm, came);
+}
+
+/* ---- persistent requests ---- */
+
+static void made(const char *name, const uint64_t *a)
+{
+	struct named *one = remember(&persistent, request_id(a[6]));
+
+	one->receive = strstr(name, "Recv") != NULL;
+	memcpy(one->args, a, sizeof(one->args));
+	one->type = object_hold(type_of(a[2]));
+	one->comm = object_hold(comm_of(a[5]));
+}
+
+static const char *start(uint32_t id)
+{
+	const struct named *one = *named(&persistent, id);
+	const uint64_t *a = one ? one->args : NULL;
+
+	if (!one)
+		return NULL; /* of a kind that the log has in full */
+	if (one->receive)
+		return order_post((void *)a[0], (int)a[1], one->type, rank_in((int)a[3]), tag_in((int)a[4]), one->comm);
+	return order_send((void *)a[0], (int)a[1], one->type, rank_in((int)a[3]), tag_in((int)a[4]), one->comm, true,
+			  0);
+}
+
+static const char *started(const char *name, const uint64_t *a)
+{
+	bool all = strstr(name, "Startall") != NULL;
+	void **upper = (void **)a[all ? 1 : 0];
+	const char *why = NULL;
+
+	for (int i = 0; !why && i < (all ? (int)a[0] : 1); i++)
+		why = start(rdb_id(RDB_REQUEST, upper[i]));
+	return why;
+}
+
+/* ---- matched messages ---- */
+
+/* source, tag, comm, (flag,) message, status */
+static const char *match(const char *name, const uint64_t *a)
+{
+	bool asks = strstr(name, "Improbe") != NULL;
+	void **upper = (void **)a[asks ? 4 : 3];
+	const char *why;
+	uint64_t number;
+
+	if (asks && !*(int *)a[3])
+		return NULL;
+	why = order_match(rank_in((int)a[0]), tag_in((int)a[1]), comm_of(a[2]), &number);
+	if (!why && upper && rdb_id(RDB_MESSAGE, *upper) >= RDB_FIRST_DYNAMIC)
+		remember(&messages, rdb_id(RDB_MESSAGE, *upper))->order = number;
+	return why;
+}
+
+static const char *take(const uint64_t *a)
+{
+	struct named **at = named(&messages, matched);
+	const char *why = *at ? order_post_matched((void *)a[0], (int)a[1], type_of(a[2]), (*at)->order) : NULL;
+
+	forget(at);
+	return why;
+}
+
+/* ---- collectives ---- */
+
+/* The request is the last argument of all of them. */
+static const char *begin(unsigned index, uint32_t nargs, const uint64_t *a, bool says)
+{
+	uint64_t args[TRANSLATION_ARGUMENTS];
+
+	begun = NULL;
+	memcpy(args, a, nargs * sizeof(*a));
+	args[nargs - 1] = (uint64_t)&begun;
+	if ((says ? restart_call(index, nargs, args) : restart_silent_call(index, nargs, args)) || !begun)
+		return restart_refuse(real_functions[index].name, "it fails now");
+	return NULL;
+}
+
+static const char *done(uint32_t id)
+{
+	struct named **at = named(&collectives, id);
+	uint64_t wait[] = {(uint64_t)(*at ? &(*at)->handle : NULL), 0};
+	int64_t rc = *at ? restart_silent_call(RDB_Wait, 2, wait) : 0;
+
+	forget(at);
+	return rc ? restart_refuse("a nonblocking collective", "it fails now") : NULL;
+}
+
+/* ---- before the log's answer ---- */
+
+static void about_requests(void **upper, size_t n)
+{
+	about.n = 0;
+	if (!order_sends_waited_for || !upper)
+		return;
+	if (n > about.room) {
+		about.room = n;
+		about.ids = realloc(about.ids, n * sizeof(*about.ids));
+		if (!about.ids)
+			host->fatal("out of memory in the MPI boundary");
+	}
+	for (; about.n < n; about.n++)
+		about.ids[about.n] = rdb_id(RDB_REQUEST, upper[about.n]);
+}
+
+static size_t count_of(const uint64_t *a)
+{
+	return (int)a[0] > 0 ? (size_t)(int)a[0] : 0;
+}
+
+/* The call's own receive; those of requests have their number. */
+static const struct rdb_note_recv *own_receive(const struct rdb_recorded *recorded)
+{
+	for (unsigned i = 0; i < recorded->nreceived; i++)
+		if (!recorded->received[i].request)
+			return &recorded->received[i];
+	return NULL;
+}
+
+static const char *once_more(unsigned index, uint32_t nargs, const uint64_t *a, bool silent)
+{
+	const char *name = real_functions[index].name;
+
+	if ((silent ? restart_silent_call : restart_call)(index, nargs, a) != MPI_SUCCESS)
+		return restart_refuse(name, "it succeeded while it was recorded, and fails now");
+	return NULL;
+}
+
+static const char *recv_asked(const uint64_t *a, const struct rdb_note_recv *came)
+{
+	uint64_t number = order_next();
+
+	if (came && came->order != number)
+		return restart_refuse("MPI_Recv", "the log counts its receives otherwise");
+	return came ? order_receive_now((void *)a[0], (int)a[1], type_of(a[2]), comm_of(a[5]), came) : NULL;
+}
+
+static const char *asked(unsigned index, uint32_t nargs, const uint64_t *a, struct rdb_recorded *recorded)
+{
+	const char *name = real_functions[index].name;
+	enum kind kind = restart_kind(name);
+	const struct rdb_note_recv *came = own_receive(recorded);
+
+	about.n = 0;
+	if (kind == ONE)
+		about_requests((void **)a[0], 1);
+	if (kind == MANY)
+		about_requests((void **)a[1], count_of(a));
+	if (!strcmp(is(name), "Recv"))
+		return recv_asked(a, recorded->result ? NULL : came);
+	if (recorded->result || not_redone(name))
+		return NULL;
+	if (order_collective(name))
+		return order_own_operation(index, nargs, a) ? NULL : once_more(index, nargs, a, true);
+	switch (kind) {
+	case MAKES: recorded->made = true; return once_more(index, nargs, a, false);
+	case SENDS: return send_of(a, false, 0);
+	case EXCHANGES: order_next(); return exchange(name, a, came, false);
+	case POSTS_COLLECTIVE: return order_own_operation(index, nargs, a) ? NULL : begin(index, nargs, a, false);
+	case POSTS_COPY: recorded->made = true; return begin(index, nargs, a, true);
+	case TAKES: return came ? order_post_matched((void *)a[0], (int)a[1], type_of(a[2]), came->order) : NULL;
+	case POSTS_MATCHED: matched = a[3] ? rdb_id(RDB_MESSAGE, *(void **)a[3]) : 0; return NULL;
+	case FREES: forget(named(&persistent, request_id(a[0]))); return NULL;
+	default: return NULL;
+	}
+}
+
+/* ---- after it ---- */
+
+static const char *posted(unsigned index, uint32_t nargs, const uint64_t *a)
+{
+	const char *name = real_functions[index].name;
+	enum kind kind = restart_kind(name);
+
+	switch (kind) {
+	case POSTS_SEND: return send_of(a, false, request_id(a[6]));
+	case POSTS_RECEIVE:
+		return order_post((void *)a[0], (int)a[1], type_of(a[2]), rank_in((int)a[3]), tag_in((int)a[4]),
+				  comm_of(a[5]));
+	case POSTS_MATCHED: order_next(); return take(a); /* which is counted, too (requests.c) */
+	case PERSISTENT: made(name, a); return NULL;
+	case STARTS: return started(name, a);
+	case MATCHES: return match(name, a);
+	case POSTS_COLLECTIVE:
+	case POSTS_COPY:
+		if (begun)
+			remember(&collectives, request_id(a[nargs - 1]))->handle = begun;
+		begun = NULL;
+		return NULL;
+	default: return NULL;
+	}
+}
+
+static const char *answered(unsigned index, uint32_t nargs, const uint64_t *a, const struct rdb_recorded *recorded)
+{
+	enum kind kind = restart_kind(real_functions[index].name);
+	void **upper = (void **)(kind == MANY ? a[1] : a[0]);
+	const char *why = NULL;
+
+	for (size_t i = 0; i < about.n; i++)
+		if (about.ids[i] >= RDB_FIRST_DYNAMIC && rdb_id(RDB_REQUEST, upper[i]) != about.ids[i])
+			order_sent(about.ids[i]);
+	for (unsigned i = 0; !why && i < recorded->nreceived; i++)
+		why = order_receive(&recorded->received[i]);
+	for (unsigned i = 0; !why && i < recorded->ndone; i++)
+		why = done(recorded->done[i]);
+	return why || recorded->result || not_redone(real_functions[index].name) ? why : posted(index, nargs, a);
+}
+
+/* ---- the end of the log ---- */
+
+/* Its receives are nobody's any more, but others may have got what it gives them. */
+static const char *unanswered(unsigned index, uint32_t nargs, const uint64_t *a)
+{
+	const char *name = real_functions[index].name;
+
+	if (not_redone(name) || order_own_operation(index, nargs, a))
+		return NULL;
+	if (order_collective(name))
+		return once_more(index, nargs, a, true);
+	switch (restart_kind(name)) {
+	case MAKES: return once_more(index, nargs, a, false);
+	case SENDS:
+	case POSTS_SEND: return send_of(a, true, 0);
+	case EXCHANGES: return exchange(name, a, NULL, true);
+	case STARTS: return started(name, a);
+	case POSTS_COLLECTIVE: return begin(index, nargs, a, false);
+	case POSTS_COPY: return begin(index, nargs, a, true);
+	default: return NULL;
+	}
+}
+
+static const char *end(void)
+{
+	int begun_once = 0, over = 0;
+
+	PMPI_Initialized(&begun_once);
+	PMPI_Finalized(&over);
+	if (!begun_once || over)
+		return NULL;
+	order_drain();
+	return PMPI_Finalize() == MPI_SUCCESS ? NULL : "MPI_Finalize fails";
+}
+
+const char *plugin_expand(enum rdb_expand step, uint32_t fn, uint32_t nargs, const uint64_t *a,
+			  struct rdb_recorded *recorded)
+{
+	unsigned index = fn & 0xffff;
+
+	if (step == RDB_EXPAND_END)
+		return end();
+	if (step == RDB_EXPAND_RENAMED)
+		return (a[1] >> 48 & 0xff) == RDB_REQUEST ? NULL : restart_renamed(a);
+	if (index >= real_function_count || !real_functions[index].call)
+		return restart_refuse("an MPI call", "not supported");
+	switch (step) {
+	case RDB_EXPAND_ASKED: return asked(index, nargs, a, recorded);
+	case RDB_EXPAND_ANSWERED: return answered(index, nargs, a, recorded);
+	default: return unanswered(index, nargs, a);
+	}
+}

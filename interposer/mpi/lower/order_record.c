@@ -1,0 +1,100 @@
+/* --record=order: which bytes of upper memory a whole-job replay makes again (order_expand.c), so that their hash is
+ * enough for the log; and what is refused, because it could not. */
+#include <stdio.h>
+#include "requests.h"
+
+enum { FUNCTIONS = 1024 };
+
+static bool covered; /* what the present call writes */
+
+bool order_begin(bool now)
+{
+	bool before = covered;
+
+	covered = now;
+	return before;
+}
+
+void order_out(void *upper, size_t len)
+{
+	if (covered)
+		host->payload(upper, len);
+	else
+		host->out(upper, len);
+}
+
+static bool listed(const char *names, const char *name)
+{
+	char word[128];
+
+	snprintf(word, sizeof(word), " %s ", strncmp(name, "MPI_", 4) ? name : name + 4);
+	return strstr(names, word) != NULL;
+}
+
+bool order_collective(const char *name)
+{
+	return listed(" Barrier Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv Alltoallw"
+		      " Reduce Allreduce Scan Exscan Reduce_scatter Reduce_scatter_block Neighbor_allgather"
+		      " Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw"
+		      " Reduce_local Pack Unpack Pack_external Unpack_external ",
+		      name);
+}
+
+static bool receives(const char *name)
+{
+	return listed(" Recv Mrecv Sendrecv Sendrecv_replace ", name);
+}
+
+static bool joins_processes(const char *name)
+{
+	return listed(" Comm_spawn Comm_spawn_multiple Comm_accept Comm_connect Comm_join ", name);
+}
+
+bool order_own_operation(unsigned index, uint32_t nargs, const uint64_t *a)
+{
+	const char *handles = real_functions[index].handles;
+
+	for (unsigned i = 0; handles[i] && i < nargs; i++)
+		if (handles[i] == 'o' && a[i] >= RDB_FIRST_DYNAMIC)
+			return true;
+	return false;
+}
+
+enum what { UNKNOWN_YET, COVERED, COVERED_WITHOUT_OPERATION, JOINS, CANCELS_IT, OTHER };
+
+static enum what what_is(unsigned index)
+{
+	static unsigned char known[FUNCTIONS];
+	const char *name = real_functions[index].name;
+
+	if (index >= FUNCTIONS)
+		host->fatal("%s: more functions than --record=order knows", name);
+	if (!known[index])
+		known[index] = receives(name)           ? COVERED
+			       : order_collective(name) ? COVERED_WITHOUT_OPERATION
+			       : joins_processes(name)  ? JOINS
+			       : index == RDB_Cancel    ? CANCELS_IT
+							: OTHER;
+	return known[index];
+}
+
+bool order_call(unsigned index, uint32_t nargs, const uint64_t *a)
+{
+	bool now = false;
+
+	switch (what_is(index)) {
+	case COVERED: now = true; break;
+	case COVERED_WITHOUT_OPERATION: now = !order_own_operation(index, nargs, a); break;
+	case JOINS:
+		host->fatal("--record=order: messages to processes that join the job cannot be made again (%s); use "
+			    "--record=full",
+			    real_functions[index].name);
+	case CANCELS_IT:
+		if (a[0] && !request_at((void **)a[0])->receive)
+			host->fatal("--record=order: whether a send that is cancelled has left cannot be made again "
+				    "(MPI_Cancel); use --record=full");
+		break;
+	default: break;
+	}
+	return order_begin(now);
+}

@@ -1,0 +1,164 @@
+#include "replay/expand.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include "boundary/boundary.h"
+#include "log/log_reader.h"
+#include "replay/payload.h"
+#include "replay/replay.h"
+
+static struct {
+	struct rdb_note_recv *received; /* of the present record */
+	uint32_t *done;
+	unsigned received_room, done_room;
+	struct event asked; /* to which the log has no answer */
+	bool unanswered, ending;
+} expand;
+
+int expand_begin(void)
+{
+	return payload_create(lower.opt.dir);
+}
+
+static void failed(uint64_t event, const char *what) __attribute__((noreturn));
+
+static void failed(uint64_t event, const char *what)
+{
+	rdb_warn("rank %d cannot be expanded, event %lu: %s", lower.opt.rank, (unsigned long)event, what);
+	_exit(5);
+}
+
+static void told(enum rdb_expand step, const struct event *ev, struct rdb_recorded *recorded)
+{
+	if (lower.upper.tsc_mode)
+		prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	const char *why = host_expand(step, ev->nr, ev->nargs, ev->args, recorded);
+	if (lower.upper.tsc_mode)
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	if (why)
+		failed(lower.event + (step == RDB_EXPAND_ASKED), why);
+}
+
+static void *room(void *array, unsigned *have, unsigned want, size_t size)
+{
+	if (want < *have)
+		return array;
+	*have = *have ? *have * 2 : 64;
+	void *p = realloc(array, *have * size);
+	if (!p)
+		rdb_fatal("out of memory");
+	return p;
+}
+
+/* What the record says of messages. */
+static struct rdb_recorded recorded(const struct log_record *rec)
+{
+	struct rdb_recorded all = {.result = rec->result};
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
+		if (!c->addr && c->note == RDB_NOTE_RECV && c->len == sizeof(struct rdb_note_recv)) {
+			expand.received = room(expand.received, &expand.received_room, all.nreceived,
+					       sizeof(*expand.received));
+			memcpy(&expand.received[all.nreceived++], c + 1, c->len);
+		} else if (!c->addr && c->note == RDB_NOTE_DONE && c->len == sizeof(uint32_t)) {
+			expand.done = room(expand.done, &expand.done_room, all.ndone, sizeof(*expand.done));
+			memcpy(&expand.done[all.ndone++], c + 1, c->len);
+		}
+	}
+	all.received = expand.received;
+	all.done = expand.done;
+	return all;
+}
+
+/* Objects that were made again get the handles that the program knows. */
+static void compare(const struct event *ev, const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
+		for (uint32_t at = 0; c->addr && c->len % 8 == 0 && at < c->len; at += 8) {
+			uint64_t two[2];
+			memcpy(&two[0], (const void *)(c->addr + at), 8);
+			memcpy(&two[1], (const uint8_t *)(c + 1) + at, 8);
+			if (two[0] == two[1])
+				continue;
+			const char *why = host_expand(RDB_EXPAND_RENAMED, ev->nr, 2, two, NULL);
+			if (why)
+				failed(rec->event, why);
+		}
+	}
+}
+
+static bool of_library(const struct event *ev)
+{
+	return ev->nr >> 16 != RDB_NS_CORE;
+}
+
+void expand_asked(const struct event *ev)
+{
+	const struct log_record *rec = replay_next_record();
+	if (!of_library(ev))
+		return;
+	if (!rec || rec->kind == LOG_END) {
+		expand.asked = *ev;
+		expand.unanswered = true;
+		return;
+	}
+	if (rec->kind != LOG_HYPERCALL || rec->nr != ev->nr || rec->nargs != ev->nargs ||
+	    memcmp(log_args(rec), ev->args, 8ul * ev->nargs))
+		return; /* the replay says what is wrong */
+	struct rdb_recorded what = recorded(rec);
+	told(RDB_EXPAND_ASKED, ev, &what);
+	if (what.made)
+		compare(ev, rec);
+}
+
+static void keep(const struct event *ev, const struct rdb_note_payload *note)
+{
+	char text[256];
+	int rc = payload_append(note);
+	if (rc == -EBADMSG)
+		snprintf(text, sizeof(text),
+			 "the %u bytes at %#lx are not those that came while it was recorded: the program does not do "
+			 "the same again, so record it with --record=full",
+			 note->len, (unsigned long)note->addr);
+	else if (rc)
+		snprintf(text, sizeof(text), "the payload cannot be written: %s", strerror(-rc));
+	if (rc)
+		failed(lower.event, text);
+	(void)ev;
+}
+
+void expand_answered(const struct event *ev)
+{
+	const struct log_record *rec = replay_record();
+	if (!of_library(ev) || !rec)
+		return;
+	struct rdb_recorded what = recorded(rec);
+	told(RDB_EXPAND_ANSWERED, ev, &what);
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
+		const struct rdb_note_payload *note = payload_of(c);
+		if (note)
+			keep(ev, note);
+	}
+}
+
+void expand_whole(void)
+{
+	int rc = payload_publish();
+	if (rc)
+		failed(lower.event, strerror(-rc));
+}
+
+void expand_end(const char *what)
+{
+	const struct event last = {.nr = RDB_NS_MPI << 16};
+	struct rdb_recorded none = {0};
+	if (what)
+		failed(lower.event, what);
+	expand_whole();
+	if (expand.unanswered)
+		told(RDB_EXPAND_UNANSWERED, &expand.asked, &none);
+	told(RDB_EXPAND_END, &last, &none);
+	_exit(0);
+}

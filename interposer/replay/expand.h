@@ -1,0 +1,20 @@
+/* A recording of the order (boundary/order.h) gets its payloads: all ranks are replayed together, each from its own log,
+ * and the plug-ins exchange the messages once more, as the logs say who got which (host.h, enum rdb_expand).  What comes
+ * is compared with the hashes in the log and written to a file; from then on each rank is replayed alone. */
+#ifndef RDB_EXPAND_H
+#define RDB_EXPAND_H
+#include "boundary/event.h"
+
+/* 0 or -errno. */
+int expand_begin(void);
+/* A call through the gate, before and after the log has answered it. */
+void expand_asked(const struct event *ev);
+void expand_answered(const struct event *ev);
+/* The log has no more payloads. */
+void expand_whole(void);
+/* The recording is at its end, or (what) the replay cannot go on. */
+void expand_end(const char *what) __attribute__((noreturn));
+/* expand_ahead.c: what becomes of the `order`-th receive. */
+enum rdb_fate expand_fate(uint64_t order, struct rdb_note_recv *out);
+
+#endif
