@@ -58,6 +58,19 @@ static void add_string(const char *s)
 	add("\"");
 }
 
+/* The folder of the plug-in has its name. */
+static const char *mpi_name(void)
+{
+	static char name[256];
+	const char *path = lower.opt.mpi_lower ? lower.opt.mpi_lower : "";
+	const char *end = strrchr(path, '/'), *start = end;
+	while (start && start > path && start[-1] != '/')
+		start--;
+	if (start)
+		snprintf(name, sizeof(name), "%.*s", (int)(end - start), start);
+	return name;
+}
+
 void meta_log(const char *path)
 {
 	char cwd[4096] = "", host[256] = "";
@@ -88,7 +101,9 @@ void meta_log(const char *path)
 	    cpu_shown_level(), cpu.xsave_bytes);
 	if (lower.opt.order) {
 		meta.len--;
-		add(",\"record\":\"order\"}");
+		add(",\"record\":\"order\",\"mpi\":");
+		add_string(mpi_name());
+		add("}");
 	}
 	if (lower.opt.checkpoints_only) {
 		meta.len--;

@@ -307,7 +307,9 @@ long process_exec(struct event *ev)
 		n = add_option(v, n, "--board-rank", number);
 		n = add_option(v, n, "--mtbf", mtbf);
 	}
-	v[n++] = record ? (lower.opt.order ? "--record=order" : "--record=full") : lower.opt.checkpoints_only ? "--record=checkpoints" : "--record=off";
+	v[n++] = record                       ? (lower.opt.order ? "--record=order" : "--record=full")
+		 : lower.opt.checkpoints_only ? "--record=checkpoints"
+					      : "--record=off";
 	v[n++] = "--";
 	for (size_t i = 0; i < argc; i++)
 		v[n++] = argv[i];

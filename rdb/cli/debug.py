@@ -7,6 +7,7 @@ import shutil
 import sys
 
 from rdb.cli.elsewhere import reached
+from rdb.cli.expand import expand_if_needed
 from rdb.errors import MissingTool, UnknownJob
 from rdb.live.coordinated import unrecorded
 from rdb.recording import Job, open_job
@@ -26,6 +27,7 @@ def need_ranks(name: str, rank: str | None = None) -> Job:
         raise UnknownJob(f"{job.name} has no ranks")
     for number in job.ranks:
         _ = job.rank(number).index
+    expand_if_needed(job)
     return job
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import CPU_CHOICES, rdb_exec_line
 from rdb.launch.hca import hca_options
-from rdb.launch.limits import check_limit
+from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit
 from rdb.launch.newjob import home, join_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.where import where
@@ -20,7 +20,7 @@ _NUMBERS = ("--hash-every", "--slice", "--mtbf")
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
                 [--checkpoint-every N] [--keep N] [--log-budget N] [--slice MS]
-                [--record full|off] [--cpu LEVEL] [--hca soft|real|auto] [--mpi NAME]
+                [--record full|order|off] [--cpu LEVEL] [--hca soft|real|auto] [--mpi NAME]
                 -- PROG [ARGS...]
 
 Records this one process as a rank of a job; the launcher's environment says which rank and which
@@ -35,6 +35,8 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
   --log-budget N    the log ends, with a mark, when it has 500MB or 2GB; the program goes on
   --slice MS        a thread that computes gives way to one that waits after so many milliseconds
                     (default: 20)
+  --record order    log the order of messages, not what is in them: the ranks make that again
+                    together when somebody asks for it
   --record off      run without a recording; threads run in parallel
   --lax             pass on system calls that rdb does not know, instead of stopping
   --no-children     child processes run native, unrecorded
@@ -52,6 +54,10 @@ def exec_command(arguments: Sequence[str]) -> int:
         from rdb.live.rank import restart_rank
 
         return restart_rank(arguments[1])
+    if arguments[:1] == ["--expand"] and len(arguments) in (2, 4):
+        from rdb.live.expand import expand_rank
+
+        return expand_rank(arguments[1], arguments[3] if len(arguments) == 4 else None)
     name: str | None = None
     job = os.environ.get("RDB_JOB_DIR")
     hca: str | None = None
@@ -98,8 +104,8 @@ def exec_command(arguments: Sequence[str]) -> int:
         elif option in _LIMITS:
             options += [option, check_limit(option, value)]
         elif option == "--record":
-            if value not in ("full", "off"):
-                raise Usage(f"exec: --record {value}: no such choice", "full, off")
+            if value not in ("full", "order", "off"):
+                raise Usage(f"exec: --record {value}: no such choice", "full, order, off")
             options.append(f"--record={value}")
         elif value.isdigit():
             options += [option, value]
@@ -108,6 +114,8 @@ def exec_command(arguments: Sequence[str]) -> int:
     if not rest:
         raise Usage("exec: no program", "rdb exec -- PROG ARGS")
 
+    if "--record=order" in options and "--keep" in options:
+        raise Usage(ORDER_NEEDS_ALL, ORDER_HINT)
     program = find_program(rest[0])
     place = where(os.environ)
     if "--record=off" in options and (not job or place.nranks is None):

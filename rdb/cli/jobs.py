@@ -14,6 +14,7 @@ from rdb.live.board import State
 from rdb.live.coordinated import committed, slots_of, unrecorded
 from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
 from rdb.recording.checkpoints import read_images
+from rdb.recording.order import order_ranks, unexpanded
 from rdb.recording.verbs import HEADER, Verbs
 
 _OPEN, _KILLED = "open on ", "killed"
@@ -163,6 +164,7 @@ def info_command(args: argparse.Namespace) -> int:
                 **job.meta,
                 "path": str(job.path),
                 "bytes": _bytes(job),
+                **_order_json(job),
                 "ranks": ranks,
                 "processes": processes,
                 "verbs": {name: state.as_json() for name, state in verbs.items()},
@@ -177,6 +179,7 @@ def info_command(args: argparse.Namespace) -> int:
         print(f"branch of {_parent(meta['parent'])}")
     print(f"recorded  {_when(meta['created_ns'])}, launcher: {meta['launcher']}")
     print(f"kept in   {job.path} ({_size(_bytes(job))})")
+    _print_order(job)
     print_table(
         ("RANK", "STATE", "EVENTS", "CHECKPOINTS", "PID", "HOST", "PROGRAM"),
         [
@@ -273,6 +276,28 @@ def _print_together(job: Job) -> None:
     """Of a job without a log: what `rdb restart` can go on from."""
     known = ", ".join(f"ckpt:{one.number}" for one in committed(job.path))
     print(f"no log (--record=off); checkpoints of all ranks together: {known or 'none yet'}")
+
+
+def _print_order(job: Job) -> None:
+    """Of a job of which the order was recorded: can its ranks be replayed one by one?"""
+    ranks, left = _order(job)
+    if ranks and left:
+        print(f"holds     the order of messages (--record=order); rdb expand {job.name} makes them")
+    elif ranks:
+        print("holds     the order of messages (--record=order), expanded")
+
+
+def _order_json(job: Job) -> dict[str, Any]:
+    ranks, left = _order(job)
+    return {"record": "order", "expanded": not left} if ranks else {"record": "full"}
+
+
+def _order(job: Job) -> tuple[int, int]:
+    """Ranks of which the order was recorded, and those of them that are not expanded."""
+    try:
+        return len(order_ranks(job)), len(unexpanded(job))
+    except RdbError:  # a damaged rank is told of elsewhere
+        return 0, 0
 
 
 def _print_images(programs: list[dict[str, Any]]) -> None:

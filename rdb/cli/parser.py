@@ -112,9 +112,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     run.add_argument(
         "--record",
-        choices=("full", "off"),
+        choices=("full", "order", "off"),
         default="full",
-        help="off: run below rdb without a recording; threads run in parallel",
+        help="order: log the order of messages, not what is in them: the ranks make that again "
+        "together (rdb expand); off: run below rdb without a recording; threads run in parallel",
     )
     run.add_argument("--lax", action="store_true", help="pass unknown system calls on")
     run.add_argument(
@@ -157,6 +158,18 @@ def build_parser() -> argparse.ArgumentParser:
     info.add_argument("--hosts", metavar="FILE", help=_HOSTS_HELP)
     remove = command("rm", "remove recorded jobs", "rdb.cli.jobs:rm_command")
     remove.add_argument("job", nargs="+")
+
+    expand = command(
+        "expand",
+        "make again what was in the messages of a job recorded with --record=order",
+        "rdb.cli.expand:expand_command",
+    )
+    expand.epilog = "All its ranks are replayed together; attach, replay and others do it first."
+    expand.add_argument("job")
+    expand.add_argument(
+        "--mpi", metavar="NAME", help="another MPI than that of the recording: results may differ"
+    )
+    _placement(expand)
 
     pack = command(
         "pack", "one file to carry away: all that a debugger needs", "rdb.cli.pack:pack_command"

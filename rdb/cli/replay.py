@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rdb.cli.expand import expand_if_needed
 from rdb.cli.output import print_json
 from rdb.errors import RdbError, UnknownJob, Usage
 from rdb.paths import rdb_exec_path
@@ -21,6 +22,9 @@ def replay_command(args: argparse.Namespace) -> int:
     recordings = _chosen(job, args.rank)
     if not recordings:
         raise RdbError(f"{job.name} has no ranks", "was it recorded at all?", exit_code=4)
+    for recording in recordings:
+        _ = recording.index  # refuses a damaged log, with file and offset
+    expand_if_needed(job)
     results = []
     for recording in recordings:
         first: str | None = None

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rdb.agents.preparing import prepare_hosts, recorded_elsewhere
+from rdb.cli.expand import expand_if_needed
 from rdb.cli.run import run_foreground
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import chosen_mpi
@@ -33,6 +34,7 @@ def restart_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
     if unrecorded(job):
         return _from_checkpoint(job, args)
+    expand_if_needed(job)
     mpi = chosen_mpi(args.mpi)
     plan = make_plan(job, args.rank, args.at)
     for rank, one in plan.ranks.items():

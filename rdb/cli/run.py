@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rdb.errors import CannotExecute, Usage
 from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
 from rdb.launch.hca import hca_options
-from rdb.launch.limits import check_limit
+from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.recorded import recorded_processes, recorded_ranks
@@ -27,14 +27,17 @@ if TYPE_CHECKING:
 
 
 def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
-    """What argparse makes of `[-n N] [--hca=WHICH] [--mpi=NAME] -- PROG ARGS`; else None.
+    """What argparse makes of `[-n N] [--record=order] [--hca=WHICH] [--mpi=NAME] -- PROG ARGS`.
 
+    None: of anything else.
     The usual case, without argparse, which costs 20 ms.
     """
-    rest, ranks, hca, mpi = list(arguments), None, None, None
+    rest, ranks, hca, mpi, record = list(arguments), None, None, None, "full"
     if rest[:1] == ["-n"] and len(rest) > 1 and rest[1].isdigit() and int(rest[1]) > 0:
         ranks = int(rest[1])
         rest = rest[2:]
+    if rest[:1] == ["--record=order"]:
+        record = rest.pop(0)[len("--record=") :]
     if rest and rest[0].startswith("--hca="):
         hca = rest.pop(0)[len("--hca=") :]
     if rest and rest[0].startswith("--mpi="):
@@ -49,7 +52,7 @@ def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
         keep=None,
         log_budget=None,
         slice=None,
-        record="full",
+        record=record,
         lax=False,
         no_children=False,
         cpu=None,
@@ -176,6 +179,10 @@ def _options(args: SimpleNamespace) -> list[str]:
         options += [] if value is None else [option, check_limit(option, value)]
     options += [] if args.slice is None else ["--slice", str(args.slice)]
     options += ["--record=off"] if args.record == "off" and args.n is not None else []
+    if args.record == "order":
+        if args.keep is not None:
+            raise Usage(ORDER_NEEDS_ALL, ORDER_HINT)
+        options += ["--record=order"]
     options += ["--lax"] if args.lax else []
     options += ["--no-children"] if args.no_children else []
     options += ["--cpu", args.cpu] if args.cpu else []

@@ -17,6 +17,17 @@ _LIB = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "_lib"))
 CPU_CHOICES = ("native", "x86-64-v3", "x86-64-v2")
 
 
+def lib_dir() -> str:
+    return _LIB
+
+
+def rdb_exec_path() -> str:
+    executable = os.path.join(_LIB, "rdb-exec")
+    if not os.path.exists(executable):
+        raise MissingTool(f"{executable} is missing: rdb is not built", "run `make dev`")
+    return executable
+
+
 def rdb_exec_line(
     rank_dir: str,
     files_dir: str,
@@ -28,10 +39,7 @@ def rdb_exec_line(
 ) -> list[str]:
     """rdb-exec recording one rank; OPTIONS are those of `rdb exec` that it has too,
     MPI the real MPI that was asked for."""
-    executable = os.path.join(_LIB, "rdb-exec")
-    if not os.path.exists(executable):
-        raise MissingTool(f"{executable} is missing: rdb is not built", "run `make dev`")
-    line = [executable, "--dir", rank_dir, "--files", files_dir, "--rank", str(rank)]
+    line = [rdb_exec_path(), "--dir", rank_dir, "--files", files_dir, "--rank", str(rank)]
     line += options
     line += mpi_options(mpi, _LIB, os.environ)
     lower = os.path.join(_LIB, "verbs", "verbs.so")

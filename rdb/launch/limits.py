@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from rdb.errors import Usage
 
+# a whole-job replay begins where the job began
+ORDER_NEEDS_ALL = "--keep drops the beginning, and --record=order needs it"
+ORDER_HINT = "use one of them, or --log-budget"
+
 _UNITS = {
     "--checkpoint-every": ("", "events", "KB", "MB", "GB", "s"),
     "--keep": ("", "checkpoints", "KB", "MB", "GB", "s"),

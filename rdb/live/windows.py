@@ -284,8 +284,8 @@ def _brought(job: Job, rank: int, memory: list[tuple[int, int]]) -> list[int]:
         for record in (job.rank(rank).records() if memory else ())
         if record.kind.is_event
         and any(
-            chunk.addr and chunk.addr < stop and start < chunk.addr + len(chunk.data)
-            for chunk in record.chunks
+            addr and addr < stop and start < addr + size
+            for addr, size in (chunk.span for chunk in record.chunks)
             for start, stop in memory
         )
     ]

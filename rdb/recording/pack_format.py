@@ -29,7 +29,7 @@ _JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,200}\Z")
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 _RECORDING = re.compile(
     r"rank-\d{1,9}/(?:(?:child-[1-9]\d{0,8}|exec)/){0,64}"
-    r"(?:log-\d{6,9}\.seg|ckpt-\d{6,9}\.img|cautions|descriptors|timers|was-\d{1,9})\Z"
+    r"(?:log-\d{6,9}\.seg|ckpt-\d{6,9}\.img|cautions|payload|descriptors|timers|was-\d{1,9})\Z"
 )
 _TREES = ("symbols", "sources")
 _NAME_MAX = 255

@@ -17,6 +17,7 @@ from typing import BinaryIO
 from rdb.errors import RdbError, UnknownJob, Unsupported
 from rdb.private import opener
 from rdb.recording.log_head import log_head
+from rdb.recording.order import unexpanded
 from rdb.recording.pack_format import BLOCK_BYTES, MANIFEST, ZEROS, Manifest, PackedFile, allowed
 from rdb.recording.ranges import format_ranks
 from rdb.recording.rank import RankRecording
@@ -25,7 +26,7 @@ from rdb.recording.store import Job
 from rdb.recording.symbols import DEBUG_FOLDER, SOURCES, SYMBOLS, debug_files, source_files
 
 _SEGMENT = re.compile(r"log-(\d{6,})\.seg\Z")
-_BESIDE = re.compile(r"cautions\Z|descriptors\Z|timers\Z|was-\d+\Z")  # of a branch: live/
+_BESIDE = re.compile(r"cautions\Z|payload\Z|descriptors\Z|timers\Z|was-\d+\Z")  # of a branch: live/
 _IMAGE_HEAD = struct.Struct("<QIIQQII")  # struct image_header up to `base`
 _SEGMENT_HEADER_BYTES = 24
 Adder = Callable[[str, Path | bytes], None]
@@ -59,6 +60,11 @@ def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None 
         _ = recording.index  # refuses a damaged log
         if recording.state in ("running", "paused"):
             raise RdbError(f"rank {recording.name} of {job.name} still runs", "end the job first")
+    if (ranks is not None or since is not None) and unexpanded(job):
+        raise RdbError(
+            f"{job.name} holds the order of messages only, which needs all of all ranks",
+            f"rdb expand {job.name}, or pack all of it",
+        )
     if since is not None and not any(one.number == since for r in recordings for one in r.images):
         raise UnknownJob(f"no rank packed has a checkpoint {since}", f"rdb info {job.name}")
     temporary = out.with_name(f".{out.name}.{os.getpid()}")

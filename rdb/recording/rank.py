@@ -258,10 +258,11 @@ class RankRecording:
             return None
         found, offset, size_bytes = None, None, 0
         for chunk in record.chunks:
-            if chunk.addr:
-                if chunk.addr < addr + size and addr < chunk.addr + len(chunk.data):
-                    offset = size_bytes + max(addr - chunk.addr, 0) if offset is None else offset
-                size_bytes += len(chunk.data)
+            start, length = chunk.span
+            if start:
+                if start < addr + size and addr < start + length:
+                    offset = size_bytes + max(addr - start, 0) if offset is None else offset
+                size_bytes += length
             elif chunk.note == Note.RECV:
                 if offset is not None:
                     found = replace(Receive.of(record, chunk), offset=offset)

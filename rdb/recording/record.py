@@ -39,6 +39,7 @@ _TOOK = struct.Struct("<I")  # log_record.took
 _TOOK_AT = 52
 _TOOK_US = 1 << 31  # LOG_TOOK_US
 _CHUNK = struct.Struct("<QII")  # struct log_chunk
+_PAYLOAD = struct.Struct("<QQI")  # struct rdb_note_payload up to its hash
 _NOTE_MESSAGE = struct.Struct("<iiIIQQQ")  # struct rdb_note_recv
 
 
@@ -64,6 +65,8 @@ class Note(IntEnum):
     COMPLETED = 20
     TAKEN = 21
     SOCKET = 22
+    PAYLOAD = 24
+    CANCELLED = 25
 
 
 class EndKind(IntEnum):
@@ -84,6 +87,17 @@ class Chunk:
     addr: int
     note: int
     data: memoryview
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """Address and size of what was written, here or (`--record=order`) beside the log; (0, 0)
+        of other notes."""
+        if self.addr:
+            return self.addr, len(self.data)
+        if self.note == Note.PAYLOAD:
+            addr, _, size = _PAYLOAD.unpack_from(self.data)
+            return addr, size
+        return 0, 0
 
 
 class Record:

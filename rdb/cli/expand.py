@@ -1,0 +1,52 @@
+"""`rdb expand`, and what other commands do first with a job of which the order was recorded."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from rdb.errors import Usage
+from rdb.recording import Job, open_job
+from rdb.recording.order import order_ranks, unexpanded
+
+
+def expand_command(args: argparse.Namespace) -> int:
+    job = open_job(args.job)
+    if not order_ranks(job):
+        raise Usage(f"{job.name} was recorded in full: there is nothing to expand")
+    if not unexpanded(job):
+        print(f"rdb: {job.name} is expanded already", file=sys.stderr)
+        return 0
+    _expand(job, args.mpi, args.launcher, args.hosts)
+    return 0
+
+
+def expand_if_needed(job: Job) -> None:
+    """Before ranks of it are replayed, each alone."""
+    if unexpanded(job):
+        _expand(job, None, None, None)
+
+
+def _expand(job: Job, mpi: str | None, launcher: str | None, hosts: str | None) -> None:
+    from rdb.live.expand import expand  # late: it knows launchers
+
+    shown = sys.stderr.isatty()
+    start = time.monotonic()
+
+    def progress(count: int) -> None:
+        if shown:
+            text = f"rdb: {job.name}: making its messages again, {count:,} bytes"
+            print(f"\r{text}", end="", file=sys.stderr, flush=True)
+
+    try:
+        count = expand(job, mpi, launcher, hosts, progress)
+    finally:
+        if shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    took = time.monotonic() - start
+    print(
+        f"rdb: {job.name} holds the order of messages: all ranks together have made their "
+        f"{count:,} bytes again, in {took:.1f} s",
+        file=sys.stderr,
+    )
