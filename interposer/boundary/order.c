@@ -2,7 +2,7 @@
 #include "log/crc32c.h"
 
 enum {
-	SMALL = 64, /* bytes: a note would not be shorter */
+	SMALL = 40, /* bytes: a note would not be shorter */
 	PIECE = 1ul << 30,
 };
 

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from rdb.errors import Diverged, RdbError, Unsupported
+from rdb.errors import Diverged, MissingTool, RdbError, Unsupported
 from rdb.launch.command import lib_dir, rdb_exec_path
 from rdb.launch.mpi import mpi_options
 from rdb.launch.placement import launch, placement
@@ -92,9 +92,16 @@ def _line(
     mpi = mpi or os.environ.get("RDB_MPI") or recorded
     if len(ranks) == 1 and job.meta.get("launcher") == "none":
         return expand_line(job, 0, mpi), dict(os.environ)
-    asked = placement(len(ranks), launcher, hosts, mpi)
     words = ["exec", "--expand", str(job.path), *(["--mpi", mpi] if mpi else [])]
-    return launch(asked, str(job.path), words, ["RDB_HOME"])
+    try:
+        asked = placement(len(ranks), launcher, hosts, mpi)
+        return launch(asked, str(job.path), words, ["RDB_HOME"])
+    except MissingTool as error:
+        raise MissingTool(
+            f"the messages of {job.name} can only be made again by all its ranks together: "
+            f"{error.message}",
+            "install the MPI that it ran with",
+        ) from error
 
 
 def expand_line(job: Job, rank: int, mpi: str | None) -> list[str]:

@@ -217,10 +217,39 @@ static const struct rdb_note_recv *own_receive(const struct rdb_recorded *record
 	return NULL;
 }
 
+static bool unknown(unsigned class, uint64_t id)
+{
+	return id >= RDB_FIRST_DYNAMIC && !object_of(class, id)->real;
+}
+
+/* Does it work on an object that was not made again, such as the group of a window? */
+static bool of_unknown(unsigned index, uint32_t nargs, const uint64_t *a)
+{
+	static const char letters[] = "ctgoi";
+	static const unsigned classes[] = {RDB_COMM, RDB_TYPE, RDB_GROUP, RDB_OP, RDB_INFO};
+	const char *handles = real_functions[index].handles;
+
+	for (unsigned i = 0; handles[i] && i < nargs; i++) {
+		const char *letter = strchr(letters, handles[i]);
+
+		if (letter && unknown(classes[letter - letters], a[i]))
+			return true;
+	}
+	if (strstr(real_functions[index].name, "_free") && a[0]) {
+		uint64_t handle = *(uint64_t *)a[0];
+
+		return handle >> 56 == RDB_DYNAMIC >> 56 && (handle >> 48 & 0xff) < RDB_CLASSES &&
+		       unknown(handle >> 48 & 0xff, (uint32_t)handle);
+	}
+	return false;
+}
+
 static const char *once_more(unsigned index, uint32_t nargs, const uint64_t *a, bool silent)
 {
 	const char *name = real_functions[index].name;
 
+	if (!silent && of_unknown(index, nargs, a))
+		return NULL;
 	if ((silent ? restart_silent_call : restart_call)(index, nargs, a) != MPI_SUCCESS)
 		return restart_refuse(name, "it succeeded while it was recorded, and fails now");
 	return NULL;
@@ -253,7 +282,7 @@ static const char *asked(unsigned index, uint32_t nargs, const uint64_t *a, stru
 	if (order_collective(name))
 		return order_own_operation(index, nargs, a) ? NULL : once_more(index, nargs, a, true);
 	switch (kind) {
-	case MAKES: recorded->made = true; return once_more(index, nargs, a, false);
+	case MAKES: recorded->made = !of_unknown(index, nargs, a); return once_more(index, nargs, a, false);
 	case SENDS: return send_of(a, false, 0);
 	case EXCHANGES: order_next(); return exchange(name, a, came, false);
 	case POSTS_COLLECTIVE: return order_own_operation(index, nargs, a) ? NULL : begin(index, nargs, a, false);
@@ -304,6 +333,8 @@ static const char *answered(unsigned index, uint32_t nargs, const uint64_t *a, c
 		why = order_receive(&recorded->received[i]);
 	for (unsigned i = 0; !why && i < recorded->ndone; i++)
 		why = done(recorded->done[i]);
+	if (!why && kind == LOOKS && a[1] && *(int *)a[1])
+		why = done((uint32_t)a[0]);
 	return why || recorded->result || not_redone(real_functions[index].name) ? why : posted(index, nargs, a);
 }
 

@@ -1,5 +1,6 @@
 /* --record=order: which bytes of upper memory a whole-job replay makes again (order_expand.c), so that their hash is
  * enough for the log; and what is refused, because it could not. */
+#include <pthread.h>
 #include <stdio.h>
 #include "requests.h"
 
@@ -60,7 +61,7 @@ bool order_own_operation(unsigned index, uint32_t nargs, const uint64_t *a)
 	return false;
 }
 
-enum what { UNKNOWN_YET, COVERED, COVERED_WITHOUT_OPERATION, JOINS, CANCELS_IT, OTHER };
+enum what { UNKNOWN_YET, COVERED, COVERED_WITHOUT_OPERATION, JOINS, OTHER };
 
 static enum what what_is(unsigned index)
 {
@@ -73,15 +74,32 @@ static enum what what_is(unsigned index)
 		known[index] = receives(name)           ? COVERED
 			       : order_collective(name) ? COVERED_WITHOUT_OPERATION
 			       : joins_processes(name)  ? JOINS
-			       : index == RDB_Cancel    ? CANCELS_IT
 							: OTHER;
 	return known[index];
+}
+
+/* The order of calls that several threads are in at a time is not that of their answers. */
+static struct {
+	pthread_t thread;
+	unsigned depth; /* callbacks call again */
+} inside;
+
+void order_end(bool before)
+{
+	inside.depth--;
+	order_begin(before);
 }
 
 bool order_call(unsigned index, uint32_t nargs, const uint64_t *a)
 {
 	bool now = false;
 
+	if (inside.depth && !pthread_equal(inside.thread, pthread_self()))
+		host->fatal("--record=order: several threads of the program are in MPI at a time (%s), whose messages "
+			    "cannot be made again; use --record=full",
+			    real_functions[index].name);
+	inside.thread = pthread_self();
+	inside.depth++;
 	switch (what_is(index)) {
 	case COVERED: now = true; break;
 	case COVERED_WITHOUT_OPERATION: now = !order_own_operation(index, nargs, a); break;
@@ -89,11 +107,6 @@ bool order_call(unsigned index, uint32_t nargs, const uint64_t *a)
 		host->fatal("--record=order: messages to processes that join the job cannot be made again (%s); use "
 			    "--record=full",
 			    real_functions[index].name);
-	case CANCELS_IT:
-		if (a[0] && !request_at((void **)a[0])->receive)
-			host->fatal("--record=order: whether a send that is cancelled has left cannot be made again "
-				    "(MPI_Cancel); use --record=full");
-		break;
 	default: break;
 	}
 	return order_begin(now);

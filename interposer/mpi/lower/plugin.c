@@ -30,9 +30,6 @@ static int64_t started(int rc, const struct rdb_predef_table *upper)
 	tables_predefine(upper);
 	state = ALIVE;
 	PMPI_Query_thread(&level);
-	if (host->order && level == MPI_THREAD_MULTIPLE)
-		host->fatal("--record=order: the program may call MPI from several threads at a time "
-			    "(MPI_THREAD_MULTIPLE), whose messages cannot be made again; use --record=full");
 	together_begin();
 	if (level == MPI_THREAD_MULTIPLE)
 		private_self(); /* later it might have to wait for a communicator that another thread makes */
@@ -189,7 +186,7 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 	if (!__builtin_expect(drained_any, 0) || !drained_call(index, args, invoke_part, &result))
 		result = invoke(index, nargs, args);
 	if (host->order)
-		order_begin(covered);
+		order_end(covered);
 	if (together_on)
 		together_after(index, args, result);
 	/* last: what they bring must not be in memory yet when an operation of the program is called */

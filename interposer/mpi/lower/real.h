@@ -146,6 +146,8 @@ void copy_typed(void *to, const void *from, int64_t count, const struct vtype *t
 bool order_begin(bool covered);
 /* Of a call, before it.  What such a replay cannot make again is refused. */
 bool order_call(unsigned index, uint32_t nargs, const uint64_t *a);
+/* And after it, with what that has returned. */
+void order_end(bool before);
 /* host->out() or host->payload(). */
 void order_out(void *upper, size_t len);
 /* Has the call an operation of the program's own? */

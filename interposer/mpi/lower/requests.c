@@ -240,6 +240,9 @@ void request_complete(struct vreq *request, const MPI_Status *status)
 		deliver(request, status);
 	if (request->active && request->receive && status_cancelled(status))
 		host->note(RDB_NOTE_CANCELLED, &request->order, sizeof(request->order));
+	else if (host->order && request->active && !brings(request) && request->type && status_cancelled(status))
+		host->fatal("--record=order: a message that was cancelled and did not leave (MPI_Cancel) cannot be "
+			    "held back again; use --record=full");
 	if (request->comm && !request->type && request->active) /* a collective: who restarts needs to know */
 		host->note(RDB_NOTE_DONE, &request->o.id, sizeof(request->o.id));
 	if (request->instead) {
