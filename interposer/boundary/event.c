@@ -57,6 +57,10 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	ev->result = 0;
 	ev->emulated = false;
 	ev->begun = 0;
+	ev->waited_ns = self->waited_ns;
+	self->waited_ns = 0;
+	if (restarting())
+		self->asked_ns = replay_now_ns();
 	ev->nchunks = 0;
 	ev->notes_used = 0;
 	ev->more_used = 0;

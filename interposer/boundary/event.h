@@ -16,8 +16,9 @@ struct event {
 	uint32_t nr;
 	uint64_t args[RDB_MAX_ARGS];
 	int64_t result;
-	bool emulated;  /* a system call that a replay carries out again, after its chunks */
-	uint64_t begun; /* stamp_begin(), of a call of a plug-in; 0: not known */
+	bool emulated;      /* a system call that a replay carries out again, after its chunks */
+	uint64_t begun;     /* stamp_begin(), of a call of a plug-in; 0: not known */
+	uint64_t waited_ns; /* struct thread, waited_ns */
 	unsigned nchunks, chunk_cap;
 	struct event_chunk *chunks;
 	unsigned notes_used, more_used, more_room;

@@ -169,7 +169,7 @@ static int threads_restored(const struct image_thread *t, unsigned count)
 		other->start = t->context;
 		other->start_fs = t->upper.fs_base;
 		other->gate.lower_fs = self->gate.lower_fs;
-		turns_prepare(other);
+		turns_prepare(other, NULL);
 	}
 	return 0;
 }

@@ -10,7 +10,9 @@
 #include "boundary/boundary.h"
 #include "boundary/hot_sites.h"
 #include "boundary/hot_stubs.h"
+#include "live/live_threads.h"
 #include "live/open_files.h"
+#include "live/sent_signals.h"
 #include "live/sockets.h"
 #include "live/timers.h"
 #include "log/log_reader.h"
@@ -19,6 +21,7 @@
 #include "process/meta.h"
 #include "replay/replay.h"
 #include "signals/signals.h"
+#include "threads/baton.h"
 #include "threads/thread.h"
 
 static bool at_trap; /* the trap after a hypercall is the place */
@@ -40,6 +43,7 @@ void live_syscall(const struct event *ev)
 		return;
 	open_files_syscall(ev);
 	timers_syscall(ev);
+	sent_signals_syscall(ev);
 }
 
 static void log_files(void)
@@ -68,12 +72,17 @@ void live_as_branch(ucontext_t *uc, enum mode mode)
 	int rc = log_open(lower.opt.branch);
 	if (rc)
 		live_refuse("%s: the log cannot be created: %s", lower.opt.branch, strerror(-rc));
-	struct thread *self = thread_self();
+	struct thread *first = threads_find(1);
 	lower.opt.dir = lower.opt.branch;
 	lower.mode = mode;
 	lower.event = 0;
-	lower.was_pid = self->upper.tid;
-	self->upper.tid = (int32_t)lower.pid;
+	if (first) {
+		lower.was_pid = first->upper.tid;
+		if (!lower.upper.first_pid)
+			lower.upper.first_pid = (uint32_t)lower.was_pid;
+		first->upper.tid = (int32_t)lower.pid;
+	}
+	baton_reset();
 	meta_log(lower.upper.exe);
 	log_files();
 	rc = hot_stubs_lengthen();
@@ -88,27 +97,36 @@ void live_as_branch(ucontext_t *uc, enum mode mode)
 
 static void go(ucontext_t *uc)
 {
-	if (threads_alive() != 1 || !threads_at_rest())
-		live_refuse("%u of its threads are alive, or it is inside a callback", threads_alive());
+	if (!live_threads_at_rest())
+		live_refuse("it is inside a callback");
 	if (shared_regions)
 		live_refuse("it has shared memory");
 	live_libraries_cut();
 	const struct log_record *last = replay_record();
 	uint64_t now_ns = last ? last->at_ns : 0;
+	thread_self()->state = THREAD_RUNS; /* it may have been stopped in a computation */
 	replay_close();
 	upper_close();
 	timers_save(now_ns);
+	sent_signals_save();
+	live_threads_part(now_ns);
 	/* from here on the program's own descriptors, in place of what the replay had open */
 	open_files_save();
 	sockets_restore();
 	open_files_restore();
+	live_threads_carried();
 	live_as_branch(uc, MODE_RECORD);
 	boundary_begin(uc);
 	host_live();
+	sent_signals_restore();
+	live_threads_begin(uc);
+	signals_want_delivery(uc);
 }
 
 void live_at_event(ucontext_t *uc)
 {
+	if (thread_self()->state == THREAD_ENDS)
+		return; /* another thread goes live in its place: turns_leave() */
 	if (uc) {
 		go(uc);
 		return;

@@ -16,6 +16,7 @@ enum { TIMERS = 3 /* ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF */ };
 static struct {
 	struct itimerval set[TIMERS];
 	uint64_t at_ns[TIMERS];
+	bool heard[TIMERS]; /* since it was set */
 	bool begun;
 	unsigned posix; /* timer_create(2), less timer_delete(2) */
 } timers;
@@ -29,16 +30,25 @@ void timers_syscall(const struct event *ev)
 	case SYS_setitimer:
 		if (ev->args[0] < TIMERS && ev->args[1]) {
 			memcpy(&timers.set[ev->args[0]], (const void *)ev->args[1], sizeof(struct itimerval));
+			timers.heard[ev->args[0]] = false;
 			timers.at_ns[ev->args[0]] = replay_record()->at_ns;
 		}
 		break;
 	case SYS_alarm:
 		timers.set[ITIMER_REAL] = (struct itimerval){.it_value = {.tv_sec = (time_t)ev->args[0]}};
 		timers.at_ns[ITIMER_REAL] = replay_record()->at_ns;
+		timers.heard[ITIMER_REAL] = false;
 		break;
 	case SYS_timer_create: timers.posix++; break;
 	case SYS_timer_delete: timers.posix--; break;
 	}
+}
+
+void timers_delivered(int sig)
+{
+	begin();
+	for (int i = 0; i < TIMERS; i++)
+		timers.heard[i] |= sig == (int[]){SIGALRM, SIGVTALRM, SIGPROF}[i];
 }
 
 /* What was left of it at the cut; one that should have gone off meanwhile goes off at once. */
@@ -93,7 +103,7 @@ void timers_save(uint64_t now)
 		uint64_t since = i == ITIMER_REAL && now > timers.at_ns[i] ? now - timers.at_ns[i] : 0;
 		bool once = !t->it_interval.tv_sec && !t->it_interval.tv_usec;
 		uint64_t set = (uint64_t)t->it_value.tv_sec * 1000000000u + (uint64_t)t->it_value.tv_usec * 1000;
-		if (once && since >= set)
+		if (once && timers.heard[i] && (since >= set || i != ITIMER_REAL)) /* else its signal was under way */
 			memset(t, 0, sizeof(*t));
 		else if (runs(i))
 			t->it_value = left(&t->it_value, &t->it_interval, since);

@@ -4,6 +4,8 @@
 #include "boundary/event.h"
 
 void timers_syscall(const struct event *ev);
+/* A signal is delivered, by the log: one of theirs is not under way any more. */
+void timers_delivered(int sig);
 /* What is left of them at the cut (now_ns, by the recording's clock); also written down for restarts of the branch. */
 void timers_save(uint64_t now_ns);
 void timers_restore(void);

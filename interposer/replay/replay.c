@@ -224,6 +224,11 @@ uint64_t replay_begun_ns(void)
 	return replay.begun_ns;
 }
 
+uint64_t replay_now_ns(void)
+{
+	return replay.present ? replay.present->at_ns : replay.begun_ns;
+}
+
 void replay_close(void)
 {
 	replay.next = replay.present = NULL;

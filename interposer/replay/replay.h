@@ -7,6 +7,8 @@
 int replay_open(unsigned segment, uint64_t off);
 /* When the first event from here on was, by the recording's clock. */
 uint64_t replay_begun_ns(void);
+/* When the last event was. */
+uint64_t replay_now_ns(void);
 /* It is over: the world answers from here on. */
 void replay_close(void);
 /* Goes to the next event's record, comparing hashes on the way (MODE_VERIFY). */

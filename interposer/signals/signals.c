@@ -11,6 +11,9 @@
 #include "instructions/tsc_sites.h"
 #include "image/checkpoints.h"
 #include "live/coordinated.h"
+#include "live/live.h"
+#include "live/sent_signals.h"
+#include "live/timers.h"
 #include "instructions/instructions.h"
 #include "replay/replay.h"
 #include "signals/signal_frame.h"
@@ -88,7 +91,7 @@ void signals_remind(struct thread *t)
 	siginfo_t info = {.si_signo = SIGNALS_REMINDER, .si_code = SI_QUEUE, .si_value.sival_ptr = &cookie};
 	if (__atomic_exchange_n(&t->reminded, 1, __ATOMIC_SEQ_CST))
 		return;
-	if (raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, t->upper.tid, SIGNALS_REMINDER, (long)&info, 0, 0))
+	if (raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, t->carrier, SIGNALS_REMINDER, (long)&info, 0, 0))
 		__atomic_store_n(&t->reminded, 0, __ATOMIC_SEQ_CST);
 }
 
@@ -101,7 +104,7 @@ static void start_patience(struct thread *self)
 	struct sigevent how = {
 		.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNALS_REMINDER, .sigev_value.sival_ptr = &cookie};
 	struct itimerspec in = {.it_value = {.tv_nsec = PATIENCE_MS * 1000000l}};
-	how._sigev_un._tid = self->upper.tid;
+	how._sigev_un._tid = self->carrier;
 	if (!self->patience_made && timer_create(CLOCK_MONOTONIC, &how, (timer_t *)&self->patience) == 0)
 		self->patience_made = true;
 	if (!self->patience_made || timer_settime((timer_t)self->patience, 0, &in, NULL))
@@ -318,8 +321,13 @@ static void replay_delivery(ucontext_t *uc)
 			boundary_deliver_on_return();
 		return;
 	}
-	while (replaying() && replay_take_signal(&sig, &info))
+	while (replaying() && replay_take_signal(&sig, &info)) {
+		if (restarting()) {
+			sent_signals_delivered(sig);
+			timers_delivered(sig);
+		}
 		deliver(sig, &info, uc);
+	}
 }
 
 void signals_want_delivery(ucontext_t *uc)

@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -30,6 +31,7 @@
 #include "signals/signals.h"
 #include "syscalls/syscall_outputs.h"
 #include "threads/thread.h"
+#include "threads/waited.h"
 
 /* the kernel's own list: headers may be older */
 enum {
@@ -326,17 +328,14 @@ static bool starts_thread(const struct event *ev, struct clone_request *r)
 	return r->flags & CLONE_THREAD;
 }
 
-/* A restarted program may know itself by the number that it had before, which may be somebody else's now. */
-static uint64_t now_called(uint64_t pid)
-{
-	return lower.was_pid && (pid_t)pid == lower.was_pid ? (uint64_t)lower.pid : pid;
-}
-
 static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 {
+	struct timespec left;
 	uint64_t a[6];
 	long made;
 	memcpy(a, ev->args, sizeof(a));
+	if (ev->waited_ns && waited_before(ev, a, &left))
+		return 0;
 	switch (ev->nr) {
 	case SYS_getdents:
 	case SYS_getdents64:
@@ -350,11 +349,28 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_execve:
 	case SYS_execveat: return process_exec(ev);
 	case SYS_kill:
-	case SYS_tkill: a[0] = now_called(a[0]); break;
+	case SYS_rt_sigqueueinfo: a[0] = threads_process_now(a[0]); break;
 	case SYS_tgkill:
-		a[0] = now_called(a[0]);
-		a[1] = now_called(a[1]);
+	case SYS_rt_tgsigqueueinfo:
+		a[0] = threads_process_now(a[0]);
+		a[1] = threads_number_now(a[1]);
 		break;
+	case SYS_tkill:
+	case SYS_sched_setaffinity:
+	case SYS_sched_getaffinity:
+	case SYS_sched_setparam:
+	case SYS_sched_getparam:
+	case SYS_sched_setscheduler:
+	case SYS_sched_getscheduler:
+	case SYS_sched_setattr:
+	case SYS_sched_getattr:
+	case SYS_sched_rr_get_interval: a[0] = threads_number_now(a[0]); break;
+	case SYS_setpriority:
+	case SYS_getpriority:
+		if (a[0] == PRIO_PROCESS)
+			a[1] = threads_number_now(a[1]);
+		break;
+	case SYS_gettid: return thread_self()->upper.tid;
 	case SYS_futex: return blocking_futex(ev);
 	case SYS_rt_sigpending: return pending_signals(ev);
 	case SYS_rt_sigtimedwait: return signals_timedwait((void *)a[0], (void *)a[1], (void *)a[2], a[3]);

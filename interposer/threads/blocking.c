@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include "threads/baton.h"
 #include "threads/bounce.h"
+#include "threads/pi_futex.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
 
@@ -181,11 +182,11 @@ long blocking_futex(struct event *ev)
 	int op = (int)a[1] & FUTEX_CMD_MASK;
 	bool given = false;
 	long r;
+	if (pi_futex(ev))
+		return pi_futex_call(ev);
 	switch (op) {
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
-	case FUTEX_LOCK_PI:
-	case FUTEX_LOCK_PI2:
 	case FUTEX_WAIT_REQUEUE_PI:
 		if ((op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && a[0] % 4 == 0 && a[0] &&
 		    __atomic_load_n((uint32_t *)a[0], __ATOMIC_SEQ_CST) != (uint32_t)a[2])
@@ -196,10 +197,8 @@ long blocking_futex(struct event *ev)
 		break;
 	default: r = signals_syscall(SYS_futex, a);
 	}
-	/* the kernel writes to the futex itself (futex(2), "Priority-inheritance futexes", FUTEX_WAKE_OP) */
-	if (op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 || op == FUTEX_TRYLOCK_PI || op == FUTEX_UNLOCK_PI)
-		event_out(ev, (void *)a[0], 4);
-	else if (r >= 0 && (op == FUTEX_WAKE_OP || op == FUTEX_WAIT_REQUEUE_PI || op == FUTEX_CMP_REQUEUE_PI))
+	/* the kernel writes to the futex itself (futex(2), FUTEX_WAKE_OP) */
+	if (r >= 0 && (op == FUTEX_WAKE_OP || op == FUTEX_WAIT_REQUEUE_PI || op == FUTEX_CMP_REQUEUE_PI))
 		event_out(ev, (void *)a[4], 4);
 	return r;
 }

@@ -108,6 +108,39 @@ unsigned threads_alive(void)
 	return threads.alive;
 }
 
+static bool process_known_as(int32_t pid)
+{
+	return pid && (pid == lower.was_pid || pid == (int32_t)lower.upper.first_pid);
+}
+
+bool thread_known_as(const struct thread *t, int32_t tid)
+{
+	return tid == t->upper.tid || (t->upper.number == 1 && process_known_as(tid));
+}
+
+uint64_t threads_process_now(uint64_t pid)
+{
+	return process_known_as((int32_t)pid) ? (uint64_t)lower.pid : pid;
+}
+
+uint64_t threads_number_now(uint64_t tid)
+{
+	for (const struct thread *t = threads.first; t; t = t->next)
+		if (t->upper.tid == (int32_t)tid)
+			return (uint64_t)t->carrier;
+	return threads_process_now(tid);
+}
+
+void thread_unwind(struct thread *t)
+{
+	const uint64_t fs = t->gate.lower_fs, avx512 = t->gate.avx512;
+	t->gate = (struct gate_state){.lower_sp = (uint64_t)t, .lower_fs = fs, .avx512 = avx512};
+	t->uc = NULL;
+	t->frame = NULL;
+	t->depth = 0;
+	t->trap_in_flight = t->deliver = false;
+}
+
 bool threads_at_rest(void)
 {
 	const struct thread *self = thread_self();
@@ -135,6 +168,7 @@ int threads_init(void)
 	if (!t)
 		return -ENOMEM;
 	lower.upper.threads_made = 1;
+	t->carrier = (int32_t)lower.pid;
 	t->gate.lower_fs = __builtin_ia32_rdfsbase64();
 	__builtin_ia32_wrgsbase64((uint64_t)t);
 	baton_reset();
@@ -151,7 +185,7 @@ void threads_forked(void)
 	}
 	lower.upper.threads_made = 1;
 	me->upper.number = 1;
-	me->upper.tid = (int32_t)lower.pid;
+	me->upper.tid = me->carrier = (int32_t)lower.pid;
 	me->depth = 0;
 	me->frame = NULL;
 	me->deliver = false;

@@ -37,6 +37,7 @@ enum thread_state {
 	THREAD_ASKS = 1,  /* waits for the answer to an event */
 	THREAD_READY = 2, /* about to start, or stopped in a computation: goes on with a RESUME */
 	THREAD_ENDS = 3,
+	THREAD_MOVES = 4, /* goes on where it was, with another carrier (live_threads.h); never in an image */
 };
 
 enum { EVENTS_NESTED = 16, LOWER_STACK = 16 << 20, SIGNAL_STACK = 1 << 20 };
@@ -61,6 +62,7 @@ struct thread {
 
 	/* recording */
 	uint32_t turn;             /* futex: the baton is ours */
+	int32_t carrier;           /* its number for the kernel; the program knows it as upper.tid */
 	uint32_t born;             /* futex: its carrier is ready */
 	uint32_t known;            /* futex: its creator has written down its tid; it may begin */
 	struct thread *behind;     /* in the queue for the baton */
@@ -83,6 +85,9 @@ struct thread {
 
 	/* replica */
 	uint64_t parked_sp;
+	/* on the way to a restart, and after it */
+	uint64_t asked_ns;  /* when it began to wait for the answer to what it asks, by the recording's clock */
+	uint64_t waited_ns; /* it makes a call again that had waited for so long; 0: it does not */
 
 	struct thread *next; /* all living threads, oldest first */
 };
@@ -106,6 +111,14 @@ void threads_remove(struct thread *t, bool carrier_stays);
 /* All that the threads are is in upper memory and their registers: nobody is in an upcall, with frames of the
  * lower half under way, and the caller runs on from here. */
 bool threads_at_rest(void);
+/* Does the program know it by that number, now or from before a restart? */
+bool thread_known_as(const struct thread *t, int32_t tid);
+/* What the kernel calls the process, or thread, that the program knows by that number: a restarted program knows
+ * numbers from before, which may be somebody else's now. */
+uint64_t threads_process_now(uint64_t pid);
+uint64_t threads_number_now(uint64_t tid);
+/* t's stacks and events as if it had not begun: it goes on from t->start. */
+void thread_unwind(struct thread *t);
 /* Without a recording threads run in parallel: around what they share in the lower half. */
 void threads_lock(void);
 void threads_unlock(void);
@@ -128,8 +141,12 @@ void thread_started(ucontext_t *uc);
 void turns_await(ucontext_t *uc);
 /* Another thread takes over for good. */
 void turns_leave(ucontext_t *uc) __attribute__((noreturn));
-/* Makes t start when the log comes to it. */
-void turns_prepare(struct thread *t);
+/* Makes t start when the log comes to it: in upper code, at its start call, or (not NULL) in `entry`, which first of all
+ * asks who it is. */
+void turns_prepare(struct thread *t, void (*entry)(void));
+struct thread *turns_arrived(void);
+/* To t, not coming back to the calling thread. */
+void turns_go(struct thread *t) __attribute__((noreturn));
 /* The next thing to happen is not an instruction of the running thread: a signal's delivery, another thread. */
 bool turns_pending(void);
 /* t goes on: its RESUME event. */

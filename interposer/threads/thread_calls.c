@@ -2,82 +2,25 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <linux/sched.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include "threads/baton.h"
+#include "threads/carrier.h"
 #include "boundary/boundary.h"
 #include "threads/computation.h"
+#include "live/live.h"
 #include "process/process.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
 
-enum { CARRIER_STACK = 256 << 10, ROBUST_MAX = 2048 };
+enum { ROBUST_MAX = 2048 };
 
 static void futex_wake(uint64_t addr, int n)
 {
 	raw_syscall(SYS_futex, (long)addr, FUTEX_WAKE, n, 0, 0, 0);
 }
 
-static void raise_flag(uint32_t *flag)
-{
-	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
-	raw_syscall(SYS_futex, (long)flag, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
-}
-
-static void await_flag(uint32_t *flag)
-{
-	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE))
-		raw_syscall(SYS_futex, (long)flag, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
-}
-
 /* ---- coming ---- */
-
-/* Runs on a stack of its own until the upper thread starts; where it came from it returns to at its end. */
-static void *carry(void *arg)
-{
-	struct thread *self = arg;
-	__builtin_ia32_wrgsbase64((uint64_t)self);
-	self->gate.lower_fs = __builtin_ia32_rdfsbase64();
-	int rc = boundary_signal_stack(self);
-	if (!rc)
-		rc = boundary_dispatch_on();
-	self->upper.tid = rc ? rc : (int32_t)raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
-	raise_flag(&self->born);
-	if (rc)
-		return NULL;
-	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&self->kernel_mask, 0, 8, 0, 0);
-	await_flag(&self->known);
-	baton_take();
-	gate_carry(&self->leave_sp, RDB_GATE_CODE + GATE_CODE_START, self->start.gregs[REG_RSP]);
-	/* the upper thread has ended */
-	signals_thread_gone(self);
-	threads_lock();
-	threads_remove(self, false);
-	threads_unlock();
-	baton_give();
-	return NULL;
-}
-
-static int start_carrier(struct thread *t)
-{
-	pthread_attr_t attr;
-	pthread_t id;
-	if (pthread_attr_init(&attr))
-		return -ENOMEM;
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, CARRIER_STACK);
-	t->born = t->known = 0;
-	sigset_t mask;
-	process_block_signals(&mask); /* until it has its stack for them */
-	int rc = -pthread_create(&id, &attr, carry, t);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
-	pthread_attr_destroy(&attr);
-	if (rc)
-		return rc;
-	await_flag(&t->born);
-	return t->upper.tid < 0 ? t->upper.tid : 0;
-}
 
 /* The same in every mode: what the new thread is like. */
 static struct thread *prepare(const ucontext_t *uc, const struct clone_request *r)
@@ -115,19 +58,20 @@ long thread_clone(struct event *ev, const ucontext_t *uc, const struct clone_req
 	if (!t)
 		return -EAGAIN;
 	t->kernel_mask = thread_self()->kernel_mask; /* inherited */
-	int rc = start_carrier(t);
+	int rc = carrier_start(t);
 	if (rc) {
 		threads_remove(t, false);
 		return rc == -ENOMEM ? -EAGAIN : rc;
 	}
 	lower.upper.threads_made++;
+	t->upper.tid = t->carrier;
 	if (r->flags & CLONE_PARENT_SETTID)
 		tell_tid(ev, r->parent_tid, t->upper.tid);
 	if (r->flags & CLONE_CHILD_SETTID)
 		tell_tid(ev, r->child_tid, t->upper.tid);
 	event_note(ev, RDB_NOTE_THREAD, &t->upper.number, sizeof(t->upper.number));
 	int32_t tid = t->upper.tid; /* without a recording it may be gone soon */
-	raise_flag(&t->known);
+	carrier_begin(t);
 	return tid;
 }
 
@@ -141,7 +85,7 @@ void thread_cloned(const struct event *ev, const ucontext_t *uc, const struct cl
 	lower.upper.threads_made++;
 	t->upper.tid = (int32_t)ev->result;
 	t->gate.lower_fs = thread_self()->gate.lower_fs;
-	turns_prepare(t);
+	turns_prepare(t, NULL);
 }
 
 void thread_started(ucontext_t *uc)
@@ -150,6 +94,12 @@ void thread_started(ucontext_t *uc)
 	ucontext_t *before = self->uc;
 	context_load(uc, &self->start);
 	self->upper.fs_base = self->start_fs;
+	if (self->state == THREAD_MOVES) {
+		self->state = THREAD_RUNS;
+		if (live_due())
+			live_at_event(uc);
+		return;
+	}
 	if (self->state != THREAD_READY)
 		return; /* restored in the middle of a call, which it makes again */
 	self->uc = uc;
@@ -169,7 +119,7 @@ static void owner_died(uint64_t entry, int64_t offset)
 {
 	uint32_t *word = (uint32_t *)(entry + (uint64_t)offset);
 	uint32_t v = *word;
-	if ((v & FUTEX_TID_MASK) != (uint32_t)thread_self()->upper.tid)
+	if (!thread_known_as(thread_self(), (int32_t)(v & FUTEX_TID_MASK)))
 		return;
 	*word = (v & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
 	if ((v & FUTEX_WAITERS) && !replaying())

@@ -3,6 +3,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include "boundary/boundary.h"
+#include "live/live.h"
+#include "live/live_threads.h"
 #include "marks/mark.h"
 #include "replay/replay.h"
 #include "replay/replica.h"
@@ -37,19 +39,25 @@ static void go(uint64_t *save_sp, struct thread *t)
 	coroutine_switch(save_sp, t->parked_sp);
 }
 
+struct thread *turns_arrived(void)
+{
+	struct thread *self = going;
+	arrived(self);
+	return self;
+}
+
 /* Its first instructions: from here into upper code by the start call (gate_asm.h). */
 static void begin(void)
 {
-	const struct thread *self = going;
-	arrived(self);
+	const struct thread *self = turns_arrived();
 	gate_enter(RDB_GATE_CODE + GATE_CODE_START, self->start.gregs[REG_RSP]);
 }
 
-void turns_prepare(struct thread *t)
+void turns_prepare(struct thread *t, void (*entry)(void))
 {
 	uint64_t *sp = (uint64_t *)t->gate.lower_sp;
-	*--sp = 0; /* begin() has no caller; keeps its stack aligned */
-	*--sp = (uint64_t)begin;
+	*--sp = 0; /* it has no caller; keeps its stack aligned */
+	*--sp = (uint64_t)(entry ? entry : begin);
 	sp -= 6;
 	memset(sp, 0, 6 * sizeof(*sp));
 	t->parked_sp = (uint64_t)sp;
@@ -83,8 +91,16 @@ void turns_await(ucontext_t *uc)
 	}
 }
 
+void turns_go(struct thread *t)
+{
+	go(&thread_self()->parked_sp, t);
+	__builtin_unreachable();
+}
+
 void turns_leave(ucontext_t *uc)
 {
+	if (live_due())
+		live_threads_ended();
 	uint32_t next = replay_next_thread();
 	if (!next)
 		replay_ended(uc);
@@ -93,8 +109,7 @@ void turns_leave(ucontext_t *uc)
 	if (!t || t == self)
 		replay_diverged(uc, "event %lu is of thread %u, which is not there", (unsigned long)lower.event + 1,
 				next);
-	go(&self->parked_sp, t);
-	__builtin_unreachable();
+	turns_go(t);
 }
 
 static void answered(enum log_kind kind, ucontext_t *uc)

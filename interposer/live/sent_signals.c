@@ -1,0 +1,174 @@
+#include "live/sent_signals.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "live/live.h"
+#include "live/open_table.h"
+#include "process/private_file.h"
+#include "signals/signal_frame.h"
+#include "signals/signal_queue.h"
+#include "threads/thread.h"
+
+#define STOPS (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU)) /* not kept: they stop at once */
+
+enum { SENT = 512, FIRST_REAL_TIME = 32 };
+
+struct sent {
+	int32_t sig;
+	uint32_t thread; /* 0: any */
+	siginfo_t info;
+};
+
+static struct {
+	bool begun;
+	unsigned n;
+	struct sent list[SENT]; /* the oldest first */
+} sent;
+
+static void path_of(char *path, size_t size, const char *dir)
+{
+	snprintf(path, size, "%s/signals", dir);
+}
+
+/* A branch: some were under way when it began. */
+static void begin(void)
+{
+	char path[4096];
+	if (sent.begun)
+		return;
+	sent.begun = true;
+	path_of(path, sizeof(path), lower.opt.restart);
+	int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
+	if (fd < 0)
+		return;
+	ssize_t len = read(fd, sent.list, sizeof(sent.list));
+	if (len < 0 || len % (ssize_t)sizeof(sent.list[0]))
+		live_refuse("%s is damaged", path);
+	sent.n = (unsigned)((size_t)len / sizeof(sent.list[0]));
+	close(fd);
+}
+
+static bool ignored(int sig)
+{
+	const uint64_t h = lower.upper.sigactions[sig].handler;
+	return h == (uint64_t)SIG_IGN || (h == (uint64_t)SIG_DFL && ((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)));
+}
+
+static void add(int sig, uint32_t thread, const siginfo_t *info)
+{
+	if (sig < 1 || sig > 64 || ignored(sig))
+		return;
+	for (unsigned i = 0; i < sent.n && sig < FIRST_REAL_TIME; i++)
+		if (sent.list[i].sig == sig && sent.list[i].thread == thread)
+			return; /* one of it is kept */
+	if (sent.n == SENT)
+		live_refuse("more than %d signals that it sent to itself wait", SENT);
+	sent.list[sent.n++] = (struct sent){.sig = sig, .thread = thread, .info = *info};
+}
+
+static bool own_process(uint64_t pid)
+{
+	const struct thread *first = threads_find(1);
+	return first && pid && thread_known_as(first, (int32_t)pid);
+}
+
+static void to_thread(uint64_t tid, int sig, const siginfo_t *info)
+{
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		if (thread_known_as(t, (int32_t)tid))
+			add(sig, t->upper.number, info);
+}
+
+/* The first that the present thread could have. */
+static void took(int sig)
+{
+	for (unsigned i = 0; i < sent.n; i++) {
+		const struct sent *s = &sent.list[i];
+		if (s->sig != sig || (s->thread && s->thread != thread_self()->upper.number))
+			continue;
+		sent.n--;
+		memmove(&sent.list[i], &sent.list[i + 1], (sent.n - i) * sizeof(*s));
+		return;
+	}
+}
+
+void sent_signals_delivered(int sig)
+{
+	begin();
+	took(sig);
+}
+
+static void read_from(const struct event *ev)
+{
+	const struct opened *f = open_at(ev->args[0]);
+	const struct signalfd_siginfo *one = (const void *)ev->args[1];
+	for (int64_t i = 0; f && f->kind == SIGNALS && (i + 1) * (int64_t)sizeof(*one) <= ev->result; i++)
+		took((int)one[i].ssi_signo);
+}
+
+void sent_signals_syscall(const struct event *ev)
+{
+	const uint64_t *a = ev->args;
+	siginfo_t info = {.si_code = SI_USER};
+	info.si_uid = getuid();
+	begin();
+	switch (ev->nr) {
+	case SYS_kill:
+		info.si_signo = (int)a[1];
+		if (own_process(a[0]))
+			add((int)a[1], 0, &info);
+		break;
+	case SYS_tkill:
+	case SYS_tgkill: {
+		const unsigned at = ev->nr == SYS_tgkill;
+		info.si_code = SI_TKILL;
+		info.si_signo = (int)a[at + 1];
+		if (!at || own_process(a[0]))
+			to_thread(a[at], (int)a[at + 1], &info);
+		break;
+	}
+	case SYS_rt_sigqueueinfo:
+		if (own_process(a[0]))
+			add((int)a[1], 0, (const siginfo_t *)a[2]);
+		break;
+	case SYS_rt_tgsigqueueinfo:
+		if (own_process(a[0]))
+			to_thread(a[1], (int)a[2], (const siginfo_t *)a[3]);
+		break;
+	case SYS_rt_sigtimedwait:
+		if (ev->result > 0)
+			took((int)ev->result);
+		break;
+	case SYS_read: read_from(ev); break;
+	}
+}
+
+void sent_signals_save(void)
+{
+	char path[4096];
+	begin();
+	if (!sent.n)
+		return;
+	path_of(path, sizeof(path), lower.opt.branch);
+	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
+	const ssize_t len = (ssize_t)(sent.n * sizeof(sent.list[0]));
+	if (fd < 0 || write(fd, sent.list, (size_t)len) != len)
+		live_refuse("%s: %s", path, strerror(errno));
+	close(fd);
+}
+
+void sent_signals_restore(void)
+{
+	for (unsigned i = 0; i < sent.n; i++) {
+		struct sent *s = &sent.list[i];
+		struct thread *t = s->thread ? threads_find(s->thread) : NULL;
+		if (s->info.si_code <= 0)
+			s->info.si_pid = lower.pid;
+		if ((!s->thread || t) && !ignored(s->sig))
+			signal_keep(s->sig, &s->info, t);
+	}
+}

@@ -1,0 +1,61 @@
+#include "threads/waited.h"
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include "boundary/guarded_copy.h"
+
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+
+static const int64_t SECOND = 1000000000;
+
+static int64_t rest(int64_t ns, uint64_t waited_ns)
+{
+	return ns > (int64_t)waited_ns ? ns - (int64_t)waited_ns : 0;
+}
+
+static void milliseconds(uint64_t *arg, uint64_t waited_ns)
+{
+	if ((int)*arg > 0)
+		*arg = (uint64_t)(rest((int)*arg * 1000000l, waited_ns) / 1000000);
+}
+
+/* A timespec, or (unit 1000) a timeval. */
+static void seconds(uint64_t *arg, int64_t unit, uint64_t waited_ns, struct timespec *left)
+{
+	struct timespec given;
+	if (!*arg || guarded_copy(&given, (const void *)*arg, sizeof(given)) < sizeof(given))
+		return;
+	if (given.tv_sec < 0 || given.tv_sec > INT32_MAX || given.tv_nsec < 0 || given.tv_nsec >= SECOND / unit)
+		return;
+	const int64_t ns = rest(given.tv_sec * SECOND + given.tv_nsec * unit, waited_ns);
+	*left = (struct timespec){ns / SECOND, ns % SECOND / unit};
+	*arg = (uint64_t)left;
+}
+
+bool waited_before(const struct event *ev, uint64_t args[6], struct timespec *left)
+{
+	const uint64_t waited_ns = ev->waited_ns;
+	switch (ev->nr) {
+	case SYS_futex: {
+		/* Whether somebody has woken it before the cut is not known: it looks again (futex(2), spurious wake-ups). */
+		const int op = (int)args[1] & FUTEX_CMD_MASK;
+		return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
+	}
+	case SYS_nanosleep: seconds(&args[0], 1, waited_ns, left); break;
+	case SYS_clock_nanosleep:
+		if (!(args[1] & TIMER_ABSTIME))
+			seconds(&args[2], 1, waited_ns, left);
+		break;
+	case SYS_poll: milliseconds(&args[2], waited_ns); break;
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait: milliseconds(&args[3], waited_ns); break;
+	case SYS_ppoll:
+	case SYS_rt_sigtimedwait: seconds(&args[2], 1, waited_ns, left); break;
+	case SYS_epoll_pwait2: seconds(&args[3], 1, waited_ns, left); break;
+	case SYS_pselect6: seconds(&args[4], 1, waited_ns, left); break;
+	case SYS_select: seconds(&args[4], 1000, waited_ns, left); break;
+	}
+	return false;
+}
