@@ -129,9 +129,9 @@ REFUSED = {
         " return waitpid(p, 0, 0) != p;",
         "has 1 child processes",
     ),
-    "a thread": (
-        "pthread_t t; pthread_create(&t, 0, wait_there, 0); getppid(); return 0;",
-        "2 of its threads",
+    "a timer": (
+        "timer_t t; timer_create(CLOCK_MONOTONIC, 0, &t); getppid(); return 0;",
+        "1 timers of timer_create(2)",
     ),
     "a file that was there": (
         'int f = open("there", O_RDWR); write(f, "x", 1); getppid(); return f < 0;',
@@ -144,12 +144,11 @@ REFUSED = {
 }
 SOURCE = """
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
-void *wait_there(void *arg) { pause(); return arg; }
 int main(void) { %s }
 """
 
@@ -161,7 +160,7 @@ def test_what_cannot_be_brought_back_is_said_at_once(
     body, line = REFUSED[what]
     for name in ("there", "gone"):
         (tmp_path / name).write_text("before")
-    program = build_text("refused", SOURCE % body, "-pthread")
+    program = build_text("refused", SOURCE % body)
     assert rdb("run", "--name", "refused", "--", program).returncode == 0
     cut = events(open_job("refused"), "getppid")[-1]
 

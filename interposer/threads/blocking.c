@@ -139,11 +139,15 @@ static long when_readable(long nr, const uint64_t args[6])
 	return signals_syscall(nr, args);
 }
 
+/* POLLOUT promises PIPE_BUF bytes; more than that may wait in the middle */
+static bool small_write(long nr, const uint64_t args[6])
+{
+	return (nr == SYS_write || nr == SYS_sendto) && args[2] <= 4096;
+}
+
 static long when_writable(long nr, const uint64_t args[6])
 {
-	/* POLLOUT promises PIPE_BUF bytes; more than that may wait in the middle */
-	bool small = (nr == SYS_write || nr == SYS_sendto) && args[2] <= 4096;
-	if (small && is_ready((int)args[0], POLLOUT))
+	if (small_write(nr, args) && is_ready((int)args[0], POLLOUT))
 		return signals_syscall(nr, args);
 	return released(nr, nr, args);
 }
@@ -163,7 +167,7 @@ static long for_events(long nr, const uint64_t args[6])
 	return r && r != -EINTR ? r : released(nr, nr, args);
 }
 
-long blocking_syscall(long nr, const uint64_t args[6])
+static long carried_out(long nr, const uint64_t args[6])
 {
 	if (lower.mode != MODE_RECORD || threads_alive() < 2)
 		return signals_syscall(nr, args);
@@ -174,6 +178,38 @@ long blocking_syscall(long nr, const uint64_t args[6])
 	case EVENTS: return for_events(nr, args);
 	default: return signals_syscall(nr, args);
 	}
+}
+
+/* Would it be answered without a wait? */
+static bool answers_at_once(long nr, const uint64_t args[6])
+{
+	switch (waits(nr, args)) {
+	case NEVER: return nr != SYS_close; /* that is done all the same */
+	case READABLE: return is_ready((int)args[0], POLLIN | POLLPRI);
+	case WRITABLE: return small_write(nr, args) && is_ready((int)args[0], POLLOUT);
+	default: return false;
+	}
+}
+
+/* A signal that the program hears at this call, but that came before it: only what waits is interrupted, a file's
+ * attributes are not (signal(7)).  Its handler runs after the call. */
+static long not_interrupted(long nr, const uint64_t args[6])
+{
+	uint64_t now[6];
+	memcpy(now, args, sizeof(now));
+	const bool epoll = nr == SYS_epoll_wait || nr == SYS_epoll_pwait;
+	if (!epoll && !answers_at_once(nr, args))
+		return -EINTR;
+	if (epoll)
+		now[3] = 0;
+	long r = raw_syscall(nr, (long)now[0], (long)now[1], (long)now[2], (long)now[3], (long)now[4], (long)now[5]);
+	return epoll && r == 0 ? -EINTR : r;
+}
+
+long blocking_syscall(long nr, const uint64_t args[6])
+{
+	long r = carried_out(nr, args);
+	return r == -EINTR ? not_interrupted(nr, args) : r;
 }
 
 long blocking_futex(struct event *ev)

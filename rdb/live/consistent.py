@@ -277,15 +277,28 @@ _NEVER = 1 << 62
 def inside_calls(job: Job, rank: int) -> list[tuple[int, int]]:
     """First and last events of what happened inside calls: functions that MPI called."""
     index = job.rank(rank).index
-    spans, begun = [], None
+    threads = index.threads()
+    begun: dict[int, int] = {}
+    spans = []
     for place in index.of_kind(Kind.UPCALL, Kind.HYPERCALL):
         kind, event, _ = index.brief(place)
+        thread = threads[place]
         if kind is Kind.UPCALL:
-            begun = event if begun is None else begun
-        elif begun is not None and index.number(place) >> 16:
-            spans.append((begun, event - 1))
-            begun = None
-    return spans
+            begun.setdefault(thread, event)
+        elif thread in begun and index.number(place) >> 16:
+            spans.append((begun.pop(thread), event - 1))
+    return _united(sorted(spans))
+
+
+def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those of several threads overlap."""
+    united: list[tuple[int, int]] = []
+    for first, last in spans:
+        if united and first <= united[-1][1] + 1:
+            united[-1] = (united[-1][0], max(last, united[-1][1]))
+        else:
+            united.append((first, last))
+    return united
 
 
 def finalized(job: Job, rank: int, event: int) -> bool:

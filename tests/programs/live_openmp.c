@@ -4,13 +4,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { N = 3000, STEPS = 12, THREADS = 3 };
+#ifdef LONG /* enough to be stopped in */
+enum { N = 3000, STEPS = 4, THREADS = 3, TIMES = 4000 };
+#else
+enum { N = 3000, STEPS = 12, THREADS = 3, TIMES = 120 };
+#endif
 
 static uint64_t grid[N], next[N];
 
 static uint64_t mix(uint64_t x)
 {
-	for (int i = 0; i < 120; i++)
+	for (int i = 0; i < TIMES; i++)
 		x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15u + 1;
 	return x;
 }
