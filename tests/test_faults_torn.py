@@ -41,12 +41,17 @@ def killed(small: Rank) -> bytes:
     return whole[: starts(whole)[-1]] + bytes(8192)
 
 
+def length(log: bytes, at: int) -> int:
+    """Of the record at that offset, short (LOG_SHORT) or not."""
+    return int.from_bytes(log[at : at + 4], "little") & ~7
+
+
 def starts(log: bytes) -> list[int]:
     """Offsets of the records."""
     found, at = [], 32
-    while at + 8 <= len(log) and int.from_bytes(log[at : at + 4], "little"):
+    while at + 8 <= len(log) and (size := length(log, at)):
         found.append(at)
-        at += int.from_bytes(log[at : at + 4], "little")
+        at += size
     return found
 
 
@@ -101,7 +106,7 @@ def test_every_flipped_byte_of_a_log_is_named(
     end = (
         len(log)
         if closed
-        else places[-1] + int.from_bytes(log[places[-1] : places[-1] + 4], "little")
+        else places[-1] + length(log, places[-1])
     )
     altered = list(flipped(log[:end], 1))
     data = [image + log[end:] for _, image in altered]

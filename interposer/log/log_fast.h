@@ -59,7 +59,8 @@ static inline void log_fast_append(struct thread *self, struct log_record what, 
 	rec->check = ~(uint32_t)crc;
 	__atomic_store_n(&rec->size, (uint32_t)size, __ATOMIC_RELEASE);
 	log_.off += size;
-	log_.last = rec;
+	log_.last = NULL;
+	log_.same = 0;
 	event_appending = NULL;
 }
 

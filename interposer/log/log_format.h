@@ -5,6 +5,9 @@
  * is stored last (release), so after SIGKILL the log ends at the first zero size.  A segment ends
  * at a zero size or at its end; the next segment continues.
  *
+ * A record that differs little from an earlier one of the same segment, its model, is a struct log_short instead: most
+ * events of a loop.  Its size has the lowest bit set.
+ *
  * Of a bounded recording (--keep) the segments after 0 up to some number are gone; segment 0 then holds
  * nothing but META and FILE records, and in its header the event at which the recording begins now.
  *
@@ -18,7 +21,7 @@
 #include <stdint.h>
 
 #define RDB_LOG_MAGIC 0x31676f6c62647200ull
-#define RDB_LOG_VERSION 4
+#define RDB_LOG_VERSION 5
 
 struct log_segment_header {
 	uint64_t magic;
@@ -78,6 +81,24 @@ struct log_record {
 	uint32_t took;   /* of a call of MPI or verbs: how long it took, LOG_TOOK_US: in microseconds, else in
 	                  * nanoseconds; 0: not known */
 			 /* uint64_t args[nargs]; struct log_chunk chunks... */
+};
+
+/* The record is its model's but for the event's number, the times and, where there is a mask, these words: bit 0
+ * stands for the result, bit i for the i-th word behind struct log_record.  It never stands for repetitions. */
+struct log_short {
+	uint32_t size;  /* bytes, multiple of 8, and LOG_SHORT; written last */
+	uint32_t check; /* crc32c of bytes [8, size) */
+	uint32_t back;  /* the model begins so many 8-byte words before */
+	uint32_t event; /* what is added to the model's */
+	uint32_t at_ns;
+	uint32_t took; /* as in struct log_record */
+		       /* uint64_t mask, words[]: or nothing */
+};
+
+enum {
+	LOG_SHORT = 1,
+	LOG_MODEL_MAX = sizeof(struct log_record) + 63 * 8,
+	LOG_SHORT_MAX = sizeof(struct log_short) + 65 * 8 + LOG_SHORT,
 };
 
 struct log_chunk {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "log/crc32c.h"
 #include "log/log_reader.h"
+#include "log/log_short.h"
 
 static int damaged(struct log_reader *r, size_t off, const char *expected)
 {
@@ -25,6 +26,7 @@ static void unmap(struct log_reader *r)
 	r->base = NULL;
 	r->last = NULL;
 	r->len = r->off = r->checked_end = 0;
+	memset(r->models, 0, sizeof(r->models));
 }
 
 /* The number that the next event must have.  The last one's count may have grown since it was read. */
@@ -138,6 +140,45 @@ static bool chunks_fit(const struct log_record *rec, uint32_t *crc)
 	return p == end;
 }
 
+/* The model of a short record; NULL: there is no whole one.  Many follow the same one. */
+static const struct log_record *model_of(struct log_reader *r, size_t off, const struct log_short *s)
+{
+	const size_t back = 8ul * s->back, at = off - back;
+	uint32_t crc;
+	if (back > off || at < sizeof(struct log_segment_header) || back < sizeof(struct log_record))
+		return NULL;
+	const struct log_record *model = (const void *)(r->base + at);
+	size_t *whole = &r->models[at / 8 % LOG_MODELS];
+	if (*whole == at)
+		return model;
+	if (model->size % 8 || model->size < sizeof(*model) || model->size > back || !LOG_IS_EVENT(model->kind) ||
+	    !chunks_fit(model, &crc) || crc != model->check)
+		return NULL;
+	*whole = at;
+	return model;
+}
+
+static const struct log_record *expanded(struct log_reader *r, size_t off, uint32_t size, const char **expected)
+{
+	const struct log_short *s = (const void *)(r->base + off);
+	const struct log_record *model;
+	uint32_t crc;
+	*expected = "a short record with a matching checksum";
+	if (!log_short_fits(s, size, r->len - off))
+		return NULL;
+	*expected = "the model of a short record";
+	model = model_of(r, off, s);
+	if (!model)
+		return NULL;
+	uint64_t *out = r->expanded[r->turn++ % LOG_EXPANDED];
+	const struct log_record *rec = (const void *)out;
+	if (!log_short_expand(s, size, model, out) || rec->nargs != model->nargs || !chunks_fit(rec, &crc)) {
+		*expected = "well-formed chunks";
+		return NULL;
+	}
+	return rec;
+}
+
 /* The writer cuts a segment that it leaves: what is mapped beyond must not be touched. */
 static bool cut(const struct log_reader *r)
 {
@@ -174,6 +215,9 @@ static bool records_follow(struct log_reader *r)
 			const struct log_record *rec = (const void *)(words + i);
 			size_t place = at + i * 8;
 			uint32_t crc;
+			if (log_is_short(rec->size) &&
+			    log_short_fits((const void *)(r->base + place), rec->size, r->len - place))
+				return true;
 			if (!rec->size || rec->size % 8 || rec->size < sizeof(*rec) || rec->size > r->len - place ||
 			    rec->repeat != ~rec->not_repeat)
 				continue;
@@ -253,6 +297,7 @@ const struct log_record *log_reader_next(struct log_reader *r)
 	for (;;) {
 		size_t left = r->len - r->off;
 		const struct log_record *rec = (const void *)(r->base + r->off);
+		const char *expected;
 		uint32_t crc, size = left < 8 || cut(r) ? 0 : __atomic_load_n(&rec->size, __ATOMIC_ACQUIRE);
 		if (size == 0 && left && (!ends_in_zeros(r) || records_follow(r))) {
 			if (left >= 8 && !cut(r) && __atomic_load_n(&rec->size, __ATOMIC_ACQUIRE))
@@ -282,18 +327,22 @@ const struct log_record *log_reader_next(struct log_reader *r)
 			}
 			continue;
 		}
-		if (size < sizeof(*rec) || size % 8 || size > left)
+		if (log_is_short(size) ? log_size(size) % 8 || log_size(size) > left
+				       : size < sizeof(*rec) || size % 8 || size > left)
 			damaged(r, r->off, "a record length");
+		else if (log_is_short(size) && !(rec = expanded(r, r->off, size, &expected)))
+			damaged(r, r->off, expected);
 		else if (rec->repeat != ~rec->not_repeat)
 			damaged(r, r->off, "a repeat count and its complement");
-		else if (!chunks_fit(rec, &crc))
+		else if (!log_is_short(size) && !chunks_fit(rec, &crc))
 			damaged(r, r->off, "well-formed chunks");
-		else if (rec->check != crc)
+		else if (!log_is_short(size) && rec->check != crc)
 			damaged(r, r->off, "a record with a matching checksum");
 		else if (LOG_IS_EVENT(rec->kind) && r->counted && rec->event != next_number(r))
 			damaged(r, r->off, "the event that follows");
 		else {
-			r->off += size;
+			r->at = r->off;
+			r->off += log_size(size);
 			if (LOG_IS_EVENT(rec->kind)) {
 				r->last = rec;
 				r->counted = true;
@@ -331,9 +380,9 @@ static int index_log(const char *dir, unsigned tail, struct log_entry **entries,
 			.event = rec->event,
 			.result = rec->result,
 			.at_ns = rec->at_ns,
-			.offset = (uint64_t)((const uint8_t *)rec - r.base),
+			.offset = r.at,
 			.segment = r.segment,
-			.size = rec->size,
+			.size = (uint32_t)(r.off - r.at),
 			.nr = rec->nr,
 			.repeat = rec->repeat,
 			.thread = rec->thread,

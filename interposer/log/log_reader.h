@@ -8,17 +8,23 @@
 
 #define LOG_API __attribute__((visibility("default")))
 
+enum { LOG_MODELS = 16, LOG_EXPANDED = 8 };
+
 struct log_reader {
 	int dirfd, fd; /* fd: of the segment */
 	unsigned segment;
 	const uint8_t *base; /* mapped segment, NULL before the first */
 	size_t len;
 	size_t off;   /* of the next record in the segment */
+	size_t at;    /* of the record that was given last */
 	bool counted; /* the number of the next event is known: of the event after `last`, else next_event */
 	const struct log_record *last;
 	uint64_t next_event;
-	size_t checked_end; /* nothing follows the end found there */
-	char error[256];    /* why log_reader_next() gave NULL; empty at the end of the log */
+	size_t checked_end;                                 /* nothing follows the end found there */
+	size_t models[LOG_MODELS];                          /* where models were found to be whole; 0: none */
+	uint64_t expanded[LOG_EXPANDED][LOG_MODEL_MAX / 8]; /* what short records stand for */
+	unsigned turn;
+	char error[256]; /* why log_reader_next() gave NULL; empty at the end of the log */
 };
 
 /* One record, as the index of a whole log gives it. */
@@ -28,7 +34,7 @@ struct log_entry {
 	uint64_t at_ns;
 	uint64_t offset; /* of the record in its segment */
 	uint32_t segment;
-	uint32_t size;
+	uint32_t size; /* that it takes there */
 	uint32_t nr;
 	uint32_t repeat;
 	uint16_t kind;
@@ -41,7 +47,7 @@ LOG_API int log_reader_open(struct log_reader *r, const char *dir);
 LOG_API void log_reader_close(struct log_reader *r);
 
 /* The next record, or NULL: at the end (error empty) or at damage (error says file, offset and what
- * was expected).  The record stays valid until the reader moves to another segment. */
+ * was expected).  The record stays valid until the reader moves to another segment, or has given LOG_EXPANDED more. */
 LOG_API const struct log_record *log_reader_next(struct log_reader *r);
 
 /* Continues at a place taken from another reader of the same log (segment, off). */

@@ -9,6 +9,7 @@
 #include "log/crc32c.h"
 #include "process/io.h"
 #include "log/log_segment.h"
+#include "log/log_shorten.h"
 #include "log/log_writer.h"
 #include "log/pieces.h"
 #include "log/stamp.h"
@@ -22,7 +23,6 @@ enum {
 	PREFAULT = PIECE_LARGEST,        /* twice as many each time up to so many */
 	DIRECT = 64 << 10,               /* records from this size on are written, not copied through the map */
 	SMALL = 256,                     /* parts of a record up to this size are copied word by word */
-	REPEAT_MAX = 512,                /* records up to this size are compared with the one before */
 };
 
 struct log_segment log_;
@@ -73,6 +73,9 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 	log_.faulted = 0;
 	log_.ahead = PREFAULT_FIRST;
 	log_.last = NULL;
+	log_.budget = lower.opt.log_budget.unit ? lower.opt.log_budget.value : 0;
+	log_.same = 0;
+	memset(log_.models, 0, sizeof(log_.models));
 	if (index)
 		pieces_try();
 	return 0;
@@ -106,32 +109,9 @@ static size_t record_size(const struct event *ev)
 	return size;
 }
 
-/* The answer is the one just logged: count it instead of writing it again. */
-static bool repeated(const struct event *ev, size_t size)
-{
-	struct log_record *rec = log_.last;
-	if (!rec || size != rec->size || rec->thread != thread_self()->upper.number || ev->kind != rec->kind ||
-	    ev->nr != rec->nr || ev->nargs != rec->nargs || ev->result != rec->result || rec->repeat == UINT32_MAX)
-		return false;
-	uint8_t *p = (uint8_t *)(rec + 1);
-	if (memcmp(p, ev->args, 8ul * ev->nargs))
-		return false;
-	p += 8ul * ev->nargs;
-	for (unsigned i = 0; i < ev->nchunks; i++) {
-		const struct event_chunk *c = &ev->chunks[i];
-		struct log_chunk head = {.addr = c->addr, .len = c->len, .note = c->note};
-		if (memcmp(p, &head, sizeof(head)) || memcmp(p + sizeof(head), c->data, c->len))
-			return false;
-		p += sizeof(head) + ((c->len + 7ul) & ~7ul);
-	}
-	uint64_t n = rec->repeat + 1u;
-	__atomic_store_n((uint64_t *)&rec->repeat, n | (~n << 32), __ATOMIC_RELEASE);
-	return true;
-}
-
 /* Makes pages present up to `end`, and more each time.  Zeros are written first: that makes many pages at a
  * time, where a fault on a mapped file makes one and costs as much as four. */
-static void prefault(size_t end)
+void log_make_present(size_t end)
 {
 	static const uint8_t zeros[PREFAULT_FIRST];
 	if (log_.faulted < log_.off) /* the page that `off` is in has been written to */
@@ -193,7 +173,7 @@ static inline uint64_t copy_words(uint64_t crc, uint8_t *to, const void *from, s
 
 static void append_mapped(const struct event *ev, uint64_t number, size_t size)
 {
-	prefault(log_.off + size);
+	log_present(log_.off + size);
 	struct log_record *rec = (void *)(log_.base + log_.off);
 	fill_header(rec, ev, number);
 	uint8_t *p = (uint8_t *)(rec + 1);
@@ -219,7 +199,11 @@ static void append_mapped(const struct event *ev, uint64_t number, size_t size)
 	}
 	rec->check = ~(uint32_t)crc;
 	__atomic_store_n(&rec->size, (uint32_t)size, __ATOMIC_RELEASE);
-	log_.last = size <= REPEAT_MAX && LOG_IS_EVENT(ev->kind) ? rec : NULL;
+	log_.last = NULL;
+	if (size <= LOG_MODEL_MAX && LOG_IS_EVENT(ev->kind))
+		log_model(log_.off);
+	else if (LOG_IS_EVENT(ev->kind))
+		log_.same = 0;
 }
 
 /* Large answers: no page faults on the mapped segment, one copy into the page cache.  What makes the record
@@ -255,6 +239,7 @@ static int append_direct(const struct event *ev, uint64_t number, size_t size)
 	if (!g.rc)
 		g.rc = io_write_all(log_.fd, &rec, offsetof(struct log_record, repeat), log_.off, IO_PIECE);
 	log_.last = NULL;
+	log_.same = 0;
 	log_.ahead = PREFAULT_FIRST;
 	return g.rc;
 }
@@ -272,21 +257,21 @@ static size_t segment_size(void)
 int log_append(const struct event *ev, uint64_t number)
 {
 	size_t size = record_size(ev);
-	if (repeated(ev, size))
-		return 0;
+	int rc = size <= LOG_MODEL_MAX && LOG_IS_EVENT(ev->kind) ? log_shorten(ev, number, size) : 0;
+	if (rc)
+		return rc < 0 ? rc : 0;
 	if (size > UINT32_MAX - 8)
 		return -EFBIG;
-	if (lower.opt.log_budget.unit && log_written() + size > lower.opt.log_budget.value)
+	if (log_.budget && log_written() + size > log_.budget)
 		return -EDQUOT;
 	if (log_.off + size + LOG_END_ROOM > log_.len) {
 		size_t want = (size + LOG_END_ROOM + sizeof(struct log_segment_header) + RDB_PAGE - 1) &
 			      ~(RDB_PAGE - 1);
 		size_t usual = segment_size();
-		int rc = open_segment(log_.segment + 1, want > usual ? want : usual, number);
+		rc = open_segment(log_.segment + 1, want > usual ? want : usual, number);
 		if (rc)
 			return rc;
 	}
-	int rc = 0;
 	if (size >= DIRECT)
 		rc = append_direct(ev, number, size);
 	else

@@ -17,6 +17,7 @@ from cffi import FFI
 from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.paths import log_library_path
 from rdb.recording.record import Kind, Record
+from rdb.recording.short import expand, is_short
 
 _CDEF = """
 struct log_entry {
@@ -169,6 +170,13 @@ class LogIndex:
         return (Record(entry, bytes_of) for entry in _ENTRY.iter_unpack(part))
 
     def bytes_of(self, segment: int, offset: int, size: int) -> memoryview:
+        """A record, whole; SIZE is what it takes in its segment."""
+        data = self._mapped(segment, offset, size)
+        if not is_short(data):
+            return data
+        return expand(data, lambda back, size: self._mapped(segment, offset - back, size))
+
+    def _mapped(self, segment: int, offset: int, size: int) -> memoryview:
         held = self._segments.get(segment)
         if held is None or offset + size > len(held[1]):
             with (self._directory / f"log-{segment:06}.seg").open("rb") as file:

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "log/crc32c.h"
 #include "log/log_reader.h"
+#include "log/log_short.h"
 #include "target.h"
 
 /* Checksums that match, as far as the records are well-formed: so that what lies behind them is reached. */
@@ -15,8 +16,14 @@ static void mend(uint8_t *data, size_t len)
 	if (len < sizeof(*h))
 		return;
 	h->check = crc32c(0, h, offsetof(struct log_segment_header, check));
-	for (size_t at = sizeof(*h); at + sizeof(struct log_record) <= len;) {
+	for (size_t at = sizeof(*h); at + sizeof(struct log_short) <= len;) {
 		struct log_record *rec = (void *)(data + at);
+		if (log_is_short(rec->size) && log_size(rec->size) >= sizeof(struct log_short) &&
+		    log_size(rec->size) <= len - at) {
+			rec->check = crc32c(0, data + at + 8, log_size(rec->size) - 8);
+			at += log_size(rec->size);
+			continue;
+		}
 		if (rec->size < sizeof(*rec) || rec->size % 8 || rec->size > len - at)
 			return;
 		rec->not_repeat = ~rec->repeat;

@@ -1,0 +1,144 @@
+#include "log/log_shorten.h"
+#include <errno.h>
+#include <string.h>
+#include "log/log_segment.h"
+#include "log/log_short.h"
+#include "log/log_writer.h"
+#include "log/stamp.h"
+#include "threads/thread.h"
+
+/* Words of the new record against those of its model.  Bit i stands for model[i]. */
+struct difference {
+	const uint64_t *model;
+	uint64_t mask;
+	unsigned bit, n;
+	uint64_t *word; /* those that differ */
+};
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void compare(struct difference *d, uint64_t word)
+{
+	if (__builtin_expect(word != d->model[d->bit], 0)) { /* the same ones each time, mostly */
+		d->word[d->n++] = word;
+		d->mask |= 1ul << d->bit;
+	}
+	d->bit++;
+}
+
+INLINE void compare_bytes(struct difference *d, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+	uint64_t w;
+	for (; len >= 8; len -= 8, p += 8) {
+		memcpy(&w, p, 8);
+		compare(d, w);
+	}
+	if (!len)
+		return;
+	w = 0;
+	for (size_t i = 0; i < len; i++)
+		w |= (uint64_t)p[i] << 8 * i;
+	compare(d, w);
+}
+
+/* False: a reader of the log looks for what it holds at its place in the file. */
+INLINE bool differences(struct difference *d, const struct event *ev)
+{
+	for (unsigned i = 0; i < ev->nargs; i++)
+		compare(d, ev->args[i]);
+	for (unsigned i = 0; i < ev->nchunks; i++) {
+		const struct event_chunk *c = &ev->chunks[i];
+		if (c->note == RDB_NOTE_TEXT)
+			return false;
+		compare(d, c->addr);
+		compare(d, c->len | (uint64_t)c->note << 32);
+		compare_bytes(d, c->data, c->len);
+	}
+	return true;
+}
+
+static inline uint32_t *slot(const struct log_record *rec, size_t size)
+{
+	return &log_.models[(rec->nr * 5 + rec->kind + size / 8) % LOG_MODEL_SLOTS];
+}
+
+void log_model(size_t at)
+{
+	const struct log_record *rec = (const void *)(log_.base + at);
+	*slot(rec, rec->size) = log_.same = (uint32_t)(at / 8);
+	log_.last = (void *)rec;
+}
+
+/* The answer is the one just logged: count it instead of writing it again. */
+static bool counted(struct log_record *rec)
+{
+	if (rec->repeat == UINT32_MAX)
+		return false;
+	const uint64_t n = rec->repeat + 1u;
+	__atomic_store_n((uint64_t *)&rec->repeat, n | (~n << 32), __ATOMIC_RELEASE);
+	return true;
+}
+
+static int append(const struct event *ev, uint64_t number, const struct log_record *model, uint64_t mask, unsigned n,
+		  const uint64_t *word)
+{
+	const uint64_t tsc = stamp_tsc(), at_ns = stamp_at(tsc) - model->at_ns, later = number - model->event;
+	const size_t size = sizeof(struct log_short) + (n ? 8ul + 8ul * n : 0);
+	struct log_short *s = (void *)(log_.base + log_.off);
+	uint64_t *out = (uint64_t *)(s + 1), crc = ~0u;
+	if (at_ns > UINT32_MAX || later > UINT32_MAX || size >= model->size)
+		return 0;
+	if (log_.budget && log_written() + size > log_.budget)
+		return -EDQUOT;
+	s->back = (uint32_t)((const uint64_t *)s - (const uint64_t *)model);
+	s->event = (uint32_t)later;
+	s->at_ns = (uint32_t)at_ns;
+	s->took = ev->begun ? stamp_took(ev->begun, tsc) : 0;
+	crc = _mm_crc32_u64(crc, s->back | (uint64_t)s->event << 32);
+	crc = _mm_crc32_u64(crc, s->at_ns | (uint64_t)s->took << 32);
+	if (n) {
+		*out++ = mask;
+		crc = _mm_crc32_u64(crc, mask);
+		for (unsigned i = 0; i < n; i++) {
+			out[i] = word[i];
+			crc = _mm_crc32_u64(crc, word[i]);
+		}
+	}
+	s->check = ~(uint32_t)crc;
+	__atomic_store_n(&s->size, (uint32_t)size | LOG_SHORT, __ATOMIC_RELEASE);
+	log_.off += size;
+	log_.last = NULL;
+	return 1;
+}
+
+int log_shorten(const struct event *ev, uint64_t number, size_t size)
+{
+	struct log_record like = {.kind = ev->kind, .nargs = ev->nargs, .nr = ev->nr};
+	const uint32_t at = *slot(&like, size);
+	struct log_record *model = (void *)(log_.base + 8ul * at);
+	uint64_t word[65];
+	if (!at || model->size != size || model->thread != thread_self()->upper.number || model->kind != ev->kind ||
+	    model->nr != ev->nr || model->nargs != ev->nargs)
+		return 0;
+	struct difference d = {.model = (const uint64_t *)model + SHORT_BODY - 1, .bit = 1, .word = word};
+	if (ev->result != model->result) {
+		word[d.n++] = (uint64_t)ev->result;
+		d.mask = 1;
+	}
+	if (!differences(&d, ev))
+		return 0;
+	const unsigned n = d.n;
+	if (!n && model == log_.last)
+		return counted(model);
+	/* of a row of the same the second one is written whole, and then counted */
+	if (!n && at == log_.same)
+		return 0;
+	if (log_.off + LOG_SHORT_MAX + LOG_END_ROOM > log_.len)
+		return 0;
+	log_present(log_.off + LOG_SHORT_MAX);
+	const int rc = append(ev, number, model, d.mask, n, word);
+	if (rc == 1)
+		log_.same = n ? 0 : at;
+	return rc;
+}
