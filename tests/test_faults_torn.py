@@ -103,11 +103,7 @@ def test_every_flipped_byte_of_a_log_is_named(
 ) -> None:
     log = (small.path / LOG).read_bytes() if closed else killed
     places = starts(log)
-    end = (
-        len(log)
-        if closed
-        else places[-1] + length(log, places[-1])
-    )
+    end = len(log) if closed else places[-1] + length(log, places[-1])
     altered = list(flipped(log[:end], 1))
     data = [image + log[end:] for _, image in altered]
     # A length that becomes zero looks like the end of the log, but more follows.

@@ -32,12 +32,12 @@ def test_polls_in_vain_are_one_record(build: Build, tmp_path: Path) -> None:
 def test_the_log_ends_at_its_budget(build: Build, tmp_path: Path) -> None:
     """The program goes on; what was recorded replays."""
     rank = Rank.make(tmp_path)
-    budget = 16 << 10
-    code = rank.record(build("calls_storm.c", "-O1"), options=("--log-budget", "16KB"))
+    budget = 64 << 10
+    code = rank.record(build("calls_storm.c", "-O1"), "1", "2000", options=("--log-budget", "64KB"))
     assert code == 0
     recording = RankRecording(rank.path, rank.files)
     assert recording.end is not None and recording.end.kind is EndKind.BUDGET
-    assert recording.end.state == "log budget of 16KB spent: the rest was not recorded"
+    assert recording.end.state == "log budget of 64KB spent: the rest was not recorded"
     size = sum(path.stat().st_size for path in rank.path.glob("log-*.seg"))
     assert budget // 2 < size < budget + 1024
     code, answer, said = rank.verify()

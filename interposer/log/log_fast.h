@@ -61,6 +61,7 @@ static inline void log_fast_append(struct thread *self, struct log_record what, 
 	log_.off += size;
 	log_.last = NULL;
 	log_.same = 0;
+	log_cycle_ends();
 	event_appending = NULL;
 }
 

@@ -6,7 +6,7 @@
  * at a zero size or at its end; the next segment continues.
  *
  * A record that differs little from an earlier one of the same segment, its model, is a struct log_short instead: most
- * events of a loop.  Its size has the lowest bit set.
+ * events of a loop.  Its size has the lowest bit set.  Several that go round and round are counted in a struct log_cycle.
  *
  * Of a bounded recording (--keep) the segments after 0 up to some number are gone; segment 0 then holds
  * nothing but META and FILE records, and in its header the event at which the recording begins now.
@@ -95,8 +95,21 @@ struct log_short {
 		       /* uint64_t mask, words[]: or nothing */
 };
 
+/* The events of the `period` short records without a mask right before it happened again in turn, `count` events
+ * more.  For what is asked many times running in vain: the times are those of the last of them. */
+struct log_cycle {
+	uint32_t size;      /* sizeof(struct log_cycle) | LOG_SHORT | LOG_CYCLE; written last */
+	uint32_t check;     /* crc32c of bytes [16, 24) */
+	uint32_t count;     /* grows */
+	uint32_t not_count; /* ~count */
+	uint32_t period;
+	uint32_t zero;
+};
+
 enum {
 	LOG_SHORT = 1,
+	LOG_CYCLE = 2,
+	LOG_PERIOD_MAX = 8,
 	LOG_MODEL_MAX = sizeof(struct log_record) + 63 * 8,
 	LOG_SHORT_MAX = sizeof(struct log_short) + 65 * 8 + LOG_SHORT,
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "log/log_grown.h"
+#include "log/log_short.h"
 
 static int open_segment(const char *dir, unsigned index)
 {
@@ -17,7 +18,7 @@ static int open_segment(const char *dir, unsigned index)
 
 int log_grown(const char *dir, const struct log_entry *last)
 {
-	struct log_record rec;
+	struct log_record rec = {0};
 	uint32_t size = 0;
 	int fd = open_segment(dir, last->segment);
 	if (fd == -ENOENT)
@@ -27,7 +28,8 @@ int log_grown(const char *dir, const struct log_entry *last)
 	ssize_t got = pread(fd, &rec, sizeof(rec), (off_t)last->offset);
 	ssize_t more = pread(fd, &size, sizeof(size), (off_t)(last->offset + last->size));
 	close(fd);
-	if (got != (ssize_t)sizeof(rec) || rec.repeat != last->repeat || (more == (ssize_t)sizeof(size) && size))
+	if (got < (ssize_t)sizeof(struct log_short) || (!log_is_short(rec.size) && rec.repeat != last->repeat) ||
+	    (more == (ssize_t)sizeof(size) && size))
 		return 1;
 	fd = open_segment(dir, last->segment + 1);
 	if (fd < 0)

@@ -25,7 +25,7 @@ static void unmap(struct log_reader *r)
 	}
 	r->base = NULL;
 	r->last = NULL;
-	r->len = r->off = r->checked_end = 0;
+	r->len = r->off = r->checked_end = r->cycle = 0;
 	memset(r->models, 0, sizeof(r->models));
 }
 
@@ -112,6 +112,7 @@ int log_reader_seek(struct log_reader *r, unsigned segment, size_t off)
 	if (off < sizeof(struct log_segment_header) || off > r->len)
 		return damaged(r, off, "a record inside the segment");
 	r->off = off;
+	r->cycle = 0;
 	r->last = NULL;
 	r->counted = false;
 	return 0;
@@ -179,6 +180,42 @@ static const struct log_record *expanded(struct log_reader *r, size_t off, uint3
 	return rec;
 }
 
+/* The next event of the cycle that is being given; NULL: so far there are no more. */
+static const struct log_record *turn_of_cycle(struct log_reader *r)
+{
+	const struct log_cycle *c = (const void *)(r->base + r->cycle);
+	const struct log_record *rec, *last = r->last;
+	const char *expected;
+	if (r->turns == __atomic_load_n(&c->count, __ATOMIC_ACQUIRE))
+		return NULL;
+	r->bytes = sizeof(struct log_short);
+	r->at = r->cycle - r->bytes * (c->period - r->turns++ % c->period);
+	rec = expanded(r, r->at, sizeof(struct log_short) | LOG_SHORT, &expected);
+	if (!rec) /* begins_cycle() has seen it whole: the file changes */
+		return NULL;
+	struct log_record *out = (void *)rec;
+	out->event = last->event + last->repeat + 1;
+	out->at_ns = last->at_ns;
+	return r->last = rec;
+}
+
+static bool begins_cycle(struct log_reader *r)
+{
+	const struct log_cycle *c = (const void *)(r->base + r->off);
+	const char *expected;
+	if (!log_cycle_fits(c, c->size, r->len - r->off) || !r->counted)
+		return false;
+	for (unsigned i = 1; i <= c->period; i++) {
+		const size_t at = r->off - i * sizeof(struct log_short);
+		if (at < sizeof(struct log_segment_header) || at > r->off)
+			return false;
+		const struct log_short *s = (const void *)(r->base + at);
+		if (s->size != (sizeof(*s) | LOG_SHORT) || !expanded(r, at, s->size, &expected))
+			return false;
+	}
+	return true;
+}
+
 /* The writer cuts a segment that it leaves: what is mapped beyond must not be touched. */
 static bool cut(const struct log_reader *r)
 {
@@ -215,8 +252,9 @@ static bool records_follow(struct log_reader *r)
 			const struct log_record *rec = (const void *)(words + i);
 			size_t place = at + i * 8;
 			uint32_t crc;
-			if (log_is_short(rec->size) &&
-			    log_short_fits((const void *)(r->base + place), rec->size, r->len - place))
+			const void *there = r->base + place;
+			if (log_is_short(rec->size) && (log_short_fits(there, rec->size, r->len - place) ||
+							log_cycle_fits(there, rec->size, r->len - place)))
 				return true;
 			if (!rec->size || rec->size % 8 || rec->size < sizeof(*rec) || rec->size > r->len - place ||
 			    rec->repeat != ~rec->not_repeat)
@@ -296,6 +334,11 @@ const struct log_record *log_reader_next(struct log_reader *r)
 	r->error[0] = 0;
 	for (;;) {
 		size_t left = r->len - r->off;
+		if (r->cycle) {
+			const struct log_record *again = turn_of_cycle(r);
+			if (again)
+				return again;
+		}
 		const struct log_record *rec = (const void *)(r->base + r->off);
 		const char *expected;
 		uint32_t crc, size = left < 8 || cut(r) ? 0 : __atomic_load_n(&rec->size, __ATOMIC_ACQUIRE);
@@ -307,7 +350,11 @@ const struct log_record *log_reader_next(struct log_reader *r)
 		}
 		if (size == 0) {
 			unsigned next = next_segment(r), lowest, highest;
-			int rc = begun(r, next) ? map_segment(r, next) : -ENOENT;
+			const bool more = begun(r, next);
+			const struct log_record *again = r->cycle ? turn_of_cycle(r) : NULL;
+			if (again)
+				return again;
+			int rc = more ? map_segment(r, next) : -ENOENT;
 			if (rc == -ENOENT) {
 				find_segments(r->dirfd, &lowest, &highest);
 				if (highest == next && !begun(r, next))
@@ -327,6 +374,22 @@ const struct log_record *log_reader_next(struct log_reader *r)
 			}
 			continue;
 		}
+		if (r->cycle && size) { /* it does not grow any more */
+			const struct log_record *again = turn_of_cycle(r);
+			if (again)
+				return again;
+			r->cycle = 0;
+		}
+		if (log_is_cycle(size)) {
+			if (!begins_cycle(r)) {
+				damaged(r, r->off, "a cycle of short records");
+				return NULL;
+			}
+			r->cycle = r->off;
+			r->turns = 0;
+			r->off += sizeof(struct log_cycle);
+			continue;
+		}
 		if (log_is_short(size) ? log_size(size) % 8 || log_size(size) > left
 				       : size < sizeof(*rec) || size % 8 || size > left)
 			damaged(r, r->off, "a record length");
@@ -342,7 +405,8 @@ const struct log_record *log_reader_next(struct log_reader *r)
 			damaged(r, r->off, "the event that follows");
 		else {
 			r->at = r->off;
-			r->off += log_size(size);
+			r->bytes = log_size(size);
+			r->off += r->bytes;
 			if (LOG_IS_EVENT(rec->kind)) {
 				r->last = rec;
 				r->counted = true;
@@ -382,7 +446,7 @@ static int index_log(const char *dir, unsigned tail, struct log_entry **entries,
 			.at_ns = rec->at_ns,
 			.offset = r.at,
 			.segment = r.segment,
-			.size = (uint32_t)(r.off - r.at),
+			.size = (uint32_t)r.bytes,
 			.nr = rec->nr,
 			.repeat = rec->repeat,
 			.thread = rec->thread,

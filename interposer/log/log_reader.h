@@ -15,8 +15,11 @@ struct log_reader {
 	unsigned segment;
 	const uint8_t *base; /* mapped segment, NULL before the first */
 	size_t len;
-	size_t off;   /* of the next record in the segment */
-	size_t at;    /* of the record that was given last */
+	size_t off; /* of the next record in the segment */
+	size_t at;  /* of the record that was given last, and the bytes that it takes there */
+	size_t bytes;
+	size_t cycle; /* of the one that is being given, or 0; which of its events is next */
+	uint32_t turns;
 	bool counted; /* the number of the next event is known: of the event after `last`, else next_event */
 	const struct log_record *last;
 	uint64_t next_event;

@@ -3,6 +3,7 @@
 #define RDB_LOG_SEGMENT_H
 #include <stddef.h>
 #include <stdint.h>
+#include "log/log_format.h"
 
 enum {
 	LOG_END_ROOM = 512, /* kept free in every segment for the END record */
@@ -14,14 +15,31 @@ struct log_segment {
 	unsigned segment;
 	uint8_t *base;
 	size_t len, off;
-	size_t faulted, ahead;            /* pages are present up to here; how many are made present the next time */
-	uint64_t closed;                  /* bytes of the segments before */
-	struct log_record *last;          /* candidate for repetition, NULL if none */
-	uint64_t budget;                  /* bytes of all segments; 0: no limit */
-	uint32_t models[LOG_MODEL_SLOTS]; /* where they begin, in words; 0: none (log_shorten.c) */
+	size_t faulted, ahead;   /* pages are present up to here; how many are made present the next time */
+	uint64_t closed;         /* bytes of the segments before */
+	struct log_record *last; /* candidate for repetition, NULL if none */
+	uint64_t budget;         /* bytes of all segments; 0: no limit */
+	/* where they begin, in words; 0: none.  By what was asked, with all arguments, and by its form alone (log_shorten.c) */
+	struct {
+		uint32_t at, asked;
+	} models[LOG_MODEL_SLOTS];
+	uint32_t forms[LOG_MODEL_SLOTS];
 	uint32_t same; /* the model that the last event does not differ from; 0: none */
+	struct {
+		size_t at;                           /* of the log_cycle that ends the log so far, or 0 */
+		uint64_t begun;                      /* when the event before began, as struct event has it */
+		unsigned period, next;               /* next: of recent[] */
+		uint32_t recent[2 * LOG_PERIOD_MAX]; /* as `same`, of the newest events */
+	} cycle;                                     /* log_cycle.c */
 };
 extern struct log_segment log_;
+
+/* A record is appended that is no turn of a cycle. */
+static inline void log_cycle_ends(void)
+{
+	log_.cycle.at = 0;
+	log_.cycle.recent[log_.cycle.next++ % (2 * LOG_PERIOD_MAX)] = 0;
+}
 
 /* Pages are present up to `end`. */
 void log_make_present(size_t end);

@@ -17,7 +17,22 @@ static inline bool log_is_short(uint32_t size)
 /* Bytes that a record, short or not, takes in its segment. */
 static inline uint32_t log_size(uint32_t size)
 {
-	return size & ~(uint32_t)LOG_SHORT;
+	return size & ~(uint32_t)(LOG_SHORT | LOG_CYCLE);
+}
+
+static inline bool log_is_cycle(uint32_t size)
+{
+	return size == (sizeof(struct log_cycle) | LOG_SHORT | LOG_CYCLE);
+}
+
+static inline bool log_cycle_fits(const struct log_cycle *c, uint32_t size, size_t room)
+{
+	uint64_t counts;
+	if (!log_is_cycle(size) || room < sizeof(*c))
+		return false;
+	counts = __atomic_load_n((const uint64_t *)&c->count, __ATOMIC_ACQUIRE);
+	return (uint32_t)counts == ~(uint32_t)(counts >> 32) && c->period > 1 && c->period <= LOG_PERIOD_MAX &&
+	       c->check == crc32c(0, &c->period, 8);
 }
 
 /* The word of the record that a bit of the mask stands for. */
@@ -29,7 +44,8 @@ static inline unsigned log_short_word(unsigned bit)
 /* Is it one, by itself: its size, its mask, its checksum?  `room`: bytes up to the end of what is there. */
 static inline bool log_short_fits(const struct log_short *s, uint32_t size, size_t room)
 {
-	if (!log_is_short(size) || log_size(size) % 8 || log_size(size) < sizeof(*s) || log_size(size) > room)
+	if (!log_is_short(size) || size & LOG_CYCLE || log_size(size) % 8 || log_size(size) < sizeof(*s) ||
+	    log_size(size) > room)
 		return false;
 	if (size > LOG_SHORT_MAX)
 		return false;

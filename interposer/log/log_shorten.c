@@ -1,6 +1,7 @@
 #include "log/log_shorten.h"
 #include <errno.h>
 #include <string.h>
+#include "log/log_cycle.h"
 #include "log/log_segment.h"
 #include "log/log_short.h"
 #include "log/log_writer.h"
@@ -58,15 +59,32 @@ INLINE bool differences(struct difference *d, const struct event *ev)
 	return true;
 }
 
-static inline uint32_t *slot(const struct log_record *rec, size_t size)
+/* A number for what was asked; one multiplication for each argument, side by side. */
+static inline uint32_t asked(uint32_t nr, size_t size, const uint64_t *args, unsigned nargs)
 {
-	return &log_.models[(rec->nr * 5 + rec->kind + size / 8) % LOG_MODEL_SLOTS];
+	uint64_t sum = nr + size * 0x9e3779b97f4a7c15ul, by = 0xbf58476d1ce4e5b9ul;
+	for (unsigned i = 0; i < nargs; i++, by += 0x94d049bb133111ebul & ~1ul)
+		sum += args[i] * by;
+	return (uint32_t)(sum >> 32 ^ sum) | 1;
+}
+
+static inline unsigned place(uint32_t asked)
+{
+	return asked * 0x9e3779b1u >> 26;
+}
+
+static inline uint32_t *form(uint32_t nr, uint32_t kind, size_t size)
+{
+	return &log_.forms[(nr * 5 + kind + size / 8) % LOG_MODEL_SLOTS];
 }
 
 void log_model(size_t at)
 {
 	const struct log_record *rec = (const void *)(log_.base + at);
-	*slot(rec, rec->size) = log_.same = (uint32_t)(at / 8);
+	const uint32_t what = asked(rec->nr, rec->size, (const uint64_t *)(rec + 1), rec->nargs);
+	log_.models[place(what)].asked = what;
+	log_.models[place(what)].at = log_.same = (uint32_t)(at / 8);
+	*form(rec->nr, rec->kind, rec->size) = (uint32_t)(at / 8);
 	log_.last = (void *)rec;
 }
 
@@ -114,10 +132,13 @@ static int append(const struct event *ev, uint64_t number, const struct log_reco
 
 int log_shorten(const struct event *ev, uint64_t number, size_t size)
 {
-	struct log_record like = {.kind = ev->kind, .nargs = ev->nargs, .nr = ev->nr};
-	const uint32_t at = *slot(&like, size);
+	const uint32_t what = asked(ev->nr, size, ev->args, ev->nargs);
+	const unsigned slot = place(what);
+	const bool known = log_.models[slot].asked == what;
+	const uint32_t at = known && log_.models[slot].at ? log_.models[slot].at : *form(ev->nr, ev->kind, size);
 	struct log_record *model = (void *)(log_.base + 8ul * at);
 	uint64_t word[65];
+	int rc;
 	if (!at || model->size != size || model->thread != thread_self()->upper.number || model->kind != ev->kind ||
 	    model->nr != ev->nr || model->nargs != ev->nargs)
 		return 0;
@@ -131,14 +152,27 @@ int log_shorten(const struct event *ev, uint64_t number, size_t size)
 	const unsigned n = d.n;
 	if (!n && model == log_.last)
 		return counted(model);
+	if (!n && (rc = log_cycle_turn(ev, at)))
+		return rc;
 	/* of a row of the same the second one is written whole, and then counted */
 	if (!n && at == log_.same)
 		return 0;
+	if (n && !known) { /* what is asked again will have a model of its own */
+		log_.models[slot].asked = what;
+		log_.models[slot].at = 0;
+	} else if (n && !log_.models[slot].at) {
+		return 0;
+	}
 	if (log_.off + LOG_SHORT_MAX + LOG_END_ROOM > log_.len)
 		return 0;
 	log_present(log_.off + LOG_SHORT_MAX);
-	const int rc = append(ev, number, model, d.mask, n, word);
-	if (rc == 1)
-		log_.same = n ? 0 : at;
-	return rc;
+	rc = append(ev, number, model, d.mask, n, word);
+	if (rc != 1)
+		return rc;
+	log_.same = n ? 0 : at;
+	if (n)
+		log_cycle_ends();
+	else
+		log_cycle_appended(ev, at);
+	return 1;
 }

@@ -75,7 +75,9 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 	log_.last = NULL;
 	log_.budget = lower.opt.log_budget.unit ? lower.opt.log_budget.value : 0;
 	log_.same = 0;
+	memset(&log_.cycle, 0, sizeof(log_.cycle));
 	memset(log_.models, 0, sizeof(log_.models));
+	memset(log_.forms, 0, sizeof(log_.forms));
 	if (index)
 		pieces_try();
 	return 0;
@@ -200,6 +202,7 @@ static void append_mapped(const struct event *ev, uint64_t number, size_t size)
 	rec->check = ~(uint32_t)crc;
 	__atomic_store_n(&rec->size, (uint32_t)size, __ATOMIC_RELEASE);
 	log_.last = NULL;
+	log_cycle_ends();
 	if (size <= LOG_MODEL_MAX && LOG_IS_EVENT(ev->kind))
 		log_model(log_.off);
 	else if (LOG_IS_EVENT(ev->kind))
@@ -240,6 +243,7 @@ static int append_direct(const struct event *ev, uint64_t number, size_t size)
 		g.rc = io_write_all(log_.fd, &rec, offsetof(struct log_record, repeat), log_.off, IO_PIECE);
 	log_.last = NULL;
 	log_.same = 0;
+	log_cycle_ends();
 	log_.ahead = PREFAULT_FIRST;
 	return g.rc;
 }
@@ -286,6 +290,7 @@ void log_position(uint32_t *segment, uint64_t *off)
 	*segment = log_.segment;
 	*off = log_.off;
 	log_.last = NULL; /* a repetition must not cross an image */
+	log_cycle_ends();
 }
 
 uint64_t log_written(void)

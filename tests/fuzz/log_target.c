@@ -19,7 +19,7 @@ static void mend(uint8_t *data, size_t len)
 	for (size_t at = sizeof(*h); at + sizeof(struct log_short) <= len;) {
 		struct log_record *rec = (void *)(data + at);
 		if (log_is_short(rec->size) && log_size(rec->size) >= sizeof(struct log_short) &&
-		    log_size(rec->size) <= len - at) {
+		    log_size(rec->size) % 8 == 0 && log_size(rec->size) <= len - at) {
 			rec->check = crc32c(0, data + at + 8, log_size(rec->size) - 8);
 			at += log_size(rec->size);
 			continue;

@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 	close(fd);
 	fd = open(name, O_RDONLY);
 	NEED(fd >= 0 && unlink(name) == 0);
-	for (int step = 0; step < 400; step++) {
+	for (int step = 0; step < (argc > 2 ? atoi(argv[2]) : 400); step++) {
 		struct area *a = areas + pick(AREAS);
 		if (!a->at) {
 			map(a, fd);
