@@ -12,7 +12,7 @@ enum {
 /* Only calls of plug-ins are; what they say of messages is an event's own. */
 static bool polls(const struct event *ev)
 {
-	if (!ev->begun || ev->begun - log_.cycle.begun > PAUSE_TICKS)
+	if (ev->kind != LOG_HYPERCALL || (ev->begun && ev->begun - log_.cycle.begun > PAUSE_TICKS))
 		return false;
 	for (unsigned i = 0; i < ev->nchunks; i++)
 		if (!ev->chunks[i].addr)
