@@ -1,0 +1,127 @@
+"""Going back, and to anywhere.
+
+Going back by single instructions is answered from a trace with no process at all.
+"""
+
+from __future__ import annotations
+
+from rdb.replay.agent import Gpr, StopReason
+from rdb.timeline import scan
+from rdb.timeline.branches import BranchPoint, Root
+from rdb.timeline.forward import Forward
+from rdb.timeline.position import Position, Steps, ToEnd
+from rdb.timeline.recent import can_tell
+from rdb.timeline.stopped import Stopped
+from rdb.timeline.walker import Walker
+
+
+class Backward(Forward):
+    def _step_back(self) -> Stopped:
+        if self._left_branch():
+            return Stopped("root", text="back where the branch left the recording")
+        if not self._past:
+            self._trace_here()
+        if not self._past:
+            return Stopped("start")
+        return self._step_back_over()
+
+    def _step_back_over(self) -> Stopped:
+        """To before the newest instruction that is remembered."""
+        base, index, gpr = self._past.last
+        before = base.then(Steps(index)) if index else base
+        hit = self._watch_hit_after(before)
+        self._past.pop()
+        self._drop_live()
+        self._here, self._gpr = before, gpr
+        return hit or Stopped("step")
+
+    def _watch_hit_after(self, before: Position) -> Stopped | None:
+        """Does the instruction at `before` hit a watchpoint?"""
+        if not self.points.watchpoints:
+            return None
+        walker = self.travel.to(before)
+        try:
+            self.points.arm_watchpoints(walker.agent)
+            stop = walker.step(1, blind=False)
+        finally:
+            walker.close()
+        return self._watch_stop(stop) if stop.reason is StopReason.WATCH else None
+
+    def _cont_back(self) -> Stopped:
+        if self._left_branch():
+            return Stopped("root", text="back where the branch left the recording")
+        before: tuple[Position, Gpr] | None = None
+        if self._past_tells():
+            recent = self._recent_hit()
+            if recent is not None:
+                return recent
+            before = self._past.oldest()
+        self._keep_here()
+        found = scan.last_hit(self.travel, self.points, *(before or (self._here, self._gpr)))
+        if found is None:
+            self._seek(self.travel.origin.position)
+            return Stopped("start")
+        return self._arrive_at(found)
+
+    def _past_tells(self) -> bool:
+        """Do registers alone say which of the instructions behind were hits?"""
+        return bool(
+            self.schedule.plain
+            and not self.points.watchpoints
+            and can_tell(self.points.breakpoints.values())
+        )
+
+    def _recent_hit(self) -> Stopped | None:
+        """To the last hit, if it is among the instructions that are remembered."""
+        found = self._past.back_to_hit(self.points)
+        if found is None:
+            return None
+        here, gpr, id_ = found
+        self._drop_live()
+        self._here, self._gpr = here, gpr
+        return Stopped("breakpoint", id=id_, addr=gpr.rip)
+
+    def _arrive_at(self, found: scan.Found) -> Stopped:
+        self._past.clear()
+        self._drop_live()
+        self._here, self._gpr, self._live = found.position, found.gpr, found.walker
+        if not found.watch:
+            return Stopped("breakpoint", id=found.id, addr=found.gpr.rip)
+        watch = self.points.watchpoints[found.id]
+        return Stopped(
+            "watchpoint", id=found.id, addr=watch.addr, thread=found.thread, by_event=found.by_event
+        )
+
+    def _keep_here(self) -> None:
+        """So that coming back is cheap, and snapshots lie between here and far away."""
+        if self._live is not None:
+            self.travel.keep_if_worth(self._live)
+
+    def _seek(self, target: Position) -> Stopped:
+        if target.moves and isinstance(target.moves[-1], ToEnd):
+            target = self.travel.end.position
+        walker = self.travel.to(target)
+        self._arrive(walker, target)
+        return Stopped("seek")
+
+    def _goto_end(self) -> Stopped:
+        self._seek(self.travel.end.position)
+        end = self.travel.end
+        text = self._how_it_ends(end.stop)
+        if not end.exact:
+            text += f", somewhere after event {end.position.event}: this is where that was answered"
+        return Stopped("end", text=text)
+
+    def _arrive(self, walker: Walker, position: Position) -> None:
+        self._branch_moved = None
+        self._drop_live()
+        self._past.clear()
+        self._live, self._here, self._gpr = walker, position, walker.gpr
+
+    def enter_branch(self, point: BranchPoint) -> Stopped:
+        """Into a branch again, at a state that was kept."""
+        walker = point.walker.fork()
+        self._arrive(walker, point.root)
+        self._branch_moved = point.moved
+        self._root = Root(point.number, point.root_gpr)
+        return Stopped("seek")

@@ -1,0 +1,143 @@
+"""Looking into the program where one stands, and changing it, which opens a branch.
+
+What instructions wrote over that one has just stepped back over is known without a replica.
+"""
+
+from __future__ import annotations
+
+from rdb.errors import RdbError
+from rdb.replay.agent import AgentClient, Map, Regs, StopReason
+from rdb.timeline.backlog import Backlog
+from rdb.timeline.before import Trace, trace_before
+from rdb.timeline.points import Points
+from rdb.timeline.standing import Standing
+
+_READ_MAX = 65536
+_PROT_WRITE, _PROT_EXEC = 2, 4
+
+
+class Looking(Standing):
+    def registers(self, thread: int = 0) -> Regs:
+        """Of a thread, or (0) of the one that runs next."""
+        return self._need_live().agent.get_regs(self._other(thread))
+
+    def set_registers(self, regs: Regs, thread: int = 0) -> None:
+        """Opens a branch, unless nothing changes."""
+        live, thread = self._need_live(), self._other(thread)
+        if live.agent.get_regs(thread) == regs:
+            return
+        if thread:
+            raise RdbError(
+                f"thread {thread} does not run here",
+                "registers are changed where their thread runs",
+            )
+        self._open_branch()
+        live.agent.set_regs(regs)
+        self._gpr = live.gpr = live.agent.get_regs().gpr
+
+    def _other(self, thread: int) -> int:
+        return 0 if thread == self.thread else thread
+
+    def read_memory(self, addr: int, length: int) -> bytes:
+        """As many bytes as are readable from `addr` on."""
+        agent = self._text_agent(addr, length)
+        if agent is None:
+            backlog = self._known_memory()
+            if backlog is not None:
+                return backlog[0].read(backlog[1], addr, length)
+            agent = self._need_live().agent
+        parts: list[bytes] = []
+        while length > 0:
+            part = agent.read(addr, min(length, _READ_MAX))
+            parts.append(part)
+            if len(part) < min(length, _READ_MAX):
+                break
+            addr += len(part)
+            length -= len(part)
+        return b"".join(parts)
+
+    def _known_memory(self) -> tuple[Backlog, int] | None:
+        """Where memory can be told from what instructions wrote over, while one steps back."""
+        if self._live is not None or self._backlog is None or self.branch:
+            return None
+        index = self._backlog.index(self._here)
+        if index is None and self._past and self.schedule.plain:
+            self._trace_here()  # nobody knows what one of the instructions behind wrote to
+            index = self._backlog.index(self._here) if self._backlog else None
+        return None if index is None or self._backlog is None else (self._backlog, index)
+
+    def _trace_here(self) -> None:
+        self._past.clear()
+        self._drop_backlog()
+        trace = trace_before(self.travel, self._here, self._gpr, backlog=True)
+        self._remember(trace)
+        self._backlog = trace.backlog if trace else None
+        if self._backlog is not None:
+            self._backlog.end = self._here
+
+    def _remember(self, trace: Trace | None) -> None:
+        if trace is not None:
+            self._past.extend(trace)
+
+    def write_memory(self, addr: int, data: bytes) -> None:
+        """Opens a branch, unless nothing changes."""
+        live = self._need_live()
+        if self.read_memory(addr, len(data)) == data:
+            return
+        self._open_branch()
+        for at in range(0, len(data), _READ_MAX):
+            live.agent.write(addr + at, data[at : at + _READ_MAX])
+
+    def maps(self) -> list[Map]:
+        return self._need_live().agent.maps()
+
+    def asked(self) -> tuple[int, int, tuple[int, ...]] | None:
+        """Kind, number and arguments of what the program asks for at the end of the recording."""
+        if self.branch or self.event != self.last_event:
+            return None
+        copy = self._need_live().agent.fork()
+        try:
+            return copy.asked() if copy.run().reason is StopReason.END else None
+        finally:
+            copy.close()
+
+    def hash(self) -> int:
+        """Of all memory and registers of the program, as recording computed it."""
+        return self._need_live().agent.hash()
+
+    def _text_agent(self, addr: int, length: int) -> AgentClient | None:
+        """Program text does not change: any replica that has it will do."""
+        if self._live is not None or self.branch:
+            return None
+        if not self._text_maps:
+            self._text_maps = [
+                one
+                for one in self.travel.origin.agent.maps()
+                if one.prot & _PROT_EXEC and not one.prot & _PROT_WRITE
+            ]
+        if any(one.start <= addr and addr + length <= one.end for one in self._text_maps):
+            return self.travel.origin.agent
+        return None
+
+    # Breakpoints and watchpoints.
+
+    def set_breakpoint(self, id_: int, addr: int, cond: bytes = b"") -> None:
+        self.points.set_breakpoint(id_, addr, cond)
+
+    def clear_breakpoint(self, id_: int) -> None:
+        self.points.clear_breakpoint(id_)
+
+    def set_watchpoint(self, id_: int, addr: int, length: int, kind: int = 0) -> bool:
+        """True: the processor watches.  False: its pages are protected: slower, as exact."""
+        self.points.set_watchpoint(id_, addr, length, kind)
+        self._arm(self._need_live())
+        return id_ not in self.points.slow
+
+    def clear_watchpoint(self, id_: int) -> None:
+        self.points.clear_watchpoint(id_)
+
+    def exchange_points(self, points: Points) -> Points:
+        """Others take the place of all breakpoints and watchpoints; gives those that were."""
+        before, self.points = self.points, points
+        self._armed = -1
+        return before

@@ -1,0 +1,231 @@
+"""Where one stands in a recording: a position, the replica that is there, branches.
+
+The process behind it changes all the time; what stays is the position.  The live replica is made
+again only when somebody asks for memory or for all registers.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rdb.errors import Diverged
+from rdb.recording.threads import Schedule
+from rdb.replay.agent import Gpr, Map, Thread
+from rdb.replay.replica import Replica, Source
+from rdb.timeline.backlog import Backlog
+from rdb.timeline.branches import BranchPoint, Root
+from rdb.timeline.images import Images
+from rdb.timeline.past import Past
+from rdb.timeline.points import Points
+from rdb.timeline.position import Position, ToEnd
+from rdb.timeline.travel import Travel
+from rdb.timeline.walker import Control, ReplicaLike, Walker
+
+
+class Recorded(Source, Protocol):
+    """What a timeline needs of a recording (rdb.recording.RankRecording has it)."""
+
+    @property
+    def schedule(self) -> Schedule: ...
+    def refresh(self) -> None: ...
+    def grown(self) -> bool: ...
+
+
+def _images_of(recording: Source | None) -> Images | None:
+    if recording is None:
+        return None
+    return Images(recording.images, lambda number: Replica.start(recording, number))
+
+
+class Standing:
+    def __init__(
+        self,
+        recording: Recorded | None,
+        replica: ReplicaLike | None = None,
+        schedule: Schedule | None = None,
+    ) -> None:
+        first: ReplicaLike | None = replica
+        if first is None:
+            if recording is None:
+                raise ValueError("a recording or a replica")
+            first = Replica.start(recording)
+        try:
+            self.hello = first.agent.hello()
+            gpr = first.agent.get_regs().gpr
+        except BaseException:
+            first.close()
+            raise
+        self.recording = recording
+        if schedule is None:
+            schedule = Schedule() if recording is None else recording.schedule
+        self.schedule = schedule
+        self.points = Points()
+        self.control = Control()
+        start = Position(self.hello.event)
+        self.travel = Travel(
+            Walker(first, start, gpr, self.control),
+            self.control,
+            self.hello.last_event,
+            schedule=schedule,
+            images=_images_of(recording),
+        )
+        self._here = start
+        self._gpr = gpr
+        self._live: Walker | None = None
+        self._armed = -1  # the version of `points` that the live replica has
+        self._past = Past()
+        self._backlog: Backlog | None = None
+        self._branch_moved: bool | None = None  # None: not in a branch
+        self._root = Root(0, gpr)  # of the newest branch
+        self._branches = 0  # so many were opened
+        self._text_maps: list[Map] = []
+
+    def close(self) -> None:
+        """Ends all processes behind this timeline."""
+        self._drop_live()
+        self._drop_backlog()
+        self.travel.close()
+
+    # Where we are.
+
+    @property
+    def position(self) -> Position:
+        """Exact and free of cost.  In a branch: where the branch left the recording."""
+        return self._here
+
+    def name(self) -> Position:
+        """The canonical EVENT or EVENT:PC:N of `position`; may replay one interval."""
+        if self.branch:
+            return self.travel.name(self._here, self._branch_pc)
+        return self.travel.name(self._here, self._gpr.rip)
+
+    @property
+    def event(self) -> int:
+        """The last event answered."""
+        return self._here.event
+
+    @property
+    def live_event(self) -> int:
+        """The last event answered, in a branch too."""
+        return self.event if self._live is None else self._live.live_event
+
+    @property
+    def thread(self) -> int:
+        """The number of the thread that runs next."""
+        return self._gpr.thread
+
+    def threads(self) -> list[Thread]:
+        """The threads that there are here."""
+        if self._live is None and not self.schedule.threaded:
+            return self.travel.origin.agent.threads()
+        return self._need_live().agent.threads()
+
+    @property
+    def last_event(self) -> int:
+        return self.travel.last_event
+
+    @property
+    def end_position(self) -> Position:
+        """The canonical name of the end."""
+        return self.travel.end.position
+
+    @property
+    def branch(self) -> bool:
+        """Something was changed: what follows is not the recording."""
+        return self._branch_moved is not None
+
+    @property
+    def at_start(self) -> bool:
+        origin = self.travel.origin
+        if self.branch or self.event != origin.event or self._gpr != origin.gpr:
+            return False
+        return self.name() == origin.position
+
+    @property
+    def at_end(self) -> bool:
+        if self.branch or self.event != self.last_event:
+            return False
+        if self._here.moves and isinstance(self._here.moves[-1], ToEnd):
+            return True
+        end = self.travel.end
+        return self._gpr == end.gpr and self.name() == end.position
+
+    @property
+    def gpr(self) -> Gpr:
+        return self._gpr
+
+    # The live replica.
+
+    def _need_live(self) -> Walker:
+        if self._live is None:
+            self._live = self.travel.to(self._here)
+            self._armed = -1
+            if self._live.gpr != self._gpr:
+                self._drop_live()
+                raise Diverged(f"position {self._here} has other registers than before")
+        return self._live
+
+    def _drop_live(self) -> None:
+        if self._live is not None:
+            self.travel.here_s = self._live.at_s
+            self._live.close()
+        self._live = None
+        self._armed = -1
+
+    def _drop_backlog(self) -> None:
+        if self._backlog is not None:
+            self._backlog.close()
+        self._backlog = None
+
+    def _arm(self, live: Walker) -> None:
+        if self._armed != self.points.version:
+            self.points.arm(live.agent)
+            self._armed = self.points.version
+
+    def _commit_live(self, live: Walker, position: Position) -> None:
+        """The live replica has moved to `position`."""
+        self._gpr = live.gpr
+        if self.branch:
+            self._branch_moved = True
+        else:
+            self._here = live.position = position
+
+    # Branches.
+
+    def _open_branch(self) -> None:
+        if not self.branch:
+            self._branch_moved = False
+            self._branches += 1
+            self._root = Root(self._branches, self._gpr)
+
+    @property
+    def branch_number(self) -> int:
+        """Branches are counted from 1; 0: one stands in the recording."""
+        return self._root.number if self.branch else 0
+
+    def keep_branch(self) -> BranchPoint:
+        """The present state of the branch, for `enter_branch`; the caller's to close."""
+        walker = self._need_live().fork()
+        root = self._root
+        return BranchPoint(root.number, self._here, root.gpr, bool(self._branch_moved), walker)
+
+    @property
+    def _branch_pc(self) -> int:
+        return self._root.gpr.rip
+
+    @property
+    def recorded_gpr(self) -> Gpr:
+        """The registers at `position`, whatever a branch made of them."""
+        return self._root.gpr if self.branch else self._gpr
+
+    def _leave_branch(self) -> None:
+        self._drop_live()
+        self._gpr = self._root.gpr
+        self._branch_moved = None
+
+    def _left_branch(self) -> bool:
+        """Going back leaves a branch: to its root, if it has moved from there."""
+        moved = self._branch_moved
+        if moved is not None:
+            self._leave_branch()
+        return bool(moved)
