@@ -45,6 +45,7 @@ class _Rank:
         self.collectives: dict[str, array[int]] = defaultdict(lambda: array("Q"))
         self.communicators = {WORLD.name: WORLD}
         self.epochs: dict[str, Any] = {}
+        self.locks: dict[str, Any] = {}
         self.last = 0
 
     def add(self, event: int, what: What, peer: int, tag: int = 0, nr: int = 0) -> None:

@@ -11,6 +11,7 @@ from conftest import run_rdb
 from rdb.recording import Job, open_job
 from rdb.recording.clocks import Clocks
 from rdb.recording.epochs import Epochs, completed, missing, unposted
+from rdb.recording.locks import ALL, Locks, Section, released
 from rdb.recording.messages import Messages
 from rdb.recording.queues import posted_receives
 from rdb.recording.waiting import Call, wait_for
@@ -58,7 +59,55 @@ def test_who_has_waited_for_an_epoch_knows_of_it(job: Job) -> None:
     (wait,), (complete,) = events(job, 1, "Win_wait"), events(job, 0, "Win_complete")
     assert clocks.past(1, wait - 1)[0] < complete - 1
     assert clocks.past(1, wait)[0] == complete - 1
-    assert clocks.past(2, job.rank(2).last_event)[0] < complete - 1
+    assert clocks.past(2, events(job, 2, "Barrier")[0] - 1)[0] < complete - 1
+
+
+def test_sections_under_locks_are_read(job: Job) -> None:
+    messages = Messages(job)
+    locks = [messages.communication(rank).locks for rank in range(RANKS)]
+    (name,) = locks[0]
+    ((first,), (every,)) = (locks[0][name].sections[target] for target in (1, ALL))
+    assert (first.exclusive, every.exclusive) == (True, False)
+    assert first.unlocked == events(job, 0, "Win_unlock")[0]
+    assert not locks[1][name].sections[1][0].exclusive
+    assert list(locks[2][name].sections) == [ALL]  # the other one has had no lock
+    # Between the two was a barrier: by the clock, too, the first was over when the other ended.
+    (unlock,) = events(job, 1, "Win_unlock")
+    assert messages.on_host_of(1) == [0, 2]
+
+    def called(event: int) -> int | None:
+        return messages.called_ns(1, event)
+
+    found = list(released(locks[1][name], {0: locks[0][name]}, called))
+    assert (unlock, 0, first.unlocked) in found
+    assert list(released(locks[1][name], {2: locks[2][name]}, called)) == []
+    assert Clocks(messages).past(1, unlock)[0] >= first.unlocked - 1
+
+
+def test_who_unlocks_later_knows_of_it() -> None:
+    """Ranks 0 and 1, target 5: an unlock is called 10 before it is answered."""
+
+    def locks(*sections: tuple[int, int, bool]) -> Locks:
+        made = Locks()
+        made.sections[5] = [Section(event, at_ns, alone) for event, at_ns, alone in sections]
+        return made
+
+    def told(own: Locks, other: Locks) -> list[tuple[int, int]]:
+        calls = {one.unlocked: one.at_ns - 10 for one in own.sections[5]}
+        return [(unlock, before) for unlock, _, before in released(own, {0: other}, calls.get)]
+
+    other = locks((3, 100, False), (6, 200, True))
+    assert told(locks((7, 250, False)), other) == [(7, 6)]
+    assert told(locks((7, 205, False)), other) == []  # they overlap; the shared one tells nothing
+    assert told(locks((7, 205, True)), other) == [(7, 3)]
+    assert told(locks((7, 105, True)), other) == []
+    assert told(locks((7, 150, True), (9, 400, True)), other) == [(7, 3), (9, 6)]
+    # A shared lock of all targets against an exclusive one of this.
+    everywhere = Locks()
+    everywhere.sections[ALL] = [Section(4, 120, False)]
+    assert told(locks((7, 150, True)), everywhere) == [(7, 4)]
+    assert told(locks((7, 150, False)), everywhere) == []
+    assert list(released(locks((7, 150, True)), {0: other}, lambda event: None)) == []
 
 
 def test_persistent_receives_are_posted_while_they_are_active(job: Job) -> None:

@@ -7,9 +7,11 @@ says for each rank the last interval of it that is known there; one interval hap
 if it is known there.  Nothing is kept for events that are not asked about: a clock is the fixed
 point of looking up, in each rank, the newest message that had come from each other one.
 
-Of one-sided communication fences order all ranks of a window, and MPI_Win_wait comes after the
-MPI_Win_complete of its group.  What is not seen: locks and flushes of windows, which tell their
-target nothing; files (MPI-IO, too), pipes and memory that ranks share.  What is ordered by those
+Of one-sided communication fences order all ranks of a window, MPI_Win_wait comes after the
+MPI_Win_complete of its group, and who unlocks a target after an exclusive lock of another rank, by
+the clock of their host, knows of it (locks.py).  What is not seen: what shared locks and flushes
+order, which tell nobody anything, and what locks and unlocks order that overlap in time or are of
+different hosts; files (MPI-IO, too), pipes and memory that ranks share.  What is ordered by those
 alone counts as concurrent.
 """
 
@@ -28,6 +30,7 @@ from rdb.recording.communication import (
     window_calls,
 )
 from rdb.recording.epochs import completed
+from rdb.recording.locks import released
 from rdb.recording.messages import Messages
 
 Clock = Mapping[int, int]
@@ -189,10 +192,25 @@ class Clocks:
             }
             for wait, origin, complete in completed(rank, epochs, others):
                 pairs[origin].append((wait, complete - 1))
+        for unlock, other, before in self._unlocks(rank, communication):
+            pairs[other].append((unlock, before - 1))
         for source, found in pairs.items():
             heard.add(source, found)
         self._heard[rank] = heard
         self._calls[rank] = _by_flow(communication, rank, self._ranks)
+
+    def _unlocks(
+        self, rank: int, communication: RankCommunication
+    ) -> Iterator[tuple[int, int, int]]:
+        """(event of an unlock of RANK, another rank, event of its unlock that came before)."""
+        for name, own in communication.locks.items():
+            near = self._messages.on_host_of(rank)
+            others = {
+                one: self._messages.communication(one).locks[name]
+                for one in near
+                if name in self._messages.communication(one).locks
+            }
+            yield from released(own, others, lambda event: self._messages.called_ns(rank, event))
 
 
 def _by_flow(

@@ -27,6 +27,7 @@ from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.paths import log_library_path
 from rdb.recording.describe import mpi_functions
 from rdb.recording.epochs import Epochs
+from rdb.recording.locks import Locks, lock_calls
 
 _CDEF = """
 struct log_message {
@@ -190,6 +191,11 @@ def _library() -> tuple[FFI, Any, Any, int]:
         elif nr in window_calls():
             row.what, row.comm = What.CALL, params.index("win")
             row.peer = params.index("assert") if "assert" in params else -1
+        elif nr in lock_calls():
+            row.what, row.comm = What.CALL, params.index("win")
+            row.peer = params.index("rank") if "rank" in params else -1
+            row.tag = params.index("lock_type") if "lock_type" in params else -1
+            row.size = params.index("assert") if "assert" in params else -1
         elif one["name"] in ("MPI_Irecv", "MPI_Recv_init"):
             row.what = What.POSTED if one["name"] == "MPI_Irecv" else What.PREPARED
             row.size, row.peer, row.tag, row.comm, row.request = (1, 3, 4, 5, 6)
@@ -237,6 +243,7 @@ class RankCommunication:
         """(communicator, number of the nonblocking collective on it) -> event that completed it."""
         self.epochs: dict[str, Epochs] = defaultdict(Epochs)
         """By the names of windows."""
+        self.locks: dict[str, Locks] = defaultdict(Locks)
         self._windows: dict[int, str] = {}
         self.communicators: dict[str, Communicator] = {self._world.name: self._world}
         self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
@@ -300,7 +307,7 @@ class RankCommunication:
         names: dict[int, str] = {_WORLD: self._world.name}
         later = {nr for nr, (name, _) in collectives().items() if nonblocking(name)}
         making = {nr for nr, (name, _) in collectives().items() if name.startswith("MPI_Win_")}
-        on_windows = window_calls()
+        on_windows, locking = window_calls(), lock_calls()
         made: dict[str, int] = defaultdict(int)
         going: dict[int, tuple[str, int]] = {}  # request -> nonblocking collective
         self._begin(names, made, going)
@@ -315,6 +322,10 @@ class RankCommunication:
                 continue
             if what == What.CALL and raw[9] in on_windows:
                 self._call_on_window(place, Item._make(raw))
+                continue
+            if what == What.CALL and raw[9] in locking:
+                locks = self.locks[self._windows.get(comm, "")]
+                locks.add(locking[raw[9]], raw[0], raw[1], raw[5], raw[6], raw[2])
                 continue
             name = names.get(comm)
             if name is None:

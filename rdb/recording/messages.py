@@ -17,8 +17,10 @@ from typing import Any, Protocol
 from rdb.errors import RdbError
 from rdb.recording.communication import Channel, Item, RankCommunication
 from rdb.recording.rank import RankRecording
-from rdb.recording.record import Receive
+from rdb.recording.record import Receive, Record
 from rdb.recording.verbs_messages import Arrival, Posts, arrival_into
+
+_COARSE_NS = 1000  # how long a call took may be cut to whole microseconds
 
 
 class RanksLike(Protocol):
@@ -95,10 +97,27 @@ class Messages:
         self._known: dict[int, RankMessages] = {}
         self._posts: dict[int, Posts] = {}
         self._communications: dict[int, RankCommunication] = {}
+        self._hosts: dict[int, str | None] = {}
+        self._timed: dict[int, RankRecording] = {}
 
     @property
     def ranks(self) -> list[int]:
         return self._job.ranks
+
+    def on_host_of(self, rank: int) -> list[int]:
+        """The other ranks that ran on the same host, by the same clock."""
+        if not self._hosts:
+            self._hosts = {one: self._job.rank(one).glance().meta.get("host") for one in self.ranks}
+        host = self._hosts.get(rank)
+        return [one for one in self.ranks if one != rank and host and self._hosts[one] == host]
+
+    def called_ns(self, rank: int, event: int) -> int | None:
+        """When the call was made that this event answered, or a little before; None: not known."""
+        if rank not in self._timed:
+            self._timed[rank] = self._whole(rank)
+        record: Record = self._timed[rank].event(event)
+        took = record.took_ns
+        return None if took is None else record.at_ns - took - _COARSE_NS
 
     def came(self, rank: int, event: int, addr: int, size: int) -> Came | None:
         """The message with which this event of RANK wrote any of these bytes."""

@@ -44,6 +44,21 @@ __attribute__((noinline)) static void epochs(void)
 	MPI_Group_free(&world);
 }
 
+/* Rank 0 first; rank 2 says that it is alone, so it has no lock. */
+__attribute__((noinline)) static void locks(void)
+{
+	for (int turn = 0; turn < 3; turn++) {
+		if (turn == rank) {
+			MPI_Win_lock(rank ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 1, rank == 2 ? MPI_MODE_NOCHECK : 0,
+				     win);
+			MPI_Win_unlock(1, win);
+		}
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+	MPI_Win_lock_all(0, win);
+	MPI_Win_unlock_all(win);
+}
+
 __attribute__((noinline)) static void persistent(void)
 {
 	if (rank == 1) {
@@ -68,6 +83,7 @@ int main(int argc, char **argv)
 	nonblocking();
 	fences();
 	epochs();
+	locks();
 	persistent();
 	MPI_Win_free(&win);
 	MPI_Finalize();
