@@ -112,6 +112,7 @@ def test_the_plan_and_what_may_be_asked_for(told: Told) -> None:
     for at, line in (
         ("ckpt:7", "has no checkpoint 7"),
         ("99999", "has no event 99999"),
+        ("9999s", " s, not for 9999 s; --at end"),
         ("soon", "--at takes ckpt:2"),
     ):
         refused = told.rdb("restart", "told", "--at", at)

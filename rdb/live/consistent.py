@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
-from rdb.live import sockets
+from rdb.live import mpi_files, sockets
 from rdb.live.verbs import VerbsTraffic
 from rdb.live.windows import Exposure
 from rdb.recording import Job
@@ -59,6 +59,7 @@ class Traffic:
         self.ranks = job.ranks
         self._job = job
         self._messages = Messages(job)
+        self._files = {rank: mpi_files.open_spans(job, rank) for rank in self.ranks}
         self.messages = list(self._matched())
         self.collectives = list(self._together())
         # (event, other rank, its event): this event needs that one.  Sorted by event.
@@ -83,7 +84,10 @@ class Traffic:
                 self._needs[rank].append((event, other, until))
         for needs in self._needs.values():
             needs.sort()
-        self._inside = {rank: inside_calls(job, rank) for rank in self.ranks}
+        self._inside = {
+            rank: _united(sorted([*inside_calls(job, rank), *self._files[rank]]))
+            for rank in self.ranks
+        }
 
     def settled(self, rank: int, event: int) -> int:
         """The event itself, or the nearest one of the rank that a consistent cut can have: after it
@@ -101,10 +105,12 @@ class Traffic:
         """
         outside = self._outside(rank, event)
         if outside != event:
-            raise RdbError(
-                f"rank {rank} is inside a function that MPI calls at event {event}",
-                f"try --at {outside}",
+            where = (
+                "has a file of MPI open"
+                if mpi_files.span_at(self._files[rank], event)
+                else "is inside a function that MPI calls"
             )
+            raise RdbError(f"rank {rank} {where} at event {event}", f"try --at {outside}")
         least = self.closed({**dict.fromkeys(self.ranks, 0), rank: event})
         if any(until == _NEVER for until in least.values()):
             latest = self._latest()
@@ -237,16 +243,29 @@ class Traffic:
             begun = {number for one in known.values() for of, number in one.completed if of == name}
             for number in sorted(begun | set(range(max(map(len, calls.values()), default=0)))):
                 if number >= 0:  # others had begun when this branch did
-                    yield {
+                    events = {
                         rank: known[rank].event(places[number]) if number < len(places) else _NEVER
                         for rank, places in calls.items()
                     }
+                    yield events
+                    kinds = {
+                        known[rank].item(places[number]).nr
+                        for rank, places in calls.items()
+                        if number < len(places)
+                    }
+                    if any(map(mpi_files.opens, kinds)):
+                        yield {rank: self._closed(rank, event) for rank, event in events.items()}
                 # one that is not complete begins again, and then in all its ranks
                 done = {rank: known[rank].completed.get((name, number)) for rank in members}
                 if any(event is not None for event in done.values()):
                     yield {rank: _NEVER if event is None else event for rank, event in done.items()}
         starts = {rank: self._start(rank) for rank in self.ranks}
         yield {rank: event if event is not None else _NEVER for rank, event in starts.items()}
+
+    def _closed(self, rank: int, event: int) -> int:
+        """When the rank had no file of MPI open any more, which it opened by that event."""
+        span = mpi_files.span_at(self._files[rank], event)
+        return event if span is None else span[1] + 1
 
     def _meetings(self) -> Iterator[dict[int, int]]:
         """Of the collectives those that nobody leaves before all have come."""

@@ -9,6 +9,7 @@ from rdb.recording import RankRecording
 from rdb.timeline.position import Position
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)s\Z")
+_ROUNDED_S = 0.01  # as it is printed elsewhere
 
 
 def names_an_event(text: str | None) -> bool:
@@ -50,11 +51,16 @@ def cut_event(recording: RankRecording, text: str | None) -> int:
 
 def _at_time(recording: RankRecording, seconds: float) -> int:
     """The last event that was answered by then."""
-    until_ns = int(recording.meta.get("started_ns", 0)) + int(seconds * 1e9)
-    found = recording.first_event
+    started_ns = int(recording.meta.get("started_ns", 0))
+    found, newest_ns = recording.first_event, started_ns
     for record in recording.records():
-        if record.kind.is_event:
-            if record.at_ns > until_ns:
-                break
+        newest_ns = max(newest_ns, record.at_ns)
+        if record.kind.is_event and record.at_ns <= started_ns + int(seconds * 1e9):
             found = record.event + record.repeat
+    lasted_s = (newest_ns - started_ns) / 1e9
+    if seconds > lasted_s + _ROUNDED_S:
+        raise UnknownJob(
+            f"rank {recording.name} was recorded for {lasted_s:.3f} s, not for {seconds:g} s",
+            "--at end is its newest event",
+        )
     return found

@@ -21,7 +21,15 @@ static const struct {
 	 " Alltoall Alltoallv Alltoallw Reduce Allreduce Scan Exscan Reduce_scatter Reduce_scatter_block"
 	 " Reduce_local Neighbor_allgather"
 	 " Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw"
-	 " Dist_graph_neighbors Dist_graph_neighbors_count "},
+	 " Dist_graph_neighbors Dist_graph_neighbors_count"
+	 " File_delete File_set_size File_preallocate File_get_size File_get_amode File_set_info File_set_view"
+	 " File_seek File_get_position File_get_byte_offset File_seek_shared File_get_position_shared"
+	 " File_get_type_extent File_set_atomicity File_get_atomicity File_sync"
+	 " File_read File_read_all File_read_shared File_read_ordered File_read_at File_read_at_all"
+	 " File_write File_write_all File_write_shared File_write_ordered File_write_at File_write_at_all"
+	 " File_read_all_begin File_read_ordered_begin File_read_at_all_begin File_read_all_end File_read_ordered_end"
+	 " File_read_at_all_end File_write_all_begin File_write_ordered_begin File_write_at_all_begin"
+	 " File_write_all_end File_write_ordered_end File_write_at_all_end "},
 	{MAKES,
 	 " Init Init_thread Comm_dup Comm_dup_with_info Comm_split Comm_split_type Comm_create Comm_create_group"
 	 " Intercomm_create Intercomm_merge Cart_create Cart_sub Graph_create Dist_graph_create"
@@ -40,7 +48,11 @@ static const struct {
 	 " Win_fence Win_lock Win_unlock Win_lock_all Win_unlock_all Win_start Win_post Win_complete Win_wait Win_test"
 	 " Win_flush Win_flush_local Win_flush_all Win_flush_local_all Win_sync Win_get_name Put Get Accumulate"
 	 " Get_accumulate Fetch_and_op Compare_and_swap "},
-	{POSTS_DONE, " Rput Rget Raccumulate Rget_accumulate "},
+	{POSTS_DONE, " Rput Rget Raccumulate Rget_accumulate"
+		     " File_iread File_iread_all File_iread_shared File_iread_at File_iread_at_all"
+		     " File_iwrite File_iwrite_all File_iwrite_shared File_iwrite_at File_iwrite_at_all "},
+	{OPENS, " File_open "},
+	{CLOSES, " File_close "},
 	{SENDS, " Send Ssend Rsend Bsend "},
 	{EXCHANGES, " Sendrecv Sendrecv_replace "},
 	{POSTS_SEND, " Isend Issend Irsend Ibsend "},
@@ -165,7 +177,9 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 	enum kind kind;
 
 	if (step == RDB_RESTART_CUT) {
-		cannot = restart_journal_save((const char *)a[0]);
+		cannot = restart_files_cut();
+		if (!cannot)
+			cannot = restart_journal_save((const char *)a[0]);
 		return cannot ? cannot : restart_cut();
 	}
 	if (step == RDB_RESTART_BEGIN)
@@ -183,6 +197,8 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 		if (kind == UNKNOWN)
 			return restart_refuse(function->name, "what it does cannot be brought back");
 		cannot = restart_asked(function->name, kind, a);
+		if (kind == CLOSES)
+			restart_file_asked(a);
 		if (!cannot && !*result && of_windows(function->name))
 			cannot = restart_window_asked(index, a);
 		/* what it frees is named by the program's memory as it is now */
@@ -194,6 +210,8 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 	default:
 		restart_journal_answered();
 		cannot = restart_answered(function->name, kind, index, nargs, a, *result != 0);
+		if (!cannot && !*result)
+			cannot = restart_file_answered(kind, a);
 		if (!cannot && !*result && of_windows(function->name))
 			cannot = restart_window_answered(index, nargs, a);
 		return cannot;

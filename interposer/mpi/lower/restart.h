@@ -28,7 +28,9 @@ enum kind {
 	ONE,
 	MANY,
 	MATCHES,
-	TAKES
+	TAKES,
+	OPENS, /* files */
+	CLOSES
 };
 
 /* A request that the program has posted, or started, and not yet seen complete; a message that it has matched. */
@@ -72,6 +74,11 @@ bool restart_window_load(FILE *file);
 const char *restart_window_asked(unsigned index, const uint64_t *a);
 const char *restart_window_answered(unsigned index, uint32_t nargs, const uint64_t *a);
 const char *restart_windows_cut(void);
+
+/* restart_files.c: a call that opens or closes a file, before (a closing one) and after; at the cut none is open. */
+void restart_file_asked(const uint64_t *a);
+const char *restart_file_answered(enum kind kind, const uint64_t *a);
+const char *restart_files_cut(void);
 
 /* restart_journal.c: what a branch begins with, for restarts of that.  A call that makes or frees something, before and
  * after it; a message that leaves again. */
