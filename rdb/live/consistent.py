@@ -80,7 +80,7 @@ class Traffic:
                 self._needs[first[0]].append((first[1], rank, event))
         self.verbs = VerbsTraffic(job)
         for rank, event, other, until in (*self.verbs.needs(), *sockets.needs(job)):
-            if rank != other:
+            if rank != other or until > event:
                 self._needs[rank].append((event, other, until))
         for needs in self._needs.values():
             needs.sort()
@@ -120,8 +120,8 @@ class Traffic:
             )
         if least[rank] > event:
             raise RdbError(
-                f"rank {rank} is in a collective, or an epoch of a window, at event {event} that "
-                "others have finished",
+                f"rank {rank} is in a collective, an epoch of a window or an RDMA write, at event "
+                f"{event}, that is finished elsewhere",
                 f"try --at {least[rank]}",
             )
         at_ns = self._job.rank(rank).event(event).at_ns

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from rdb.errors import RdbError
+from rdb.live import verbs_devices
 from rdb.live.verbs_rank import (
     NEVER,
     NUMBER,
@@ -22,6 +23,7 @@ from rdb.live.verbs_rank import (
     WC_BYTES,
     WC_NUMBER_AT,
     Life,
+    Need,
     Pair,
     RankVerbs,
     Send,
@@ -32,8 +34,6 @@ from rdb.recording import Job
 _RC = 2  # enum ibv_qp_type
 _ANSWERED = frozenset({4, 5, 6})  # IBV_WR_RDMA_READ and the atomics
 _ATOMIC = frozenset({5, 6})
-Need = tuple[int, int, int, int]
-"""A rank's event needs that other rank's event."""
 # enum ibv_wr_opcode -> enum ibv_wc_opcode
 _COMPLETED_AS = {0: 1, 1: 1, 2: 0, 3: 0, 4: 2, 5: 3, 6: 4, 7: 6, 8: 5, 9: 0}
 
@@ -62,6 +62,9 @@ class VerbsTraffic:
             others = ends.get((peer, own), [])
             for (_, life), (rank, other) in zip(lives, others, strict=False):
                 life.other, life.other_rank = other, rank
+                if not self.ranks[rank].noted:
+                    verbs_devices.match(life)
+                    continue
                 for send in life.sends:
                     if send.number is not None and send.number in other.taken:
                         send.taken, send.was = other.taken[send.number]
@@ -74,8 +77,16 @@ class VerbsTraffic:
             for pair in verbs.all_pairs:
                 if pair.type == UD:
                     sources[pair.number] += pair.lives
+        targets: set[int] = set()
         for rank, verbs in self.ranks.items():
             for (source, _), came in verbs.datagrams.items():
+                if source in targets and not verbs.noted:
+                    raise RdbError(
+                        f"queue pair {source:#x} has sent datagrams to several others, and the log "
+                        "of a real device does not say which to whom",
+                        "record it with --hca=soft",
+                    )
+                targets.add(source)
                 for event, number in came:
                     sends = (
                         life.sends[number] for life in sources[source] if number < len(life.sends)
@@ -91,7 +102,10 @@ class VerbsTraffic:
                 for life in pair.lives:
                     if life.other is not None:
                         yield from self._needs_of_ends(rank, life, life.other_rank, life.other)
-                    if life.other is not None or pair.type == UD:
+                    target = self.ranks.get(life.other_rank)
+                    if not verbs.noted:
+                        yield from verbs_devices.needs(rank, verbs, life, target, pair.type)
+                    elif life.other is not None or pair.type == UD:
                         yield from self._needs_of_sends(rank, pair, life)
 
     @staticmethod
@@ -118,7 +132,7 @@ class VerbsTraffic:
                     raise RdbError(
                         f"rank {rank}: the log of rank {peer} does not say when it carried out "
                         f"what was posted at event {send.event}",
-                        "restarts need a recording on the software HCA (--hca=soft)",
+                        "it is damaged, or ranks were recorded on different HCAs",
                     )
                 yield rank, send.completed, peer, send.taken
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import struct
+from bisect import bisect_left, bisect_right
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 from rdb.errors import RdbError
+from rdb.launch.hca import SOFT_DEVICE
 from rdb.recording import RankRecording
 from rdb.recording.record import Kind, Note, Record
 from rdb.recording.verbs_calls import NAMESPACE_VERBS, RECEIVE, Call, WorkRequest, posted
 
+Need = tuple[int, int, int, int]
+"""A rank's event needs that other rank's event."""
 UD = 4  # enum ibv_qp_type
 WC = struct.Struct("<QII")  # wr_id, status, opcode of struct ibv_wc
 WC_BYTES = 48
@@ -23,6 +28,7 @@ _COMPLETED = struct.Struct("<BBxxI48s")  # struct verbs_note_completed
 _TAKEN = struct.Struct("<III4xQ")  # struct verbs_note_taken
 _ARRIVAL = struct.Struct("<QQIIII")  # struct verbs_note_arrival
 _DEVICE_NAME = slice(0, 64)  # of struct verbs_device
+_RECEIVED = 128  # IBV_WC_RECV, in enum ibv_wc_opcode
 _RESET, _ERR = 0, 6  # enum ibv_qp_state
 _LOCAL = frozenset({7, 8})  # IBV_WR_LOCAL_INV, IBV_WR_BIND_MW: no message
 _NUMBERS = 1 << 24
@@ -118,8 +124,11 @@ class Life:
     other_rank: int = -1
     taken: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Messages of the peer by number: the event that carried it out, what an atomic found."""
+    polled: list[int] = field(default_factory=list)
+    """Events at which completions of receives were polled, if there are no notes."""
     arrivals: list[tuple[int, int]] = field(default_factory=list)
     """Event and number of what was written before that."""
+    _all_done: int = 0
 
     @cached_property
     def heard(self) -> list[int]:
@@ -129,6 +138,19 @@ class Life:
             own = NEVER if send.failed else send.completed
             events.append(min(own, events[-1]) if events else own)
         return events[::-1]
+
+    def complete(self, wr_id: int, event: int) -> None:
+        """The oldest of that name, one that has asked for it if there is; in their order."""
+        done = None
+        for one in islice(self.sends, self._all_done, None):
+            if one.request.wr_id == wr_id:
+                done = done or one
+                if one.request.flags & SIGNALED:
+                    done = one
+                    break
+        if done is not None:
+            done.completed = event
+            self._all_done = done.ordinal - self.first + 1
 
     def heard_of(self, send: Send) -> int:
         return self.heard[send.ordinal - self.first]
@@ -201,11 +223,57 @@ def _events(record: Record, until: int | None) -> range:
     return range(record.event, min(last, last if until is None else until) + 1)
 
 
+@dataclass
+class Looks:
+    """When a rank's log was written, and when what devices had written was found."""
+
+    at_ns: list[int] = field(default_factory=list)
+    events: list[int] = field(default_factory=list)
+    found_ns: list[int] = field(default_factory=list)
+    found: list[int] = field(default_factory=list)
+
+    def add(self, record: Record) -> None:
+        self.at_ns.append(record.at_ns)
+        self.events.append(record.event)
+        if any(chunk.note == Note.DEVICE for chunk in record.chunks):
+            self.found_ns.append(record.at_ns)
+            self.found.append(record.event)
+
+    def begun_after(self, at_ns: int) -> int:
+        """The first event that began then or later."""
+        place = bisect_left(self.at_ns, at_ns) + 1
+        return self.events[place] if place < len(self.events) else NEVER
+
+    def found_after(self, at_ns: int) -> int:
+        place = bisect_left(self.found_ns, at_ns)
+        return self.found[place] if place < len(self.found) else NEVER
+
+    def found_behind(self, event: int) -> int:
+        place = bisect_right(self.found, event)
+        return self.found[place] if place < len(self.found) else NEVER
+
+    def before(self, event: int) -> int:
+        """When the event can have begun at the earliest."""
+        place = bisect_left(self.events, event)
+        return self.at_ns[place - 1] if place else 0
+
+    def ended(self, event: int) -> int:
+        place = bisect_left(self.events, event + 1) - 1
+        return self.at_ns[place]
+
+
 class RankVerbs:
-    """What one rank did with verbs, read from its log up to `until`."""
+    """What one rank did with verbs, read from its log up to `until`.
+
+    The software HCA notes what it does when it does it; of a device's work the log has what the
+    program has polled (rdb/live/verbs_devices.py).
+    """
 
     def __init__(self, rank: int, recording: RankRecording, until: int | None = None) -> None:
         self.rank = rank
+        self.noted = device_name(recording) == SOFT_DEVICE
+        self.host = recording.meta.get("host")
+        self.looks = Looks()
         self.pairs: dict[int, Pair] = {}
         self.all_pairs: list[Pair] = []
         self.queues: dict[int, CompletionQueue] = {}
@@ -218,6 +286,8 @@ class RankVerbs:
         for record in recording.records():
             if until is not None and record.event > until:
                 break
+            if not self.noted and record.kind.is_event:
+                self.looks.add(record)
             for event in _events(record, until):
                 self._event = event
                 self._add(record)
@@ -238,7 +308,9 @@ class RankVerbs:
                 pair = self._by_number.get(dest)
                 if pair is not None:
                     pair.life.arrivals.append((self._event, number))
-        if call == Call.POLL_CQ and record.result > 0:
+        if call == Call.POLL_CQ and not self.noted:
+            self._polled(record)
+        elif call == Call.POLL_CQ and record.result > 0:
             entries = self.queues[record.args[0]].entries
             for _ in range(record.result):
                 if not entries:
@@ -281,8 +353,10 @@ class RankVerbs:
             queue.armed = True
         elif call is Call.CQ_EVENT:
             for queue in self.queues.values():
-                if queue.cookie == record.result:
+                if queue.cookie == record.result and self.noted:
                     queue.events -= 1
+                elif queue.cookie == record.result:
+                    queue.armed = False
 
     def _posted(self, record: Record) -> None:
         for request in posted(record):
@@ -323,6 +397,33 @@ class RankVerbs:
                 life.sends[request].completed = event
                 life.sends[request].failed = bool(status)
         queue.push(entry, bool(solicited))
+
+    def _polled(self, record: Record) -> None:
+        """Nobody has said before that they were there."""
+        count = max(record.result, 0)
+        entries = record.written(record.args[2], count * WC_BYTES)
+        for at in range(0, len(entries), WC_BYTES):
+            entry = entries[at : at + WC_BYTES]
+            wr_id, status, opcode = WC.unpack_from(entry)
+            pair = self._by_number.get(_qp_number(entry))
+            if pair is None:
+                continue
+            life = pair.life
+            if status:
+                life.failed = min(life.failed, self._event)
+            elif not opcode & _RECEIVED:
+                life.complete(wr_id, self._event)
+                continue
+            of = self.shared[pair.srq] if pair.srq else life.receives
+            of.complete(wr_id, self._event)
+            if status:
+                continue
+            if pair.type == UD:
+                (source,) = NUMBER.unpack_from(entry, WC_NUMBER_AT + NUMBER.size)
+                came = self.datagrams.setdefault((source, pair.number), [])
+                came.append((self._event, len(came)))
+            else:
+                life.polled.append(self._event)
 
     def _taken(self, source: int, dest: int, number: int, was: int) -> None:
         pair = self._by_number.get(dest)

@@ -2,6 +2,7 @@
 #include <unistd.h>
 #include "numbers.h"
 #include "plugin.h"
+#include "refill.h"
 
 enum { BATCH = 256 };
 
@@ -62,6 +63,9 @@ int64_t verbs_resize_cq(const uint64_t *a)
 
 int64_t verbs_destroy_cq(const uint64_t *a)
 {
+	const struct object *cq = object_find(a[0], CQ);
+	if (cq && refilled && !cq->users)
+		refill_gone(cq);
 	return object_destroy(a[0], CQ, provider->destroy_cq);
 }
 
@@ -72,9 +76,13 @@ int64_t verbs_poll_cq(const uint64_t *a)
 	int64_t want = (int)a[1], got = 0;
 	while (got < want) {
 		int room = want - got < BATCH ? (int)(want - got) : BATCH;
-		int n = provider->poll_cq(cq->handle, room, wc);
-		if (n < 0)
-			return got ? got : n;
+		int n = refilled ? refill_poll(cq, room, wc) : 0;
+		if (n < room) {
+			int more = provider->poll_cq(cq->handle, room - n, wc + n);
+			if (more < 0 && !n)
+				return got ? got : more;
+			n += more > 0 ? more : 0;
+		}
 		for (int i = 0; numbers_rebound && i < n; i++) {
 			wc[i].qp_num = shown_qp_number(wc[i].qp_num);
 			wc[i].src_qp = shown_peer_number(wc[i].src_qp);
@@ -98,6 +106,9 @@ int64_t verbs_cq_event(const uint64_t *a)
 {
 	FIND(channel, a[0], CHANNEL);
 	void *handle = NULL;
+	const struct object *first = refilled ? refill_event(channel) : NULL;
+	if (first)
+		return (int64_t)first->cookie;
 	int rc = provider->cq_event(channel->handle, &handle);
 	if (rc)
 		return rc;

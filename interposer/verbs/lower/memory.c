@@ -131,14 +131,22 @@ int64_t verbs_create_ah(const uint64_t *a)
 	struct object made = {.kind = AH, .parents = {pd}};
 	made.made.ah.attr = *(const struct ibv_ah_attr *)a[1];
 	struct ibv_ah_attr attr = made.made.ah.attr;
+	if (numbers_rebound)
+		number_address(&attr);
 	return object_made(provider->create_ah(pd->handle, &attr, &made.handle), &made);
+}
+
+/* After a restart there may be none for the address alone. */
+static int destroy_ah(void *handle)
+{
+	return handle ? provider->destroy_ah(handle) : 0;
 }
 
 int64_t verbs_destroy_ah(const uint64_t *a)
 {
 	FIND(ah, a[0], AH);
 	struct ah_now *now = ah->made.ah.now;
-	int64_t rc = object_destroy(a[0], AH, provider->destroy_ah);
+	int64_t rc = object_destroy(a[0], AH, destroy_ah);
 	while (!rc && now) {
 		struct ah_now *next = now->next;
 		provider->destroy_ah(now->handle);

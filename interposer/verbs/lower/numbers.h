@@ -18,6 +18,8 @@ uint32_t number_rkey_of(int rank, uint32_t shown);
 uint32_t number_peer_shown(uint32_t lower);
 /* Which rank has this queue pair; where it is now goes to *number and *address. */
 int number_peer(uint32_t *number, struct ibv_ah_attr *address);
+/* The same for an address alone: of the first rank that was there. */
+void number_address(struct ibv_ah_attr *address);
 /* Nobody in the job calls something else so: a new object may. */
 bool number_free(enum number_kind kind, uint32_t number);
 /* The object is gone. */
@@ -55,7 +57,7 @@ static inline uint32_t shown_peer_number(uint32_t lower)
 void number_bind(enum number_kind kind, uint32_t shown, uint32_t lower);
 /* Where this rank was and is. */
 void numbers_bind_port(uint16_t was_lid, uint16_t lid, bool ethernet);
-void numbers_bind_gid(unsigned index, const union ibv_gid *was, const union ibv_gid *now);
+void numbers_bind_gid(unsigned index, const union ibv_gid *was, unsigned now_index, const union ibv_gid *now);
 /* To the ranks of the job, and from them; a file for each in `folder`, for now.  NULL, or why not. */
 const char *numbers_exchange(const char *folder, int rank, const int *ranks, unsigned nranks);
 /* Only from them: this rank had none of its own. */

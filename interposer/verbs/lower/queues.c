@@ -1,6 +1,7 @@
 /* Queue pairs and shared receive queues: their life, and multicast groups. */
 #include "numbers.h"
 #include "plugin.h"
+#include "refill.h"
 
 int64_t verbs_create_srq(const uint64_t *a)
 {
@@ -105,6 +106,8 @@ int64_t verbs_modify_qp(const uint64_t *a)
 	if (rc)
 		return rc;
 	qp->made.qp.rank = rank;
+	if (refilled && (mask & IBV_QP_STATE) && attr.qp_state == IBV_QPS_RESET)
+		refill_forget(qp);
 	qp_modified(qp, (const struct ibv_qp_attr *)a[1], mask);
 	return 0;
 }
@@ -136,6 +139,8 @@ int64_t verbs_destroy_qp(const uint64_t *a)
 {
 	FIND(qp, a[0], QP);
 	uint32_t number = qp->made.qp.number;
+	if (refilled && !qp->users)
+		refill_forget(qp);
 	int64_t rc = object_destroy(a[0], QP, provider->destroy_qp);
 	if (!rc && numbers_rebound)
 		number_forget(NUMBER_QP, number);

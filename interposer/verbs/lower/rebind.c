@@ -22,7 +22,7 @@ struct rank {
 		uint32_t ethernet, ngids, n[KINDS];
 	} head;
 	struct {
-		uint32_t index, is;
+		uint32_t index, now_index;
 		union ibv_gid was, now;
 	} gids[NUMBERS_GIDS];
 	struct bound *bound[KINDS];
@@ -125,24 +125,48 @@ static const struct rank *holder(uint32_t number, const struct ibv_ah_attr *addr
 	return found;
 }
 
+static uint8_t own_index(uint8_t index)
+{
+	for (uint32_t i = 0; i < numbers.own.head.ngids; i++)
+		if (numbers.own.gids[i].index == index)
+			return (uint8_t)numbers.own.gids[i].now_index;
+	return index;
+}
+
+static void go_to(const struct rank *r, struct ibv_ah_attr *address)
+{
+	int at = address->is_global ? gid_of(r, &address->grh.dgid, true) : -1;
+	if (at >= 0)
+		address->grh.dgid = r->gids[at].now;
+	else if (address->is_global && gid_of(r, &address->grh.dgid, false) < 0 && r->head.ngids)
+		address->grh.dgid = r->gids[0].now;
+	if (address->is_global)
+		address->grh.sgid_index = own_index(address->grh.sgid_index);
+	if (!address->is_global && r->head.ethernet && r->head.ngids) { /* by a LID alone only InfiniBand goes */
+		address->is_global = 1;
+		address->grh = (struct ibv_global_route){
+			.dgid = r->gids[0].now, .sgid_index = (uint8_t)numbers.own.gids[0].now_index, .hop_limit = 64};
+	}
+	address->dlid = r->head.lid;
+}
+
 int number_peer(uint32_t *number, struct ibv_ah_attr *address)
 {
 	const struct rank *r = holder(*number, address);
 	if (!r)
 		return NUMBERS_NO_RANK;
 	*number = by_shown(r, NUMBER_QP, *number)->lower;
-	int at = address->is_global ? gid_of(r, &address->grh.dgid, true) : -1;
-	if (at >= 0)
-		address->grh.dgid = r->gids[at].now;
-	else if (address->is_global && gid_of(r, &address->grh.dgid, false) < 0 && r->head.ngids)
-		address->grh.dgid = r->gids[0].now;
-	if (!address->is_global && r->head.ethernet && r->head.ngids) { /* by a LID alone only InfiniBand goes */
-		address->is_global = 1;
-		address->grh = (struct ibv_global_route){
-			.dgid = r->gids[0].now, .sgid_index = (uint8_t)numbers.own.gids[0].index, .hop_limit = 64};
-	}
-	address->dlid = r->head.lid;
+	go_to(r, address);
 	return r->head.rank;
+}
+
+void number_address(struct ibv_ah_attr *address)
+{
+	for (unsigned i = 0; i < numbers.nranks; i++)
+		if (is_at(&numbers.ranks[i], address)) {
+			go_to(&numbers.ranks[i], address);
+			return;
+		}
 }
 
 bool number_free(enum number_kind kind, uint32_t number)
@@ -183,12 +207,13 @@ void numbers_bind_port(uint16_t was_lid, uint16_t lid, bool ethernet)
 	numbers.own.head.ethernet = ethernet;
 }
 
-void numbers_bind_gid(unsigned index, const union ibv_gid *was, const union ibv_gid *now)
+void numbers_bind_gid(unsigned index, const union ibv_gid *was, unsigned now_index, const union ibv_gid *now)
 {
 	uint32_t n = numbers.own.head.ngids;
 	if (n == NUMBERS_GIDS)
 		return;
 	numbers.own.gids[n].index = index;
+	numbers.own.gids[n].now_index = now_index;
 	numbers.own.gids[n].was = *was;
 	numbers.own.gids[n].now = *now;
 	numbers.own.head.ngids++;

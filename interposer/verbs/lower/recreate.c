@@ -3,6 +3,7 @@
 #include "../qp_attr.h"
 #include "numbers.h"
 #include "plugin.h"
+#include "refill.h"
 
 static char text[256];
 
@@ -106,9 +107,12 @@ static int again(struct object *o)
 	case MW: return window_again(o);
 	case CHANNEL:
 		rc = provider->create_channel(o->parents[0]->handle, &o->handle, &fd);
-		if (!rc)
-			host->descriptor(o->id, -1, fd);
-		return rc;
+		if (!rc && !provider->restore_cq)
+			rc = fd = refill_channel(o, fd);
+		if (rc < 0)
+			return rc;
+		host->descriptor(o->id, -1, fd);
+		return 0;
 	case CQ: {
 		int entries = o->made.cq.entries;
 		return provider->create_cq(o->parents[0]->handle, &entries, handle_of(o->parents[1]), o->made.cq.vector,
@@ -149,9 +153,21 @@ static int step(const struct object *qp, const struct ibv_qp_attr *as, enum ibv_
 	return provider->modify_qp(qp->handle, &attr, mask | IBV_QP_STATE);
 }
 
+/* Ports may carry less than those of the recording. */
+static void fit(const struct object *qp, struct ibv_qp_attr *attr)
+{
+	const struct object *context = qp->parents[0]->parents[0];
+	struct ibv_port_attr port = {0};
+	const uint8_t number = attr->port_num ? attr->port_num : 1;
+	if (!provider->query_port(context->handle, number, &port) && port.active_mtu &&
+	    attr->path_mtu > port.active_mtu)
+		attr->path_mtu = port.active_mtu;
+}
+
 static const char *connect_again(struct object *qp)
 {
 	struct ibv_qp_attr as = qp->made.qp.is;
+	fit(qp, &as);
 	const int *masks = qp->made.qp.masks;
 	const enum ibv_qp_state to = as.qp_state;
 	int rc = to == IBV_QPS_RESET ? 0 : step(qp, &as, IBV_QPS_INIT, masks[IBV_QPS_INIT]);
@@ -179,10 +195,11 @@ const char *recreate_connections(void)
 			return why;
 		if (o->kind != AH)
 			continue;
+		/* where it leads to a queue pair is found when something is sent there */
 		struct ibv_ah_attr attr = o->made.ah.attr;
-		int rc = provider->create_ah(o->parents[0]->handle, &attr, &o->handle);
-		if (rc)
-			return refuse(o, "cannot be made again", rc);
+		number_address(&attr);
+		if (provider->create_ah(o->parents[0]->handle, &attr, &o->handle))
+			o->handle = NULL;
 	}
 	return NULL;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "numbers.h"
+#include "refill.h"
 #include "restart_plan.h"
 
 enum { SHOWN_GIDS = NUMBERS_GIDS };
@@ -268,6 +269,31 @@ static void answered(unsigned call, const uint64_t *a, int64_t result)
 
 /* ---- the cut ---- */
 
+static bool goes_everywhere(const struct ibv_gid_entry *e)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	return e->gid_type == IBV_GID_TYPE_ROCE_V2 && !memcmp(e->gid.raw, mapped, sizeof(mapped)) &&
+	       e->gid.raw[12] != 127;
+}
+
+/* The one of that number; over Ethernet one by which all hosts can be reached, if there is. */
+static bool gid_now(const struct object *context, const struct ibv_port_attr *port, unsigned index,
+		    struct ibv_gid_entry *now)
+{
+	struct ibv_gid_entry other = {0};
+	bool good = !provider->query_gid(context->handle, 1, (int)index, now);
+	now->gid_index = index;
+	if (port->link_layer != IBV_LINK_LAYER_ETHERNET || (good && goes_everywhere(now)))
+		return good;
+	for (int i = 0; i < port->gid_tbl_len; i++)
+		if (!provider->query_gid(context->handle, 1, i, &other) && goes_everywhere(&other)) {
+			*now = other;
+			now->gid_index = (uint32_t)i;
+			return true;
+		}
+	return good;
+}
+
 /* Where this rank was, and is. */
 static void bind_port(void)
 {
@@ -282,12 +308,12 @@ static void bind_port(void)
 	numbers_bind_port(restart.lid, port.lid, port.link_layer == IBV_LINK_LAYER_ETHERNET);
 	for (unsigned i = 0; i < restart.ngids; i++) {
 		struct ibv_gid_entry now = {0};
-		if (!provider->query_gid(context->handle, 1, (int)restart.gids[i].index, &now))
-			numbers_bind_gid(restart.gids[i].index, &restart.gids[i].gid, &now.gid);
+		if (gid_now(context, &port, restart.gids[i].index, &now))
+			numbers_bind_gid(restart.gids[i].index, &restart.gids[i].gid, now.gid_index, &now.gid);
 	}
 	struct ibv_gid_entry first = {0};
-	if (!restart.ngids && !provider->query_gid(context->handle, 1, 0, &first))
-		numbers_bind_gid(0, &first.gid, &first.gid);
+	if (!restart.ngids && gid_now(context, &port, 0, &first))
+		numbers_bind_gid(0, &first.gid, first.gid_index, &first.gid);
 }
 
 static const char *fill_queues(void)
@@ -303,7 +329,8 @@ static const char *fill_queues(void)
 			wc->qp_num = number_lower(NUMBER_QP, wc->qp_num);
 			number_peer(&wc->src_qp, &anywhere);
 		}
-		int rc = provider->restore_cq ? provider->restore_cq(cq->handle, &one->queued) : -EOPNOTSUPP;
+		int rc = provider->restore_cq ? provider->restore_cq(cq->handle, &one->queued)
+					      : refill_queue(cq, &one->queued);
 		if (rc)
 			return "a completion queue of it cannot be filled with what was in it";
 	}

@@ -1,0 +1,117 @@
+#include "refill.h"
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include "numbers.h"
+
+struct refill {
+	struct refill *next;
+	uint32_t object;
+	struct ibv_wc *wc; /* a queue: with the provider's numbers */
+	unsigned at, count, events;
+	int event_fd; /* a channel */
+};
+
+bool refilled;
+static struct refill *refills;
+
+static struct refill *find(const struct object *o)
+{
+	struct refill *r = refills;
+	while (r && (!o || r->object != o->id))
+		r = r->next;
+	return r;
+}
+
+static struct refill *add(const struct object *o)
+{
+	struct refill *r = calloc(1, sizeof(*r));
+	if (!r)
+		return NULL;
+	*r = (struct refill){.next = refills, .object = o->id, .event_fd = -1};
+	refills = r;
+	refilled = true;
+	return r;
+}
+
+static int watch(int both, int fd)
+{
+	return epoll_ctl(both, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = EPOLLIN}) ? -errno : 0;
+}
+
+int refill_channel(const struct object *channel, int fd)
+{
+	struct refill *r = add(channel);
+	int both = host->keep_descriptor(epoll_create1(EPOLL_CLOEXEC));
+	if (!r || both < 0)
+		return r ? both : -ENOMEM;
+	r->event_fd = host->keep_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
+	int rc = r->event_fd < 0 ? r->event_fd : watch(both, fd);
+	if (!rc)
+		rc = watch(both, r->event_fd);
+	return rc ? rc : both;
+}
+
+int refill_queue(const struct object *cq, const struct verbs_queued *queued)
+{
+	struct refill *r = add(cq), *channel = find(cq->parents[1]);
+	if (!r)
+		return -ENOMEM;
+	r->wc = calloc(queued->count ? queued->count : 1, sizeof(*r->wc));
+	if (!r->wc)
+		return -ENOMEM;
+	for (unsigned i = 0; i < queued->count; i++)
+		r->wc[i] = queued->completed[i].wc;
+	r->count = queued->count;
+	r->events = channel ? queued->events : 0;
+	const uint64_t events = r->events;
+	if (events && write(channel->event_fd, &events, sizeof(events)) != sizeof(events))
+		return -errno;
+	return queued->armed ? provider->req_notify_cq(cq->handle, queued->solicited_only) : 0;
+}
+
+int refill_poll(const struct object *cq, int n, struct ibv_wc *wc)
+{
+	struct refill *r = find(cq);
+	int got = 0;
+	while (r && r->at < r->count && got < n)
+		wc[got++] = r->wc[r->at++];
+	return got;
+}
+
+const struct object *refill_event(const struct object *channel)
+{
+	struct refill *of = find(channel);
+	for (struct refill *r = of ? refills : NULL; r; r = r->next) {
+		const struct object *cq = r->events ? object_find(r->object, CQ) : NULL;
+		uint64_t one;
+		if (!cq || cq->parents[1] != channel || read(of->event_fd, &one, sizeof(one)) != sizeof(one))
+			continue;
+		r->events--;
+		return cq;
+	}
+	return NULL;
+}
+
+void refill_forget(const struct object *qp)
+{
+	const uint32_t number = number_lower(NUMBER_QP, qp->made.qp.number);
+	for (struct refill *r = refills; r; r = r->next) {
+		unsigned left = r->at;
+		for (unsigned i = r->at; i < r->count; i++)
+			if (r->wc[i].qp_num != number)
+				r->wc[left++] = r->wc[i];
+		r->count = left;
+	}
+}
+
+void refill_gone(const struct object *cq)
+{
+	struct refill *r = find(cq), *channel = find(cq->parents[1]);
+	uint64_t one;
+	for (; r && r->events; r->events--)
+		if (channel && read(channel->event_fd, &one, sizeof(one)) != sizeof(one))
+			break;
+	if (r)
+		r->at = r->count = r->events = 0;
+}
