@@ -17,6 +17,7 @@
 #include "live/timers.h"
 #include "log/log_reader.h"
 #include "log/log_writer.h"
+#include "memory/device_memory.h"
 #include "memory/shared_memory.h"
 #include "process/meta.h"
 #include "replay/replay.h"
@@ -116,6 +117,7 @@ static void go(ucontext_t *uc)
 	open_files_restore();
 	live_threads_carried();
 	live_as_branch(uc, MODE_RECORD);
+	device_memory_live();
 	boundary_begin(uc);
 	host_live();
 	sent_signals_restore();

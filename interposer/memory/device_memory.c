@@ -1,9 +1,11 @@
 #include "memory/device_memory.h"
 #include "memory/device_quiet.h"
+#include "live/live.h"
 #include "memory/cautions.h"
 #include "boundary/gate.h"
 #include "boundary/lower.h"
 #include "memory/shared_kinds.h"
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -201,9 +203,36 @@ static void end(uint64_t start, uint64_t end, bool remote)
 	}
 }
 
+/* Registered at the cut of a restart, when there is no log yet. */
+static struct waiting {
+	struct waiting *next;
+	void *addr;
+	size_t len;
+	bool remote;
+} * waiting;
+
+static void wait_for_log(void *addr, size_t len, bool remote)
+{
+	struct waiting *w = malloc(sizeof(*w));
+	if (!w)
+		rdb_fatal("out of memory for registered memory");
+	*w = (struct waiting){waiting, addr, len, remote};
+	waiting = w;
+}
+
+void device_memory_live(void)
+{
+	for (struct waiting *w; (w = waiting); free(w)) {
+		waiting = w->next;
+		device_memory(w->addr, w->len, w->remote, true);
+	}
+}
+
 void device_memory(void *addr, size_t len, bool remote, bool from_now)
 {
 	uint64_t start = (uint64_t)addr & ~(RDB_PAGE - 1), upto = UP((uint64_t)addr + len);
+	if (restarting() && len && from_now)
+		wait_for_log(addr, len, remote);
 	if (lower.mode != MODE_RECORD || !len)
 		return;
 	if (from_now && (len > MUCH || device_table.bytes + len > MUCH)) {

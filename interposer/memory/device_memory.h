@@ -19,6 +19,8 @@ extern unsigned device_regions; /* how many there are */
 
 /* host->device_memory */
 void device_memory(void *addr, size_t len, bool remote, bool begin);
+/* What was registered at the cut of a restart, now that there is a log. */
+void device_memory_live(void);
 /* host->forks_break_dma */
 void device_memory_forks_break(void);
 /* May this process be forked for an image? */

@@ -67,7 +67,9 @@ class Guest:
         self._waiting: list[dict[str, Any]] = []
         self._rest = b""
         self._last = 0
-        (folder / "guest").mkdir(parents=True)
+        self.out = folder / "out"  # what the guest has written to /run/out
+        for made in (folder / "guest", self.out):
+            made.mkdir(parents=True)
         settings = f"NUMBER={number} GUESTS={of} AGENT={shlex.quote(str(AGENT))}\n"
         (folder / "guest/settings").write_text(settings)
         ours, theirs = socket.socketpair()
@@ -188,3 +190,5 @@ def _qemu(
             f"local,security_model=passthrough,path={path},mount_tag={tag},readonly=on,"
             "multidevs=remap"
         )
+    yield "-virtfs"
+    yield f"local,security_model=none,path={folder / 'out'},mount_tag=out"

@@ -14,8 +14,9 @@ mount -t tmpfs -o size=90% tmpfs /overlay
 mkdir /overlay/upper /overlay/work
 mount -t overlay -o lowerdir=/host,upperdir=/overlay/upper,workdir=/overlay/work overlay /root
 mount -t tmpfs tmpfs /root/run
-mkdir -p /root/run/lock /root/run/guest "/root/lib/modules/$(uname -r)"
+mkdir -p /root/run/lock /root/run/guest /root/run/out "/root/lib/modules/$(uname -r)"
 mount -t 9p -o $nine,cache=none,ro guest /root/run/guest
+mount -t 9p -o $nine,cache=none out /root/run/out
 mount -t 9p -o $nine,cache=loose,ro modules "/root/lib/modules/$(uname -r)"
 
 mkdir -p /dev/pts /dev/shm
