@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "boundary/gate.h"
 
-#define RDB_HOST_VERSION 7
+#define RDB_HOST_VERSION 8
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -150,6 +150,7 @@ struct rdb_host {
 
 /* A replay that is to go on live (live/live.h): what a plug-in is told of each recorded call, with memory as it was. */
 enum rdb_restart {
+	RDB_RESTART_NOTED, /* before ASKED: a text that the log has of this call (args: address, length) */
 	RDB_RESTART_ASKED, /* before the log's answer; *result: that; 1 + what came of making the call again, if it was */
 	/* the *result-th message that this call sends was under way at the cut: it is to leave again */
 	RDB_RESTART_SEND,

@@ -86,12 +86,25 @@ static void compare(const struct event *ev, const struct log_record *rec)
 	}
 }
 
+/* What it said of the objects that it made. */
+static void tell_notes(const struct event *ev, const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
+		struct event text = {.nr = ev->nr, .nargs = 2, .args = {(uintptr_t)(c + 1), c->len}};
+
+		if (!c->addr && c->note == RDB_NOTE_TEXT)
+			told(RDB_RESTART_NOTED, &text, 0);
+	}
+}
+
 void live_hypercall_asked(const struct event *ev)
 {
 	const struct log_record *rec = replay_next_record();
 	if (ev->nr >> 16 == RDB_NS_CORE || !rec || rec->kind != LOG_HYPERCALL || rec->nr != ev->nr)
 		return; /* the replay says what is wrong */
 	begin();
+	if (ev->nr >> 16 == RDB_NS_MPI)
+		tell_notes(ev, rec);
 	int64_t made = told(RDB_RESTART_ASKED, ev, rec->result);
 	if (made != rec->result && made != 1 + rec->result)
 		live_refuse("a call that succeeded at event %lu fails", (unsigned long)rec->event);

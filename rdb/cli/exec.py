@@ -10,7 +10,7 @@ from rdb.errors import Unsupported, Usage
 from rdb.launch.command import CPU_CHOICES, rdb_exec_line
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit
-from rdb.launch.newjob import home, join_job, rank_directory
+from rdb.launch.newjob import home, join_job, note_allocation, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.where import where
 from rdb.private import check_job
@@ -127,6 +127,8 @@ def exec_command(arguments: Sequence[str]) -> int:
         if not os.path.exists(os.path.join(path, "job.json")):
             raise Unsupported(f"{path} is not a job's directory")
         rank, files = rank_directory(path, place.rank), os.path.join(path, "files")
+        if place.launcher == "srun":
+            note_allocation(path, place)
         if "--record=off" in options:
             from rdb.launch.unrecorded import checkpoints_options, several_hosts
 

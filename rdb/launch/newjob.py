@@ -139,9 +139,7 @@ def _write_meta(
     parent: Mapping[str, object] | None,
     hosts: Sequence[str],
 ) -> None:
-    import json
-
-    meta = {
+    meta: dict[str, object] = {
         "format": _FORMAT,
         "name": os.path.basename(path),
         "argv": list(argv),
@@ -156,12 +154,29 @@ def _write_meta(
         meta["hosts"] = list(hosts)
     if place.launcher == "srun" and "SLURM_JOB_ID" in os.environ:
         meta["slurm_job"] = os.environ["SLURM_JOB_ID"]  # its srun starts agents
+    _put_meta(path, meta)
+
+
+def _put_meta(path: str, meta: Mapping[str, object]) -> None:
+    import json
+
     temporary = os.path.join(path, ".job.json")
     with open(temporary, "x", encoding="utf-8", opener=opener) as file:
         json.dump(meta, file)
         file.flush()
         os.fsync(file.fileno())  # a machine that goes down leaves the whole of it, or none
     os.rename(temporary, os.path.join(path, "job.json"))
+
+
+def note_allocation(path: str, place: Where) -> None:
+    """Of a job whose srun made the allocation: only its ranks know which."""
+    import json
+
+    with open(os.path.join(path, "job.json"), encoding="utf-8") as file:
+        meta = json.load(file)
+    job = os.environ.get("SLURM_JOB_ID")
+    if job is not None and place.rank == 0 and meta.get("slurm_job") != job:
+        _put_meta(path, {**meta, "slurm_job": job})
 
 
 class _said:

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from rdb.errors import Unsupported
 from rdb.launch.command import rdb_exec_line
-from rdb.launch.newjob import rank_directory
+from rdb.launch.newjob import note_allocation, rank_directory
 from rdb.launch.unrecorded import checkpoints_options, several_hosts
 from rdb.launch.where import where
 from rdb.private import check_job, make_directory, opener
@@ -58,7 +58,10 @@ def _own_directory(branch: str) -> str:
 
 def restart_rank(branch: str) -> int:
     """Does not return when it works."""
-    line, directory = plan_line(branch, where(os.environ).rank, launched=True)
+    place = where(os.environ)
+    line, directory = plan_line(branch, place.rank, launched=True)
+    if place.launcher == "srun":
+        note_allocation(branch, place)
     try:
         os.chdir(directory)
     except FileNotFoundError:  # another machine than it ran on

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rdb.errors import RdbError
+from rdb.errors import DamagedRecording, RdbError
 from rdb.live.sockets import uses_sockets
 from rdb.recording import RankRecording
 from rdb.recording.record import Kind, Record
@@ -87,7 +87,10 @@ def start_image(recording: RankRecording, cut: int) -> int:
     """
     index = recording.index
     images = [one for one in recording.images if one.event <= cut]
-    if recording.first_event > 0 or not images or images[0].event > 0:
+    lost = recording.no_beginning
+    if isinstance(lost, DamagedRecording):
+        raise lost
+    if lost is not None or not images:
         raise RdbError(
             f"rank {recording.name} begins at event {recording.first_event}: what it had open then "
             "is not known",

@@ -12,7 +12,7 @@ from rdb.recording._log import LogIndex
 from rdb.recording.crc32c import crc32c, crc32c_data
 from rdb.recording.record import Kind
 
-_HEADER = struct.Struct("<QIIQ")  # struct log_segment_header without its checksum
+SEGMENT_HEADER = struct.Struct("<QIIQ")  # struct log_segment_header without its checksum
 _RECORD = struct.Struct("<IIIIHHIQqQII")  # struct log_record
 _CHUNK = struct.Struct("<QII")  # struct log_chunk
 _CHECKED_FROM = 16
@@ -21,8 +21,8 @@ _NOTE_TEXT = 4
 
 def log_head(index: LogIndex, header: bytes, first_event: int) -> bytes:
     """Segment 0 of a log that begins at FIRST_EVENT; HEADER is that of the segment it replaces."""
-    magic, version, _, _ = _HEADER.unpack_from(header)
-    head = _HEADER.pack(magic, version, 0, first_event)
+    magic, version, _, _ = SEGMENT_HEADER.unpack_from(header)
+    head = SEGMENT_HEADER.pack(magic, version, 0, first_event)
     return head + struct.pack("<Q", crc32c(0, head)) + b"".join(_texts(index))
 
 

@@ -152,8 +152,9 @@ class Messages:
 
     def _whole(self, rank: int) -> RankRecording:
         recording: RankRecording = self._job.rank(rank)
-        if recording.first_event > 0:
-            raise RdbError(f"the beginning of rank {rank} was dropped (--keep)")
+        lost = recording.no_beginning
+        if lost is not None:
+            raise lost
         return recording
 
     def of(self, rank: int) -> RankMessages:

@@ -10,10 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rdb.errors import DamagedRecording, UnknownJob
+from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.recording._log import LogIndex
 from rdb.recording.checkpoints import Checkpoint, checkpoint, read_images
 from rdb.recording.describe import call_name, describe
+from rdb.recording.log_head import SEGMENT_HEADER
 from rdb.recording.record import End, EndKind, Kind, Note, Receive, Record
 from rdb.recording.threads import RecordedThread, Schedule, read_schedule, read_threads
 from rdb.recording.verbs import Verbs, verbs_at
@@ -184,6 +185,17 @@ class RankRecording:
     def first_event(self) -> int:
         """Where the recording begins: 0, unless --keep has dropped what was before."""
         return self.images[0].event if self.images else 0
+
+    @property
+    def no_beginning(self) -> RdbError | None:
+        """Why nothing can be replayed from event 0, if so."""
+        if self.images and self.images[0].event == 0:
+            return None
+        with open(self.path / "log-000000.seg", "rb") as file:
+            _, _, _, begins = SEGMENT_HEADER.unpack(file.read(SEGMENT_HEADER.size))
+        if begins == 0:
+            return DamagedRecording(f"{self.path}/ckpt-000000.img is missing")
+        return RdbError(f"the beginning of rank {self.name} was dropped (--keep)")
 
     @cached_property
     def schedule(self) -> Schedule:

@@ -6,5 +6,5 @@ Nothing outside is touched: namespaces have no names, and are gone with the proc
 # What `make test-cluster` installs.
 PACKAGES = (
     "iproute2 util-linux openssh-server openssh-client "
-    "slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge"
+    "slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge lammps"
 )

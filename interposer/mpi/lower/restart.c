@@ -94,6 +94,19 @@ const char *restart_refuse(const char *name, const char *what)
 	return why;
 }
 
+extern struct rdb_plugin rdb_plugin;
+enum { UNDEFINED = -32766 }; /* MPI_UNDEFINED of the canonical ABI */
+
+/* What one MPI has another may lack. */
+static const char *failed_here(void)
+{
+	static char text[128];
+
+	snprintf(text, sizeof(text), "it succeeded in the recording and fails over %s; try another --mpi",
+		 rdb_plugin.name);
+	return text;
+}
+
 int64_t restart_call(unsigned index, uint32_t nargs, const uint64_t *a)
 {
 #ifdef OPEN_MPI
@@ -138,6 +151,72 @@ static bool makes(enum kind kind, const uint64_t *a)
 	if (kind == FREES)
 		return a[0] && request_at((void **)a[0])->persistent;
 	return kind == MAKES || kind == PERSISTENT || kind == POSTS_COPY;
+}
+
+/* Communicators that are made again have the ranks that they had, wherever these are now. */
+static struct {
+	char recorded[512], made[512]; /* comm_text() of the log and of now; "": of no communicator */
+	const struct rdb_host *host;
+} comms;
+
+static void keep_comm(char *kept, const void *text, size_t len)
+{
+	size_t room = sizeof(comms.made) - 1;
+
+	if (len < 5 || memcmp(text, "comm=", 5))
+		return;
+	memcpy(kept, text, len < room ? len : room);
+	kept[len < room ? len : room] = 0;
+}
+
+static void keep_made(enum rdb_note what, const void *data, size_t len)
+{
+	if (what == RDB_NOTE_TEXT)
+		keep_comm(comms.made, data, len);
+	comms.host->note(what, data, len);
+}
+
+static bool other_ranks(void)
+{
+	const char *was = strstr(comms.recorded, " rank="), *is = strstr(comms.made, " rank=");
+
+	return was && is && strcmp(was, is) != 0;
+}
+
+/* Which ranks share a host is another matter here than it was: they are together that were.  The first of them says
+ * which of the new communicators it is. */
+static void split_as_recorded(uint64_t *a)
+{
+	int rank = 0, first = UNDEFINED;
+	const char *ranks = strstr(comms.recorded, " rank=");
+
+	if (ranks && sscanf(ranks, " rank=%d ranks=%d", &rank, &first) != 2)
+		first = UNDEFINED;
+	a[3] = a[4];
+	a[1] = (uint64_t)(int64_t)first;
+	a[2] = (uint64_t)(int64_t)rank;
+}
+
+static int64_t made_again(unsigned index, uint32_t nargs, const uint64_t *given)
+{
+	struct rdb_host listening = *host;
+	uint64_t a[TRANSLATION_ARGUMENTS];
+	int64_t result;
+
+	memcpy(a, given, nargs * sizeof(*a));
+	if (index == RDB_Comm_split_type) {
+		index = RDB_Comm_split;
+		nargs = 4;
+		split_as_recorded(a);
+	}
+	/* what it frees is named by the program's memory as it is now */
+	restart_journal_asked(index, nargs, a);
+	comms.host = host;
+	listening.note = keep_made;
+	host = &listening;
+	result = restart_call(index, nargs, a);
+	host = comms.host;
+	return result;
 }
 
 const char *restart_renamed(const uint64_t *handles)
@@ -188,6 +267,10 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 		return restart_journal_send((unsigned)*result);
 	if (step == RDB_RESTART_RENAME)
 		return restart_renamed(a);
+	if (step == RDB_RESTART_NOTED) {
+		keep_comm(comms.recorded, (const void *)a[0], a[1]);
+		return NULL;
+	}
 	if (!function || !function->call)
 		return restart_refuse(function ? function->name : "an MPI call", "not supported");
 	kind = restart_kind(function->name);
@@ -201,11 +284,14 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 			restart_file_asked(a);
 		if (!cannot && !*result && of_windows(function->name))
 			cannot = restart_window_asked(index, a);
-		/* what it frees is named by the program's memory as it is now */
+		comms.made[0] = 0;
 		if (!cannot && !*result && makes(kind, a))
-			restart_journal_asked(index, nargs, a);
-		if (!cannot && !*result && makes(kind, a))
-			*result = 1 + restart_call(index, nargs, a);
+			*result = 1 + made_again(index, nargs, a);
+		if (!cannot && *result != 0 && *result != 1)
+			cannot = restart_refuse(function->name, failed_here());
+		if (!cannot && other_ranks())
+			cannot = restart_refuse(function->name, "its ranks are others here than in the recording");
+		comms.recorded[0] = 0;
 		return cannot;
 	default:
 		restart_journal_answered();
