@@ -55,6 +55,17 @@ def test_two_messages_of_one_channel_stay_two() -> None:
     assert len([line for line in text.getvalue().splitlines() if "received " in line]) == 1 + 4
 
 
+def test_many_messages_of_one_channel_are_counted() -> None:
+    out, text = _console()
+    many = tuple(Message(0, 1, 3, "W", 4, at, None) for at in range(1, 30))
+    other = Message(2, 1, 3, "W", 4, 7, None)
+    show_queues([Queues(1, 9, (), (*many, other), (), many)], out)
+    lines = [line.split() for line in text.getvalue().splitlines()]
+    assert lines[2] == ["29", "unexpected", "0", "1", "3", "4", "1..29", "W"]
+    assert lines[3] == ["unexpected", "2", "1", "3", "4", "7", "W"]
+    assert [line[0] for line in lines[4:]] == ["received"] * 29
+
+
 def _ring(ranks: int) -> Deadlock:
     def waits(rank: int) -> Waiter:
         left = (rank - 1) % ranks

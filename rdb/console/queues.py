@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich.console import Console
 from rich.text import Text
@@ -15,6 +16,7 @@ from rdb.session.merge import merge
 from rdb.session.ranks import format_ranks
 
 _TOGETHER = 3  # messages that differ only in who is at the other end share a line from here on
+_MANY = 5  # on their way on one channel: these share one, and it says how many they are
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ def _show(group: Sequence[Queues], out: Console) -> None:
     lines = list(zip(*(_rows(each) for each in group), strict=True))
     for run in _runs([line[0] for line in lines], lambda row: row.channel(one.rank)):
         together = [row for line in lines[run.start : run.stop] for row in line]
-        table.add_row(*_cells(together))
+        channel = len({(row.source, row.dest) for row in together}) == len(ranks)
+        table.add_row(*_cells(together, len(run) if channel else 1))
     if lines:
         show_table(table, out)
 
@@ -81,22 +84,34 @@ def _runs(rows: Sequence[_Row], key: Callable[[_Row], Hashable]) -> list[range]:
     for index in range(1, len(rows) + 1):
         if index < len(rows) and key(rows[index]) == key(rows[start]):
             continue
-        ends = {(row.source, row.dest) for row in rows[start:index]}
-        if index - start >= _TOGETHER and len(ends) == index - start:
-            runs.append(range(start, index))
-        else:
-            runs += [range(at, at + 1) for at in range(start, index)]
+        runs += _together(rows, range(start, index))
         start = index
     return runs
 
 
-def _cells(rows: Sequence[_Row]) -> tuple[str, ...]:
+def _together(rows: Sequence[_Row], run: range) -> list[range]:
+    """All of a run, or each channel's part of it, or each alone."""
+    ends = [(rows[at].source, rows[at].dest) for at in run]
+    if len(run) >= _TOGETHER and len(set(ends)) == len(run):
+        return [run]
+    found: list[range] = []
+    for _, group in groupby(run, key=lambda at: ends[at - run.start]):
+        places = list(group)
+        if len(places) >= _MANY and rows[places[0]].kind != "received":
+            found.append(range(places[0], places[-1] + 1))
+        else:
+            found += [range(at, at + 1) for at in places]
+    return found
+
+
+def _cells(rows: Sequence[_Row], count: int) -> tuple[str, ...]:
+    """COUNT of them are on one channel."""
     one = rows[0]
     sent = [row.sent for row in rows if row.sent is not None]
     received = [row.received for row in rows if row.received is not None]
     since = "since " if one.kind == "posted" else ""
     return (
-        one.kind,
+        one.kind if count == 1 else f"{count} {one.kind}",
         _ends([row.source for row in rows]),
         _ends([row.dest for row in rows]),
         one.tag,
