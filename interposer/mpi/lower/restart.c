@@ -285,12 +285,13 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 		if (!cannot && !*result && of_windows(function->name))
 			cannot = restart_window_asked(index, a);
 		comms.made[0] = 0;
-		if (!cannot && !*result && makes(kind, a))
+		if (!cannot && !*result && makes(kind, a)) {
 			*result = 1 + made_again(index, nargs, a);
-		if (!cannot && *result != 0 && *result != 1)
-			cannot = restart_refuse(function->name, failed_here());
-		if (!cannot && other_ranks())
-			cannot = restart_refuse(function->name, "its ranks are others here than in the recording");
+			if (*result != 1)
+				cannot = restart_refuse(function->name, failed_here());
+			else if (other_ranks())
+				cannot = restart_refuse(function->name, "its ranks are others here than they were");
+		}
 		comms.recorded[0] = 0;
 		return cannot;
 	default:
