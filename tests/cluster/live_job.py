@@ -15,14 +15,19 @@ class LiveJob:
     """`tests/programs/mpi/live.c` with four ranks; a context manager."""
 
     def __init__(
-        self, cluster: Cluster, home: str | Path, command: Sequence[str | Path], name: str = "live"
+        self,
+        cluster: Cluster,
+        home: str | Path,
+        command: Sequence[str | Path],
+        name: str = "live",
+        goes_on: LiveJob | None = None,
     ) -> None:
         self.cluster, self.name = cluster, name
         self.env = {"RDB_HOME": str(home)}
         self.home = Path(home)
-        self.stop = cluster.folder / f"{name}.stop"
+        self.stop = goes_on.stop if goes_on else cluster.folder / f"{name}.stop"
         self.output = cluster.folder / f"{name}.out"
-        self._line = [*command, self.stop]
+        self._line = [*command] if goes_on else [*command, self.stop]
         self.process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> LiveJob:

@@ -5,6 +5,7 @@ And the laptops: a pack goes on, live, on hosts that have neither the program no
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -104,15 +105,42 @@ def test_a_pack_goes_on_on_laptops(
     assert verified.returncode == 0, verified.stderr
 
 
-def test_following_a_job_that_runs(apart: Cluster) -> None:
+@pytest.fixture(scope="module")
+def live(apart: Cluster) -> LiveJob:
     hosts = apart.host_file("four", "node[1-4]")
     line = ["run", "-n", "4", "--hosts", hosts, "--name", "live", "--", apart.folder / "live"]
-    with LiveJob(apart, STORE, [*apart.command, *line]) as live:
+    return LiveJob(apart, STORE, [*apart.command, *line])
+
+
+def test_following_a_job_that_runs(live: LiveJob) -> None:
+    with live:
         said = live.console("pause", "follow", "where", "resume")
         assert "0-3: paused" in said and "main () at live.c" in said
         asked = live.rdb("checkpoint", "live", "--timeout", "60")
         assert asked.returncode == 0 and asked.stdout.count(": checkpoint ") == 4, asked.stderr
         assert live.end() == 0
+
+
+def test_a_debugger_on_any_rank_of_a_pack_that_goes_on(apart: Cluster, live: LiveJob) -> None:
+    """On laptops, while it runs there, from a host that runs none of it."""
+    live.rdb("attach", "live", "-x", apart.host_file("nothing"))
+    assert live.rdb("pack", "live", "-o", "/tmp/live.rdb").returncode == 0
+    live.stop.unlink()
+    hosts = apart.host_file("laptops", "node2 slots=2", "node4:2")
+    line = ["restart", "/tmp/live.rdb", "--at", "15", "--hosts", hosts, "--name", "onward"]
+    with LiveJob(apart, STORE, [*apart.command, *line], "onward", live) as onward:
+        for rank, host in ((0, "node2"), (3, "node4")):
+            shown = onward.rdb("info", "onward").stdout
+            assert re.search(rf"^{rank} +running .* {host} ", shown, re.M), shown
+            said = onward.console(
+                *("pause", "follow", f"focus {rank}", "where", "print rank", "print turn"),
+                *("reverse-finish", "print turn", "resume"),
+            )
+            assert "main () at live.c" in said or "work () at live.c" in said, said
+            assert f"$1 = {rank}" in said, said
+            turns = [int(turn) for turn in re.findall(r"\$[23] = (\d+)", said)]
+            assert len(turns) == 2 and turns[1] <= turns[0], said
+        assert onward.end() == 0
 
 
 def test_what_did_not_start_leaves_nothing(apart: Cluster) -> None:
