@@ -230,6 +230,18 @@ def sums(said: str) -> list[str]:
     return sorted(line for line in said.splitlines() if line.startswith("rank "))
 
 
+def sums_after(one: Running, checkpoints: int) -> list[str]:
+    """Takes so many checkpoints, and lets it go on to its end."""
+    for number in range(1, checkpoints + 1):
+        taken = one.rdb("checkpoint", one.name, "--timeout", "90")
+        assert taken.returncode == 0, taken.stderr
+        assert f"rank 0: checkpoint {number}" in taken.stdout
+    (one.folder / "gate").touch()
+    said, told = one.process.communicate(timeout=DEADLINE_S)
+    assert one.process.returncode == 0, told
+    return sums(said)
+
+
 def test_ranks_go_on_from_what_all_have(ranks: Running) -> None:
     whole = (ranks.folder / "sums").read_text().splitlines()
     assert len(whole) == RANKS  # it went on after both
@@ -240,16 +252,22 @@ def test_ranks_go_on_from_what_all_have(ranks: Running) -> None:
 
 def test_a_restart_has_checkpoints_of_its_own_and_goes_on_from_them(ranks: Running) -> None:
     whole = (ranks.folder / "sums").read_text().splitlines()
-    gate = ranks.folder / "gate"
-    gate.unlink()
+    (ranks.folder / "gate").unlink()
     again = Running(ranks.home, ranks.folder, "again", "--at", "ckpt:1", restart="ranks")
     again.until_all_run()
-    for _ in range(2):
-        taken = again.rdb("checkpoint", "again", "--timeout", "90")
-        assert taken.returncode == 0, taken.stderr
-    gate.touch()
-    said, told = again.process.communicate(timeout=DEADLINE_S)
-    assert sums(said) == whole, told
+    assert sums_after(again, 2) == whole
     done = ranks.rdb("restart", "again", "--at", "ckpt:2")
+    assert done.returncode == 0, done.stderr
+    assert sums(done.stdout) == whole
+
+
+def test_windows_go_on_in_their_epochs(tmp_path: Path, build: Build) -> None:
+    """Between fences, in an epoch of locks with operations begun; after posts and starts."""
+    line = ("-n", str(RANKS), "--", str(build("mpi/together_windows.c")), "10", "gate")
+    one = Running(tmp_path / "home", tmp_path, "windows", *line)
+    one.until("half")
+    whole = sums_after(one, 1)
+    assert len(whole) == RANKS and all(line.endswith("total 60") for line in whole)
+    done = one.rdb("restart", "windows")
     assert done.returncode == 0, done.stderr
     assert sums(done.stdout) == whole

@@ -67,6 +67,9 @@ bool board_behind(struct board *b, unsigned rank)
 			if (c && c->count > own->clocks[i].count)
 				return true;
 		}
+		for (uint64_t i = 0; other != rank && i < s->nclocks && i < BOARD_COMMS; i++)
+			if (board_names(s->clocks[i].id, rank) && !clock_of(own, s->clocks[i].id))
+				return true;
 	}
 	return false;
 }

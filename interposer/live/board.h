@@ -16,6 +16,19 @@
 
 enum { BOARD_COMMS = 1000, BOARD_HEAD = 4096 };
 
+/* A count that concerns two ranks alone, which its id names: one that has none of it has counted to 0. */
+#define BOARD_PAIR (1ull << 63)
+static inline uint64_t board_pair(uint64_t name, bool second, unsigned rank, unsigned other)
+{
+	return BOARD_PAIR | (uint64_t)second << 62 | (name & 0x3fffffff) << 32 | (uint64_t)(rank & 0xffff) << 16 |
+	       (other & 0xffff);
+}
+
+static inline bool board_names(uint64_t id, unsigned rank)
+{
+	return id & BOARD_PAIR && ((id & 0xffff) == rank || (id >> 16 & 0xffff) == rank);
+}
+
 enum board_verdict { BOARD_OPEN, BOARD_GO, BOARD_NO };
 enum board_state {
 	BOARD_ABSENT,

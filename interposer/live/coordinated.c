@@ -27,6 +27,7 @@
 #include "process/descriptors.h"
 #include "process/io.h"
 #include "process/private_file.h"
+#include "signals/signal_queue.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
 
@@ -339,6 +340,8 @@ static int gather(unsigned number)
 	own.head.library_len = own.library.len;
 	own.head.files_len = own.files.len;
 	timers_look(own.head.timers);
+	raw_syscall(SYS_rt_sigpending, (long)&own.head.pending, 8, 0, 0, 0, 0);
+	own.head.pending = (own.head.pending | signal_arrived(thread_self())) & ~(1ull << (SIGNALS_REMINDER - 1));
 	uint32_t check = crc32c_data(0, own.library.base, own.library.len);
 	own.head.check = crc32c_data(check, own.files.base, own.files.len);
 	return 0;

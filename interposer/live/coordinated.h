@@ -34,12 +34,13 @@ int thaw_prepare(unsigned number);
 void thaw(ucontext_t *uc);
 
 #define STATE_MAGIC 0x657461746262646cull
-#define STATE_VERSION 1
+#define STATE_VERSION 2
 struct state_head {
 	uint64_t magic;
 	uint32_t version, check; /* crc32c_data of all that follows it */
 	uint64_t number;
 	uint64_t library_len, files_len; /* what follows: of the MPI library, then open files */
+	uint64_t pending;                /* signals that the program has not got yet */
 	uint8_t timers[96];
 };
 

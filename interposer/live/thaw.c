@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "boundary/boundary.h"
 #include "boundary/hot_sites.h"
@@ -88,6 +89,9 @@ void thaw(ucontext_t *uc)
 	timers_from(head.timers);
 	open_files_restore();
 	live_as_branch(uc, lower.opt.mode_after);
+	for (int sig = 1; sig <= 64; sig++)
+		if (head.pending >> (sig - 1) & 1)
+			raw_syscall(SYS_kill, lower.pid, sig, 0, 0, 0, 0);
 	if (lower.opt.checkpoints_only)
 		coordinated_begin();
 	if (lower.mode == MODE_RECORD)

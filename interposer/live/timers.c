@@ -118,8 +118,13 @@ void timers_save(uint64_t now)
 void timers_look(void *out)
 {
 	struct itimerval *set = out;
-	for (int i = 0; i < TIMERS; i++)
-		raw_syscall(SYS_getitimer, i, (long)&set[i], 0, 0, 0, 0);
+	for (int i = 0; i < TIMERS; i++) {
+		struct itimerval *t = &set[i];
+		raw_syscall(SYS_getitimer, i, (long)t, 0, 0, 0, 0);
+		/* one that repeats stands still from its signal until that is taken */
+		if ((t->it_interval.tv_sec || t->it_interval.tv_usec) && !t->it_value.tv_sec && !t->it_value.tv_usec)
+			t->it_value.tv_usec = 1;
+	}
 }
 
 void timers_from(const void *in)

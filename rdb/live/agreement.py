@@ -22,12 +22,26 @@ def objection(slots: Sequence[Slot], generation: int, why: str) -> str | None:
     return None
 
 
+PAIR = 1 << 63
+"""Of a clock's name: it concerns two ranks alone, board_pair() in interposer/live/board.h."""
+
+
+def ranks_of(pair: int) -> tuple[int, int]:
+    return pair >> 16 & 0xFFFF, pair & 0xFFFF
+
+
 def at_rest(slots: Sequence[Slot]) -> bool:
     """As board_stable() in interposer/live/board.c, of one look."""
     if any(slot.state is not State.HELD or slot.pending for slot in slots):
         return False
     if sum(slot.sent for slot in slots) != sum(slot.received for slot in slots):
         return False
+    for slot in slots:
+        for pair, count in slot.clocks.items():
+            if pair & PAIR and any(
+                slots[rank].clocks.get(pair, 0) != count for rank in ranks_of(pair)
+            ):
+                return False
     furthest: dict[int, int] = {}
     for slot in slots:
         for comm, count in slot.clocks.items():

@@ -183,7 +183,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 		together_before(index, args);
 	if (host->order)
 		covered = order_call(index, nargs, args);
-	if (!__builtin_expect(drained_any, 0) || !drained_call(index, args, invoke_part, &result))
+	if (!(__builtin_expect(drained_any, 0) && drained_call(index, args, invoke_part, &result)) &&
+	    !(__builtin_expect(windows_any_closed, 0) && windows_closed(index, args, &result)))
 		result = invoke(index, nargs, args);
 	if (host->order)
 		order_end(covered);

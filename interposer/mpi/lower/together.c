@@ -23,10 +23,12 @@ static const struct {
 	int at;
 	const char *names;
 } collectives[] = {
+	{1, " Win_create_dynamic "},
+	{3, " Win_allocate Win_allocate_shared "},
 	{0, " Barrier Ibarrier Comm_dup Comm_dup_with_info Comm_idup Comm_split Comm_split_type Comm_create"
 	    " Intercomm_create Intercomm_merge Cart_create Cart_sub Graph_create Dist_graph_create"
 	    " Dist_graph_create_adjacent "},
-	{4, " Bcast Ibcast "},
+	{4, " Bcast Ibcast Win_create "},
 	{5, " Allreduce Iallreduce Scan Iscan Exscan Iexscan Reduce_scatter Ireduce_scatter Reduce_scatter_block"
 	    " Ireduce_scatter_block "},
 	{6, " Reduce Ireduce Allgather Iallgather Alltoall Ialltoall Neighbor_allgather Ineighbor_allgather"
@@ -112,7 +114,7 @@ void together_comm(struct vcomm *comm, int context)
 	for (int i = 0; i < comm->size; i++)
 		hash = mix(hash, (uint64_t)comm->world[i]);
 	if (!comm->together)
-		comm->together = mix(hash, serial_of(hash)) | 1;
+		comm->together = (mix(hash, serial_of(hash)) | 1) & ~BOARD_PAIR;
 	if (comm->size > 1)
 		add_clock(comm->together);
 }
@@ -156,6 +158,23 @@ static void count(struct vcomm *comm)
 		__atomic_add_fetch(&clock->count, 1, __ATOMIC_SEQ_CST);
 }
 
+uint64_t together_name(const struct vcomm *comm)
+{
+	uint64_t hash = mix(comm->together, 0x77696e + (together_salt << 32));
+
+	return (mix(hash, serial_of(hash)) | 1) & ~BOARD_PAIR;
+}
+
+void together_count(uint64_t id)
+{
+	struct board_clock *clock;
+
+	add_clock(id);
+	clock = clock_of(id);
+	if (clock)
+		__atomic_add_fetch(&clock->count, 1, __ATOMIC_SEQ_CST);
+}
+
 void together_before(unsigned index, const uint64_t *a)
 {
 	host->at_rest(NULL, NULL);
@@ -167,6 +186,7 @@ void together_before(unsigned index, const uint64_t *a)
 		why_not = "it has called MPI_Comm_create_group";
 	else if (index == RDB_Mprobe || index == RDB_Improbe)
 		probed = true;
+	windows_called(index, a);
 }
 
 static void asked(void **upper, const uint64_t *a, char mode)
@@ -184,6 +204,7 @@ void together_after(unsigned index, const uint64_t *a, int64_t result)
 {
 	if (result)
 		return;
+	windows_answered(index, a);
 	switch (index) {
 	case RDB_Irecv:
 	case RDB_Recv_init: asked((void **)a[6], a, 0); break;
@@ -258,9 +279,11 @@ static bool collective_under_way(void)
 
 static bool may_hold(bool waits)
 {
-	if (!together_on || waits)
+	if (!together_on)
 		return true;
-	return !pending_operations && !(collective_under_way() && ahead());
+	if (!windows_quiet())
+		return false;
+	return waits || (!pending_operations && !(collective_under_way() && ahead()));
 }
 
 static uint64_t settle(void)
@@ -270,6 +293,7 @@ static uint64_t settle(void)
 
 	if (!together_on)
 		return 0;
+	windows_complete();
 	for (uint32_t id = RDB_FIRST_DYNAMIC; id < requests->next; id++) {
 		struct vreq *request = request_of(id);
 		MPI_Status status = status_empty;
@@ -291,14 +315,24 @@ static uint64_t settle(void)
 	return pending;
 }
 
+static bool complete(const struct vreq *request)
+{
+	MPI_Status status;
+	int flag = 0;
+
+	return PMPI_Request_get_status(REAL(MPI_Request, request->o.real), &flag, &status) == MPI_SUCCESS && flag;
+}
+
 static const char *refuses(void)
 {
 	if (!together_on)
 		return NULL;
 	if (why_not)
 		return why_not;
-	if (windows_there)
-		return "it has a window (MPI_Win_create)";
+	const char *why = windows_refuse();
+
+	if (why)
+		return why;
 	if (tables[RDB_FILE].next > RDB_FIRST_DYNAMIC + tables[RDB_FILE].free_count)
 		return "it has a file of MPI open";
 	if (probed)
@@ -310,15 +344,20 @@ static const char *refuses(void)
 	for (uint32_t id = RDB_FIRST_DYNAMIC; id < tables[RDB_REQUEST].next; id++) {
 		const struct vreq *request = request_of(id);
 
-		if (request->o.id == id && (request->inflight || (!request->comm && !request->receive)))
-			return "it has a request of a file, a window or its own";
+		if (request->o.id == id && request->o.real && !complete(request) &&
+		    (request->inflight || (!request->comm && !request->receive)))
+			return "it has a request of a file or its own";
 	}
 	return NULL;
 }
 
 static int save(void **bytes, size_t *len)
 {
-	return together_on ? state_save(bytes, len) : 0;
+	if (!together_on)
+		return 0;
+	if (windows_there)
+		windows_take(); /* nothing is under way any more: all that others have put is there */
+	return state_save(bytes, len);
 }
 
 const struct rdb_together together_calls = {

@@ -39,6 +39,22 @@ void drained_add(struct vcomm *comm, int source, int tag, const void *data, size
 /* A request that is complete, with this status. */
 int request_done(int source, int tag, int64_t bytes, bool cancelled, MPI_Request *real);
 
+/* together_windows.c: what has been begun on windows, and what that lets wait. */
+struct vwin;
+void together_window(struct vwin *win, const struct vcomm *comm);
+void together_window_gone(struct vwin *win);
+void windows_called(unsigned index, const uint64_t *a);
+void windows_answered(unsigned index, const uint64_t *a);
+/* The exposure that the call asks about was closed at a checkpoint. */
+extern bool windows_any_closed;
+bool windows_closed(unsigned index, const uint64_t *a, int64_t *result);
+bool windows_quiet(void);
+void windows_complete(void);
+const char *windows_refuse(void);
+/* A count on the board, new ones from 0; a name for what this communicator's ranks have just made. */
+void together_count(uint64_t id);
+uint64_t together_name(const struct vcomm *comm);
+
 /* together_state.c */
 int state_save(void **bytes, size_t *len);
 const char *state_load(const void *bytes, size_t len);

@@ -42,6 +42,9 @@ void put_info(struct bytes *out, MPI_Info info);
 MPI_Info get_info(struct bytes *in);
 void put_others(struct bytes *out);
 void get_others(struct bytes *in);
+/* together_windows_state.c */
+void put_windows(struct bytes *out);
+void get_windows(struct bytes *in);
 /* together_requests.c */
 void put_requests(struct bytes *out);
 void get_request(struct bytes *in);

@@ -21,6 +21,7 @@ int state_save(void **bytes, size_t *len)
 	put_number(&out, together_exchanged);
 	put_comms(&out);
 	put_others(&out);
+	put_windows(&out);
 	put_requests(&out);
 	for (const struct drained *one = drained_first; one; one = one->next) {
 		put_number(&out, one->comm->o.id);
@@ -59,6 +60,8 @@ const char *state_load(const void *bytes, size_t len)
 	get_comms(&in);
 	if (!in.bad)
 		get_others(&in);
+	if (!in.bad)
+		get_windows(&in);
 	for (int64_t n = in.bad ? 0 : get_number(&in); n > 0 && !in.bad; n--)
 		get_request(&in);
 	while (!in.bad && (id = (uint32_t)get_number(&in))) {

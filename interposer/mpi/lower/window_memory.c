@@ -500,6 +500,15 @@ void window_part_free(struct window_part *part)
 	free(part);
 }
 
+struct window_part *window_part_next(const struct vwin *win, const struct window_part *last)
+{
+	struct window_part *part = last ? last->next : parts;
+
+	while (part && part->win != win)
+		part = part->next;
+	return part;
+}
+
 void windows_end(void)
 {
 	pthread_mutex_lock(&watch.lock);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "real.h"
+#include "together.h"
 #include "window_plan.h"
 
 #define PAGE 4096ul
@@ -25,6 +26,7 @@ static struct vwin *window_new(MPI_Win real, int flavor, const struct vcomm *com
 	win->comm = MPI_COMM_NULL;
 	win->last = &win->first;
 	put_handle(upper, RDB_WIN, win->o.id);
+	together_window(win, comm);
 	return win;
 }
 
@@ -35,6 +37,7 @@ void window_release(struct vobject *object)
 	free(win->sizes);
 	free(win->offsets);
 	free(win->units);
+	together_window_gone(win);
 }
 
 /* base, size, disp_unit, info, comm, win */

@@ -19,6 +19,20 @@
 /* Of dynamic windows: where the public copy of attached memory lies, so far above it in every process. */
 #define WINDOW_SHIFT 0x100000000000l
 
+/* What checkpoints without a log know of a window (together_windows.c); nothing where there are none. */
+struct epochs {
+	uint64_t name; /* on the board; the same in all its ranks */
+	int size, *world;
+	bool issued;    /* operations that may not be complete */
+	bool fenced;    /* after a fence that others may follow */
+	bool locked;    /* by MPI_Win_lock_all */
+	bool started;   /* from MPI_Win_start to MPI_Win_complete */
+	uint8_t *locks; /* of each target: 0, or MPI_LOCK_* as programs have them */
+	MPI_Group posted, accessed;
+	MPI_Comm comm;        /* what a restart made it with; some MPICHs lose locks of later windows if it is freed */
+	bool exposed, closed; /* from MPI_Win_post on; closed: before the program has asked */
+};
+
 struct vwin {
 	struct vobject o;
 	int flavor, rank;
@@ -28,6 +42,7 @@ struct vwin {
 	char *shared;
 	MPI_Aint *sizes, *offsets;
 	int *units;
+	struct epochs epochs;
 };
 
 /* Memory of one window; upper and base agree in their last three bits, public in as many as `word` says. */
@@ -57,6 +72,8 @@ void window_placed(MPI_Win real, const char *public, const char *function);
 
 /* window_memory.c */
 extern bool windows_there;
+/* The parts of that window, the newest first: the next one after `last`. */
+struct window_part *window_part_next(const struct vwin *win, const struct window_part *last);
 /* A part whose public copy is ours: `shifted`, at WINDOW_SHIFT above.  Holds what the program's memory holds.  NULL: no
  * memory. */
 struct window_part *window_part_new(char *upper, size_t len, bool shifted);
