@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rdb.errors import RdbError, UnknownJob
 from rdb.live.consistent import Cut, Traffic, finalized, uses_mpi
 from rdb.live.cut import cut_event, names_an_event
+from rdb.live.refusals import refused
 from rdb.live.verbs import VerbsTraffic
 from rdb.live.verbs_rank import device_name
 from rdb.live.world import start_image
@@ -49,7 +50,8 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         cut, verbs = traffic.cut(first, event), traffic.verbs
     else:
         cut, verbs = Cut({first: event}, []), VerbsTraffic(job)
-    ranks = {}
+    ranks: dict[int, RankPlan] = {}
+    refusals: list[str] = []
     for one in job.ranks:
         recording, until = job.rank(one), cut.events[one]
         if finalized(job, one, until):
@@ -58,7 +60,10 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
                 "choose an earlier event",
             )
         image = start_image(recording, until)
+        refusals += refused(recording, until)
         ranks[one] = RankPlan(recording, until, image, cut.sent_again(one))
+    if refusals:
+        raise RdbError("\nrdb: ".join(refusals), "choose another event")
     verbs_plans = verbs.plans(cut.events)
     device = next((device_name(job.rank(one)) for one in verbs.ranks), None)
     again = [

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -26,14 +27,23 @@ def header(abi: Abi) -> str:
     return "\n".join(lines) + "\n"
 
 
+def restarted() -> set[str]:
+    """The functions that a restart knows what to do about."""
+    lists = Path(__file__).resolve().parent.parent / "lower" / "restart_kinds.def"
+    strings = re.findall(r'"([^"]*)"', lists.read_text())
+    return {f"MPI_{word}" for text in strings for word in text.split()}
+
+
 def names(abi: Abi) -> str:
     """What a reader of the log needs: index -> function; class, id -> predefined handle."""
+    again = restarted()
     functions = {
         str(function.index): {
             "name": function.name,
             "params": [p.name for p in function.params],
             "kinds": [(p.handle or p.base) + "*" * p.pointer for p in function.params],
             "supported": function.name in ROWS,
+            "restarts": function.name in again,
         }
         for function in abi.functions
     }

@@ -8,70 +8,9 @@ static const struct {
 	enum kind kind;
 	const char *names;
 } lists[] = {
-	{QUIET,
-	 " Query_thread Is_thread_main Get_library_version Get_processor_name Error_string Error_class Comm_rank"
-	 " Comm_size Comm_remote_size Comm_test_inter Comm_compare Comm_get_name Comm_get_attr Group_size Group_rank"
-	 " Group_translate_ranks Group_compare Get_count Get_elements Get_elements_x Test_cancelled"
-	 " Status_set_elements Status_set_elements_x Status_set_cancelled Type_size Type_size_x Type_get_extent"
-	 " Type_get_extent_x Type_get_true_extent Type_get_true_extent_x Type_get_envelope Type_get_name Pack_size"
-	 " Pack_external_size Op_commutative Cart_get Cart_rank Cart_coords Cart_shift Cart_map Cartdim_get"
-	 " Dims_create Topo_test Graph_get Graph_map Graph_neighbors Graph_neighbors_count Graphdims_get"
-	 " Info_get_nkeys Info_get_valuelen Info_get Info_get_nthkey Pack Pack_external Unpack Unpack_external"
-	 " Wtime Wtick Recv Probe Iprobe Barrier Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv"
-	 " Alltoall Alltoallv Alltoallw Reduce Allreduce Scan Exscan Reduce_scatter Reduce_scatter_block"
-	 " Reduce_local Neighbor_allgather"
-	 " Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw"
-	 " Dist_graph_neighbors Dist_graph_neighbors_count"
-	 " File_delete File_set_size File_preallocate File_get_size File_get_amode File_set_info File_set_view"
-	 " File_seek File_get_position File_get_byte_offset File_seek_shared File_get_position_shared"
-	 " File_get_type_extent File_set_atomicity File_get_atomicity File_sync"
-	 " File_read File_read_all File_read_shared File_read_ordered File_read_at File_read_at_all"
-	 " File_write File_write_all File_write_shared File_write_ordered File_write_at File_write_at_all"
-	 " File_read_all_begin File_read_ordered_begin File_read_at_all_begin File_read_all_end File_read_ordered_end"
-	 " File_read_at_all_end File_write_all_begin File_write_ordered_begin File_write_at_all_begin"
-	 " File_write_all_end File_write_ordered_end File_write_at_all_end "},
-	{MAKES,
-	 " Init Init_thread Comm_dup Comm_dup_with_info Comm_split Comm_split_type Comm_create Comm_create_group"
-	 " Intercomm_create Intercomm_merge Cart_create Cart_sub Graph_create Dist_graph_create"
-	 " Dist_graph_create_adjacent Comm_free Comm_disconnect Comm_group"
-	 " Comm_remote_group Comm_get_info Comm_set_info Comm_set_name Comm_get_parent Group_incl Group_excl"
-	 " Group_range_incl Group_range_excl Group_union Group_intersection Group_difference Group_free"
-	 " Type_contiguous Type_vector Type_create_hvector Type_indexed Type_create_hindexed"
-	 " Type_create_indexed_block Type_create_hindexed_block Type_create_struct Type_create_resized"
-	 " Type_create_subarray Type_create_darray Type_create_f90_integer Type_create_f90_real"
-	 " Type_create_f90_complex Type_match_size Type_dup Type_commit Type_free Type_set_name"
-	 " Type_get_contents Op_create Op_free Info_create Info_dup Info_set Info_delete Info_free"
-	 " Win_create Win_create_dynamic Win_free Win_attach Win_detach Win_set_name Win_set_info"
-	 " Win_get_info Win_get_group Buffer_attach Buffer_detach Add_error_class Add_error_code Add_error_string "},
-	{MAKES_LATER, " Win_allocate "},
-	{WINDOWS,
-	 " Win_fence Win_lock Win_unlock Win_lock_all Win_unlock_all Win_start Win_post Win_complete Win_wait Win_test"
-	 " Win_flush Win_flush_local Win_flush_all Win_flush_local_all Win_sync Win_get_name Put Get Accumulate"
-	 " Get_accumulate Fetch_and_op Compare_and_swap "},
-	{POSTS_DONE, " Rput Rget Raccumulate Rget_accumulate"
-		     " File_iread File_iread_all File_iread_shared File_iread_at File_iread_at_all"
-		     " File_iwrite File_iwrite_all File_iwrite_shared File_iwrite_at File_iwrite_at_all "},
-	{OPENS, " File_open "},
-	{CLOSES, " File_close "},
-	{SENDS, " Send Ssend Rsend Bsend "},
-	{EXCHANGES, " Sendrecv Sendrecv_replace "},
-	{POSTS_SEND, " Isend Issend Irsend Ibsend "},
-	{POSTS_RECEIVE, " Irecv "},
-	{POSTS_MATCHED, " Imrecv "},
-	{POSTS_COLLECTIVE,
-	 " Ibarrier Ibcast Igather Igatherv Iscatter Iscatterv Iallgather Iallgatherv Ialltoall Ialltoallv Ialltoallw"
-	 " Ireduce Iallreduce Ireduce_scatter Ireduce_scatter_block Iscan Iexscan Ineighbor_allgather"
-	 " Ineighbor_allgatherv Ineighbor_alltoall Ineighbor_alltoallv Ineighbor_alltoallw "},
-	{POSTS_COPY, " Comm_idup "},
-	{PERSISTENT, " Recv_init Send_init Ssend_init Rsend_init Bsend_init "},
-	{STARTS, " Start Startall "},
-	{CANCELS, " Cancel "},
-	{LOOKS, " Request_get_status "},
-	{FREES, " Request_free "},
-	{ONE, " Wait Test "},
-	{MANY, " Waitall Waitany Waitsome Testall Testany Testsome "},
-	{MATCHES, " Mprobe Improbe "},
-	{TAKES, " Mrecv "},
+#define KIND(kind, names) {kind, names},
+#include "restart_kinds.def"
+#undef KIND
 };
 
 static char why[256];

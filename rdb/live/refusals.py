@@ -1,0 +1,107 @@
+"""What the program has at an event that no restart brings back, as far as the log says: what
+`--plan` tells without a replay.  The last word is the replay's (interposer/live).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from rdb.recording import RankRecording
+from rdb.recording.describe import mpi_functions
+from rdb.recording.record import Note, Record
+
+# x86-64 system calls (syscalls(2))
+_CLOSE, _CLOSE_RANGE, _DUPS, _FCNTL = 3, 436, (32, 33, 292), 72
+_F_DUPFD = (0, 1030)
+_TIMER_CREATE, _TIMER_DELETE = 222, 226
+_MMAP, _MUNMAP, _MREMAP, _SHMAT, _SHMDT = 9, 11, 25, 30, 67
+_OTHERS = {
+    253: "an inotify queue",
+    294: "an inotify queue",
+    319: "a file in memory",
+    298: "a performance counter",
+    434: "a descriptor of a process",
+    437: "opened by openat2(2)",
+}  # interposer/live/reopen.c
+_CALLS = (*_OTHERS, *_DUPS, _CLOSE, _CLOSE_RANGE, _FCNTL, _TIMER_CREATE, _TIMER_DELETE)
+_SPAN = struct.Struct("<QQ")
+
+
+def refused(recording: RankRecording, cut: int) -> list[str]:
+    """A line for each, with the event that made it."""
+    at = f"rank {recording.name} cannot be restarted at event {cut}"
+    return [
+        f"{at}: {what} (event {event})"
+        for what, event in (*_objects(recording, cut), *_unknown_calls(recording, cut))
+    ]
+
+
+def _objects(recording: RankRecording, cut: int) -> Iterator[tuple[str, int]]:
+    timers: list[int] = []
+    descriptors: dict[int, tuple[str, int]] = {}
+    for record in _calls(recording, cut, _CALLS):
+        number, result, args = record.nr, record.result, record.args
+        if result < 0:
+            continue
+        if number == _TIMER_CREATE:
+            timers.append(record.event)
+        elif number == _TIMER_DELETE and timers:
+            timers.pop()
+        elif number in _OTHERS:
+            descriptors[result] = (_OTHERS[number], record.event)
+        elif number in _DUPS or (number == _FCNTL and args[1] in _F_DUPFD):
+            if args[0] in descriptors:
+                descriptors[result] = descriptors[args[0]]
+            else:
+                descriptors.pop(result, None)
+        elif number == _CLOSE:
+            descriptors.pop(args[0], None)
+        elif number == _CLOSE_RANGE:
+            for one in [one for one in descriptors if args[0] <= one <= args[1]]:
+                del descriptors[one]
+    if timers:
+        yield f"it has {len(timers)} timers of timer_create(2)", timers[-1]
+    for descriptor, (what, event) in sorted(descriptors.items()):
+        yield f"its descriptor {descriptor} is {what}", event
+    shared = _shared(recording, cut)
+    if shared:
+        yield "it has shared memory", max(shared.values())
+
+
+def _shared(recording: RankRecording, cut: int) -> dict[tuple[int, int], int]:
+    """First and last address of each shared mapping -> the event that made it."""
+    mapped: dict[tuple[int, int], int] = {}
+    for record in _calls(recording, cut, (_MMAP, _MUNMAP, _MREMAP, _SHMAT, _SHMDT)):
+        if record.result < 0:
+            continue
+        if record.nr == _SHMDT:
+            gone = range(record.args[0], record.args[0] + 1)
+        elif record.nr in (_MUNMAP, _MREMAP):
+            gone = range(record.args[0], record.args[0] + record.args[1])
+        else:
+            gone = range(record.result, record.result + record.args[1])
+        for one in [one for one in mapped if one[0] in gone]:
+            del mapped[one]
+        for chunk in record.chunks:
+            if not chunk.addr and chunk.note == Note.SHARED and len(chunk.data) == _SPAN.size:
+                mapped[_SPAN.unpack(chunk.data)] = record.event
+    return mapped
+
+
+def _unknown_calls(recording: RankRecording, cut: int) -> Iterator[tuple[str, int]]:
+    """Calls of MPI of which nobody knows what they did; the first one is enough."""
+    names = {int(one["nr"]): one["name"] for one in mpi_functions() if not one["restarts"]}
+    for place in recording.index.of_hypercalls(frozenset(names)):
+        record = recording.index.record(place)
+        if record.event <= cut:
+            yield f"{names[record.nr]}: what it does cannot be brought back", record.event
+        return
+
+
+def _calls(recording: RankRecording, cut: int, numbers: tuple[int, ...]) -> Iterator[Record]:
+    for place in recording.index.of_calls(*numbers):
+        record = recording.index.record(place)
+        if record.event > cut:
+            return
+        yield record
