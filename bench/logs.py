@@ -6,16 +6,23 @@ from pathlib import Path
 
 from bench.figures import LogGrowth
 from bench.setup import Bench, BenchError, run
-from bench.ways import RECORDED, environment, scratch, through_mpi
+from bench.ways import ORDER, RECORDED, environment, scratch, through_mpi
 from rdb.recording import open_job
 
 
-def growth(bench: Bench, what: str, program: list[str], ranks: int) -> LogGrowth:
+def growth(
+    bench: Bench, what: str, program: list[str], ranks: int, way: str = RECORDED
+) -> LogGrowth:
     """Of the last rank, from its first event to its last one; a run of its own."""
     with scratch(bench) as folder:
-        run([*through_mpi(RECORDED, folder, ranks), *program], env=environment(folder))
+        run([*through_mpi(way, folder, ranks), *program], env=environment(folder))
         (job,) = [path for path in folder.iterdir() if (path / "job.json").exists()]
-        return _of_rank(what, job, ranks - 1)
+        return _of_rank(what if way == RECORDED else f"{what}, {way}", job, ranks - 1)
+
+
+def growths(bench: Bench, what: str, program: list[str], ranks: int) -> list[LogGrowth]:
+    """In each mode of recording."""
+    return [growth(bench, what, program, ranks, way) for way in (RECORDED, ORDER)]
 
 
 def _of_rank(what: str, job: Path, rank: int) -> LogGrowth:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bench.figures import Section, ratio
 from bench.setup import Bench, BenchError
-from bench.ways import NATIVE, PLAIN, RECORDED, WAYS, alternate
+from bench.ways import NATIVE, WAYS, alternate
 
 NAMES = {8: "8 B", 4096: "4 KiB", 65_536: "64 KiB", 1 << 20: "1 MiB"}
 
@@ -18,6 +18,7 @@ def by_size(
     sizes: Sequence[tuple[int, int]],
     goals: Mapping[tuple[int, str], float],
     once: Callable[[str, list[str]], str],
+    compared: Sequence[str] = WAYS,
 ) -> None:
     """A ratio for each of `sizes` (bytes, times) and way; `once` runs one way with these arguments
     and gives what the program printed."""
@@ -32,8 +33,8 @@ def by_size(
         for size, seconds in rows:
             times[int(size)][way].append(float(seconds))
 
-    alternate(bench.scale.rounds, WAYS, read)
+    alternate(bench.scale.rounds, compared, read)
     for size, ways in times.items():
-        for way in (PLAIN, RECORDED):
+        for way in compared[1:]:
             goal = goals.get((size, way))
             section.ratios.append(ratio(NAMES[size], way, ways[NATIVE], ways[way], goal))

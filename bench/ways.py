@@ -1,4 +1,4 @@
-"""The ways to run a program that are compared: native, through rdb unrecorded, recorded.
+"""The ways to run a program that are compared: native, through rdb unrecorded, recorded by mode.
 
 They take turns, round by round, each round beginning with another one: what disturbs this machine
 meanwhile disturbs them all, and a round's ratio is taken between neighbours in time.
@@ -21,6 +21,8 @@ from rdb.paths import lib_dir, rdb_exec_path
 
 NATIVE, PLAIN, RECORDED = "native", "plain", "recorded"
 WAYS = (NATIVE, PLAIN, RECORDED)
+ORDER = "order"  # --record=order
+MODES = (*WAYS, ORDER)  # of programs whose messages are what there is to record
 
 
 def _rdb_exec(folder: Path, *options: str) -> list[str]:
@@ -50,8 +52,9 @@ def through_rdb_exec(way: str, folder: Path) -> list[str]:
 
 def through_mpi(way: str, folder: Path, ranks: int) -> list[str]:
     """What to put before an MPI program.  Recorded, it is what a user types."""
-    if way == RECORDED:
-        return [*own_command(), "run", "-n", str(ranks), "--"]
+    if way in (RECORDED, ORDER):
+        order = ["--record=order"] if way == ORDER else []
+        return [*own_command(), "run", "-n", str(ranks), *order, "--"]
     mpirun = shutil.which("mpirun")
     if mpirun is None:
         raise BenchError("mpirun is not in PATH", "install openmpi-bin")

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SIZES_MB = {"checkpoints": {10}, "hot": {0}, "session": {0}}  # of --quick
 _USUAL_MB = {10, 64}
 WAYS = {"plain", "recorded"}
+MODES = {"pingpong", "allreduce", "lammps"}  # have --record=order, too
 RATIOS = {
     "calls": {"compute loop", "getppid", "clock_gettime", "poll, in vain"},
     "reads": {"4 KiB", "64 KiB", "1 MiB"},
@@ -92,7 +93,8 @@ def test_whole(figures: dict[str, Any]) -> None:
 def test_ratios(figures: dict[str, Any], name: str) -> None:
     rows = _section(figures, name)["ratios"]
     found = {(row["what"], row["way"]) for row in rows}
-    assert {(what, way) for what in RATIOS[name] for way in WAYS} <= found
+    ways = WAYS | {"order"} if name in MODES else WAYS
+    assert {(what, way) for what in RATIOS[name] for way in ways} <= found
     for row in rows:
         assert row["native_s"] > 0 and row["way_s"] > 0 and row["ratio"] > 0 and row["n"] >= 1
         assert row["ratio_low"] <= row["ratio"] <= row["ratio_high"]
@@ -101,7 +103,10 @@ def test_ratios(figures: dict[str, Any], name: str) -> None:
 @pytest.mark.parametrize("name", ["pingpong", "allreduce"])
 def test_log_growth(figures: dict[str, Any], name: str) -> None:
     rows = _section(figures, name)["logs"]
-    assert {row["what"] for row in rows} == RATIOS[name]
+    modes = {f"{what}{mode}" for what in RATIOS[name] for mode in ("", ", order")}
+    assert {row["what"] for row in rows} == modes
+    sizes = {row["what"]: row["bytes_per_event"] for row in rows}
+    assert sizes["64 KiB, order"] < sizes["64 KiB"] / 10
     for row in rows:
         assert row["events"] > 0 and row["bytes_per_event"] > 0 and row["bytes_per_s"] > 0
 

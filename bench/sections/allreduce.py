@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bench.figures import Section
-from bench.logs import growth
+from bench.logs import growths
 from bench.setup import Bench, run
 from bench.sizes import NAMES, by_size
-from bench.ways import environment, scratch, through_mpi
+from bench.ways import MODES, environment, scratch, through_mpi
 
 TITLE = "MPI_Allreduce, two ranks"
 
@@ -19,6 +19,6 @@ def measure(bench: Bench, section: Section) -> None:
             line = [*through_mpi(way, folder, 2), program, *amounts]
             return run(line, env=environment(folder))
 
-    by_size(bench, section, bench.scale.allreduce, {}, once)
+    by_size(bench, section, bench.scale.allreduce, {}, once, MODES)
     for size, turns in bench.scale.allreduce:
-        section.logs.append(growth(bench, NAMES[size], [program, str(size), str(turns)], 2))
+        section.logs += growths(bench, NAMES[size], [program, str(size), str(turns)], 2)

@@ -7,13 +7,11 @@ from collections import defaultdict
 from pathlib import Path
 
 from bench.figures import Section, ratio
-from bench.logs import growth
+from bench.logs import growths
 from bench.setup import Bench
 from bench.ways import (
+    MODES,
     NATIVE,
-    PLAIN,
-    RECORDED,
-    WAYS,
     alternate,
     environment,
     must_succeed,
@@ -59,8 +57,8 @@ def measure(bench: Bench, section: Section) -> None:
             must_succeed(line, code, said)
             times[way].append(took)
 
-    alternate(bench.scale.rounds, WAYS, once)
-    for way in (PLAIN, RECORDED):
+    alternate(bench.scale.rounds, MODES, once)
+    for way in MODES[1:]:
         section.ratios.append(ratio("melt", way, times[NATIVE], times[way]))
-    section.logs.append(growth(bench, "melt", program, 2))
+    section.logs += growths(bench, "melt", program, 2)
     section.notes.append("the start and the end of the ranks are in it")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bench.figures import Section
-from bench.logs import growth
+from bench.logs import growths
 from bench.setup import Bench, run
 from bench.sizes import NAMES, by_size
-from bench.ways import PLAIN, RECORDED, environment, scratch, through_mpi
+from bench.ways import MODES, PLAIN, RECORDED, environment, scratch, through_mpi
 
 TITLE = "MPI ping-pong, half a round trip"
 _GOALS = {(8, PLAIN): 1.15, (8, RECORDED): 1.15, (1 << 20, RECORDED): 1.3}
@@ -20,7 +20,7 @@ def measure(bench: Bench, section: Section) -> None:
             line = [*through_mpi(way, folder, 2), program, *amounts]
             return run(line, env=environment(folder))
 
-    by_size(bench, section, bench.scale.pingpong, _GOALS, once)
+    by_size(bench, section, bench.scale.pingpong, _GOALS, once, MODES)
     for size, turns in bench.scale.pingpong:
-        section.logs.append(growth(bench, NAMES[size], [program, str(size), str(turns)], 2))
-    section.notes.append("recorded, every received byte is written to the log")
+        section.logs += growths(bench, NAMES[size], [program, str(size), str(turns)], 2)
+    section.notes.append("recorded, every received byte is written to the log; order: its hash is")

@@ -50,7 +50,7 @@ const char *payload_apply(const struct rdb_note_payload *note)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return "a message is missing in the file `payload` beside the log";
+			return "a message is missing in the file `payload` beside the log: remove it, and expand again";
 		done += (size_t)n;
 	}
 	if (crc32c_data(0, at, note->len) != note->check)
@@ -96,9 +96,8 @@ int payload_publish(void)
 	char from[4096], to[4096];
 	if (!payload.made)
 		return 0;
-	if (fflush(payload.made) || fsync(fileno(payload.made)))
+	if (fclose(payload.made)) /* whatever is lost later, its hash tells */
 		return -errno;
-	fclose(payload.made);
 	payload.made = NULL;
 	name(from, sizeof(from), ".new");
 	name(to, sizeof(to), "");

@@ -20,14 +20,18 @@ def need_gdb() -> None:
         raise MissingTool("gdb is not in PATH", "apt-get install gdb")
 
 
-def need_ranks(name: str, rank: str | None = None) -> Job:
-    """Refuses at once what cannot be debugged: unknown, foreign or damaged recordings."""
+def need_ranks(name: str, rank: str | None = None, replayed: bool = True) -> Job:
+    """Refuses at once what cannot be debugged: unknown, foreign or damaged recordings.
+
+    REPLAYED: more than the log is needed, so a recording of the order is expanded first.
+    """
     job = open_job(name) if rank is None else open_job(name).only(rank)
     if not job.ranks:
         raise UnknownJob(f"{job.name} has no ranks")
     for number in job.ranks:
         _ = job.rank(number).index
-    expand_if_needed(job)
+    if replayed:
+        expand_if_needed(job)
     return job
 
 

@@ -15,7 +15,7 @@ from rdb.recording.queues import queues
 
 def messages_command(args: argparse.Namespace) -> int:
     """0: some are on their way or waited for, 1: none."""
-    job = need_ranks(args.job)
+    job = need_ranks(args.job, replayed=False)
     ranks = job.ranks if args.rank is None else [job.rank(args.rank).rank]
     found = queues(Messages(job), positions(job, args.rank, args.at), ranks, args.limit)
     if args.json:

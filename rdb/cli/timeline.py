@@ -19,7 +19,7 @@ def timeline_command(args: argparse.Namespace) -> int:
     from rdb.picture.page import page
     from rdb.picture.perfetto import trace
 
-    job = need_ranks(args.job)
+    job = need_ranks(args.job, replayed=False)
     command = shlex.join(str(word) for word in job.meta.get("argv", []))
     picture = collect(job, job.name, command, _bookmarks(job, args.bookmark))
     kind = args.format

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rdb.errors import RdbError, Usage
 from rdb.recording import RankRecording, open_job
+from rdb.recording.order import expanded, order_only
 from rdb.server import peers
 from rdb.server.forking import Forking
 from rdb.server.server import serve
@@ -55,6 +56,10 @@ def main(
             )
         recording = open_job(options.job).rank(options.rank)
         recording.check()
+        if order_only(recording) and not expanded(recording):
+            raise RdbError(
+                f"{options.job} holds the order of messages only", f"rdb expand {options.job}"
+            )
         if options.socket is not None:
             _serve_socket(
                 recording,

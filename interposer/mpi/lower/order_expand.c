@@ -5,6 +5,8 @@
 #include "order_expand.h"
 #include "restart.h"
 
+enum { FUNCTIONS = 1024 };
+
 /* What a request, or a message, of the program's is below. */
 struct named {
 	struct named *next;
@@ -63,6 +65,17 @@ static void forget(struct named **at)
 static uint32_t request_id(uint64_t upper)
 {
 	return upper ? rdb_id(RDB_REQUEST, *(void **)upper) : 0;
+}
+
+static enum kind kind_of(unsigned index)
+{
+	static unsigned char known[FUNCTIONS]; /* 1 + kind */
+
+	if (index >= FUNCTIONS)
+		return UNKNOWN;
+	if (!known[index])
+		known[index] = (unsigned char)(1 + restart_kind(real_functions[index].name));
+	return known[index] - 1;
 }
 
 static const char *is(const char *name)
@@ -267,7 +280,7 @@ static const char *recv_asked(const uint64_t *a, const struct rdb_note_recv *cam
 static const char *asked(unsigned index, uint32_t nargs, const uint64_t *a, struct rdb_recorded *recorded)
 {
 	const char *name = real_functions[index].name;
-	enum kind kind = restart_kind(name);
+	enum kind kind = kind_of(index);
 	const struct rdb_note_recv *came = own_receive(recorded);
 
 	about.n = 0;
@@ -299,7 +312,7 @@ static const char *asked(unsigned index, uint32_t nargs, const uint64_t *a, stru
 static const char *posted(unsigned index, uint32_t nargs, const uint64_t *a)
 {
 	const char *name = real_functions[index].name;
-	enum kind kind = restart_kind(name);
+	enum kind kind = kind_of(index);
 
 	switch (kind) {
 	case POSTS_SEND: return send_of(a, false, request_id(a[6]));
@@ -322,7 +335,7 @@ static const char *posted(unsigned index, uint32_t nargs, const uint64_t *a)
 
 static const char *answered(unsigned index, uint32_t nargs, const uint64_t *a, const struct rdb_recorded *recorded)
 {
-	enum kind kind = restart_kind(real_functions[index].name);
+	enum kind kind = kind_of(index);
 	void **upper = (void **)(kind == MANY ? a[1] : a[0]);
 	const char *why = NULL;
 
@@ -349,7 +362,7 @@ static const char *unanswered(unsigned index, uint32_t nargs, const uint64_t *a)
 		return NULL;
 	if (order_collective(name))
 		return once_more(index, nargs, a, true);
-	switch (restart_kind(name)) {
+	switch (kind_of(index)) {
 	case MAKES: return once_more(index, nargs, a, false);
 	case SENDS:
 	case POSTS_SEND: return send_of(a, true, 0);
