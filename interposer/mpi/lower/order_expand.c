@@ -102,13 +102,17 @@ static const char *exchange(const char *name, const uint64_t *a, const struct rd
 {
 	bool replace = strstr(name, "replace") != NULL;
 	struct vcomm *comm = comm_of(a[replace ? 7 : 10]);
-	const char *why = order_send((void *)a[0], (int)a[1], type_of(a[2]), rank_in((int)a[3]), tag_in((int)a[4]),
-				     comm, replace || last, 0);
+	int dest = rank_in((int)a[3]), tag = tag_in((int)a[4]);
+	const char *why;
 
-	if (why || !came)
-		return why;
-	return replace ? order_receive_now((void *)a[0], (int)a[1], type_of(a[2]), comm, came)
-		       : order_receive_now((void *)a[5], (int)a[6], type_of(a[7]), comm, came);
+	if (replace && !last)
+		return order_exchange((void *)a[0], (int)a[1], type_of(a[2]), dest, tag, comm, came);
+	why = order_send((void *)a[0], (int)a[1], type_of(a[2]), dest, tag, comm, last, ORDER_EXCHANGED);
+	if (!why && came)
+		return order_receive_now((void *)a[5], (int)a[6], type_of(a[7]), comm, came);
+	if (!last)
+		order_sent(ORDER_EXCHANGED);
+	return why;
 }
 
 /* ---- persistent requests ---- */
@@ -365,7 +369,7 @@ static const char *unanswered(unsigned index, uint32_t nargs, const uint64_t *a)
 	switch (kind_of(index)) {
 	case MAKES: return once_more(index, nargs, a, false);
 	case SENDS:
-	case POSTS_SEND: return send_of(a, true, 0);
+	case POSTS_SEND: return send_of(a, true, ORDER_EXCHANGED);
 	case EXCHANGES: return exchange(name, a, NULL, true);
 	case STARTS: return started(name, a);
 	case POSTS_COLLECTIVE: return begin(index, nargs, a, false);

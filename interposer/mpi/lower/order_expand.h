@@ -3,7 +3,10 @@
 #define RDB_MPI_ORDER_EXPAND_H
 #include "requests.h"
 
-/* A message leaves.  `copy`: its buffer may change at once; `id`: the program's request, 0: none, it is waited for. */
+enum { ORDER_EXCHANGED = RDB_NULL_ID };
+
+/* A message leaves.  `copy`: its buffer may change at once; `id`: the program's request, 0: none, it is waited for,
+ * ORDER_EXCHANGED: when the receive of the same call is complete. */
 const char *order_send(const void *buf, int count, struct vtype *type, int dest, int tag, struct vcomm *comm, bool copy,
 		       uint32_t id);
 /* The program's request of a send is complete: its buffer may change. */
@@ -26,5 +29,8 @@ const char *order_receive(const struct rdb_note_recv *note);
 /* A receive that blocks, with what the log says of it; `send` has been done already. */
 const char *order_receive_now(void *buf, int count, struct vtype *type, struct vcomm *comm,
 			      const struct rdb_note_recv *note);
+/* MPI_Sendrecv_replace; `note`: what came, or NULL. */
+const char *order_exchange(void *buf, int count, struct vtype *type, int dest, int tag, struct vcomm *comm,
+			   const struct rdb_note_recv *note);
 
 #endif

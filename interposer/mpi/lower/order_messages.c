@@ -128,9 +128,14 @@ const char *order_send(const void *buf, int count, struct vtype *type, int dest,
 	one = calloc(1, sizeof(*one));
 	if (!one)
 		return refuse("no memory for a message");
-	if (copy || count * type->size <= COPIED) {
+	if (copy || count * type->size <= COPIED)
 		why = copied(one, &buf, &count, &real_type, type, real_comm);
-	} else if (id) {
+	if (why && (!copy || id)) { /* MPICH packs nothing with absolute addresses */
+		why = NULL;
+		free(one->copy);
+		one->copy = NULL;
+	}
+	if (!one->copy && id) {
 		one->id = id;
 		order_sends_waited_for++;
 	}
@@ -242,39 +247,50 @@ const char *order_post_matched(void *buf, int count, struct vtype *type, uint64_
 	return NULL;
 }
 
-static const char *complete(struct vreq *request, MPI_Request *real, const struct rdb_note_recv *note)
+static const char *checked(int rc, const MPI_Status *status, const struct rdb_note_recv *note)
 {
-	MPI_Status status = status_empty;
-	int rc = PMPI_Wait(real, &status);
-
-	if (rc == MPI_SUCCESS && (uint64_t)status_bytes(&status) < note->bytes)
-		rc = MPI_ERR_OTHER;
-	rc = receive_end(request, rc, &status);
-	return rc == MPI_SUCCESS ? NULL
-				 : refuse("a message is not the one that came while it was recorded: the program does "
-					  "not do the same again, so record it with --record=full");
+	if (rc == MPI_SUCCESS && (uint64_t)status_bytes(status) == note->bytes)
+		return NULL;
+	return refuse("a message is not the one that came while it was recorded: the program does not do the same "
+		      "again, so record it with --record=full");
 }
 
 const char *order_receive(const struct rdb_note_recv *note)
 {
 	struct arriving **at = find(note->order), *one = *at;
-	const char *why;
+	MPI_Status status = status_empty;
+	int rc;
 
 	if (!one || !one->request)
 		return NULL; /* a call that blocked has received it */
-	why = complete(one->request, &one->real, note);
+	rc = receive_end(one->request, PMPI_Wait(&one->real, &status), &status);
 	*at = one->next;
 	free(one);
-	return why;
+	return checked(rc, &status, note);
 }
 
 const char *order_receive_now(void *buf, int count, struct vtype *type, struct vcomm *comm,
 			      const struct rdb_note_recv *note)
 {
-	struct vreq *request = receive_begin(buf, count, type, comm);
+	MPI_Status status = status_empty;
 	MPI_Request real;
+	int rc = PMPI_Irecv(buf, count, REAL(MPI_Datatype, type->o.real), rank_of(comm, note->peer, MPI_ANY_SOURCE),
+			    note->tag, REAL(MPI_Comm, comm->o.real), &real);
 
-	if (receive_start(request, rank_of(comm, note->peer, MPI_ANY_SOURCE), note->tag, &real) != MPI_SUCCESS)
+	if (rc != MPI_SUCCESS)
 		return refuse("a receive that was posted while it was recorded cannot be posted now");
-	return complete(request, &real, note);
+	rc = PMPI_Wait(&real, &status);
+	order_sent(ORDER_EXCHANGED);
+	return checked(rc, &status, note);
+}
+
+const char *order_exchange(void *buf, int count, struct vtype *type, int dest, int tag, struct vcomm *comm,
+			   const struct rdb_note_recv *note)
+{
+	MPI_Status status = status_empty;
+	int source = note ? rank_of(comm, note->peer, MPI_ANY_SOURCE) : MPI_PROC_NULL;
+	int rc = PMPI_Sendrecv_replace(buf, count, REAL(MPI_Datatype, type->o.real), dest, tag, source,
+				       note ? note->tag : 0, REAL(MPI_Comm, comm->o.real), &status);
+
+	return note ? checked(rc, &status, note) : rc ? refuse("MPI_Sendrecv_replace fails now") : NULL;
 }
