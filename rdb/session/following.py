@@ -28,7 +28,7 @@ async def follow(
     """Goes to the ends of the recordings of the ranks in focus, and keeps up with them for so long
     or until they end: of each "", or why not.  One command of the history."""
     until = time.monotonic() + seconds
-    growth = Growth(session.job)
+    growth, interrupts = Growth(session.job), session.interrupts
     answers: dict[Rank, RankAnswer] = {}
     said: dict[Rank, str] = {}
     try:
@@ -41,6 +41,9 @@ async def follow(
                 for rank, answer in moved.items():
                     first = answers.get(rank, answer)
                     answers[rank] = replace(answer, before=first.before)
+                if session.interrupts > interrupts:
+                    # Ctrl-C: a rank that was about to go on is where it was, which is no failure.
+                    return dict(sorted({**dict.fromkeys(grown, ""), **said}.items()))
                 said.update(problems)
                 if on_batch is not None:
                     on_batch()
@@ -50,4 +53,5 @@ async def follow(
             pause = max(_EVERY_S, _REST * (now - began))
             await asyncio.sleep(min(pause, max(until - now, 0)))
     finally:
-        session.log.add("follow", answers, session.focus, session.focus)
+        text = f"follow {seconds:g}" if seconds else "follow"
+        session.log.add(text, answers, session.focus, session.focus)

@@ -112,6 +112,8 @@ class Session:
         """Ranks that could not be opened, and why."""
         self.on_progress: Callable[[Rank, str], None] | None = None
         """Hears how far a long search of a rank is."""
+        self.interrupts = 0
+        """So often somebody has stopped what ran."""
         self._at_end = at_end
         self._known = tuple(job.ranks)
         self._focus: tuple[Rank, ...] = ()
@@ -399,6 +401,7 @@ class Session:
 
     def interrupt(self) -> None:
         """Stops whatever runs in any rank; the command then answers as stopped."""
+        self.interrupts += 1
         self._lookers.interrupt()
         for debugger in self._debuggers.values():
             debugger.interrupt()
