@@ -1,5 +1,6 @@
 /* Plug-ins: loading them, and what the boundary offers them (host.h). */
 #include <dlfcn.h>
+#include <signal.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -214,12 +215,25 @@ static struct rdb_host offered = {
 	.at_rest = at_rest,
 };
 
+/* Faults are ours to look at first: some are instructions that ask the machine.  UCX takes them when it is loaded. */
+static void *load_library(const char *path)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	struct sigaction ours[sizeof(faults) / sizeof(*faults)];
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		sigaction(faults[i], NULL, &ours[i]);
+	void *so = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		sigaction(faults[i], &ours[i], NULL);
+	return so;
+}
+
 static const struct rdb_plugin *load(unsigned ns)
 {
 	const char *path = ns == RDB_NS_MPI ? lower.opt.mpi_lower : ns == RDB_NS_VERBS ? lower.opt.verbs_lower : NULL;
 	if (!path)
 		rdb_fatal("the program calls library %u, for which this rdb has no plug-in", ns);
-	void *so = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	void *so = load_library(path);
 	if (!so)
 		rdb_fatal("%s", dlerror());
 	const struct rdb_plugin *p = dlsym(so, "rdb_plugin");

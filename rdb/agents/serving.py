@@ -9,6 +9,7 @@ import socket
 import sys
 
 from rdb.agents.channel import VERSION, Closed, Message, accept
+from rdb.agents.munge import opened
 from rdb.agents.operations import Operations, known_job
 from rdb.agents.peer import serve
 from rdb.agents.secret import KEY_BYTES, job_secret
@@ -24,7 +25,7 @@ def agent_command(arguments: object) -> int:
 async def _run() -> int:
     told = _told(sys.stdin.buffer.readline())
     job = known_job(str(told["job"]))
-    secret = bytes.fromhex(told["secret"]) if "secret" in told else job_secret(job)
+    secret = _secret(told, job)
     if len(secret) != KEY_BYTES:
         raise Usage("agent: that is no job's secret")
     name = os.uname().nodename
@@ -56,6 +57,13 @@ async def _run() -> int:
         await tree.close()
         operations.close()
     return 0
+
+
+def _secret(told: Message, job: str) -> bytes:
+    """As who started it said, or as the job's directory has it."""
+    if "secret" in told:
+        return bytes.fromhex(told["secret"])
+    return opened(told["munge"]) if "munge" in told else job_secret(job)
 
 
 def _told(line: bytes) -> Message:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from rdb.agents.channel import VERSION, Message
+from rdb.agents.munge import sealed
 from rdb.agents.peer import Answer
 from rdb.agents.secret import job_secret
 from rdb.agents.tree import Address, Tree
@@ -116,7 +117,9 @@ class Agents:
         line = ["srun", "--overlap", "--jobid", allocation, "-N", count, "-n", count]
         line += ["--ntasks-per-node=1", "-w", ",".join(self.hosts), "--mpi=none", "--input=all"]
         line += ["--quiet", *own_command(), "agent"]
-        said = await self._start(line, {}, len(self.hosts))
+        credential = await asyncio.to_thread(sealed, self._secret)
+        told = {"munge": credential} if credential else {}
+        said = await self._start(line, told, len(self.hosts))
         return [Address(one["name"], one["host"], one["port"]) for one in said]
 
     async def _start(

@@ -16,7 +16,6 @@ _CONF = """ClusterName=nodes
 SlurmctldHost={head}({address})
 SlurmUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.sock
 CredType=cred/munge
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
@@ -76,12 +75,15 @@ def slurm_hosts(count: int, folder: Path, shared: Sequence[Path] = ()) -> Iterat
             stack.callback(host.lose)
             return started
 
-        daemon(
-            *(hosts[0], "munged", "--force", "--foreground", f"--key-file={key}"),
-            *(f"--socket={folder}/munge.sock", f"--pid-file={folder}/munged.pid"),
-            *(f"--log-file={folder}/munged.log", f"--seed-file={folder}/munge.seed"),
-        )
-        until("munged", (folder / "munge.sock").exists)
+        for host in hosts:  # each has its own
+            host.run("mkdir", "-p", "-m", "755", "/run/munge")
+            own = folder / f"munged.{host.name}"
+            daemon(
+                *(host, "munged", "--force", "--foreground", f"--key-file={key}"),
+                *(f"--pid-file={own}.pid", f"--log-file={own}.log", f"--seed-file={own}.seed"),
+            )
+        for host in hosts:
+            until("munged", lambda host=host: host.run("munge", "-n").returncode == 0)
         daemon(hosts[0], "slurmctld", "-D")
         for host in nodes:
             daemon(host, "slurmd", "-D", "-N", host.name)

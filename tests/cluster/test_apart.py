@@ -130,8 +130,6 @@ def test_a_debugger_on_any_rank_of_a_pack_that_goes_on(apart: Cluster, live: Liv
     line = ["restart", "/tmp/live.rdb", "--at", "15", "--hosts", hosts, "--name", "onward"]
     with LiveJob(apart, STORE, [*apart.command, *line], "onward", live) as onward:
         for rank, host in ((0, "node2"), (3, "node4")):
-            shown = onward.rdb("info", "onward").stdout
-            assert re.search(rf"^{rank} +running .* {host} ", shown, re.M), shown
             said = onward.console(
                 *("pause", "follow", f"focus {rank}", "where", "print rank", "print turn"),
                 *("reverse-finish", "print turn", "resume"),
@@ -140,6 +138,8 @@ def test_a_debugger_on_any_rank_of_a_pack_that_goes_on(apart: Cluster, live: Liv
             assert f"$1 = {rank}" in said, said
             turns = [int(turn) for turn in re.findall(r"\$[23] = (\d+)", said)]
             assert len(turns) == 2 and turns[1] <= turns[0], said
+            shown = onward.rdb("info", "onward").stdout  # of what has been brought
+            assert re.search(rf"^{rank} +running .* {host} ", shown, re.M), shown
         assert onward.end() == 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,7 @@ from cluster.conftest import Cluster
 from cluster.live_job import LiveJob
 
 pytestmark = pytest.mark.cluster
+_MUNGE = "from rdb.agents import munge"
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +81,26 @@ def test_no_agent_is_left(live: LiveJob) -> None:
     for host in live.cluster.hosts:
         processes = host.run("ps", "-eo", "args").stdout
         assert "rdb agent" not in processes, f"{host.name}: {processes}"
+
+
+def test_munge_brings_the_secret_to_agents(by_srun: LiveJob) -> None:
+    """They need not read the file; nobody else can open what brings it, nor anybody twice."""
+    key = by_srun.home / "live" / "agents.key"
+    by_srun.rdb("info", "live")
+    assert key.exists()
+    node, other = by_srun.cluster.nodes[1:3]
+    assert node.run("mount", "--bind", "/dev/null", key).returncode == 0
+    try:
+        shown = by_srun.rdb("info", "live")
+        assert shown.stdout.count(" running ") == 4, shown.stdout + shown.stderr
+    finally:
+        assert node.run("umount", key).returncode == 0
+    sealed = f"{_MUNGE}; print(munge.sealed(bytes(range(32))))"
+    credential = by_srun.cluster.head.run(sys.executable, "-c", sealed).stdout.strip()
+    opened = [sys.executable, "-c", f"{_MUNGE}; print(munge.opened({credential!r}).hex())"]
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    stranger = other.run(*nobody, "unmunge", stdin=credential)
+    assert stranger.returncode != 0 and bytes(range(32)).hex() not in stranger.stdout
+    assert node.run(*opened).stdout.strip() == bytes(range(32)).hex()
+    again = node.run(*opened)
+    assert again.returncode != 0 and "Replayed credential" in again.stderr, again.stderr
