@@ -112,7 +112,7 @@ rdma-packages: dev
 	$(MAKE) -s $(STAMPS)/debian-rdma DEBIAN="$$packages"
 
 test-rdma: rdma-packages
-	@RDB_TEST_RDMA=must $(BIN)/python3 -m pytest -q -m rdma tests/vm $(ARGS)
+	@RDB_TEST_RDMA=must $(BIN)/python3 -m pytest -q -m rdma tests/vm tests/test_rdmacm.py $(ARGS)
 
 # Several hosts in network namespaces, with ssh and with Slurm.
 test-cluster: dev

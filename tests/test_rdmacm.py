@@ -96,6 +96,15 @@ PERFTEST = [
     ("ib_atomic_lat", "-n", "10"),
     ("ib_read_bw", "-s", "4096", "-n", "20"),
     ("ib_send_bw", "-s", "4096", "-n", "20"),
+    # the others, with `make test-rdma`
+    *(
+        pytest.param(words, marks=pytest.mark.rdma)
+        for words in (
+            ("ib_read_lat", "-s", "64", "-n", "10"),
+            ("ib_write_bw", "-s", "4096", "-n", "20"),
+            ("ib_atomic_bw", "-n", "20"),
+        )
+    ),
 ]
 # It compares the CPU's counter with the clock, and gives up where a busy machine disturbs that.
 UNCALIBRATED = "Correlation coefficient"

@@ -13,6 +13,7 @@
 #include "boundary/gate.h"
 #include "boundary/guarded_copy.h"
 #include "boundary/hot_sites.h"
+#include "boundary/quick_calls.h"
 #include "image/image.h"
 #include "instructions/instructions.h"
 #include "instructions/tsc_sites.h"
@@ -33,6 +34,8 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	self->upper.fs_base = frame->fs_base;
 	if (nargs > RDB_MAX_ARGS)
 		rdb_fatal("hypercall %#x with %u arguments", fn, nargs);
+	if (quick_call(fn, nargs, args))
+		return 0;
 	/* in replay another thread may go on before this call is answered, in the same kernel thread */
 	const bool tsc_open = instructions_tsc_traps() && !replaying();
 	if (tsc_open)
@@ -61,6 +64,7 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	if (replaying())
 		looks_returning(frame, result);
 	event_answered(NULL);
+	quick_calls_again(fn);
 	signals_want_delivery(NULL);
 	if (tsc_open)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);

@@ -224,6 +224,13 @@ static void append(const struct event *ev, uint64_t number)
 	}
 }
 
+void event_logged(const struct event *ev)
+{
+	append(ev, lower.event + 1);
+	if (lower.mode == MODE_RECORD)
+		lower.event++;
+}
+
 void event_mark(enum log_kind kind)
 {
 	struct event ev;
@@ -255,9 +262,7 @@ void event_end(struct event *ev)
 			device_memory_sync(ev);
 		if (shared_regions)
 			shared_sync(ev);
-		append(ev, lower.event + 1);
-		if (lower.mode == MODE_RECORD)
-			lower.event++;
+		event_logged(ev);
 	}
 	struct thread *self = thread_self();
 	self->depth--;

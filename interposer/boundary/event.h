@@ -42,6 +42,8 @@ void event_compact(struct event *ev);
 void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
 /* Record: numbers and logs it.  In every mode: takes it off the stack. */
 void event_end(struct event *ev);
+/* Record: numbers and logs one that was not begun here, and has no chunks. */
+void event_logged(const struct event *ev);
 /* Who is writing to the log: a signal that kills may end the recording from another thread. */
 extern struct thread *volatile event_appending;
 /* Logs a record that is a kind and the present event's number. */

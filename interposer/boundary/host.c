@@ -252,6 +252,11 @@ static const struct rdb_plugin *load(unsigned ns)
 	return p;
 }
 
+static bool brings(const struct rdb_plugin *p)
+{
+	return p->progress && (!p->brings || p->brings());
+}
+
 /* From now on there is a thread of ours that calls progress(). */
 static void progress_begins(struct thread *self)
 {
@@ -271,17 +276,28 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 	enter(self);
 	if (!host.plugins[ns])
 		host.plugins[ns] = load(ns);
-	if (!arrivals_possible && host.plugins[ns]->progress)
+	if (!arrivals_possible && brings(host.plugins[ns]))
 		progress_begins(self);
 	if (lower.mode == MODE_RECORD)
 		ev->begun = stamp_begin();
 	int64_t result = host.plugins[ns]->call(ev->nr, ev->nargs, ev->args);
-	if (!arrivals_possible && host.plugins[ns]->progress) /* from this call on */
+	if (!arrivals_possible && brings(host.plugins[ns])) /* from this call on */
 		progress_begins(self);
 	if (host.npieces)
 		scratch_free(ev, SLOTS);
 	leave(self);
 	return result;
+}
+
+bool host_may_be_quick(uint32_t fn)
+{
+	const unsigned ns = fn >> 16;
+	return ns < NAMESPACES && host.plugins[ns] && host.plugins[ns]->quick && !arrivals_possible;
+}
+
+bool host_quick(uint32_t fn, const uint64_t *args)
+{
+	return host.plugins[fn >> 16]->quick(fn, args);
 }
 
 const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *args, int64_t *result)
@@ -369,7 +385,7 @@ const char *host_together_load(const void *bytes, size_t len)
 void host_live(void)
 {
 	for (unsigned ns = 0; ns < NAMESPACES; ns++)
-		if (host.plugins[ns] && host.plugins[ns]->progress && !arrivals_possible)
+		if (host.plugins[ns] && brings(host.plugins[ns]) && !arrivals_possible)
 			arrivals_begin();
 }
 

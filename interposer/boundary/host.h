@@ -201,6 +201,11 @@ struct rdb_plugin {
 	/* May be NULL.  After host->arrived(), without blocking: writes to upper memory what has come, and says so
 	 * with host->out().  Called at an event, or while no upper thread runs (arrivals.h). */
 	int (*progress)(void);
+	/* May be NULL.  False: progress() has nothing to do, ever, by what was chosen at init(). */
+	bool (*brings)(void);
+	/* May be NULL.  Carries out a call with the result 0 of which there is nothing else to log, such as a poll that
+	 * finds nothing.  False: call() is asked for it at once, with what was found here. */
+	bool (*quick)(uint32_t fn, const uint64_t *args);
 	/* May be NULL.  In a forked child, with the parent's memory and none of its threads. */
 	void (*in_child)(void);
 	/* May be NULL: programs that called this library cannot be restarted.  NULL, or why it cannot be. */

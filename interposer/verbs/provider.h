@@ -72,6 +72,7 @@ struct verbs_qp_links { /* what an ibv_qp_init_attr's pointers mean */
 
 struct verbs_provider {
 	const char *name;
+	bool by_itself; /* the device moves bytes by itself: progress() has nothing to do */
 	int (*start)(const struct verbs_above *above);
 	void (*stop)(void);
 	/* In a forked child nothing of the parent's may be used any more. */

@@ -15,15 +15,16 @@ class Recording:
     """A folder in a guest, for one program and what it starts."""
 
     folder: str
-    hash_every: int = 1
+    hash_every: int = 1  # 0: when rdb likes, and what is frequent is recorded in its short ways
     options: str = ""
 
     def of(self, command: str) -> str:
         """The shell line that records that one."""
         rank, files = f"{self.folder}/rank-0", f"{self.folder}/files"
         made = f"mkdir -p {rank} {files} && exec {shlex.quote(str(rdb_exec_path()))}"
-        where = f"--dir {rank} --files {files} --hash-every {self.hash_every}"
-        return f"{made} {where} {self.options} -- {command}"
+        where = f"--dir {rank} --files {files}"
+        hashes = f"--hash-every {self.hash_every}" if self.hash_every else ""
+        return f"{made} {where} {hashes} {self.options} -- {command}"
 
     def verify(self, guest: Guest, timeout_s: float) -> list[dict[str, object]]:
         """rdb's answer for each process, replayed by itself."""

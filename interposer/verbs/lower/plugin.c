@@ -169,6 +169,17 @@ static int plugin_progress(void)
 	return provider && !forked ? provider->progress() : 0;
 }
 
+static bool plugin_brings(void)
+{
+	return host->branch || (provider && !provider->by_itself);
+}
+
+static bool plugin_quick(uint32_t fn, const uint64_t *args)
+{
+	return (fn & 0xffff) == VERBS_POLL_CQ && provider && provider->by_itself && !forked && !restart_posts_wait &&
+	       verbs_polls_nothing(args);
+}
+
 static void plugin_in_child(void)
 {
 	objects_forget();
@@ -183,6 +194,8 @@ __attribute__((visibility("default"))) const struct rdb_plugin rdb_plugin = {
 	.init = plugin_init,
 	.call = plugin_call,
 	.progress = plugin_progress,
+	.brings = plugin_brings,
+	.quick = plugin_quick,
 	.in_child = plugin_in_child,
 	.restart = plugin_restart,
 };

@@ -12,6 +12,9 @@
 extern const struct rdb_host *host;
 extern const struct verbs_provider *provider;
 
+/* A poll that is to find nothing (host.h, quick); what it finds all the same, verbs_poll_cq() gives. */
+bool verbs_polls_nothing(const uint64_t *args);
+
 enum kind { CONTEXT = 1, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH };
 enum { PARENTS = 4 };
 

@@ -55,6 +55,7 @@ static int progress(void)
 extern const struct verbs_provider rdb_verbs_real;
 __attribute__((visibility("default"))) const struct verbs_provider rdb_verbs_real = {
 	.name = "real",
+	.by_itself = true,
 	.start = start,
 	.stop = stop,
 	.in_child = in_child,
