@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from rdb.errors import RdbError
-from rdb.live.consistent import Cut, Traffic
+from rdb.live.consistent import Cut, Traffic, finalized
 from rdb.recording import Job
 from rdb.recording.record import Kind
 from rdb.recording.verbs_calls import NAMESPACE_VERBS, Call
@@ -53,12 +53,19 @@ def cuts(job: Job, seed: int) -> Iterator[tuple[int, int, Cut]]:
     chosen = random.Random(seed)
     traffic = Traffic(job)
     while True:
-        rank = chosen.randrange(2)
+        rank = chosen.choice(job.ranks)
         event = chosen.choice(busy(job, rank))
         try:
-            yield rank, event, traffic.cut(rank, event)
-        except RdbError as error:  # others never came to there
-            assert error.hint is not None and error.hint.startswith("try --at")
+            cut = traffic.cut(rank, event)
+        except RdbError as error:  # in a collective, or a write that others have seen
+            assert error.hint is not None and error.hint.startswith("try --at"), error
+            event = int(error.hint.split()[-1])
+            try:
+                cut = traffic.cut(rank, event)
+            except RdbError:
+                continue
+        if not any(finalized(job, one, at) for one, at in cut.events.items()):
+            yield rank, event, cut
 
 
 def check(said: str, iterations: int = ITERATIONS) -> None:

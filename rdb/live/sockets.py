@@ -22,11 +22,13 @@ _NOTE = struct.Struct("<iHH112s112s")  # struct rdb_note_socket
 _READ, _WRITE, _CLOSE, _READV, _WRITEV, _FCNTL = 0, 1, 3, 19, 20, 72
 _DUP, _DUP2, _DUP3 = 32, 33, 292
 _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN, _LISTEN = 42, 43, 288, 48, 50
+_SOCKET, _TYPES = 41, 15
 _SENDTO, _RECVFROM, _SENDMSG, _RECVMSG, _CLOSE_RANGE = 44, 45, 46, 47, 436
 _READS = frozenset({_READ, _READV, _RECVFROM, _RECVMSG})
 _WRITES = frozenset({_WRITE, _WRITEV, _SENDTO, _SENDMSG})
 _CALLS = (
     *(_CLOSE, _FCNTL, _DUP, _DUP2, _DUP3, _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN, _CLOSE_RANGE),
+    _SOCKET,
     *_READS,
     *_WRITES,
 )
@@ -47,6 +49,8 @@ class End:
     begun: int
     ended: int = NEVER
     """The event after which it writes no more."""
+    closed: int = NEVER
+    """The event after which nobody has it open."""
     read: int = 0
     written: int = 0
     reads: list[tuple[int, int]] = field(default_factory=list)
@@ -61,17 +65,34 @@ def uses_sockets(recording: RankRecording, until: int | None = None) -> bool:
     return any(until is None or index.brief(place)[1] <= until for place in index.of_calls(*_USES))
 
 
+def listened_to(recording: RankRecording) -> Iterator[int]:
+    """Ports of listen(2), as it found them."""
+    index = recording.index
+    for place in index.of_calls(_LISTEN):
+        note = _note(index.record(place))
+        if note is not None:
+            yield struct.unpack_from(">H", note[3], 2)[0]
+
+
 def ends_of(recording: RankRecording) -> list[End]:
     """All ends of connections that the rank had."""
     ends: list[End] = []
     if not uses_sockets(recording):
         return ends
     numbers: dict[int, End] = {}
+    datagrams: set[int] = set()  # sockets without another end
     nth: dict[tuple[bool, str], int] = {}
     index = recording.index
     for place in index.of_calls(*_CALLS):
         record = index.record(place)
-        if record.kind is Kind.SYSCALL and (record.result >= 0 or record.result == _IN_PROGRESS):
+        if record.kind is not Kind.SYSCALL:
+            continue
+        if record.nr == _SOCKET and record.result >= 0:
+            stream = record.args[1] & _TYPES == socket.SOCK_STREAM
+            (datagrams.discard if stream else datagrams.add)(record.result)
+        elif record.nr == _CONNECT and record.args[0] in datagrams:
+            continue
+        elif record.result >= 0 or record.result == _IN_PROGRESS:
             _follow(record, numbers, ends, nth)
     return ends
 
@@ -116,13 +137,20 @@ def _close(numbers: dict[int, End], number: int, event: int) -> None:
     end = numbers.pop(number, None)
     if end is not None and end not in numbers.values():
         end.ended = min(end.ended, event)
+        end.closed = event
+
+
+def _note(record: Record) -> tuple[int, int, int, bytes, bytes] | None:
+    """pid, lengths of both addresses, the local one, the peer's."""
+    note = next((one for one in record.chunks if one.addr == 0 and one.note == Note.SOCKET), None)
+    return None if note is None else _NOTE.unpack(bytes(note.data))
 
 
 def _end(record: Record, nth: dict[tuple[bool, str], int]) -> End | None:
-    note = next((one for one in record.chunks if one.addr == 0 and one.note == Note.SOCKET), None)
+    note = _note(record)
     if note is None:
         return None
-    pid, local_len, peer_len, local, peer = _NOTE.unpack(bytes(note.data))
+    pid, local_len, peer_len, local, peer = note
     connects = record.nr == _CONNECT
     first, second = (local, peer) if connects else (peer, local)
     family = int.from_bytes(first[:2] or second[:2], "little")

@@ -8,5 +8,6 @@ by an order of magnitude, so guests are booted once and given one command after 
 # What `make test-rdma` installs: for the machine, then for the tests.
 PACKAGES = (
     "qemu-system-x86 busybox-static kmod iproute2 "
-    "ibverbs-providers ibverbs-utils rdmacm-utils perftest python3-pyverbs rdma-core"
+    "ibverbs-providers ibverbs-utils rdmacm-utils perftest python3-pyverbs rdma-core "
+    "openssh-server openssh-client"
 )
