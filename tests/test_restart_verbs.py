@@ -126,6 +126,26 @@ def test_the_plan_says_what_is_posted_again(ring: Ring) -> None:
     assert planned.stdout.count(": posted again") == _plan(ring, cut)["send"]
 
 
+def test_the_plan_foresees_what_cannot_be_brought_back(
+    build: Build, rdb_home: Path, tmp_path: Path
+) -> None:
+    program = build("verbs_joined.c", "-O1", "-libverbs")
+    done = run_rdb(rdb_home, tmp_path, "run", "--hca=soft", "--name", "joined", "--", str(program))
+    assert done.returncode == 0, done.stderr
+    recording = open_job("joined").rank(0)
+    says = [
+        one.event
+        for one in recording.records()
+        if one.kind.is_event and recording.describe(one.event).startswith("write(1,")
+    ]
+    expected = ["", "is in a multicast group", "", "a memory window of it is bound", ""]
+    for event, refusal in zip(says, expected, strict=True):
+        planned = run_rdb(rdb_home, tmp_path, "restart", "joined", "--plan", "--at", str(event))
+        assert (planned.returncode != 0) == bool(refusal), planned.stderr
+        assert refusal in planned.stderr
+        assert planned.stderr.count("\n") == (1 if refusal else 0), planned.stderr
+
+
 def test_a_peer_of_another_job_is_refused(build: Build, rdb_home: Path, tmp_path: Path) -> None:
     pair = record_pair(build("verbs_rc.c", "-O1", "-libverbs", "-lpthread"), tmp_path)
     pair.check()

@@ -8,6 +8,7 @@ from rdb.errors import RdbError, UnknownJob
 from rdb.live.consistent import Cut, Traffic, finalized, uses_mpi
 from rdb.live.cut import cut_event, names_an_event
 from rdb.live.refusals import refused
+from rdb.live.refusals_between import refused_between
 from rdb.live.verbs import VerbsTraffic
 from rdb.live.verbs_rank import device_name
 from rdb.live.world import start_image
@@ -50,6 +51,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         cut, verbs = traffic.cut(first, event), traffic.verbs
     else:
         cut, verbs = Cut({first: event}, []), VerbsTraffic(job)
+    verbs_plans = verbs.plans(cut.events)
     ranks: dict[int, RankPlan] = {}
     refusals: list[str] = []
     for one in job.ranks:
@@ -62,9 +64,9 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         image = start_image(recording, until)
         refusals += refused(recording, until)
         ranks[one] = RankPlan(recording, until, image, cut.sent_again(one))
+    refusals += refused_between(job, cut.events)
     if refusals:
         raise RdbError("\nrdb: ".join(refusals), "choose another event")
-    verbs_plans = verbs.plans(cut.events)
     device = next((device_name(job.rank(one)) for one in verbs.ranks), None)
     again = [
         f"{one.request.name} of {one.request.size_bytes} bytes by queue pair {pair.number:#x} of "
