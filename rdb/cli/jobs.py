@@ -289,7 +289,9 @@ def _print_order(job: Job) -> None:
 
 def _order_json(job: Job) -> dict[str, Any]:
     ranks, left = _order(job)
-    return {"record": "order", "expanded": not left} if ranks else {"record": "full"}
+    if ranks:
+        return {"record": "order", "expanded": not left}
+    return {"record": "off" if unrecorded(job) else "full"}
 
 
 def _order(job: Job) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -92,6 +93,8 @@ def _line(
     mpi = mpi or os.environ.get("RDB_MPI") or recorded
     if len(ranks) == 1 and job.meta.get("launcher") == "none":
         return expand_line(job, 0, mpi), dict(os.environ)
+    if launcher is None and job.meta.get("launcher") == "srun" and shutil.which("srun"):
+        launcher = "srun"
     words = ["exec", "--expand", str(job.path), *(["--mpi", mpi] if mpi else [])]
     try:
         asked = placement(len(ranks), launcher, hosts, mpi)
