@@ -45,6 +45,8 @@ def _expand(job: Job, mpi: str | None, launcher: str | None, hosts: str | None) 
         if shown:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
     took = time.monotonic() - start
+    if not count:
+        return  # no message was long enough to be left out of a log
     print(
         f"rdb: {job.name} holds the order of messages: all ranks together have made their "
         f"{count:,} bytes again, in {took:.1f} s",
