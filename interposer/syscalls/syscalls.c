@@ -370,7 +370,10 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (a[0] == PRIO_PROCESS)
 			a[1] = threads_number_now(a[1]);
 		break;
-	case SYS_gettid: return thread_self()->upper.tid;
+	case SYS_gettid:
+		if (lower.upper.first_pid)
+			return thread_self()->upper.tid;
+		break;
 	case SYS_futex: return blocking_futex(ev);
 	case SYS_rt_sigpending: return pending_signals(ev);
 	case SYS_rt_sigtimedwait: return signals_timedwait((void *)a[0], (void *)a[1], (void *)a[2], a[3]);

@@ -125,8 +125,10 @@ uint64_t threads_process_now(uint64_t pid)
 
 uint64_t threads_number_now(uint64_t tid)
 {
+	if (!lower.upper.first_pid)
+		return tid; /* it was not restarted */
 	for (const struct thread *t = threads.first; t; t = t->next)
-		if (t->upper.tid == (int32_t)tid)
+		if (t->upper.tid == (int32_t)tid && t->carrier)
 			return (uint64_t)t->carrier;
 	return threads_process_now(tid);
 }

@@ -1,15 +1,17 @@
 /* The copies of a window's memory, and what goes between them (windows.h). */
-#include "windows.h"
+#include "real.h"
+#include "window_ways.h"
+#include "window_words.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
-#include "real.h"
 
 #define PAGE 4096ul
-#define BLOCK 4096ul
 #define EVERY_CALL (64 << 10) /* so much is compared at all calls */
-#define TAKE_NS 50000000      /* so long a stream of changes is followed for a moment without any */
+#define TAKE_NS \
+	50000000 /* so long a stream of changes is followed for a moment without any \
+            */
 
 static struct window_part *parts;
 static size_t parts_bytes;
@@ -21,144 +23,10 @@ static struct {
 	unsigned long calls; /* of MPI so far */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- comparing and copying ---- */
-
-/* 0xff where a byte of x is not zero. */
-static uint64_t byte_mask(uint64_t x)
-{
-	const uint64_t low = 0x7f7f7f7f7f7f7f7full;
-
-	return ((((x & low) + low) | x) >> 7 & 0x0101010101010101ull) * 0xff;
-}
-
-/* The program's stores go out.  Whole words at once, as the program made them, and without touching their neighbours,
- * to which others may be writing. */
-static void publish_word(uint64_t *public, uint64_t *base, uint64_t upper)
-{
-	uint64_t mask = byte_mask(upper ^ *base), old = __atomic_load_n(public, __ATOMIC_RELAXED);
-
-	while (mask && !__atomic_compare_exchange_n(public, &old, (old & ~mask) | (upper & mask), false,
-						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		;
-	*base = upper;
-}
-
-/* The word may be memory that other processes write as well (MPI_Win_allocate_shared). */
-static bool take_word(uint64_t *upper, uint64_t *base, uint64_t public)
-{
-	uint64_t mask = byte_mask(public ^ *base), old = __atomic_load_n(upper, __ATOMIC_RELAXED);
-
-	while (mask && !__atomic_compare_exchange_n(upper, &old, (old & ~mask) | (public & mask), false,
-						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		;
-	*base = public;
-	return mask != 0;
-}
-
-/* The same for four bytes, where no more of an address is even in both. */
-static void publish_half(uint32_t *public, uint32_t *base, uint32_t upper)
-{
-	uint32_t mask = (uint32_t)byte_mask(upper ^ *base), old = __atomic_load_n(public, __ATOMIC_RELAXED);
-
-	while (mask && !__atomic_compare_exchange_n(public, &old, (old & ~mask) | (upper & mask), false,
-						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		;
-	*base = upper;
-}
-
-static bool take_half(uint32_t *upper, uint32_t *base, uint32_t public)
-{
-	uint32_t mask = (uint32_t)byte_mask(public ^ *base), old = __atomic_load_n(upper, __ATOMIC_RELAXED);
-
-	while (mask && !__atomic_compare_exchange_n(upper, &old, (old & ~mask) | (public & mask), false,
-						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-		;
-	*base = public;
-	return mask != 0;
-}
-
-static size_t step(const struct window_part *part, size_t at, size_t to)
-{
-	return ((uintptr_t)(part->upper + at) & (part->word - 1)) == 0 && to - at >= part->word ? part->word : 1;
-}
-
-static void publish_block(struct window_part *part, size_t from, size_t to)
-{
-	for (size_t i = from, n; i < to; i += n) {
-		char *upper = part->upper + i, *public = part->public + i, *base = part->base + i;
-
-		n = step(part, i, to);
-		if (n == 8) {
-			publish_word((void *)public, (void *)base, *(uint64_t *)upper);
-		} else if (n == 4) {
-			publish_half((void *)public, (void *)base, *(uint32_t *)upper);
-		} else if (*upper != *base) {
-			__atomic_store_n(public, *upper, __ATOMIC_SEQ_CST);
-			*base = *upper;
-		}
-	}
-}
-
-static bool take_byte(char *upper, char *base, char public)
-{
-	bool changed = public != *base;
-
-	if (changed)
-		*upper = *base = public;
-	return changed;
-}
-
-static void take_block(struct window_part *part, size_t from, size_t to)
-{
-	size_t first = to, last = from;
-
-	for (size_t i = from, n; i < to; i += n) {
-		char *upper = part->upper + i, *public = part->public + i, *base = part->base + i;
-		bool changed;
-
-		n = step(part, i, to);
-		if (n == 8)
-			changed = take_word((void *)upper, (void *)base,
-					    __atomic_load_n((uint64_t *)public, __ATOMIC_ACQUIRE));
-		else if (n == 4)
-			changed = take_half((void *)upper, (void *)base,
-					    __atomic_load_n((uint32_t *)public, __ATOMIC_ACQUIRE));
-		else
-			changed = take_byte(upper, base, __atomic_load_n(public, __ATOMIC_ACQUIRE));
-		if (changed) {
-			first = i < first ? i : first;
-			last = i + n;
-		}
-	}
-	if (first < last)
-		host->out(part->upper + first, last - first);
-}
-
-typedef void block_work(struct window_part *part, size_t from, size_t to);
-
-/* Does it where the two differ; returns whether they did. */
-static bool where_different(struct window_part *part, const char *a, const char *b, block_work *work)
-{
-	bool any = false;
-
-	for (size_t from = 0, to; from < part->len; from = to) {
-		/* blocks end where words do */
-		to = from + BLOCK - ((uintptr_t)(part->upper + from) & 7);
-		to = to < part->len ? to : part->len;
-		if (!memcmp(a + from, b + from, to - from))
-			continue;
-		any = true;
-		if (!work)
-			return true;
-		work(part, from, to);
-	}
-	return any;
-}
-
 static void publish(void)
 {
 	for (struct window_part *part = parts; part; part = part->next)
-		where_different(part, part->upper, part->base, publish_block);
+		window_part_publish(part);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -175,12 +43,13 @@ static bool take_once(void)
 	bool changed = false;
 
 	for (struct window_part *part = parts; part; part = part->next)
-		changed |= where_different(part, part->public, part->base, take_block);
+		changed |= window_part_take(part);
 	return changed;
 }
 
-/* Until nothing has changed while we looked at all of it: who sees what was put last is to see what was put before.
- * Where others never stop, that moment is not waited for: nobody who relies on the order of puts without a call of
+/* Until nothing has changed while we looked at all of it: who sees what was put
+ * last is to see what was put before. Where others never stop, that moment is
+ * not waited for: nobody who relies on the order of puts without a call of
  * synchronisation writes all the time. */
 void windows_take(void)
 {
@@ -205,63 +74,6 @@ void windows_show(void)
 
 /* ---- at calls ---- */
 
-enum way { NOTHING, OUT = 1, IN = 2, BOTH = 3 };
-
-/* What goes where at a call, if comparing is dear: to others before what they
- * may be told by it, and from them after what they may have told.  Calls that
- * are not here do both. */
-static enum way way_of(unsigned index)
-{
-	switch (index) {
-	case RDB_Put:
-	case RDB_Get:
-	case RDB_Accumulate:
-	case RDB_Get_accumulate:
-	case RDB_Fetch_and_op:
-	case RDB_Compare_and_swap:
-	case RDB_Rput:
-	case RDB_Rget:
-	case RDB_Raccumulate:
-	case RDB_Rget_accumulate:
-	case RDB_Irecv:
-	case RDB_Iprobe: /* the message is still to be received */
-	case RDB_Improbe:
-	case RDB_Probe:
-	case RDB_Mprobe:
-	case RDB_Wtime:
-	case RDB_Wtick:
-	case RDB_Comm_rank:
-	case RDB_Comm_size:
-	case RDB_Get_count:
-	case RDB_Type_size:
-	case RDB_Type_get_extent: return NOTHING;
-	case RDB_Send:
-	case RDB_Ssend:
-	case RDB_Rsend:
-	case RDB_Bsend:
-	case RDB_Isend:
-	case RDB_Issend:
-	case RDB_Irsend:
-	case RDB_Ibsend:
-	case RDB_Start:
-	case RDB_Startall:
-	case RDB_Win_start:
-	case RDB_Win_post: return OUT;
-	case RDB_Recv:
-	case RDB_Mrecv:
-	case RDB_Wait:
-	case RDB_Waitall:
-	case RDB_Waitany:
-	case RDB_Waitsome:
-	case RDB_Test:
-	case RDB_Testall:
-	case RDB_Testany:
-	case RDB_Testsome:
-	case RDB_Win_wait: return IN;
-	default: return BOTH;
-	}
-}
-
 /* A test that finds nothing complete has told nothing. */
 static bool in_vain(unsigned index, unsigned long completed)
 {
@@ -275,13 +87,13 @@ void windows_before(unsigned index)
 {
 	__atomic_add_fetch(&watch.calls, 1, __ATOMIC_RELAXED);
 	completed_before = requests_completed;
-	if (parts_bytes <= EVERY_CALL || (way_of(index) & OUT))
+	if (parts_bytes <= EVERY_CALL || (window_way(index) & WINDOW_OUT))
 		publish();
 }
 
 void windows_after(unsigned index)
 {
-	if (parts_bytes > EVERY_CALL && (!(way_of(index) & IN) || in_vain(index, completed_before)))
+	if (parts_bytes > EVERY_CALL && (!(window_way(index) & WINDOW_IN) || in_vain(index, completed_before)))
 		return;
 	if (index == RDB_Win_fence || index == RDB_Win_wait)
 		take_once(); /* all that belongs to the epoch is there */
@@ -315,8 +127,8 @@ static struct seen look(void)
 
 	pthread_mutex_lock(&watch.lock);
 	for (struct window_part *part = parts; part; part = part->next) {
-		seen.arrived |= where_different(part, part->public, part->base, NULL);
-		seen.stored |= where_different(part, part->upper, part->base, NULL);
+		seen.arrived |= window_part_arrived(part);
+		seen.stored |= window_part_stored(part);
 	}
 	pthread_mutex_unlock(&watch.lock);
 	return seen;
@@ -374,7 +186,8 @@ static void attend_begin(void)
 
 /* ---- parts ---- */
 
-/* How much of both can be one word: addresses differ where the real MPI has chosen the copy's (window_base.c). */
+/* How much of both can be one word: addresses differ where the real MPI has
+ * chosen the copy's (window_base.c). */
 static void place(struct window_part *part, char *public)
 {
 	uintptr_t differ = (uintptr_t)part->upper ^ (uintptr_t) public;

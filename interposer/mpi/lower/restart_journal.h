@@ -1,0 +1,60 @@
+/* Between the files of the journal: what a branch began with in MPI, for
+ * restarts of that branch, whose log does not say how it came to be.
+ *
+ * The calls that made what there was, with what they were given and what came
+ * out; what was pending; and the messages that were under way, which left again
+ * from here.  `mpi-begun` says in words what readers of the branch's log need.
+ */
+#ifndef RDB_MPI_RESTART_JOURNAL_H
+#define RDB_MPI_RESTART_JOURNAL_H
+#include "restart.h"
+#include <stdio.h>
+
+#define JOURNAL_MAGIC 0x31696e6d62647200ull
+#define PARTS 8
+#define LARGEST (1 << 22) /* bytes that one argument may point to */
+
+enum journal_tag { CALL = 1, PENDING, MESSAGE, WINDOW, END };
+
+/* What an argument pointed to. */
+struct part {
+	uint32_t place, len;
+	char *before, *after;
+};
+
+struct entry {
+	struct entry *next;
+	uint32_t index, nargs, nparts;
+	uint64_t args[TRANSLATION_ARGUMENTS];
+	struct part parts[PARTS];
+};
+
+struct message {
+	struct message *next;
+	int dest, tag; /* canonical */
+	uint32_t comm, len;
+	char *packed;
+};
+
+struct saved {
+	uint32_t kind, id, cancelled, looked, lost;
+	int32_t count, source, tag;
+	uint32_t type, comm, index, nargs, nheld;
+	uint64_t buf, args[TRANSLATION_ARGUMENTS];
+	uint32_t held[PENDING_HANDLES][2];
+	char name[64];
+};
+
+extern struct journal {
+	struct entry *first, **last, *now;
+	struct message *messages, **last_message;
+	struct message *old; /* that were under way when a branch began */
+} journal;
+
+/* Memory, zero, and a byte more; or the end. */
+void *journal_room(size_t bytes);
+/* A file of a branch's directory: a new one to write, or to read.  NULL: it
+ * cannot be opened. */
+FILE *journal_open(const char *folder, const char *name, bool new);
+
+#endif
