@@ -122,7 +122,8 @@ def exec_command(arguments: Sequence[str]) -> int:
         rank, files = "/", "/"  # nothing is written, and there is nowhere for checkpoints
         shared = os.path.abspath(job) if job else home()
     else:
-        path = os.path.abspath(job) if job else join_job(program, rest, place, name)
+        record = "--record=off" not in options
+        path = os.path.abspath(job) if job else join_job(program, rest, place, name, record)
         check_job(path)
         if not os.path.exists(os.path.join(path, "job.json")):
             raise Unsupported(f"{path} is not a job's directory")

@@ -80,7 +80,8 @@ def run_command(args: SimpleNamespace) -> int:
     else:
         place = Where(0, args.n, args.launcher or "mpirun", None)
     asked = _placement(args)
-    job = create_job(program, words, place, args.name, hosts=asked.names if asked else ())
+    hosts = asked.names if asked else ()
+    job = create_job(program, words, place, args.name, hosts=hosts, record=args.record != "off")
     apart = False
     try:
         if asked is not None and asked.by_ssh:

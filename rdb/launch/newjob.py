@@ -33,6 +33,7 @@ def create_job(
     name: str | None = None,
     parent: Mapping[str, object] | None = None,
     hosts: Sequence[str] = (),
+    record: bool = True,
 ) -> str:
     """Makes a job's directory and returns its path.  PARENT: what it is a branch of."""
     root = home()
@@ -42,7 +43,7 @@ def create_job(
         path = _reserve(root, os.path.basename(program), name)
         try:
             make_directory(os.path.join(path, "files"))
-            _write_meta(path, argv, place, parent, hosts)
+            _write_meta(path, argv, place, parent, hosts, record)
         except OSError:
             import shutil
 
@@ -51,10 +52,12 @@ def create_job(
     return path
 
 
-def join_job(program: str, argv: Sequence[str], place: Where, name: str | None = None) -> str:
+def join_job(
+    program: str, argv: Sequence[str], place: Where, name: str | None = None, record: bool = True
+) -> str:
     """The directory of the job of this launch; the first rank that comes makes it."""
     if place.key is None:
-        return create_job(program, argv, place, name)
+        return create_job(program, argv, place, name, record=record)
     root = home()
     claims = os.path.join(root, _CLAIMS)
     check_store(root)
@@ -67,7 +70,7 @@ def join_job(program: str, argv: Sequence[str], place: Where, name: str | None =
             if os.path.exists(claim):
                 with open(claim, encoding="utf-8") as file:
                     return os.path.join(root, file.read())
-            path = create_job(program, argv, place, name)
+            path = create_job(program, argv, place, name, record=record)
             with open(claim + ".new", "w", encoding="utf-8", opener=opener) as file:
                 file.write(os.path.basename(path))
             os.rename(claim + ".new", claim)
@@ -138,6 +141,7 @@ def _write_meta(
     place: Where,
     parent: Mapping[str, object] | None,
     hosts: Sequence[str],
+    record: bool,
 ) -> None:
     meta: dict[str, object] = {
         "format": _FORMAT,
@@ -152,6 +156,8 @@ def _write_meta(
         meta["parent"] = parent
     if hosts:
         meta["hosts"] = list(hosts)
+    if not record:
+        meta["record"] = "off"
     if place.launcher == "srun" and "SLURM_JOB_ID" in os.environ:
         meta["slurm_job"] = os.environ["SLURM_JOB_ID"]  # its srun starts agents
     _put_meta(path, meta)

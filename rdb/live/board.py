@@ -107,8 +107,10 @@ class Board:
 
     def __init__(self, path: Path) -> None:
         with path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), 0)
-        if len(self._map) < _PAGE + _SLOT_BYTES:
+            empty = os.fstat(file.fileno()).st_size < _PAGE + _SLOT_BYTES
+            if not empty:
+                self._map = mmap.mmap(file.fileno(), 0)
+        if empty:
             raise DamagedRecording(f"{path}: expected a slot of a rank at offset {_PAGE}")
         magic, version, self.nranks, *_ = _HEAD.unpack_from(self._map, 0)
         if magic != _MAGIC or len(self._map) < _PAGE + self.nranks * _SLOT_BYTES:

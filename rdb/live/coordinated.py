@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdb.errors import RdbError, UnknownJob
+from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.live.board import Board, Slot, State, Verdict, board_path
 from rdb.live.relay import ask_centre, centre_address
 from rdb.live.request import send_request
@@ -41,7 +41,7 @@ class Taken:
 
 def unrecorded(job: Job) -> bool:
     """Does (or did) it run without a log, with checkpoints?"""
-    return bool(_boards(job))
+    return bool(_boards(job)) or job.meta.get("record") == "off"
 
 
 def _boards(job: Job) -> list[Path]:
@@ -106,21 +106,32 @@ def choose(job: Job, at: str | None) -> Together:
 
 def alive(job: Job) -> bool:
     """Does any rank run?"""
-    _wait_for_centre(job)
+    _wait_for_beginning(job)
     if centre_address(job.path) is not None:
         try:
             return bool(ask_centre(job.path, {"op": "alive"})["alive"])
         except RdbError:  # the last one that spoke for a rank is gone
             return False
+    if not board_path(job.path).exists():
+        return False
     return any(slot.there and _there(slot) for slot in Board(board_path(job.path)).slots())
 
 
-def _wait_for_centre(job: Job) -> None:
-    """Those who speak for the hosts of a job are there a moment after its ranks."""
-    boards = [path for path in _boards(job) if path.name != "board"]
-    until_s = max((path.stat().st_ctime for path in boards), default=0.0) + _BEGIN_S
-    while boards and centre_address(job.path) is None and time.time() < until_s:
+def _wait_for_beginning(job: Job) -> None:
+    """A job is there a moment before its ranks, and they before those who speak for their hosts."""
+    until_s = job.meta.get("created_ns", 0) / 1e9 + _BEGIN_S
+    while time.time() < until_s and not _begun(job):
         time.sleep(_LOOK_S)
+
+
+def _begun(job: Job) -> bool:
+    path = board_path(job.path)
+    if not path.exists():
+        return centre_address(job.path) is not None
+    try:
+        return all(slot.state is not State.ABSENT for slot in Board(path).slots())
+    except DamagedRecording:  # it is being made
+        return False
 
 
 def _there(slot: Slot) -> bool:
