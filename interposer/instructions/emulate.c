@@ -4,6 +4,7 @@
 #include "instructions/alu.h"
 #include "agent/breakpoints.h"
 #include "instructions/decode.h"
+#include "instructions/operands.h"
 #include "boundary/hot_stubs.h"
 #include "boundary/layout.h"
 #include "agent/registers.h"
@@ -18,15 +19,6 @@
 
 static struct insn cache[CACHE];
 static uint64_t cache_pc[CACHE];
-
-struct work {
-	ucontext_t *uc;
-	greg_t *g;
-	const struct insn *in;
-	struct emulated *out;
-	bool only_look;
-	uint64_t addr; /* of the memory operand */
-};
 
 /* Bytes of text as the program knows them. */
 static uint8_t first_byte(uint64_t pc, uint8_t in_memory)
@@ -69,117 +61,7 @@ static const struct insn *fetch(uint64_t pc)
 	return in;
 }
 
-static void touches(struct work *w, uint64_t addr, uint64_t len, bool write)
-{
-	if (w->out->naccess < 4)
-		w->out->access[w->out->naccess++] = (struct access){addr, len, write};
-}
-
-static uint64_t *reg_at(struct work *w, uint8_t n)
-{
-	return (uint64_t *)&w->g[registers_greg[n]];
-}
-
-/* ah, ch, dh, bh: byte registers 4-7 without REX */
-static bool high_byte(const struct work *w, uint8_t n, unsigned size)
-{
-	return size == 1 && !w->in->rex && n >= 4 && n < 8;
-}
-
-static uint64_t reg_read(struct work *w, uint8_t n, unsigned size)
-{
-	if (high_byte(w, n, size))
-		return *reg_at(w, n - 4) >> 8 & 0xff;
-	return *reg_at(w, n) & alu_mask(size);
-}
-
-static void reg_write(struct work *w, uint8_t n, unsigned size, uint64_t v)
-{
-	uint64_t *r;
-
-	if (high_byte(w, n, size)) {
-		r = reg_at(w, n - 4);
-		*r = (*r & ~0xff00ull) | (v & 0xff) << 8;
-		return;
-	}
-	r = reg_at(w, n);
-	if (size == 8)
-		*r = v;
-	else if (size == 4)
-		*r = v & UINT32_MAX; /* zero-extends */
-	else
-		*r = (*r & ~alu_mask(size)) | (v & alu_mask(size));
-}
-
-static bool load(struct work *w, uint64_t addr, unsigned size, uint64_t *v)
-{
-	touches(w, addr, size, false);
-	*v = 0;
-	if (w->only_look || !upper_readable(addr, size))
-		return false;
-	/* One access, as the instruction makes it: other processes may share the memory. */
-	switch (size) {
-	case 1: *v = *(const volatile uint8_t *)addr; break;
-	case 2: *v = *(const volatile uint16_t *)addr; break;
-	case 4: *v = *(const volatile uint32_t *)addr; break;
-	default: *v = *(const volatile uint64_t *)addr; break;
-	}
-	return true;
-}
-
 void (*emulate_before_store)(uint64_t addr, uint64_t len);
-
-static bool can_store(struct work *w, uint64_t addr, unsigned size)
-{
-	touches(w, addr, size, true);
-	if (w->only_look || !upper_writable(addr, size))
-		return false;
-	if (emulate_before_store)
-		emulate_before_store(addr, size);
-	return true;
-}
-
-static void store(uint64_t addr, unsigned size, uint64_t v)
-{
-	switch (size) {
-	case 1: *(volatile uint8_t *)addr = (uint8_t)v; break;
-	case 2: *(volatile uint16_t *)addr = (uint16_t)v; break;
-	case 4: *(volatile uint32_t *)addr = (uint32_t)v; break;
-	default: *(volatile uint64_t *)addr = v; break;
-	}
-}
-
-/* The operand that ModRM's rm names. */
-static bool rm_read(struct work *w, unsigned size, uint64_t *v)
-{
-	if (w->in->memory)
-		return load(w, w->addr, size, v);
-	*v = reg_read(w, w->in->rm, size);
-	return !w->only_look;
-}
-
-static bool rm_can_write(struct work *w, unsigned size)
-{
-	return w->in->memory ? can_store(w, w->addr, size) : !w->only_look;
-}
-
-static void rm_write(struct work *w, unsigned size, uint64_t v)
-{
-	if (w->in->memory)
-		store(w->addr, size, v);
-	else
-		reg_write(w, w->in->rm, size, v);
-}
-
-static uint64_t flags(const struct work *w)
-{
-	return (uint64_t)w->g[REG_EFL];
-}
-
-static void set_flags(struct work *w, uint64_t f)
-{
-	w->g[REG_EFL] = (greg_t)((flags(w) & ~ALU_FLAGS) | (f & ALU_FLAGS));
-}
 
 /* op of the group add or adc sbb and sub xor cmp: a = a op b */
 static bool arithmetic(struct work *w, unsigned op, unsigned size, bool to_rm, uint64_t b, bool b_is_rm)

@@ -1,0 +1,177 @@
+/* Running natively: arrivals that are met often, and those at marks, are counted by trampolines. */
+#include "agent/stepping_state.h"
+#include "marks/mark.h"
+#include "marks/mark_learn.h"
+#include "agent/page_guard.h"
+#include "agent/overdue.h"
+#include "agent/registers.h"
+#include "replay/replay.h"
+#include "replay/replica.h"
+#include "threads/thread.h"
+#include "marks/trampoline.h"
+#include "agent/undo_log.h"
+
+#define FAULTS_MAX 1000 /* of jumps into it, before it is given up */
+#define HOT 64          /* arrivals since an event before they are worth a trampoline */
+
+static bool until_counts(uint64_t pc, uint64_t event)
+{
+	return stepping.until_n && pc == stepping.until_pc && event >= stepping.until_event;
+}
+
+/* What the trampoline has counted until now, all but the last `but` arrivals, as if each had been met. */
+void stepping_flush_hot(uint64_t but)
+{
+	struct place *p = stepping.hot ? breakpoints_at(stepping.hot_pc) : NULL;
+	uint64_t n = stepping.hot ? trampoline_count() - but - stepping.hot_seen : 0, hits, id;
+
+	if (!n || !p)
+		return;
+	stepping.hot_seen += n;
+	hits = breakpoints_arrived(p, stepping.hot_event, stepping.run, n);
+	if (until_counts(stepping.hot_pc, stepping.hot_event))
+		stepping.until_hits += n;
+	id = breakpoints_stopping(p, NULL);
+	if (id)
+		stepping_remember(stepping.hot_pc, stepping.hot_event, id, hits, false, n);
+}
+
+/* Arrivals cost an int3 again. */
+void stepping_cool(void)
+{
+	struct place *p;
+
+	if (!stepping.hot)
+		return;
+	stepping_flush_hot(0);
+	stepping.hot = false;
+	trampoline_disarm();
+	p = breakpoints_at(stepping.hot_pc);
+	if (p)
+		breakpoint_insert(p);
+}
+
+/* uc stands at a place whose arrival has been dealt with.  There have been many, or many are asked for:
+ * then a trampoline counts them, and goes on from here. */
+bool stepping_heat(ucontext_t *uc)
+{
+	struct place *p = breakpoints_at(uc_pc(uc));
+	uint64_t n = INT64_MAX;
+	bool many;
+
+	if (!p || stepping.stepping || p->addr == stepping.cold_pc || p->hits_run != stepping.run || trampoline_armed())
+		return false;
+	many = p->hits >= HOT;
+	if (until_counts(p->addr, replica_event())) {
+		n = stepping.until_n - stepping.until_hits;
+		many |= n >= HOT;
+	}
+	if (!many || replay_mark() || watch_any() || stepping.interrupt || !breakpoints_only_count(p, stepping.scan))
+		return false;
+	breakpoint_remove(p);
+	if (emulate_at_rep_string(uc) || trampoline_arm_count(p->addr, n)) {
+		stepping.cold_pc = p->addr;
+		breakpoint_insert(p);
+		return false;
+	}
+	stepping.hot = true;
+	stepping.hot_pc = p->addr;
+	stepping.hot_event = replica_event();
+	stepping.hot_seen = 0;
+	trampoline_resume(uc);
+	return true;
+}
+
+void stepping_disarm(void)
+{
+	overdue_end();
+	stepping_flush_hot(0);
+	stepping.hot = false;
+	trampoline_disarm();
+	breakpoints_mark(0);
+}
+
+static void insert_mark(const struct mark *mark)
+{
+	struct place *p;
+
+	if (breakpoints_mark(mark->rip))
+		rdb_fatal("too many breakpoints: none is left for a switch of threads");
+	p = breakpoints_at(mark->rip);
+	if (p)
+		breakpoint_insert(p);
+}
+
+/* Natively it is met by a trampoline, which costs nanoseconds an arrival; by an int3 where there can be
+ * none, or a breakpoint of the user's is at that very place. */
+void stepping_arm_mark(void)
+{
+	const struct mark *mark = replay_mark();
+	bool free = mark && !stepping.stepping && !page_guard_any(); /* it reads the program's memory natively */
+
+	stepping_disarm();
+	stepping.looks = 0;
+	if (mark) {
+		mark_learn_begin(mark);
+		overdue_begin(replica_interval_ns());
+	}
+	if (mark && !stepping.stepping && !(free && trampoline_arm(mark) == 0))
+		insert_mark(mark);
+}
+
+/* It is stopped here: others run, until the log comes back to it. */
+enum verdict stepping_preempted(ucontext_t *uc)
+{
+	stepping_disarm();
+	undo_log_unknown(stepping.stop.steps);
+	if (stepping.trace)
+		registers_get(uc, &stepping.ring[stepping.stop.steps % TRACE]);
+	if (!stepping.stepping)
+		watch_resume();
+	turns_preempted(uc);
+	return HANDED;
+}
+
+bool stepping_at_mark(const ucontext_t *uc)
+{
+	const struct mark *mark = replay_mark();
+
+	return mark && uc_pc(uc) == mark->rip && mark_here(mark, uc);
+}
+
+/* The trampoline's trap: all that it compares agrees. */
+enum verdict stepping_at_trampoline(ucontext_t *uc)
+{
+	stepping.looks++;
+	if (stepping_at_mark(uc))
+		return stepping_preempted(uc);
+	if (!mark_learn(replay_mark())) {
+		trampoline_resume(uc);
+		return GO_ON;
+	}
+	trampoline_disarm();
+	if (trampoline_arm(mark_learned()) == 0)
+		trampoline_resume(uc);
+	else
+		insert_mark(replay_mark());
+	return GO_ON;
+}
+
+/* A jump into the middle of its patch costs a trap: often, and it is dearer than an int3. */
+bool stepping_into_trampoline(ucontext_t *uc)
+{
+	if (!trampoline_fault(uc))
+		return false;
+	if (trampoline_faults() > FAULTS_MAX && (!stepping.hot || trampoline_faults() > trampoline_count() / 2)) {
+		if (trampoline_inside(uc))
+			trampoline_leave(uc);
+		if (stepping.hot) {
+			stepping.cold_pc = stepping.hot_pc;
+			stepping_cool();
+		} else {
+			trampoline_disarm();
+			insert_mark(replay_mark());
+		}
+	}
+	return true;
+}
