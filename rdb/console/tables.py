@@ -56,7 +56,7 @@ def rank_table(groups: Iterable[tuple[tuple[Rank, ...], Sequence[RankRow]]]) -> 
     for ranks, rows in groups:
         row = rows[0]
         stands = row.problem if row.problem else row.state.standing if row.state else "-"
-        points = list(dict.fromkeys(one.state.point if one.state else "-" for one in rows))
+        points = list(dict.fromkeys("-" if one.problem else one.point for one in rows))
         table.add_row(
             "*" if row.in_focus else "",
             format_ranks(ranks),

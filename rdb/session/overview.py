@@ -19,6 +19,8 @@ class RankRow:
     events: int
     in_focus: bool
     state: RankState | None
+    point: str
+    """`start`, `end` or the event where it stands, looked at or not."""
     problem: str | None = None
 
 
@@ -40,6 +42,7 @@ def overview(session: Session) -> list[RankRow]:
                 events=events,
                 in_focus=rank in session.focus,
                 state=states.get(rank),
+                point=session.point(rank),
                 problem=problem,
             )
         )
