@@ -200,3 +200,32 @@ def test_it_knows_itself_by_its_old_number(rdb: Rdb, build_text: BuildText, rdb_
     cut = events(open_job("self"), "getppid")[-1]
     assert rdb("restart", "self", "--at", str(cut)).returncode == 7
     assert rdb("replay", "self-branch-1").returncode == 0
+
+
+def test_a_log_of_several_segments(rdb: Rdb, build_text: BuildText, rdb_home: Path) -> None:
+    """The record before the one that is answered is the last of a segment, too."""
+    program = build_text(
+        "segments",
+        """
+        #include <fcntl.h>
+        #include <stdio.h>
+        #include <unistd.h>
+        static char data[1 << 16];
+        int main(void)
+        {
+            int from = open("/dev/urandom", O_RDONLY);
+            for (int i = 0; i < 40; i++)
+                if (read(from, data, sizeof(data)) != sizeof(data))
+                    return 1;
+            puts("read");
+            return 0;
+        }
+        """,
+    )
+    assert rdb("run", "--name", "segments", "--", program).returncode == 0
+    recording = open_job(rdb_home / "segments").rank(0)
+    assert (recording.path / "log-000001.seg").exists()
+    reads = [n for n in range(recording.last_event) if recording.describe(n).startswith("read(")]
+    for event in (reads[-1], reads[-20]):
+        done = rdb("restart", "segments", "--at", str(event))
+        assert (done.returncode, done.stdout) == (0, "read\n"), done.stderr

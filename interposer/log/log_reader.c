@@ -17,10 +17,20 @@ static int damaged(struct log_reader *r, size_t off, const char *expected)
 	return -EBADMSG;
 }
 
-static void unmap(struct log_reader *r)
+static void unmap_before(struct log_reader *r)
 {
+	if (r->before)
+		munmap((void *)r->before, r->before_len);
+	r->before = NULL;
+}
+
+/* Who has looked ahead still reads the record that was the last one of the segment. */
+static void leave_segment(struct log_reader *r)
+{
+	unmap_before(r);
 	if (r->base) {
-		munmap((void *)r->base, r->len);
+		r->before = r->base;
+		r->before_len = r->len;
 		close(r->fd);
 	}
 	r->base = NULL;
@@ -45,7 +55,7 @@ static int map_segment(struct log_reader *r, unsigned index)
 	if (fd < 0)
 		return -errno;
 	r->next_event = next_number(r);
-	unmap(r);
+	leave_segment(r);
 	r->segment = index;
 	int rc = fstat(fd, &st) ? -errno : 0;
 	if (!rc && (size_t)st.st_size < sizeof(struct log_segment_header))
@@ -90,15 +100,15 @@ int log_reader_open(struct log_reader *r, const char *dir)
 	if (rc) {
 		if (!r->error[0])
 			snprintf(r->error, sizeof(r->error), "%s/log-000000.seg: %s", dir, strerror(-rc));
-		close(r->dirfd);
-		unmap(r);
+		log_reader_close(r);
 	}
 	return rc;
 }
 
 void log_reader_close(struct log_reader *r)
 {
-	unmap(r);
+	leave_segment(r);
+	unmap_before(r);
 	close(r->dirfd);
 }
 

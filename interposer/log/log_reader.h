@@ -15,6 +15,8 @@ struct log_reader {
 	unsigned segment;
 	const uint8_t *base; /* mapped segment, NULL before the first */
 	size_t len;
+	const uint8_t *before; /* the segment before it stays mapped, too */
+	size_t before_len;
 	size_t off; /* of the next record in the segment */
 	size_t at;  /* of the record that was given last, and the bytes that it takes there */
 	size_t bytes;
