@@ -18,6 +18,7 @@
 #include "clocks/clock.h"
 #include "live/live.h"
 #include "live/open_files.h"
+#include "log/log_writer.h"
 #include "log/stamp.h"
 #include "memory/device_memory.h"
 #include "replay/expand.h"
@@ -193,6 +194,11 @@ static bool at_rest(bool (*complete)(void *), void *arg)
 	return coordinated_hold(NULL, complete, arg);
 }
 
+static bool idle(void)
+{
+	return lower.mode == MODE_RECORD && lower.started && log_ahead();
+}
+
 static struct rdb_host offered = {
 	.version = RDB_HOST_VERSION,
 	.out = out,
@@ -213,6 +219,7 @@ static struct rdb_host offered = {
 	.warn = rdb_warn,
 	.copy = guarded_copy,
 	.at_rest = at_rest,
+	.idle = idle,
 };
 
 /* Faults are ours to look at first: some are instructions that ask the machine.  UCX takes them when it is loaded. */

@@ -129,6 +129,9 @@ struct rdb_host {
 	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	/* memcpy, to or from upper memory that may not be there: how many bytes were copied, from the first on. */
 	size_t (*copy)(void *to, const void *from, size_t len);
+	/* Does a little (some microseconds) of what the recording will have to do for long messages.  False: there is
+	 * nothing.  For who waits: it is asked again as long as what is waited for has not come. */
+	bool (*idle)(void);
 	/* Checkpoints that all ranks take together; NULL: there are none.  The plug-in keeps the counts there. */
 	struct board *board; /* live/board.h */
 	/* The program stands before the present call, and a checkpoint may be taken here if one is wanted; `complete`

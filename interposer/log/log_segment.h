@@ -16,6 +16,8 @@ struct log_segment {
 	uint8_t *base;
 	size_t len, off;
 	size_t faulted, ahead;   /* pages are present up to here; how many are made present the next time */
+	size_t ready;            /* up to here the page cache has them, mapped or not (log_ahead()) */
+	size_t large;            /* the last large record */
 	uint64_t closed;         /* bytes of the segments before */
 	struct log_record *last; /* candidate for repetition, NULL if none */
 	uint64_t budget;         /* bytes of all segments; 0: no limit */

@@ -22,7 +22,9 @@ enum {
 	PREFAULT_FIRST = PIECE_SMALLEST, /* pages are made present this many bytes at a time, */
 	PREFAULT = PIECE_LARGEST,        /* twice as many each time up to so many */
 	DIRECT = 64 << 10,               /* records from this size on are written, not copied through the map */
-	SMALL = 256,                     /* parts of a record up to this size are copied word by word */
+	READY_PIECE = 64 << 10,
+	AHEAD = 4 << 20, /* log_ahead() */
+	SMALL = 256,     /* parts of a record up to this size are copied word by word */
 };
 
 struct log_segment log_;
@@ -70,7 +72,7 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 	log_.base = p;
 	log_.len = len;
 	log_.off = sizeof(h);
-	log_.faulted = 0;
+	log_.faulted = log_.ready = 0;
 	log_.ahead = PREFAULT_FIRST;
 	log_.last = NULL;
 	log_.budget = lower.opt.log_budget.unit ? lower.opt.log_budget.value : 0;
@@ -111,11 +113,35 @@ static size_t record_size(const struct event *ev)
 	return size;
 }
 
+static const uint8_t zeros[PIECE_SMALLEST];
+
+/* The first byte whose page nothing was written to. */
+static size_t untouched(void)
+{
+	size_t from = (log_.off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+	if (from < log_.faulted)
+		from = log_.faulted;
+	return from < log_.ready ? log_.ready : from;
+}
+
+bool log_ahead(void)
+{
+	const size_t from = untouched();
+	size_t want = log_.off + (log_.large < AHEAD ? log_.large : AHEAD);
+	if (want > log_.len)
+		want = log_.len;
+	if (!log_.base || from >= want)
+		return false;
+	const size_t to = (from + sizeof(zeros)) & ~(sizeof(zeros) - 1);
+	const size_t len = (to < log_.len ? to : log_.len) - from;
+	log_.ready = from + len;
+	return !io_write_all(log_.fd, zeros, len, from, sizeof(zeros));
+}
+
 /* Makes pages present up to `end`, and more each time.  Zeros are written first: that makes many pages at a
  * time, where a fault on a mapped file makes one and costs as much as four. */
 void log_make_present(size_t end)
 {
-	static const uint8_t zeros[PREFAULT_FIRST];
 	if (log_.faulted < log_.off) /* the page that `off` is in has been written to */
 		log_.faulted = (log_.off + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
 	while (log_.faulted < end) {
@@ -124,7 +150,8 @@ void log_make_present(size_t end)
 		if (to > log_.len)
 			to = log_.len;
 		pieces_begin(&pieces, to - from);
-		struct io_gather g = {.fd = log_.fd, .off = from, .piece = pieces.size};
+		struct io_gather g = {
+			.fd = log_.fd, .off = from < log_.ready ? log_.ready : from, .piece = pieces.size};
 		while (g.off < to && !g.rc) /* what fails here faults below */
 			io_gather_put(&g, zeros, to - g.off < sizeof(zeros) ? to - g.off : sizeof(zeros));
 		io_gather_flush(&g);
@@ -213,11 +240,12 @@ static void append_mapped(const struct event *ev, uint64_t number, size_t size)
  * valid, its size, is written last. */
 static int append_direct(const struct event *ev, uint64_t number, size_t size)
 {
-	static const uint8_t zeros[8];
 	struct log_record rec;
 	struct log_chunk head;
-	struct pieces pieces;
-	pieces_begin(&pieces, size);
+	struct pieces pieces = {.size = READY_PIECE};
+	const bool fresh = log_.ready < log_.off; /* what the kernel has memory for costs the same in any piece */
+	if (fresh)
+		pieces_begin(&pieces, size);
 	struct io_gather g = {.fd = log_.fd, .off = log_.off, .piece = pieces.size};
 	fill_header(&rec, ev, number);
 	uint32_t crc = crc32c(0, (uint8_t *)&rec + 16, sizeof(rec) - 16);
@@ -236,7 +264,8 @@ static int append_direct(const struct event *ev, uint64_t number, size_t size)
 			io_gather_flush(&g); /* `head` is used again */
 	}
 	io_gather_flush(&g);
-	pieces_end(&pieces, size);
+	if (fresh)
+		pieces_end(&pieces, size);
 	rec.size = (uint32_t)size;
 	rec.check = crc;
 	if (!g.rc)
@@ -245,6 +274,7 @@ static int append_direct(const struct event *ev, uint64_t number, size_t size)
 	log_.same = 0;
 	log_cycle_ends();
 	log_.ahead = PREFAULT_FIRST;
+	log_.large = size;
 	return g.rc;
 }
 

@@ -1,6 +1,8 @@
 /* Blocking calls of a program with several threads. */
 #include "together.h"
 
+enum { LONG = 8192 }; /* elements: such a message may wait for its receiver long enough to do something meanwhile */
+
 int waited(MPI_Request *real, MPI_Status *status)
 {
 	int flag = 0;
@@ -13,7 +15,21 @@ int waited(MPI_Request *real, MPI_Status *status)
 		if (flag || rc != MPI_SUCCESS)
 			return rc;
 	}
+	while (host->idle()) {
+		rc = PMPI_Test(real, &flag, status);
+		if (flag || rc != MPI_SUCCESS)
+			return rc;
+	}
 	return BLOCKING(PMPI_Wait(real, status));
+}
+
+void idle_until_message(int source, int tag, MPI_Comm comm)
+{
+	int flag = 0;
+
+	while (host->idle())
+		if (PMPI_Iprobe(source, tag, comm, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag)
+			return;
 }
 
 int sent(send_call *call, isend_call *start, const void *buf, int count, MPI_Datatype type, int dest, int tag,
@@ -23,7 +39,7 @@ int sent(send_call *call, isend_call *start, const void *buf, int count, MPI_Dat
 	MPI_Request real;
 	int rc;
 
-	if (!apart())
+	if (!apart() && count < LONG)
 		return BLOCKING(call(buf, count, type, dest, tag, comm));
 	rc = start(buf, count, type, dest, tag, comm, &real);
 	return rc == MPI_SUCCESS ? waited(&real, &status) : rc;

@@ -110,6 +110,9 @@ int64_t real_Recv(const uint64_t *a)
 	struct vtype *type = type_of(a[2]);
 	struct vcomm *comm = comm_of(a[5]);
 	MPI_Status status = status_empty;
+
+	if (!together_on)
+		idle_until_message((int)a[3], (int)a[4], REAL(MPI_Comm, comm->o.real));
 	int rc = together_on ? receive_together(a, &status)
 			     : BLOCKING(PMPI_Recv((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4],
 						  comm->o.real, &status));
