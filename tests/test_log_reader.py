@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rdb.paths import rdb_exec_path
+from rdb.recording.crc32c import crc32c_data
 
 ROOT = Path(__file__).parent.parent
 DRIVER = r"""
@@ -137,3 +138,44 @@ def test_scenario_29_a_flipped_bit_is_named_with_its_offset(
     for code, _, error in read(reader, variants(tmp_path, flipped)):
         assert code != 0, "a flipped bit went unnoticed"
         assert error.startswith(("log-000000.seg: offset", "log v")), error
+
+
+CHECKSUMS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include "log/crc32c.h"
+/* bytes: the checksum of so much data, and whether the wide way agrees with the instruction */
+int main(int argc, char **argv)
+{
+	static unsigned char data[1 << 20];
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (unsigned char)(i * i >> 7 ^ i);
+	for (int i = 1; i < argc; i++) {
+		size_t n = strtoul(argv[i], NULL, 10), words = n & ~7ul;
+		uint64_t w, state = 5, wide = 5;
+		for (size_t at = 0; at < words; at += 8) {
+			memcpy(&w, data + 1 + at, 8);
+			state = _mm_crc32_u64(state, w);
+		}
+		if (crc32c_wide_there())
+			wide = crc32c_wide_words(wide, data + 1, words);
+		else
+			wide = state;
+		printf("%u %d\n", crc32c_data(7, data, n), state == wide);
+	}
+	return 0;
+}
+"""
+
+
+def test_checksums_are_those_of_the_definition(tmp_path: Path) -> None:
+    """Of large data, too, which C takes by wider registers where the processor has them."""
+    (tmp_path / "sums.c").write_text(CHECKSUMS)
+    options = ["-std=gnu17", "-O2", "-D_GNU_SOURCE", "-msse4.2", "-I", ROOT / "interposer"]
+    program = tmp_path / "sums"
+    subprocess.run(["gcc", *options, tmp_path / "sums.c", "-o", program], check=True)
+    sizes = [0, 5, 4095, 4096, 4097, 8192 + 24, 70000, 300001]
+    done = subprocess.run([program, *map(str, sizes)], capture_output=True, text=True, check=True)
+    data = bytes(((i * i >> 7) ^ i) & 0xFF for i in range(max(sizes)))
+    expected = [f"{crc32c_data(7, data[:size])} 1" for size in sizes]
+    assert done.stdout.splitlines() == expected
