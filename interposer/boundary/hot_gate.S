@@ -4,7 +4,7 @@
  *
  * In: rcx, the address of the site's syscall instruction.
  */
-#include "boundary/context_gate.h"
+#include "boundary/context_gate.inc"
 
 	.text
 	.globl hot_gate

@@ -24,8 +24,8 @@ void hot_sites_learn(const ucontext_t *uc);
 void (*hot_sites_entry(void))(void);
 /* hot_gate.S */
 void hot_gate(void);
-/* Its C side (context_gate.h), on the lower stack with the lower thread pointer; uc is what the program goes on with.  Takes the
- * program's thread pointer and returns it as it is now. */
+/* Its C side (context_gate.inc), on the lower stack with the lower thread pointer; uc is what the program goes on
+ * with.  Takes the program's thread pointer and returns it as it is now. */
 uint64_t hot_syscall(ucontext_t *uc, uint64_t fs_base);
 
 struct thread;

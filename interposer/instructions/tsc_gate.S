@@ -4,7 +4,7 @@
  *
  * In: rdx, where the stub goes on.
  */
-#include "boundary/context_gate.h"
+#include "boundary/context_gate.inc"
 
 	.text
 	.globl tsc_gate
