@@ -82,3 +82,30 @@ def test_it_goes_on_on_other_hosts(half: Half, lines: tuple[str, ...], number: i
     job = open_job(half.ssh.folder / "home" / name)
     placed = [str(job.rank(rank).meta["host"]) for rank in job.ranks]
     assert set(placed) == {line.split()[0] for line in lines}
+
+
+def test_under_slurm(slurm: Cluster, build: Build) -> None:
+    """Ranks on two nodes; from their checkpoint it goes on on one."""
+    env = {"RDB_HOME": str(slurm.folder / "home")}
+    gate, output = slurm.folder / "gate", slurm.folder / "slurm.out"
+    two = slurm.host_file("nodes", "slurm1 slots=2", "slurm2 slots=1")
+    line = [*slurm.command, "run", "--record=off", "-n", "3", "--launcher", "srun"]
+    line += ["--hosts", str(two), "--name", "half", "--"]
+    line += [str(build("mpi/together_mpi.c")), "20", str(gate)]
+    job = slurm.head.start(*line, env=env, output=output)
+
+    def half() -> bool:
+        return job.poll() is not None or "\nhalf\n" in output.read_text()
+
+    until("rank 0 in its computation", half)
+    taken = slurm.head.rdb("checkpoint", "half", "--timeout", "60", env=env)
+    gate.touch()
+    assert job.wait(90) == 0, output.read_text()
+    assert taken.returncode == 0, taken.stderr
+    hosts = slurm.host_file("one", "slurm3:3")
+    options = ("--launcher", "srun", "--hosts", hosts, "--name", "again")
+    done = slurm.head.rdb("restart", "half", *options, env=env)
+    assert done.returncode == 0, done.stderr
+    assert sums(done.stdout) == sums(output.read_text())
+    ranks = open_job(slurm.folder / "home" / "again")
+    assert {str(ranks.rank(rank).meta["host"]) for rank in ranks.ranks} == {"slurm3"}
