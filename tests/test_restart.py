@@ -203,7 +203,7 @@ def test_it_knows_itself_by_its_old_number(rdb: Rdb, build_text: BuildText, rdb_
 
 
 def test_a_log_of_several_segments(rdb: Rdb, build_text: BuildText, rdb_home: Path) -> None:
-    """The record before the one that is answered is the last of a segment, too."""
+    """From behind the first one, which is a small one."""
     program = build_text(
         "segments",
         """
