@@ -21,7 +21,8 @@ void computation_stopped(ucontext_t *uc, bool signal)
 	struct mark mark;
 	tsc_stub_leave(uc);
 	/* about to make an event */
-	if (tsc_stubs_inside(UC_REG(uc, RIP)) || (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE || hot_stubs_leading(uc))
+	if (tsc_stubs_inside(UC_REG(uc, RIP)) || (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE ||
+	    hot_stubs_leading(uc))
 		return;
 	self->yield = false;
 	if (!signal && !baton_wanted() && !arrivals_waiting)
