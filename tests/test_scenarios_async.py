@@ -48,7 +48,9 @@ def test_row_16_a_reverse_watch_lands_in_the_handler(gdb: Gdb, recorded: Recorde
     go(gdb, recorded, "counted")
     gdb.run("watch alarms")
     before = gdb.integer("turns")
-    for left in (2, 1, 0):
+    alarms = gdb.integer("alarms")
+    assert alarms >= 3  # one more may come on a busy machine before the timer is off
+    for left in reversed(range(alarms)):
         gdb.run("reverse-continue")
         assert gdb.function() == "on_alarm"
         assert gdb.integer("alarms") == left
