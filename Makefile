@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-corpus test-apps test-rdma rdma-packages test-cluster test-mpi test-mpi4py test-faults test-walk test-live fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-corpus test-apps test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-faults test-walk test-live fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -25,6 +25,8 @@ help:
 	@echo "make test-corpus  record and replay some sixty programs of Debian (installs them)"
 	@echo "make test-apps  record and replay applications under MPI: LAMMPS, HPCC, hypre (installs them)"
 	@echo "make test-rdma  verbs on soft-RoCE, in virtual machines with Debian's kernel (installs qemu)"
+	@echo "make test-rdma-live  jobs that go on between soft-RoCE and the software HCA, on several hosts"
+	@echo "make test-live  restarts at LIVE (default: 50) random events of each job"
 	@echo "make test-cluster  jobs on several hosts, by ssh and under Slurm (installs both)"
 	@echo "make test-mpi   each family of MPI functions with 2, 3 and 4 ranks; programs of PyPI's MPIs"
 	@echo "make test-mpi4py  mpi4py's own tests, native and recorded, side by side (installs it)"
@@ -112,7 +114,13 @@ rdma-packages: dev
 	$(MAKE) -s $(STAMPS)/debian-rdma DEBIAN="$$packages"
 
 test-rdma: rdma-packages
-	@RDB_TEST_RDMA=must $(BIN)/python3 -m pytest -q -m rdma tests/vm tests/test_rdmacm.py $(ARGS)
+	@RDB_TEST_RDMA=must $(BIN)/python3 -m pytest -q -m rdma tests/vm tests/test_rdmacm.py --ignore=tests/vm/test_live.py $(ARGS)
+
+# Restarts between soft-RoCE and the software HCA, on hosts in network namespaces.
+test-rdma-live: rdma-packages
+	@packages="$$(cd tests && ../$(BIN)/python3 -m cluster packages)"; \
+	$(MAKE) -s $(STAMPS)/debian-cluster DEBIAN="$$packages"
+	@RDB_TEST_RDMA=must $(BIN)/python3 -m pytest -q -m rdma tests/vm/test_live.py $(ARGS)
 
 # Several hosts in network namespaces, with ssh and with Slurm.
 test-cluster: dev
