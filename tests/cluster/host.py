@@ -31,6 +31,7 @@ for number, path in enumerate(shared):
 os.makedirs("/run/sshd")
 mount("--bind", hosts, "/etc/hosts")
 for path, mode in (("/dev/shm", 1777), ("/tmp", 1777), (os.path.expanduser("~"), 700)):
+    os.makedirs(path, exist_ok=True)  # one may be below another
     mount("-t", "tmpfs", "-o", f"mode={mode}", "tmpfs", path)
 for path, there in zip(shared, kept):
     os.makedirs(path, exist_ok=True)
@@ -80,7 +81,8 @@ class Host:
     def started(cls, name: str, address: str, hosts: Path, shared: Sequence[Path]) -> Host:
         line = ["unshare", "--net", "--uts", "--ipc", "--mount", "--pid", "--fork"]
         line += ["--kill-child", "--mount-proc", "/usr/bin/python3", "-c", _INIT, name, str(hosts)]
-        with open(hosts.with_name(f"{name}.err"), "w") as errors:
+        said = hosts.with_name(f"{name}.err")
+        with said.open("w") as errors:
             holder = subprocess.Popen(
                 [*line, *map(str, shared)],
                 stdin=subprocess.DEVNULL,
@@ -91,7 +93,8 @@ class Host:
         assert holder.stdout is not None
         if holder.stdout.readline() != "ready\n":
             holder.wait()
-            raise NoCluster("namespaces cannot be made here")
+            why = (said.read_text().splitlines() or ["no reason given"])[0]
+            raise NoCluster(f"namespaces cannot be made here: {why}")
         return cls(name, address, holder)
 
     @property
