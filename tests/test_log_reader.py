@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,22 +16,34 @@ ROOT = Path(__file__).parent.parent
 DRIVER = r"""
 #include <stdio.h>
 #include "log/log_reader.h"
-/* prints: return code, records, message; touches every byte that the index and the chunks name */
+static size_t touched(const struct log_record *rec)
+{
+	size_t sum = 0;
+
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
+		for (unsigned k = 0; k < c->len; k++)
+			sum += ((const unsigned char *)(c + 1))[k];
+	return sum;
+}
+
+/* prints: return code, records, message; touches every byte that index and chunks name, also
+   of a record whose successor has been given, as a replay does: it has to be the same still */
 int main(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		struct log_entry *entries;
 		struct log_reader r;
-		const struct log_record *rec;
-		size_t n, sum = 0;
+		const struct log_record *rec, *before = NULL;
+		size_t n, sum = 0, was = 0;
 		char error[256] = "";
 		int rc = log_index(argv[i], &entries, &n, error);
 		log_index_free(entries);
 		if (log_reader_open(&r, argv[i]) == 0) {
-			while ((rec = log_reader_next(&r)))
-				for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
-					for (unsigned k = 0; k < c->len; k++)
-						sum += ((const unsigned char *)(c + 1))[k];
+			for (; (rec = log_reader_next(&r)); before = rec) {
+				if (before && touched(before) != was)
+					return 3;
+				sum += was = touched(rec);
+			}
 			log_reader_close(&r);
 		}
 		printf("%d %zu %d %s\n", rc, n, sum != 0, error);
@@ -87,6 +100,17 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> bytes:
         capture_output=True,
     )
     return (folder / "rank" / "log-000000.seg").read_bytes()
+
+
+def test_a_record_is_there_when_the_next_segment_has_begun(reader: Path, tmp_path: Path) -> None:
+    (tmp_path / "rank").mkdir()
+    (tmp_path / "files").mkdir()
+    where = ("--dir", tmp_path / "rank", "--files", tmp_path / "files")
+    program = ("/usr/bin/sha1sum", Path(sys.executable).resolve())  # nothing but reads
+    subprocess.run([rdb_exec_path(), *where, "--", *program], check=True, capture_output=True)
+    assert (tmp_path / "rank/log-000001.seg").exists()
+    [(code, records, error)] = read(reader, [tmp_path / "rank"])
+    assert (code, error) == (0, "") and records > 100
 
 
 def read(reader: Path, folders: list[Path]) -> list[tuple[int, int, str]]:
