@@ -214,7 +214,7 @@ def test_a_cut_that_would_be_inconsistent(ssh: Cluster, build: Build) -> None:
         (event, near) for event in range(1, last) if (near := traffic.settled(1, event)) > event
     )
     refused = done.restart(event, "--rank", "1")
-    done.refused(refused, "in a collective, or an epoch of a window")
+    done.refused(refused, "in a collective, an epoch of a window")
     assert f"try --at {near}" in refused.stderr
     planned = done.restart(near, "--rank", "1", "--plan")
     assert planned.returncode == 0, planned.stderr
