@@ -22,11 +22,11 @@ from rdb.recording import Job, open_job
 
 pytestmark = pytest.mark.cluster
 
-# Stops the process that writes a checkpoint's image, when it has just been forked.
+# Stops the process that writes an image when it has just been forked, or comes too late for it.
 _STOPPED = """
 import os, signal, sys
-pid = sys.argv[1]
-while True:
+pid, image = sys.argv[1:]
+while not os.path.exists(image):
     for task in os.listdir(f"/proc/{pid}/task"):
         for child in open(f"/proc/{pid}/task/{task}/children").read().split():
             os.kill(int(child), signal.SIGSTOP)
@@ -92,9 +92,11 @@ def test_a_rank_killed_during_its_checkpoint(ssh: Cluster, build: Build) -> None
             said = ssh.folder / f"torn-{number}"
             line = [*ssh.command, "checkpoint", "torn", "--timeout", "60"]
             asks = ssh.head.start(*line, env=live.env, output=said)
-            child = node.run("/usr/bin/python3", "-c", _STOPPED, pid).stdout.strip()
-            if (rank.path / f"ckpt-{number:06}.img").exists():
-                node.run("kill", "-CONT", child)
+            image = rank.path / f"ckpt-{number:06}.img"
+            child = node.run("/usr/bin/python3", "-c", _STOPPED, pid, image).stdout.strip()
+            if image.exists():
+                if child:
+                    node.run("kill", "-CONT", child)
                 assert asks.wait(90) == 0, said.read_text()
             else:
                 writer = child
@@ -105,7 +107,7 @@ def test_a_rank_killed_during_its_checkpoint(ssh: Cluster, build: Build) -> None
         assert "rank 2" in said.read_text() and "Traceback" not in said.read_text()
         after = images(live)
         assert complete <= after and (2, number) not in after
-        assert [path.name for path in rank.path.glob("*ckpt*")] == [
+        assert sorted(path.name for path in rank.path.glob("*ckpt*")) == [
             f"ckpt-{one:06}.img" for one in range(number)
         ]
         verified = live.rdb("replay", "torn", "--checkpoint", "all")
