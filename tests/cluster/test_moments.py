@@ -200,7 +200,10 @@ def test_ten_moments_of_lammps(cluster: Cluster) -> None:
         # what was open at the cut went on as a copy of the branch's own
         copies = list((branch / "rank-0").glob("file-*-dump.melt"))
         dump = copies[0].read_bytes() if copies else show.taken("dump.melt")
-        assert {"dump.melt": dump, "restart.melt": show.taken("restart.melt")} == written, number
+        assert dump == written["dump.melt"], number
+        # written after the last step: it may have been whole at the cut
+        if left or (show.folder / "restart.melt").exists():
+            assert show.taken("restart.melt") == written["restart.melt"], number
         show.lose_branch(branch)
 
 
