@@ -145,7 +145,7 @@ bool hot_context_will_do(const struct thread *self)
 }
 
 /* As the kernel leaves it in a signal frame: threads that wait in a call are put into images from there. */
-void hot_context_complete(ucontext_t *uc)
+static void complete(ucontext_t *uc)
 {
 	static const uint32_t magic2 = FP_XSTATE_MAGIC2;
 	char *fp = (char *)uc->uc_mcontext.fpregs;
@@ -153,6 +153,25 @@ void hot_context_complete(ucontext_t *uc)
 	memcpy(fp + frame.xstate_len, &magic2, sizeof(magic2));
 	UC_REG(uc, CSGSFS) = frame.csgsfs;
 	UC_REG(uc, ERR) = UC_REG(uc, TRAPNO) = UC_REG(uc, OLDMASK) = UC_REG(uc, CR2) = 0;
+}
+
+struct hot_outer hot_enter(struct thread *self, ucontext_t *uc)
+{
+	const struct hot_outer outer = {self->frame, self->uc};
+	complete(uc);
+	self->frame = NULL;
+	self->uc = uc;
+	self->hot = true;
+	return outer;
+}
+
+uint64_t hot_leave(struct thread *self, struct hot_outer outer)
+{
+	self->hot = false;
+	self->frame = outer.frame;
+	self->uc = outer.uc;
+	signals_want_delivery(NULL);
+	return self->upper.fs_base;
 }
 
 uint64_t hot_syscall(ucontext_t *uc, uint64_t fs_base)
@@ -165,17 +184,8 @@ uint64_t hot_syscall(ucontext_t *uc, uint64_t fs_base)
 		UC_REG(uc, R11) = RDB_GATE;
 		return fs_base;
 	}
-	hot_context_complete(uc);
-	struct gate_frame *outer = self->frame;
-	ucontext_t *before = self->uc;
-	self->frame = NULL;
-	self->uc = uc;
+	struct hot_outer outer = hot_enter(self, uc);
 	self->asks_at = UC_REG(uc, RIP) - 2;
-	self->hot = true;
 	syscall_event(uc);
-	self->hot = false;
-	self->frame = outer;
-	self->uc = before;
-	signals_want_delivery(NULL);
-	return self->upper.fs_base;
+	return hot_leave(self, outer);
 }

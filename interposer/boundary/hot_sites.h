@@ -31,7 +31,13 @@ uint64_t hot_syscall(ucontext_t *uc, uint64_t fs_base);
 struct thread;
 /* May an event be answered without a signal, on a context that a gate has made? */
 bool hot_context_will_do(const struct thread *self);
-/* Makes it what the kernel would leave in a signal frame. */
-void hot_context_complete(ucontext_t *uc);
+/* Between the two an event is answered on such a context.  What the thread is in meanwhile is kept for the end;
+ * that returns the program's thread pointer. */
+struct hot_outer {
+	struct gate_frame *frame;
+	ucontext_t *uc;
+};
+struct hot_outer hot_enter(struct thread *self, ucontext_t *uc);
+uint64_t hot_leave(struct thread *self, struct hot_outer outer);
 
 #endif

@@ -336,19 +336,10 @@ uint64_t tsc_general(ucontext_t *uc, uint64_t fs_base)
 		UC_REG(uc, RIP) = stub;
 		return fs_base;
 	}
-	hot_context_complete(uc);
-	struct gate_frame *outer = self->frame;
-	ucontext_t *before = self->uc;
-	self->frame = NULL;
-	self->uc = uc;
-	self->hot = true;
+	struct hot_outer outer = hot_enter(self, uc);
 	answer_patched(uc, site);
-	self->hot = false;
-	self->frame = outer;
-	self->uc = before;
 	UC_REG(uc, RIP) = tsc_site_behind(UC_REG(uc, RIP));
-	signals_want_delivery(NULL);
-	return self->upper.fs_base;
+	return hot_leave(self, outer);
 }
 
 /* A patched one for which a signal is due, too, or somebody behind it. */
