@@ -9,32 +9,13 @@ from pathlib import Path
 
 import pytest
 from conftest import Build
+from melt import melt, thermo
 from mpijob import Job, mpirun, record
 
 pytestmark = pytest.mark.apps
 
 TIMEOUT_S = 600
 HASH_EVERY = 500  # events; all of memory each time
-
-MELT = """\
-units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 6 0 6 0 6
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify every 20 delay 0 check no
-fix 1 all nve
-thermo 20
-dump 1 all atom 50 dump.melt
-run 60
-write_restart restart.melt
-"""
 
 # Its lines have fixed places: name, value, comment.
 HPCC = {"Ns": "200", "NBs": "16", "Ps": "1", "Qs": "2"}
@@ -61,15 +42,10 @@ def recorded(folder: Path, ranks: int, *command: str | Path) -> Job:
     return job
 
 
-def thermo(output: str) -> list[list[str]]:
-    """The table of LAMMPS: step, temperature, energies, pressure."""
-    return [line.split() for line in output.splitlines() if re.match(r"^ +\d+ +\S+ +-", line)]
-
-
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_lammps_melt(ranks: int, folder: Path) -> None:
     lmp = needs("lmp")
-    (folder / "in.melt").write_text(MELT)
+    (folder / "in.melt").write_text(melt(steps=60, every=20))
     native = mpirun("-n", str(ranks), lmp, "-in", "in.melt", cwd=folder, timeout_s=TIMEOUT_S)
     atoms = (folder / "dump.melt").read_text()
     (folder / "dump.melt").unlink()

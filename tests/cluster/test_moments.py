@@ -7,7 +7,6 @@ those of a run without rdb.
 from __future__ import annotations
 
 import random
-import re
 import shutil
 import subprocess
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Build
+from melt import melt, thermo
 
 from cluster.conftest import Cluster
 from cluster.host import until
@@ -27,25 +27,6 @@ HEAT = Path(__file__).parents[2] / "demos" / "heat" / "heat.c"
 OTHER = {"openmpi": "mpich", "mpich": "openmpi"}
 # Which of the four nodes has how many ranks; they were one on each, in order.
 SHAPES = (((2, 2), (4, 2)), ((3, 4),), ((4, 1), (2, 1), (3, 1), (1, 1)), ((1, 3), (3, 1)))
-MELT = """\
-units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 6 0 6 0 6
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify every 20 delay 0 check no
-fix 1 all nve
-thermo 10
-dump 1 all atom 50 dump.melt
-run 160
-write_restart restart.melt
-"""
 
 
 class Show:
@@ -185,7 +166,7 @@ def test_ten_moments_of_lammps(cluster: Cluster) -> None:
     lmp = shutil.which("lmp")
     assert lmp, "lammps is not installed: make test-cluster installs it"
     show = Show(cluster, "openmpi", lmp, "-in", "in.melt")
-    (show.folder / "in.melt").write_text(MELT)
+    (show.folder / "in.melt").write_text(melt(steps=160, every=10))
     files = ("dump.melt", "restart.melt")
     printed, written = show.native(*files)
     table = thermo(printed)
@@ -205,8 +186,3 @@ def test_ten_moments_of_lammps(cluster: Cluster) -> None:
         if left or (show.folder / "restart.melt").exists():
             assert show.taken("restart.melt") == written["restart.melt"], number
         show.lose_branch(branch)
-
-
-def thermo(output: str) -> list[list[str]]:
-    """The table of LAMMPS: step, temperature, energies, pressure."""
-    return [line.split() for line in output.splitlines() if re.match(r"^ +\d+ +\S+ +-", line)]
