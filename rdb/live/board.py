@@ -102,6 +102,17 @@ def parse_slot(data: bytes) -> Slot:
     )
 
 
+def process_there(pid: int) -> bool:
+    """Has this host a process of that number? (kill(2), signal 0)"""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 class Board:
     """Mapped; every look is a fresh one."""
 

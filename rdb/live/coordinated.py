@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import socket
 import time
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
-from rdb.live.board import Board, Slot, State, Verdict, board_path
+from rdb.live.board import Board, Slot, State, Verdict, board_path, process_there
 from rdb.live.relay import ask_centre, centre_address
 from rdb.live.request import send_request
 from rdb.recording import Job
@@ -137,13 +136,7 @@ def _begun(job: Job) -> bool:
 def _there(slot: Slot) -> bool:
     if slot.host != socket.gethostname():
         return True  # another machine's: its ranks say so themselves
-    try:
-        os.kill(slot.pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return process_there(slot.pid)
 
 
 def take(job: Job, timeout_s: int) -> Taken:

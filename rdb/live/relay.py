@@ -19,7 +19,7 @@ from rdb.agents.channel import Channel, Closed, Message, accept, connect
 from rdb.agents.secret import job_secret
 from rdb.errors import RdbError
 from rdb.live.agreement import at_rest, objection, unmoved
-from rdb.live.board import Board, Slot, State, Verdict, board_path, parse_slot
+from rdb.live.board import Board, Slot, State, Verdict, board_path, parse_slot, process_there
 from rdb.live.request import send_request
 from rdb.private import opener
 
@@ -28,14 +28,6 @@ _IDLE_S, _BUSY_S = 0.05, 0.002
 _FIND_S = 60.0
 _BEGIN_S = 30.0
 _STATE_BYTES = 8  # of a slot: the state and the process
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 class Relay:
@@ -59,7 +51,7 @@ class Relay:
             slot = parse_slot(raw)
             if slot.host != self.host or not slot.pid:
                 continue
-            if slot.there and not _alive(slot.pid):
+            if slot.there and not process_there(slot.pid):
                 raw = State.GONE.to_bytes(4, "little") + raw[4:]
             found[rank] = raw
         return found
@@ -80,7 +72,7 @@ class Relay:
 
     def over(self) -> bool:
         """No rank of this host runs, and none will."""
-        if _alive(self._parent):
+        if process_there(self._parent):
             return False
         return all(not parse_slot(raw).there for raw in self.local().values())
 
