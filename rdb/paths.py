@@ -27,7 +27,7 @@ def rdb_exec_path() -> Path:
 
 
 def log_library_path() -> Path:
-    """The shared library that reads logs (interposer/log/log_reader.h)."""
+    """The shared library that reads logs (interposer/log/log_index.h)."""
     return _built("librdblog.so")
 
 

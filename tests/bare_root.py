@@ -56,7 +56,8 @@ class BareRoot:
         package = Path(rdb.__file__).parent
         self._tree(package, Path("/rdb/lib/rdb"), "_lib")
         self._tree(gdb_scripts_dir(), Path("/rdb/lib/gdb_scripts"))
-        for path in (rdb_exec_path(), log_library_path()):
+        own_code = rdb_exec_path().parent / "own-code.elf"
+        for path in (rdb_exec_path(), log_library_path(), own_code):
             self._file(path, Path("/rdb/lib/rdb/_lib", path.name))
         functions = rdb_exec_path().parent / "mpi" / "functions.json"
         self._file(functions, Path("/rdb/lib/rdb/_lib/mpi/functions.json"))

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,6 +55,18 @@ class Store:
             assert run.stdout is not None
             for _ in range(RANKS):
                 assert run.stdout.readline().endswith(b" waits\n")
+            self._wait_for_the_logs(name)
             for rank in range(RANKS):
                 os.kill(self.job(name).rank(rank).meta["pid"], signal.SIGKILL)
             run.stdout.read()
+
+    def _wait_for_the_logs(self, name: str) -> None:
+        """An event is logged a moment after its output can be read."""
+        deadline = time.monotonic() + TIMEOUT_S
+        for rank in range(RANKS):
+            last = "MPI_Irecv(" if (name, rank) == ("tag", 1) else "write("
+            while True:
+                recording = self.job(name).rank(rank)
+                if recording.describe(recording.last_event).startswith(last):
+                    break
+                assert time.monotonic() < deadline, f"rank {rank} logged no {last}...)"

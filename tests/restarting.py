@@ -10,6 +10,22 @@ from rdb.live.consistent import Cut
 from rdb.recording import Job
 
 
+def branch_at(
+    rdb: Callable[..., subprocess.CompletedProcess[str]],
+    job: Job,
+    said: Counter[str],
+    place: tuple[int, int, Cut],
+    name: str,
+) -> Counter[str]:
+    """Restarts the job there, under that name: what the branch has said, which SAID has, too."""
+    rank, event, cut = place
+    done = rdb("restart", job.name, "--rank", str(rank), "--at", str(event), "--name", name)
+    assert done.returncode == 0, f"{cut.events}: {done.stderr}"
+    again = Counter(done.stdout.splitlines())
+    assert again <= said, cut.events
+    return again
+
+
 def restart_at(
     rdb: Callable[..., subprocess.CompletedProcess[str]],
     job: Job,

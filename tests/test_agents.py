@@ -7,9 +7,10 @@ import contextlib
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -17,7 +18,9 @@ from rdb.agents.channel import Channel, Closed, Message, Refused, accept, connec
 from rdb.agents.peer import Answer, Peer, serve
 from rdb.agents.secret import job_secret
 from rdb.agents.tree import Address, Tree, branches, node
+from rdb.cli import far_ranks
 from rdb.errors import NotYours, RdbError
+from rdb.recording import Job
 
 SECRET = secrets.token_bytes(32)
 DEADLINE_S = 60
@@ -108,6 +111,29 @@ def test_a_thousand_ranks_are_reached_through_the_tree() -> None:
             await tree.close()
 
     within(scene())
+
+
+def test_info_lists_the_ranks_of_hosts_that_share_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are here as they are, the others as their hosts say, and who does not answer."""
+    there = {"process": "1", "rank": 1, "state": "exited 0", "event": 9, "pid": 7, "host": "two"}
+    seen = {"process": "0", "rank": 0, "state": "running", "event": 5, "pid": 6, "host": "one"}
+    elsewhere = SimpleNamespace(apart=["two"], processes=lambda: [there, seen])
+
+    @contextlib.contextmanager
+    def reached(job: object, hosts: object) -> Iterator[object]:
+        yield elsewhere
+
+    monkeypatch.setattr(far_ranks, "reached", reached)
+    job = SimpleNamespace(meta={"nranks": 3, "hosts": ["one", "two"]}, packed=False)
+    here = {"process": "0", "rank": 0, "state": "open on one", "programs": [{}]}
+    rows = [here]
+    far_ranks.look_elsewhere(cast(Job, job), rows, None)
+    assert [(row["process"], row["state"]) for row in rows] == [
+        ("0", "running"),
+        ("1", "exited 0, not brought here"),
+        ("2", "not known here"),
+    ]
+    assert (rows[1]["events"], rows[1]["host"]) == (10, "two")
 
 
 def test_one_far_down_answers_with_its_bytes() -> None:

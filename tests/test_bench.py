@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SIZES_MB = {"checkpoints": {10}, "hot": {0}, "session": {0}}  # of --quick
 _USUAL_MB = {10, 64}
 WAYS = {"plain", "recorded"}
-MODES = {"pingpong", "allreduce", "lammps"}  # have --record=order, too
+MODES = {"pingpong", "tcp", "allreduce", "lammps"}  # have --record=order, too
 RATIOS = {
     "calls": {"compute loop", "getppid", "clock_gettime", "poll, in vain"},
     "reads": {"4 KiB", "64 KiB", "1 MiB"},
@@ -26,6 +26,7 @@ RATIOS = {
     "threads": {"hand-over between two", "lock that four want"},
     "startup": {"true", "C++ program", "python3"},
     "pingpong": {"8 B", "64 KiB", "1 MiB"},
+    "tcp": {"8 B", "64 KiB", "1 MiB"},
     "allreduce": {"8 B", "64 KiB"},
     "lammps": {"melt"} if shutil.which("lmp") else set[str](),
     "verbs": {"8 B", "64 KiB", "1 MiB"},
@@ -52,7 +53,7 @@ RESPONSES = {
 }
 
 # Not with --quick, but a note.
-LONG = {"rdma", "together"}
+LONG = {"rdma", "instructions", "together", "minute"}
 ONCE = {"open", "first goto END", "first restore, checked"}
 
 

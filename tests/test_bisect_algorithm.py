@@ -121,6 +121,20 @@ def test_a_long_interval_is_halved_by_arrivals() -> None:
     assert result.probes < 60
 
 
+def test_arrivals_that_are_far_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is counted comes once a round, and a round is longer than what is stepped at a time."""
+    for later in (UNDEFINED, 4):
+        monkeypatch.setitem(VERDICTS, later, "bad")
+    code: list[tuple[str, int, int]] = [("sys", 0, 0), ("seti", CELL, GOOD), ("sys", 0, 0)]
+    code += [("seti", 2, 4)]
+    top = 0x400000 + 16 * len(code)
+    code += [("addi", 0, 1), ("addi", 1, 1), ("addi", 2, 1), ("seti", 0, 40)]
+    code += [("seti", 1, 40), ("addi", 0, 1), ("decjnz", 1, top + 16 * 5), ("decjnz", 0, top + 64)]
+    code += [("addi", 3, 1), ("store", CELL, 3), ("decjnz", 2, top), ("sys", 0, 0), ("sys", 0, 0)]
+    result, _ = check_edge(Program(code, [Answer(0), Answer(0), Answer(0)]))
+    assert result.event == 2 and not result.gap
+
+
 def test_undefined_in_between_is_said() -> None:
     phases = [(GOOD, 5)] * 30 + [(UNDEFINED, 5)] * 25 + [(BAD, 5)] * 30
     result, _ = check_edge(program_of(phases))

@@ -14,14 +14,8 @@ from conftest import PROGRAMS
 from jobstore import RANKS, Store
 
 from rdb.recording.clocks import Clocks
-from rdb.recording.communication import (
-    WORLD,
-    Flow,
-    Item,
-    RankCommunication,
-    What,
-    collectives,
-)
+from rdb.recording.collectives import Flow, collectives
+from rdb.recording.communication import WORLD, Item, RankCommunication, What
 from rdb.recording.messages import Messages
 from rdb.recording.queues import queues
 from rdb.recording.waiting import Call, wait_for
@@ -184,6 +178,15 @@ def test_messages_at_an_event(store: Store) -> None:
         assert not (shown["posted"] or shown["incoming"] or shown["outgoing"])
 
 
+def test_origin_in_a_language_without_casts(store: Store) -> None:
+    """GDB's Fortran has neither C's casts nor its names of types."""
+    text = "set language fortran\nfocus 0\norigin got\n"
+    rows = [line.split() for line in store.rdb("attach", "causal", text=text).stdout.splitlines()]
+    assert ["0", "received", "from", "rank", "1"] in [[*row[:1], *row[-4:]] for row in rows]
+    made = f"causal.c:{line_of('causal.c', 'spoiled')}"
+    assert [row[-2:] for row in rows if row[:1] == ["1"]][-1] == [made, "computed"]
+
+
 # Deadlocks.
 
 
@@ -231,6 +234,15 @@ def test_deadlock_where_somebody_goes_on(store: Store) -> None:
     said = store.rdb("attach", "tag", text="focus 1\ngoto START\ndeadlock\n").stdout
     assert "no deadlock: whoever waits can go on" in said
     assert "not blocked in MPI: 1" in said
+
+
+def test_who_got_an_answer_later_is_in_no_deadlock(store: Store) -> None:
+    """All stand before rank 0's send, which nobody receives with that tag: it came back all the
+    same, and only after it they wait for each other."""
+    text = f"break deadlock.c:{line_of('deadlock.c', 'sent')}\nfocus 0\nrc\ndeadlock\n"
+    said = store.rdb("attach", "tag", text=text).stdout
+    assert "MPI_Send(" in said and "waits for rank 1 to receive tag 6" in said
+    assert "no deadlock: whoever waits can go on" in said
 
 
 def _call(name: str, **arguments: int) -> Call:

@@ -81,11 +81,27 @@ def test_the_present_of_a_job_that_runs(running: Running) -> None:
         timeline.goto_end()
         there = timeline.name()
         assert timeline.at_end and timeline.event == end
+        origin = timeline.travel.origin.agent.pid
+        known, read = recording.index.count, recording.index.read
         timeline.renew()
         assert timeline.name() == there and not timeline.at_end
+        # only what is new was read, and no replica was started again
+        assert recording.index.read - read <= recording.index.count - known + 1
+        assert timeline.travel.origin.agent.pid == origin
         assert timeline.last_event >= end + 20
         timeline.goto_end()
         assert timeline.at_end and timeline.event == timeline.last_event
+
+
+def test_what_has_grown_is_read_once(running: Running) -> None:
+    """By what `follow` looks with."""
+    glance = open_job(running.home / "live").rank(0).glance()
+    end, index = glance.last_event, glance._index
+    running.until_after(end + 20)
+    known, read = index.count, index.read
+    glance.refresh()
+    assert glance.last_event >= end + 20 and glance._index is index
+    assert index.read - read <= index.count - known + 1
 
 
 def test_follow_pause_and_resume(running: Running) -> None:

@@ -86,6 +86,7 @@ def test_difference_of_two_ranks(terminal: Many) -> None:
     assert re.search(r"^\.flow\[1\] +1 +0$", shown, re.MULTILINE)
     assert "4 of 5 members differ" in shown
     assert "size is the same in ranks 0 and 3" in terminal.type("diff size 0 3")
+    assert "rank 0: Cannot access memory" in terminal.type("diff *(int *)1 0 3")
     assert "there is no rank 9; ranks are 0-5" in terminal.type("diff size 0 9")
     assert "usage: diff EXPR RANK RANK" in terminal.type("diff size 0")
 

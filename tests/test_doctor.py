@@ -269,6 +269,20 @@ def test_pyverbs_says_its_place_and_the_devices(fake: Fake) -> None:
     assert by_name(fake)["pyverbs"].detail == detail
 
 
+def test_pyverbs_is_imported_only_to_show_devices(tmp_path: Path) -> None:
+    """By the probe, in a process of its own."""
+    (tmp_path / "pyverbs").mkdir()
+    (tmp_path / "pyverbs/__init__.py").write_text("raise SystemExit('imported')")
+    source = (
+        "import sys, rdb.cli\n"
+        "assert not [m for m in sys.modules if m.startswith('rdb.doctor')]\n"
+        "import rdb.doctor.rdma\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", source], env=env, timeout=TIMEOUT_S, check=False)
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize(
     ("path", "text", "kind"),
     [

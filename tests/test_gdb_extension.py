@@ -13,6 +13,8 @@ from conftest import PROGRAMS, Build
 from gdbdriver import SCRIPT, Gdb, Recorded
 from scenario import go
 
+from rdb.session.processes import descendants
+
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
@@ -27,6 +29,22 @@ def test_opening(gdb: Gdb, recorded: Recorded) -> None:
     state = gdb.state()
     assert state["at_start"] and state["event"] == 0 and state["history"] == 0
     assert "not found" not in gdb.run("info sharedlibrary")
+
+
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash"])
+def test_the_server_leaves_the_pipe_that_gdb_would_look_into_at_every_byte(
+    recorded: Recorded, shell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GDB starts it by $SHELL (gdb/ser-pipe.c): dash stays a process in between, bash does not."""
+    monkeypatch.setenv("SHELL", shell)
+    with recorded.gdb() as gdb:
+        (server,) = (one for one in descendants(gdb.pid) if _is_server(one.pid))
+        pipes = {os.readlink(f"/proc/{server.pid}/fd/{fd}") for fd in (1, 2)}
+        assert pipes == {os.readlink(f"/proc/{gdb.pid}/fd/2")}
+
+
+def _is_server(pid: int) -> bool:
+    return b"--stdio" in Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
 def test_when_prints_a_position_that_goto_takes(gdb: Gdb, recorded: Recorded) -> None:
@@ -148,6 +166,23 @@ def test_last_goes_to_the_write(gdb: Gdb, recorded: Recorded) -> None:
     gdb.expect_at(recorded.at("twice-last"))
     gdb.run("undo 3")
     gdb.expect_at(recorded.at("files-done"))
+
+
+def test_ctrl_c_when_the_rank_has_just_moved(gdb: Gdb, recorded: Recorded) -> None:
+    """It comes too late: GDB sees the rank where it is, and undo knows of it."""
+    gdb.run("goto END")
+    pc = gdb.integer("$pc")
+    gdb.run("python import os, signal, sys; from rdb_gdb import link; really = link._exchange")
+    gdb.run(
+        "python link._exchange = lambda request: (really(request), request.startswith("
+        "('qRdb.seek', 'qRdb.last-change')) and os.kill(os.getpid(), signal.SIGINT))[0]"
+    )
+    for command in ("goto START", "last total"):
+        gdb.run(command)
+        at = gdb.state()["pc"]
+        assert gdb.integer("$pc") == at != pc
+        gdb.run("undo")
+        assert gdb.integer("$pc") == gdb.state()["pc"] == pc
 
 
 def test_last_names_the_event_that_wrote(gdb: Gdb, recorded: Recorded) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,11 +12,12 @@ import pytest
 
 from rdb.paths import rdb_exec_path
 from rdb.recording.crc32c import crc32c_data
+from rdb.recording.record import Note
 
 ROOT = Path(__file__).parent.parent
 DRIVER = r"""
 #include <stdio.h>
-#include "log/log_reader.h"
+#include "log/log_index.h"
 static size_t touched(const struct log_record *rec)
 {
 	size_t sum = 0;
@@ -69,7 +71,9 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "-I",
             ROOT / "interposer",
             folder / "driver.c",
+            ROOT / "interposer" / "log/log_index.c",
             ROOT / "interposer" / "log/log_reader.c",
+            ROOT / "interposer" / "log/log_segments.c",
             "-o",
             folder / "driver",
         ],
@@ -203,3 +207,12 @@ def test_checksums_are_those_of_the_definition(tmp_path: Path) -> None:
     data = bytes(((i * i >> 7) ^ i) & 0xFF for i in range(max(sizes)))
     expected = [f"{crc32c_data(7, data[:size])} 1" for size in sizes]
     assert done.stdout.splitlines() == expected
+
+
+def test_each_note_has_a_number_of_its_own() -> None:
+    """The same below and above: whoever reads a log takes a note for what it is."""
+    text = (ROOT / "interposer/boundary/host.h").read_text()
+    below = re.findall(r"^\tRDB_NOTE_(\w+) = (\d+),", text, re.MULTILINE)
+    assert len({number for _, number in below}) == len(below) > 20
+    above = {name: str(one.value) for name, one in Note.__members__.items()}
+    assert above.items() <= dict(below).items()

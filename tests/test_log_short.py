@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import struct
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from conftest import Build
 from mpijob import Job, record
 
 from rdb.recording import Kind
+from rdb.recording._log import LogIndex
 from rdb.recording.describe import mpi_functions
 from rdb.recording.record import Note, Record
 
@@ -74,3 +77,49 @@ def test_what_they_take(job: Job) -> None:
     ]
     pages = sum(r._entry[5] for r in job.rank(0).records() if r.kind is not Kind.HYPERCALL)
     assert sizes[0] - pages < 24 * 12 * hashes + 80 * TURNS + 16384, (sizes, pages)
+
+
+SHORT, CYCLE, HEADER = 1, 2, 32  # log_format.h
+
+
+def growing(log: bytes) -> Iterator[bytes]:
+    """A log as it was while it was written: some of its records more each time; the last one, if it
+    counts, half of the count first."""
+    at, records = HEADER, []
+    while at < len(log) and (size := struct.unpack_from("<I", log, at)[0]):
+        records.append((at, CYCLE if size & CYCLE else size & SHORT))
+        at += 24 if size & CYCLE else size & ~(SHORT | CYCLE)
+    ends = [at for at, _ in records[1:]] + [at]
+    cycles = 0
+    for number, ((at, kind), end) in enumerate(zip(records, ends, strict=True)):
+        (count,) = struct.unpack_from("<I", log, at + 8)
+        cycles += kind == CYCLE
+        if (kind == CYCLE and cycles < 4) or (kind == 0 and count and number % 5 == 0):
+            half = struct.pack("<II", count // 2, ~(count // 2) & 0xFFFFFFFF)
+            yield log[: at + 8] + half + log[at + 16 : end]
+        if number % 97 == 0 or number == len(records) - 1 or (kind == CYCLE and cycles < 4):
+            yield log[:end]
+
+
+def test_a_log_that_grows_is_read_on(job: Job, tmp_path: Path) -> None:
+    """It is as if it were read anew, and what was known is not read again."""
+    (segment,) = (job.path / "rank-0").glob("log-*.seg")
+    log, room = segment.read_bytes(), bytes(4096)
+    path = tmp_path / segment.name
+    index, steps = None, 0
+    for written in growing(log):
+        with path.open("r+b" if index else "w+b") as file:
+            file.write(written + bytes(len(log) - len(written)) + room)
+        whole = LogIndex(tmp_path)
+        if index is None:
+            index = LogIndex(tmp_path)
+        else:
+            before, known = index.read, index.count
+            assert index.more(), len(written)
+            assert index.read - before <= index.count - known + 1
+        assert bytes(index._view) == bytes(whole._view), len(written)
+        for kind in Kind:
+            assert index.of_kind(kind) == whole.of_kind(kind)
+        assert index.highest_thread() == whole.highest_thread()
+        steps += 1
+    assert steps > 10 and index is not None and index.of_kind(Kind.END)

@@ -22,6 +22,8 @@ LOWER = [
         "marks/trampoline_place",
         "instructions/decode",
         "instructions/emulate",
+        "instructions/fetch",
+        "instructions/integer",
         "boundary/hot_stubs",
         "instructions/alu",
         "instructions/vector",

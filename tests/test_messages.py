@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from conftest import Build, Rdb
 from mpijob import lines, record
+from test_mpi_abi import needs
+from test_mpi_abi import record as record_over
 
 from rdb.errors import RdbError
 from rdb.recording import Kind, RankRecording
@@ -38,6 +40,22 @@ def arrivals(recording: RankRecording) -> list[tuple[Receive, bytes]]:
                 found.append((Receive.of(one, chunk), data))
                 data = b""
     return found
+
+
+@pytest.mark.parametrize("below", ["openmpi", "mpich"])
+def test_communicators_that_ranks_number_differently(
+    below: str, build: Build, tmp_path: Path
+) -> None:
+    needs("openmpi", below)
+    job = record_over(tmp_path, below, 3, build("mpi/contexts.c", "-O1"))
+    assert job.result.returncode == 0, job.result.stderr
+    messages = Messages(_Job([job.rank(rank) for rank in range(3)]))
+    found = {
+        one.tag: (messages.sent_as(rank, one).rank, rank)
+        for rank in range(3)
+        for one, _ in arrivals(job.rank(rank))
+    }
+    assert found == {1: (0, 1), 2: (2, 1), 3: (2, 0), 4: (0, 2), 6: (0, 2)}
 
 
 @pytest.mark.parametrize("ranks", [2, 3])

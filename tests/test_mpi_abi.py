@@ -85,6 +85,19 @@ def test_family(upper: str, lower: str, family: str, build: Build, tmp_path: Pat
     job.expect_equal()
 
 
+@pytest.mark.parametrize(("upper", "lower"), [("mpich", "mpich"), ("openmpi", "mpich")])
+def test_functions_beside_the_standard(
+    upper: str, lower: str, build: Build, tmp_path: Path
+) -> None:
+    """Those of MPI-1 that MPI-3 took out; numbers of handles and statuses for Fortran."""
+    needs(upper, lower)
+    program = build("mpi/beside.c", "-O1", "-w", compiler=MPICC[upper])
+    job = record(tmp_path, lower, 1, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["well"]
+    job.expect_equal()
+
+
 @pytest.mark.parametrize("program", ["rma_fence", "rma_passive", "rma_places"])
 @pytest.mark.parametrize(("upper", "lower"), CROSSINGS[1:])
 def test_windows(
@@ -108,6 +121,40 @@ def test_files(upper: str, lower: str, build: Build, tmp_path: Path) -> None:
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == ["0: files", "1: files"]
     job.expect_equal()
+
+
+@pytest.mark.parametrize(
+    ("program", "lower"),
+    [*((program, mpi) for program in ("additions", "sessions") for mpi in ("mpich", "openmpi")),
+     ("partitioned", "mpich")],
+)  # fmt: skip
+def test_what_mpi_4_added(lower: str, program: str, build: Build, tmp_path: Path) -> None:
+    """Persistent collectives, sessions and others: over MPI-3, too."""
+    needs("mpich", lower)
+    job = record(
+        tmp_path, lower, 2, build(f"mpi/{program}.c", "-O1", "-w", compiler=MPICC["mpich"])
+    )
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good", "1: good"]
+    job.expect_equal()
+
+
+@pytest.mark.parametrize("lower", ["mpich", "openmpi"])
+def test_large_counts(lower: str, build: Build, tmp_path: Path) -> None:
+    """Over an MPI that has no such functions as well, as far as counts fit in an int."""
+    needs("mpich", lower)
+    program = build("mpi/large_counts.c", "-O1", "-w", compiler=MPICC["mpich"])
+    has = ["many"] if lower == "mpich" else []
+    job = record(tmp_path, lower, 2, program, tmp_path / "data", *has)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good", "1: good"]
+    job.expect_equal()
+    if not has:
+        more = tmp_path / "more"
+        more.mkdir()
+        refused = record(more, lower, 1, program, tmp_path / "data", "many").result
+        assert refused.returncode == 125
+        assert "MPI_Type_contiguous_c: the count does not fit in an int" in refused.stderr
 
 
 @pytest.mark.parametrize(("upper", "lower"), CROSSINGS)

@@ -14,8 +14,6 @@ from mpijob import lines
 from test_mpi_abi import launch, needs, record
 
 SOURCES = Path(__file__).resolve().parent / "programs" / "fortran"
-# attributes.inc is for Open MPI's programs: MPICH's keyvals are not supported in Fortran.
-MACRO = {"openmpi": "OPEN_MPI", "mpich": "MPICH"}
 
 
 def fortran(mpi: str, name: str, tmp_path: Path) -> Path:
@@ -23,7 +21,7 @@ def fortran(mpi: str, name: str, tmp_path: Path) -> Path:
     if shutil.which(compiler) is None or shutil.which("gfortran") is None:
         pytest.skip(f"no {compiler}: install {mpi} and gfortran")
     subprocess.run(
-        [compiler, "-cpp", f"-D{MACRO[mpi]}", "-O1", "-w", "-fallow-argument-mismatch",
+        [compiler, "-cpp", "-O1", "-w", "-fallow-argument-mismatch",
          "-J", tmp_path, "-o", program, SOURCES / f"{name}.f90"],
         check=True,
     )  # fmt: skip
@@ -48,14 +46,16 @@ def test_answers(way: str, upper: str, lower: str, tmp_path: Path) -> None:
     job.expect_equal()
 
 
-def test_integers(tmp_path: Path) -> None:
-    """Functions of generalized requests; attributes of MPI-1, copied and deleted by callbacks."""
-    needs("openmpi")
-    program = fortran("openmpi", "integers", tmp_path)
-    native = launch("openmpi", "-n", "1", program)
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_integers(mpi: str, tmp_path: Path) -> None:
+    """Functions of generalized requests; attributes of MPI-1, copied and deleted by callbacks; a
+    file; other functions of MPI-1."""
+    needs(mpi)
+    program = fortran(mpi, "integers", tmp_path)
+    native = launch(mpi, "-n", "1", program, tmp_path / "data")
     assert native.returncode == 0, native.stderr
-    assert len(lines(native)) == 6, native.stdout
-    job = record(tmp_path, "openmpi", 1, program)
+    assert len(lines(native)) == 8, native.stdout
+    job = record(tmp_path, mpi, 1, program, tmp_path / "data")
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == lines(native)
     job.expect_equal()

@@ -181,6 +181,19 @@ def test_over_mpich(order: Order) -> None:
     assert "have made their" in done.stderr
 
 
+@pytest.mark.skipif(not mpi_dir("mpich").exists(), reason="no MPICH here")
+def test_partitioned_messages_and_exchanges(order: Order, build: Build) -> None:
+    """The former are in the log; both halves of the latter are made again."""
+    program = str(build("mpi/partitioned.c", "-O1", "-w", compiler="mpicc.mpich"))
+    options = ["--record=order", "--mpi=mpich", "--hash-every", "1", "--name", "parts"]
+    made = order.rdb("run", "-n", "2", *options, "--", program)
+    assert made.returncode == 0, made.stderr
+    done = order.rdb("replay", "parts", "--verify")
+    assert done.returncode == 0, done.stderr
+    assert "have made their" in done.stderr
+    assert done.stdout.count("hashes agree") == 2
+
+
 def test_what_cannot_be_made_again_is_refused(order: Order, build: Build) -> None:
     kept = order.rdb("run", "--record=order", "--keep", "2", "--", order.program)
     assert (kept.returncode, len(kept.stderr.splitlines())) == (2, 1)

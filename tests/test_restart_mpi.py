@@ -211,6 +211,16 @@ def test_windows_hold_what_they_held(windows: Recorded) -> None:
             tried += 1
 
 
+def test_memory_that_ranks_share_is_shared_again(tmp_path: Path, build: Build) -> None:
+    """Where all have seen what was stored: after the first barrier of a round."""
+    shared = Recorded(tmp_path, build("mpi/restarted_shared.c"))
+    first = shared.job.rank(0)
+    events = range(1, first.last_event + 1)
+    barriers = [event for event in events if first.describe(event).startswith("MPI_Barrier")]
+    event = barriers[8]
+    shared.restart(0, event, shared.traffic.cut(0, event), mpi="mpich")
+
+
 def test_no_cut_goes_through_an_epoch(windows: Recorded) -> None:
     """Seen in another way than they are made: by the names of the calls."""
     cuts = windows.cuts(9)

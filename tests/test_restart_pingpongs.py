@@ -51,3 +51,20 @@ def test_it_goes_on_at_a_random_moment(kind: str, tmp_path: Path) -> None:
         verified = run_rdb(home, tmp_path, "replay", "cut", "--verify")
         assert verified.returncode == 0, f"{cut.events}: {verified.stderr}"
         run_rdb(home, tmp_path, "rm", "cut")
+
+
+def test_lids_are_translated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From one InfiniBand port to another, whose fabric does not know the old LID, and from there
+    to Ethernet, where there are none."""
+    home = tmp_path / "home"
+    monkeypatch.setenv("RDB_HCA_LID", "5")
+    job = record(home, tmp_path, "rc")
+    for lid, name in (("9", "first"), ("", "second")):
+        monkeypatch.setenv("RDB_HCA_LID", lid)
+        rank, event, cut = next(pingpongs.cuts(job, 3))
+        at = ("--rank", str(rank), "--at", str(event))
+        done = run_rdb(home, tmp_path, "restart", job.name, *at, "--name", name)
+        assert done.returncode == 0, f"{cut.events}: {done.stderr}"
+        pingpongs.check(done.stdout)
+        job = open_job(home / name)
+    assert run_rdb(home, tmp_path, "replay", "second", "--verify").returncode == 0

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 import socket
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Build, Rdb, run_rdb
-from restarting import restart_at
+from restarting import branch_at, restart_at
 
 from rdb.live.consistent import Cut, Traffic
 from rdb.live.sockets import End, ends_of
@@ -41,6 +42,9 @@ class Talk:
         assert done.returncode == 0, done.stderr
         self.said = Counter(done.stdout.splitlines())
         self.job: Job = open_job(self.home / "talk")
+        self._read()
+
+    def _read(self) -> None:
         self.traffic = Traffic(self.job)
         self.ends = {rank: ends_of(self.job.rank(rank)) for rank in range(RANKS)}
 
@@ -71,6 +75,14 @@ class Talk:
             event = chosen.randrange(1, self.job.rank(rank).last_event)
             yield rank, event, self.traffic.cut(rank, event)
 
+    def branch(self, name: str, *place: *tuple[int, int, Cut]) -> Talk:
+        """What goes on from there is a job of its own, and has said the rest."""
+        other = copy.copy(self)
+        other.said = branch_at(self.rdb, self.job, self.said, place, name)
+        other.job = open_job(self.home / name)
+        other._read()
+        return other
+
     def restart(self, rank: int, event: int, cut: Cut) -> None:
         where = f"rank {rank} at {event}: {cut.events}, {self.under_way(cut)} bytes under way"
         restart_at(self.rdb, self.job, self.said, rank, event, cut, where)
@@ -100,6 +112,15 @@ def test_bytes_under_way_come_once(talk: Talk) -> None:
     many = (one for one in cuts if sum(talk.under_way(one[2])) > 2000)
     for _ in range(MANY or 2):
         talk.restart(*next(many))
+
+
+def test_a_branch_of_a_branch_is_restarted(talk: Talk) -> None:
+    """What was under way at the first cut was written again, and is under way at the second."""
+    cuts = talk.cuts(4)
+    first = talk.branch("first", *next(one for one in cuts if sum(talk.under_way(one[2])) > 2000))
+    assert sum(first.under_way(Cut(dict.fromkeys(range(RANKS), 0), []))) > 2000
+    second = first.branch("second", 0, 0, first.traffic.cut(0, 0))
+    second.restart(*next(second.cuts(5)))
 
 
 if MANY:

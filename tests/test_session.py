@@ -355,6 +355,31 @@ def test_undo_goes_back_exactly_where_the_command_went(relay: Path) -> None:
     in_session(relay, scenario)
 
 
+def test_a_command_that_is_broken_off_says_where_ranks_have_come(
+    relay: Path, tmp_path: Path
+) -> None:
+    """Ctrl-C twice: they went to the start, and the rest of the block was not waited for."""
+
+    async def scenario(session: Session) -> None:
+        await session.set_focus((0, 1), text="focus 0-1")
+        block = f"goto start\nshell touch {tmp_path}/$PPID\npython import time; time.sleep(600)"
+        task = asyncio.create_task(session.run(block))
+        async with asyncio.timeout(DEADLINE_S):
+            while len(list(tmp_path.iterdir())) < 2:
+                await asyncio.sleep(0.02)
+        task.cancel()
+        outcome = await task
+        assert {answer.error for answer in outcome.answers.values()} == {"Interrupted."}
+        assert outcome.moved == (0, 1)
+        assert all(session.states[rank].at_start for rank in (0, 1))
+        assert session.states[2].at_end
+        undone = await session.undo()
+        assert [entry.text for entry in undone.entries] == [block]
+        assert all(session.states[rank].at_end for rank in session.ranks)
+
+    in_session(relay, scenario)
+
+
 def test_undo_with_nothing_to_undo_is_refused(relay: Path) -> None:
     async def scenario(session: Session) -> None:
         await session.run("print rank")

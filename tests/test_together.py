@@ -13,12 +13,20 @@ from pathlib import Path
 import pytest
 from conftest import Build, run_rdb
 
+from rdb.errors import DamagedRecording
 from rdb.live.board import Board, State, board_path
 
 BuildText = Callable[..., Path]
 
 DEADLINE_S = 90.0
 INCLUDE = Path(__file__).parent.parent / "interposer" / "include"
+
+
+def all_run(path: Path) -> bool:
+    try:
+        return all(slot.state is State.RUNS for slot in Board(path).slots())
+    except DamagedRecording:  # it is being made
+        return False
 
 
 class Running:
@@ -49,9 +57,7 @@ class Running:
         """The ranks of a restart say nothing when they go on."""
         until = time.monotonic() + DEADLINE_S
         path = board_path(self.home / self.name)
-        while not path.exists() or any(
-            slot.state is not State.RUNS for slot in Board(path).slots()
-        ):
+        while not path.exists() or not all_run(path):
             assert time.monotonic() < until and self.process.poll() is None
             time.sleep(0.02)
 
@@ -82,6 +88,8 @@ def half(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Running:
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr
     assert "rank 0: checkpoint 1" in first.stdout and "it stood still for" in first.stdout
     assert "rank 0: checkpoint 2" in second.stdout
+    packed = one.rdb("pack", "half", "-o", str(folder / "half.rdb"), "--since", "2")
+    assert packed.returncode == 0, packed.stderr  # while it runs
     assert "its newest checkpoint is 2" in one.kill()
     (folder / "gate").touch()
     (folder / "out").write_text("altered since\n")
@@ -95,6 +103,18 @@ def test_it_goes_on_from_each_checkpoint(half: Running) -> None:
         assert (half.folder / "said").read_text().endswith(done.stdout) and "sum" in done.stdout
         (copy,) = (half.home / f"from{number}/rank-0").glob("file-*")
         assert copy.read_bytes() == (half.folder / "whole").read_bytes()
+
+
+def test_its_pack_goes_on_elsewhere(half: Running) -> None:
+    home, pack = half.folder / "elsewhere", str(half.folder / "half.rdb")
+    done = run_rdb(home, half.folder, "restart", pack, "--at", "ckpt:2", "--name", "there")
+    assert done.returncode == 0, done.stderr
+    assert (half.folder / "said").read_text().endswith(done.stdout) and "sum" in done.stdout
+    (copy,) = (home / "there/rank-0").glob("file-*")
+    assert copy.read_bytes() == (half.folder / "whole").read_bytes()
+    older = run_rdb(home, half.folder, "restart", pack, "--at", "ckpt:1")
+    assert older.returncode == 4 and "it has ckpt:2" in older.stderr
+    assert [path.name for path in (half.home / "half").glob(".pack*")] == []
 
 
 def test_it_is_recorded_from_there_on(half: Running) -> None:
@@ -250,6 +270,29 @@ def test_ranks_go_on_from_what_all_have(ranks: Running) -> None:
     assert sums(done.stdout) == whole
 
 
+def test_a_pack_of_ranks_goes_on_elsewhere(ranks: Running) -> None:
+    home, pack = ranks.folder / "elsewhere", str(ranks.folder / "ranks.rdb")
+    assert ranks.rdb("pack", "ranks", "-o", pack).returncode == 0
+    done = run_rdb(home, ranks.folder, "restart", pack, "--at", "ckpt:1")
+    assert done.returncode == 0, done.stderr
+    assert sums(done.stdout) == (ranks.folder / "sums").read_text().splitlines()
+    for options, code, said in (
+        (("--ranks", "0"), 2, "its ranks go on together"),
+        (("--since", "3"), 4, "has no checkpoint 3 or later"),
+    ):
+        refused = ranks.rdb("pack", "ranks", "-o", pack, *options)
+        assert refused.returncode == code and said in refused.stderr
+
+
+def test_ranks_are_recorded_from_there_on(ranks: Running) -> None:
+    """Some stand within MPI_Sendrecv_replace, and have sent."""
+    done = ranks.rdb("restart", "ranks", "--at", "ckpt:1", "--record", "full", "--name", "traced")
+    assert done.returncode == 0, done.stderr
+    assert sums(done.stdout) == (ranks.folder / "sums").read_text().splitlines()
+    verified = ranks.rdb("replay", "traced", "--verify")
+    assert verified.returncode == 0 and verified.stdout.count("agrees") == RANKS, verified.stderr
+
+
 def test_a_restart_has_checkpoints_of_its_own_and_goes_on_from_them(ranks: Running) -> None:
     whole = (ranks.folder / "sums").read_text().splitlines()
     (ranks.folder / "gate").unlink()
@@ -271,3 +314,17 @@ def test_windows_go_on_in_their_epochs(tmp_path: Path, build: Build) -> None:
     done = one.rdb("restart", "windows")
     assert done.returncode == 0, done.stderr
     assert sums(done.stdout) == whole
+
+
+def test_rarer_objects_of_mpi_go_on_over_another_one(tmp_path: Path, build: Build) -> None:
+    """Inter-communicators, buffered and matched messages, attached and shared memory."""
+    line = ("--mpi", "openmpi", "-n", "4", "--", str(build("mpi/together_objects.c")), "6", "gate")
+    one = Running(tmp_path / "home", tmp_path, "objects", *line)
+    one.until("half")
+    whole = sums_after(one, 1)
+    assert len(whole) == 4 and all(line.endswith("room 1") for line in whole)
+    done = one.rdb("restart", "objects", "--mpi", "mpich", "--record", "full", "--name", "recorded")
+    assert done.returncode == 0, done.stderr
+    assert sums(done.stdout) == whole
+    verified = one.rdb("replay", "recorded", "--verify")
+    assert verified.returncode == 0 and verified.stdout.count("agrees") == 4, verified.stderr

@@ -14,8 +14,10 @@ PAGE = ROOT / "docs" / "mpi.md"
 MPI = ROOT / "interposer" / "mpi"
 sys.path.insert(0, str(MPI))
 
+from gen import rows_large  # noqa: E402
 from gen.api import Abi, load  # noqa: E402
 from gen.rows import ROWS  # noqa: E402
+from gen.rows_persistent import is_init, nonblocking  # noqa: E402
 from gen.stub import EXTRAS  # noqa: E402
 
 _HEAD = """\
@@ -24,11 +26,15 @@ _HEAD = """\
 Made from `interposer/mpi/gen` and the standard's list of functions by `python -m tools.mpi_docs`;
 do not edit.
 
-Every function of the MPI standard (C bindings without those of large counts) is here. What is
-**recorded** calls the MPI library below and logs what it answered; in a replay the log answers.
-What is done **in the stub** is upper code: it makes no event and needs no log. For each there is
-the `PMPI_` name too. A function that is not there yet, or that the library below does not have,
-ends the program with exit code 125 and its name when it is called.
+Every function of the MPI standard is here. What is **recorded** calls the MPI library below and
+logs what it answered; in a replay the log answers. What is done **in the stub** is upper code: it
+makes no event of its own and needs no log. For each there is the `PMPI_` name too.
+A function with large counts (`MPI_Send_c`) that stands here **as** another one is that call with
+larger numbers, also in the log. Over an MPI without such functions (Open MPI 4.1) they are there as
+well while the counts fit in an int, and messages of more elements, too; another count that does not
+fit ends the program with exit code 125, the name and the reason.
+A function that is not there yet, or that the library below does not have, ends the program with
+exit code 125 and its name when it is called.
 """
 _HOW = {
     ("auto", "auto"): "recorded",
@@ -42,14 +48,24 @@ NOT_YET = "not yet"
 ABSENT = "not in Open MPI 4.1"
 
 
+def _upper(name: str, abi: Abi) -> str:
+    """Of a function that others do."""
+    if is_init(name):
+        return f"each start is `{nonblocking(name, abi).name}`"
+    return f"as `{rows_large.small_of(name)}`" if name.endswith("_c") else "in the stub, by others"
+
+
 def coverage() -> dict[str, str]:
     """Each function of the standard, and how it is done or why it is not."""
     abi: Abi = load(MPI / "abi/openmpi-4.1.symbols")
+    rows_large.rows(abi)
     found = {name: "in the stub" if name in EXTRAS else ABSENT for name in abi.absent}
     for function in abi.functions:
         row = ROWS.get(function.name)
         if function.known or row:
             found[function.name] = _HOW[row.stub, row.real] if row else NOT_YET
+    for function in abi.upper:
+        found[function.name] = _upper(function.name, abi)
     return found
 
 
@@ -57,18 +73,25 @@ _WHY = {
     "MPI_Register_datarep": "the MPI library would call the program's conversion functions in the "
     "middle of reading and writing files; `native`, `internal` and `external32` are there"
 }
+_BECAUSE = {
+    "sessions": "their buffers are those of communicators, below",
+    "handles as integers": "in programs of MPICH and of the MPI-5 ABI, whose headers have them",
+    "the ABI of MPI-5": "its version is told; of Fortran's side nothing is done yet",
+    "buffers of communicators": "of MPI-4.1; no MPI that rdb is built with has them",
+    "others": "as `MPI_Register_datarep`",
+}
 _LATER = """
 ## Additions of MPI-4 and MPI-5
 
-A call is logged by its number in the list of Open MPI 4.1, so that each recording means the same
-over every MPI: what is newer has no number there, and ends the program with its name also over an
-MPI that has it (MPICH 4, Open MPI 5). Nor are there the bindings with large counts (`MPI_Send_c`).
+A call is logged by its number in the list of Open MPI 4.1, which `abi/additions.symbols` goes on
+with, so that each recording means the same over every MPI. What is not in these ends the program
+with its name, also over an MPI that has it.
 """
 _ADDITIONS = {
+    "handles as integers": ("fromint", "toint"),
     "sessions": ("Session", "session_pset", "from_group"),
     "partitioned communication": ("Psend_init", "Precv_init", "Pready", "Parrived"),
     "persistent collectives": ("_init",),
-    "handles as integers": ("fromint", "toint"),
     "events of the tool interface": ("MPI_T_",),
     "the ABI of MPI-5": ("Abi_",),
     "buffers of communicators": ("buffer", "Buffer"),
@@ -101,7 +124,8 @@ def text() -> str:
     parts += ["\n## Not done\n", *([f"- `{name}`: {_WHY[name]}" for name in missing] or ["None."])]
     parts += [_LATER]
     for what, names in _by_addition(absent).items():
-        parts += [f"- {what}: {', '.join(f'`{name}`' for name in names)}"]
+        why = f" ({_BECAUSE[what]})" if what in _BECAUSE else ""
+        parts += [f"- {what}{why}: {', '.join(f'`{name}`' for name in names)}"]
     return "\n".join(parts) + "\n"
 
 

@@ -68,7 +68,7 @@ PROGRAMS = (
 )
 
 
-def _module(name: str) -> Any:
+def module(name: str) -> Any:
     """Of the tests: they have the machines."""
     tests = str(ROOT / "tests")
     if tests not in sys.path:
@@ -80,7 +80,7 @@ def measure(bench: Bench, section: Section) -> None:
     if bench.scale.rounds < 2:
         section.notes.append("not measured: a virtual machine takes longer than a quick look")
         return
-    ethernet, kernel = _module("vm.ethernet"), _module("vm.kernel")
+    ethernet, kernel = module("vm.ethernet"), module("vm.kernel")
     times: dict[Program, list[dict[str, float]]] = defaultdict(list)
     try:
         with ethernet.guests(1) as (guest,):
@@ -134,11 +134,16 @@ def _line(program: Program, way: str, side: str) -> str:
     command = f"{program.name} -d {device} -x 1 -F {program.options}"
     if way == NATIVE:
         return f"{pinned} {command}"
-    folder, verbs = f"/tmp/bench/{side}", Path(lib_dir()) / "verbs"
+    folder = f"/tmp/bench/{side}"
     hca = "soft --hca-key /tmp/bench/hca.key" if way == SOFT else "real"
+    return f"mkdir -p {folder}/rank-0 {folder}/files && {pinned} {recording(folder, hca)} {command}"
+
+
+def recording(folder: str, hca: str) -> str:
+    """The words before a command that record it in a guest, in rank-0 and files of that folder."""
+    verbs = Path(lib_dir()) / "verbs"
     return (
-        f"mkdir -p {folder}/rank-0 {folder}/files && {pinned} {rdb_exec_path()}"
-        f" --dir {folder}/rank-0 --files {folder}/files --hca {hca}"
+        f"{rdb_exec_path()} --dir {folder}/rank-0 --files {folder}/files --hca {hca}"
         f" --verbs-stub {verbs}/libibverbs.so.1 --cm-stub {verbs}/librdmacm.so.1"
-        f" --verbs-lower {verbs}/verbs.so -- {command}"
+        f" --verbs-lower {verbs}/verbs.so --"
     )

@@ -83,7 +83,7 @@ def _session(bench: Bench, ranks: int, times: dict[str, list[float]]) -> str:
         for _ in range(_BACK):
             do("reverse-next", here, "reverse-next")
         do("delete", here)
-        do("seek end", here)
+        do("goto end", here)
         do("focus all", everybody)
         do("break exchange", everybody, "break in all ranks, the first time")
         do("reverse-continue", everybody, "reverse-continue in all ranks")

@@ -33,6 +33,7 @@ def load() -> None:
         listing,
         look,
         names,
+        object,
         opening,
         output,
         redo,
@@ -46,7 +47,7 @@ def load() -> None:
         module.define()
     for module in (last, first, changes, calls, bisect, find_event, output, state, asked):
         module.define()
-    for module in (look, fields, follow, forking, away):
+    for module in (look, fields, object, follow, forking, away):
         module.define()
     finishing.define()
     conditions.define()

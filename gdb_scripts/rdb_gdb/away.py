@@ -2,8 +2,8 @@
 
 For programs that drive many GDBs.  Written down are the position, breakpoints with their numbers,
 displays, settings, bookmarks, checkpoints and the history, so that undo and redo go on.  What
-cannot be written down keeps the GDB where it is: branches, variables of the user's, catchpoints,
-watchpoints that wait for their frame.
+cannot be written down keeps the GDB where it is: branches, variables of the user's, catchpoints of
+processes and signals, watchpoints that wait for their frame.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from typing import Any
 import gdb
 
 from .returned import AGGREGATES, IN_RAX, REFERENCES, shown, small
+from .watched import too_large
 
 _GENERAL = (
     *("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"),
@@ -173,6 +174,8 @@ def _is_text(type_: Any) -> bool:
 
 def _need_plain(type_: Any) -> None:
     """All that is to be seen of such a value is in its own bytes."""
+    if too_large(type_):
+        raise NotPlain
     if gdb.default_visualizer(gdb.Value(bytes(type_.sizeof), type_)) is not None:
         raise NotPlain
     type_ = type_.strip_typedefs()

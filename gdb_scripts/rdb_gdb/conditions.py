@@ -24,8 +24,9 @@ def look(point: Any) -> None:
     if not condition or point.pending or (spec, condition) in _looked_at or not link.opened():
         return
     _looked_at.add((spec, condition))
-    if point.type in scopes.WATCHES:
-        what, reason = "watchpoint", "only conditions of breakpoints go to the server"
+    if not point.location:  # GDB does not survive to be asked about no place
+        what = "watchpoint" if point.type in scopes.WATCHES else "catchpoint"
+        reason = "only conditions of breakpoints go to the server"
     else:
         what, reason = "breakpoint", _why_not(spec, condition)
     if reason:

@@ -11,6 +11,7 @@ from .command import Command
 
 _ELEMENTS = 200  # of an array; GDB's own print stops there, too
 _LEAVES = 20000
+_OF_MANY = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY)
 
 
 class Fields(Command):
@@ -26,7 +27,7 @@ class Fields(Command):
             raise gdb.GdbError("Usage: rdb-fields EXPR")
         found: list[tuple[str, str]] = []
         try:
-            for name, value in leaves("", gdb.parse_and_eval(argument)):
+            for name, value in leaves("", _first(argument)):
                 found.append((name, _text(value)))
                 if len(found) == _LEAVES:
                     break
@@ -62,6 +63,14 @@ def _text(value: gdb.Value) -> str:
         return str(value)
     except gdb.error as error:
         return f"<{error}>"
+
+
+def _first(expression: str) -> gdb.Value:
+    """One value alone has to be there; of many each says for itself what is wrong with it."""
+    value = gdb.parse_and_eval(expression)
+    if value.type.strip_typedefs().code not in _OF_MANY:
+        value.fetch_lazy()
+    return value
 
 
 def define() -> None:

@@ -24,14 +24,16 @@ class First(Command):
         watched = Watched(text)
         options = {**watched.options(), "from": None, "to": None, "frame": watched.frame()}
         with history.log.command(typed("first", text)):
-            answer = searching.ask("first-change", **options)
+            with link.calm():
+                answer = searching.ask("first-change", **options)
+                if answer["found"]:
+                    place.forget(link.ask("state"))
+                    place.rearm()
             if answer["interrupted"]:
                 raise gdb.GdbError("Interrupted; still where you were.")
             if not answer["found"]:
                 gdb.write(f"{text} does not change in the recording.\n")
                 return
-            place.forget(link.ask("state"))
-            place.rearm()
             gdb.write(f"Was = {watched.shown(answer['was'])}\n")
             gdb.write(f"Now = {watched.shown(answer['now'])}\n")
             if "by" in answer:

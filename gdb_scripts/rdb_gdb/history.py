@@ -116,9 +116,10 @@ class History:
             yield
         finally:
             self._busy = False
-            if self.current is not None and link.connected():
-                self.note(text)
-                self._group = self.done
+            with link.calm():  # what has been done is noted, whatever is pressed by now
+                if self.current is not None and link.connected():
+                    self.note(text)
+                    self._group = self.done
 
     @contextmanager
     def travelling(self) -> Iterator[None]:

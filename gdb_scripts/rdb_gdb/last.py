@@ -48,12 +48,14 @@ class Last(Command):
 
     def _go(self) -> None:
         now = self._value()
-        answer = link.ask("last-change", f"{self._address:#x},{self._type.sizeof}")
+        with link.calm():
+            answer = link.ask("last-change", f"{self._address:#x},{self._type.sizeof}")
+            if answer["found"]:
+                place.forget(answer)
+                place.rearm()
         if not answer["found"]:
             gdb.write(f"{self._text} has not changed since the start of the recording.\n")
             return
-        place.forget(answer)
-        place.rearm()
         gdb.write(f"Was = {self._value()}\nNow = {now}\n")
         if "by" in answer:
             gdb.write(f"Changed by event {answer['by']}: {answer['describe']}\n")

@@ -10,7 +10,7 @@ import subprocess
 
 import gdb
 
-from . import bookmark, history, link, names
+from . import bookmark, history, link, names, own_code
 from .command import Command
 
 NAME = re.compile(r"\d+(\.\d+)*(:\d+)?\Z")
@@ -34,7 +34,8 @@ class Open(Command):
         prepare()
         serve = [*rdb_command(), "serve", job, "--rank", rank, "--stdio"]
         try:
-            gdb.execute(f"target extended-remote | {shlex.join(serve)}", to_string=True)
+            # exec: a shell that stayed between GDB and the server would keep GDB's error pipe open.
+            gdb.execute(f"target extended-remote | exec {shlex.join(serve)}", to_string=True)
         except gdb.error as error:
             raise gdb.GdbError(why_not(serve) or f"cannot open {job}: {error}") from None
         names.take_over()
@@ -58,6 +59,7 @@ def prepare() -> None:
         "set remotetimeout 86400",
     ):
         gdb.execute(setting, to_string=True)
+    own_code.add()
 
 
 packed_roots: list[str] = []  # top folders whose sources come from the pack that is open

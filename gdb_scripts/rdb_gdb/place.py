@@ -15,10 +15,12 @@ from . import link, scopes, threads, waiting
 
 def seek(target: str) -> dict[str, Any]:
     """Brings the rank to a position (START, END, a name, `@mark`) and GDB's eyes with it."""
-    with waiting.Waiting("seek") as shown:
-        answer = link.ask("seek", target, shown)
-    forget(answer)
-    rearm()
+    # Ctrl-C once the rank is elsewhere would leave GDB with what it remembers of here.
+    with link.calm():
+        with waiting.Waiting("seek") as shown:
+            answer = link.ask("seek", target, shown)
+        forget(answer)
+        rearm()
     return answer
 
 

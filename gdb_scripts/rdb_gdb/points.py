@@ -11,7 +11,7 @@ from typing import Any
 
 import gdb
 
-from . import scopes
+from . import catchpoints, scopes
 
 _first: dict[int, int] = {}  # number now -> identity
 _WATCH_COMMANDS = {
@@ -27,7 +27,7 @@ _BREAKS = (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT)
 class PointState:
     identity: int
     type: int
-    spec: str  # location or expression
+    spec: str  # location, expression or what a catchpoint catches
     enabled: bool
     condition: str | None
     commands: str | None
@@ -41,7 +41,9 @@ class PointState:
         return self.type in _WATCH_COMMANDS
 
     def words(self) -> str:
-        return f"{'Watchpoint' if self.is_watch else 'Breakpoint'} {{}}: {self.spec}"
+        caught = self.type == catchpoints.TYPE
+        kind = "Catchpoint" if caught else "Watchpoint" if self.is_watch else "Breakpoint"
+        return f"{kind} {{}}: {self.spec}"
 
 
 def identity(number: int) -> int:
@@ -53,18 +55,30 @@ def current(without: int | None = None) -> tuple[PointState, ...]:
     states = [
         state(point)
         for point in gdb.breakpoints() or ()
-        if point.number != without and point.visible and point.type in (*_BREAKS, *_WATCH_COMMANDS)
+        if point.number != without and _kept(point)
     ]
     return tuple(sorted(states, key=lambda one: one.identity))
 
 
+def _kept(point: Any) -> bool:
+    """Is it one of the user's that can be put back?"""
+    if point.type == catchpoints.TYPE:
+        return bool(catchpoints.spec(point))
+    return point.visible and point.type in (*_BREAKS, *_WATCH_COMMANDS)
+
+
+def _spec(point: Any) -> str:
+    if point.type == catchpoints.TYPE:
+        return catchpoints.spec(point)
+    return (point.expression if point.type in _WATCH_COMMANDS else point.location) or ""
+
+
 def state(point: Any) -> PointState:
-    watch = point.type in _WATCH_COMMANDS
     return PointState(
         identity=identity(point.number),
         # GDB turns one into the other as it sees fit.
         type=gdb.BP_HARDWARE_WATCHPOINT if point.type == gdb.BP_WATCHPOINT else point.type,
-        spec=(point.expression if watch else point.location) or "",
+        spec=_spec(point),
         enabled=point.enabled or scopes.waiting(point),
         condition=point.condition,
         commands=point.commands,
@@ -80,7 +94,7 @@ def remove_others(wanted: tuple[PointState, ...]) -> list[str]:
     keep = {one.identity for one in wanted}
     said = []
     for point in gdb.breakpoints() or ():
-        if not point.visible or point.type not in (*_BREAKS, *_WATCH_COMMANDS):
+        if not _kept(point):
             continue
         if identity(point.number) not in keep:
             said.append(f"Deleted {state(point).words().format(point.number).lower()}.")
@@ -137,6 +151,8 @@ def _create(one: PointState) -> Any:
 def _command(one: PointState) -> str:
     if one.is_watch:
         return _WATCH_COMMANDS[one.type]
+    if one.type == catchpoints.TYPE:
+        return "tcatch" if one.temporary else "catch"
     hard = "h" if one.type == gdb.BP_HARDWARE_BREAKPOINT else ""
     return f"{'t' if one.temporary else ''}{hard}break"
 

@@ -11,7 +11,7 @@ import gdb
 def in_memory(text: str) -> gdb.Value:
     """What an expression names, which can be written to; else gdb.GdbError."""
     try:
-        value = gdb.parse_and_eval(text)
+        value = named_in_c(text) if text.startswith("{") else gdb.parse_and_eval(text)
     except gdb.error as error:
         raise gdb.GdbError(str(error)) from None
     if value.is_optimized_out:
@@ -21,6 +21,16 @@ def in_memory(text: str) -> gdb.Value:
             f"{text} is not in memory, so nothing writes it; name what it is computed from."
         )
     return value
+
+
+def named_in_c(text: str) -> gdb.Value:
+    """The value of an expression such as `{TYPE} ADDRESS`, which not every language has."""
+    language = gdb.parameter("language")
+    gdb.execute("set language c", to_string=True)
+    try:
+        return gdb.parse_and_eval(text)
+    finally:
+        gdb.execute(f"set language {language}", to_string=True)
 
 
 class Watched:
@@ -57,8 +67,17 @@ class Watched:
         raw = bytes.fromhex(data)
         if len(raw) < self.length:
             return "<not there yet>"
+        if too_large(self._type):
+            return f"<{self.length:,} bytes>"
         value = gdb.Value(raw, self._type)
         return str(value.format_string(max_elements=8, symbols=True)).replace("\n", " ")
+
+
+def too_large(kind: gdb.Type) -> bool:
+    """GDB 13 makes no value of bytes that are more than max-value-size, and does not survive the
+    attempt: its own exception leaves through Python."""
+    most: int | None = gdb.parameter("max-value-size")
+    return most is not None and 0 < most < kind.sizeof
 
 
 _RED_ZONE = 128  # System V ABI: a leaf function may use as much below its stack pointer

@@ -18,7 +18,7 @@
 #define RDB_AGENT_H
 #include <stdint.h>
 
-#define AGENT_VERSION 5
+#define AGENT_VERSION 6
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -91,7 +91,10 @@ enum agent_op {
 	AGENT_CHANGES = 21, /* -> payload struct agent_change[], of the last RUN that noted them */
 	AGENT_ASKED = 22,   /* After AGENT_STOP_END -> payload struct agent_asked: what the program asks for there, to
 	                       which the log has no answer; -ENODATA: it is not there, or asks for nothing */
-	AGENT_SETTLE = 20,  /* Makes this replica cheap to fork (settle.h) -> status bytes moved / -errno */
+	AGENT_UNTIL = 24, /* a=event b=end_kind c=end_value.  The log has grown: what it holds up to that event is there
+	                       from now on, and it ends like that (agent_hello).  Only for a replica before whose event's
+	                       successor nothing can have grown */
+	AGENT_SETTLE = 20, /* Makes this replica cheap to fork (settle.h) -> status bytes moved / -errno */
 };
 
 enum { AGENT_BP_STOP = 1, /* otherwise it only counts */ };

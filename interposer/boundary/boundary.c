@@ -42,6 +42,7 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 		prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	struct gate_frame *outer = self->frame;
 	self->frame = frame;
+	self->came_back = NULL;
 	struct event *ev = event_begin(LOG_HYPERCALL, fn, args, nargs);
 	if (replaying()) {
 		for (turns_await(NULL); replay_upcall_next(); turns_await(NULL))

@@ -51,6 +51,7 @@ uint64_t host_together_settle(void);
 const char *host_together_refuses(void);
 int host_together_save(struct table *out);
 const char *host_together_load(const void *bytes, size_t len);
+bool host_together_shares(uint64_t start, uint64_t end);
 uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args);
 /* In replay: makes scratch memory up to `end` present. */
 void host_scratch_upto(uint64_t end);

@@ -11,6 +11,8 @@
 #include "memory/device_memory.h"
 #include "live/coordinated.h"
 #include "live/live.h"
+#include "live/shared_again.h"
+#include "live/tree.h"
 #include "process/loader.h"
 #include "log/log_writer.h"
 #include "memory/looks.h"
@@ -22,7 +24,7 @@
 #include "memory/shared_memory.h"
 #include "process/vfork.h"
 
-enum { NOTES_KEPT = 64 << 20 };
+enum { NOTES_KEPT = 64 << 20, HASH_EVENTS = 1000 };
 
 /* The time budget of hashes. */
 static struct {
@@ -59,6 +61,7 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	ev->begun = 0;
 	ev->waited_ns = self->waited_ns;
 	self->waited_ns = 0;
+	ev->asked_ns = shared_regions ? shared_clock_ns() : 0;
 	if (restarting())
 		self->asked_ns = replay_now_ns();
 	ev->nchunks = 0;
@@ -274,17 +277,21 @@ static bool hash_due(void)
 {
 	if (lower.opt.hash_every)
 		return lower.event % lower.opt.hash_every == 0;
-	if (lower.event - hashes.last_event < 1000)
+	if (lower.event - hashes.last_event < HASH_EVENTS)
 		return false;
 	uint64_t elapsed = monotonic_ns() - hashes.started_ns;
-	hashes.last_event = lower.event - 900; /* look at the clock every 100 events at most */
+	hashes.last_event = lower.event - HASH_EVENTS + 100; /* look at the clock every 100 events at most */
 	return elapsed > 200 * 1000000ull && hashes.spent_ns * 100 < elapsed;
 }
 
 void event_hash(enum log_hash_when when)
 {
-	if ((shared_regions && !shared_hashable()) || (device_regions && !device_memory_settled()))
+	if (shared_regions && !shared_hashable())
 		return;
+	if (device_regions && !device_memory_settled()) {
+		hashes.last_event = lower.event - HASH_EVENTS; /* it will be at the next event */
+		return;
+	}
 	uint64_t before = lower.opt.hash_every ? 0 : monotonic_ns();
 	struct event ev;
 	memset(&ev, 0, offsetof(struct event, notes));
@@ -316,6 +323,8 @@ void event_answered(ucontext_t *uc)
 	} else if (lower.mode == MODE_PASS) {
 		if (coordinated_waits)
 			coordinated_at_event(uc);
+	} else if (restarting() && tree() && shared_again_answered()) {
+		return;
 	} else if (live_due()) {
 		live_at_event(uc);
 	} else if (replaying()) {

@@ -182,7 +182,7 @@ gate_upcall:
 	movq	%rdx, %r10
 	movq	56(%rdi), %rbx		/* the upper rsp at the gate */
 	movq	32+8(%rdi), %rbp	/* its frame pointer: backtraces reach the stub */
-	subq	$256, %rbx
+	subq	$RDB_UPCALL_ROOM, %rbx
 	andq	$-16, %rbx
 	movq	(%rdi), %r9
 	wrfsbase %r9
@@ -198,7 +198,7 @@ gate_upcall:
 	xorl	%r13d, %r13d
 	xorl	%r14d, %r14d
 	xorl	%r15d, %r15d
-	movabsq	$(RDB_GATE_CODE + 16), %r10
+	movabsq	$(RDB_GATE_CODE + GATE_CODE_UPCALL_RETURN), %r10
 	movq	%r10, -8(%rbx)
 	cmpq	$0, TRAP
 	jne	3f
@@ -270,6 +270,7 @@ gate_enter:
 	.hidden interruptible_syscall, interruptible_begin, interruptible_call, interruptible_abort
 	.type interruptible_syscall, @function
 	.balign 16
+	.hidden halt_wanted
 interruptible_syscall:
 	movq	%rdi, %rax
 	movq	%rdx, %r11
@@ -283,11 +284,16 @@ interruptible_syscall:
 interruptible_begin:
 	testq	%rcx, (%r11)
 	jnz	interruptible_abort
+	cmpl	$0, halt_wanted(%rip)
+	jne	interruptible_halt
 interruptible_call:
 	syscall
 	ret
 interruptible_abort:
 	movq	$-4, %rax		/* -EINTR */
+	ret
+interruptible_halt:
+	movq	$-513, %rax		/* SIGNALS_HALT */
 	ret
 	.size interruptible_syscall, . - interruptible_syscall
 
@@ -353,9 +359,9 @@ gate_code_start:
 	syscall
 	ud2
 	.balign 16
-	/* an upcalled function returns here; gate->upcall_return is at offset 24 of the gate page */
-	movabsq	$RDB_GATE, %rcx
-	jmp	*24(%rcx)
+	/* an upcalled function returns here; gate->upcall_return is at offset 24 of the gate page.  One instruction,
+	 * before which a rank stands whose recording ends here; the displacement is from its end */
+	jmp	*(RDB_GATE + 24 - (RDB_GATE_CODE + GATE_CODE_UPCALL_RETURN + 6))(%rip)
 	.balign 16
 	/* gate->syscall where system calls come by SIGSYS: to the instruction itself (hot_sites.h) */
 	jmp	*%rcx

@@ -2,6 +2,7 @@
 #ifndef RDB_GATE_ASM_H
 #define RDB_GATE_ASM_H
 #include <stdint.h>
+#include "boundary/layout.h"
 
 /* What the upper half had when it called the gate; lies on the lower stack. */
 struct gate_frame {
@@ -41,8 +42,6 @@ void coroutine_switch(uint64_t *save_sp, uint64_t load_sp);
 
 /* First bytes of the code page (RDB_GATE_CODE), copied there. */
 extern const uint8_t gate_code_start[], gate_code_end[];
-/* Offsets in the code page: where a program, or a thread of it, starts; jmp *%rcx. */
-enum { GATE_CODE_START = 0, GATE_CODE_SYSCALL = 32 };
 #define GATE_START_CALL 0x52444230 /* number of the "system call" made there */
 
 #endif

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,9 +163,13 @@ uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args
 		memcpy(six, args, sizeof(six));
 	else
 		replay_take_upcall(&fn, six, NULL);
+	thread_self()->state = THREAD_RUNS; /* the function; before the agent stops there */
 	event_answered(NULL);
+	thread_self()->came_back = NULL;
 	result = gate_upcall(frame, fn, six);
 	thread_self()->state = THREAD_ASKS; /* the hypercall goes on */
+	thread_self()->came_back = frame;
+	thread_self()->upcall_result = result;
 	return result;
 }
 
@@ -189,9 +194,24 @@ static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, con
 	return result;
 }
 
+/* Who waits lets others come in, every time it asks. */
 static bool at_rest(bool (*complete)(void *), void *arg)
 {
-	return coordinated_hold(NULL, complete, arg);
+	struct thread *self = thread_self();
+	const bool due = coordinated_due(), locks = self->locks && (due || complete);
+	if (locks)
+		leave(self);
+	const bool stood = due && coordinated_hold(NULL, complete, arg);
+	if (locks && !stood)
+		sched_yield();
+	if (locks)
+		enter(self);
+	return stood;
+}
+
+static uint32_t calling_thread(void)
+{
+	return thread_self()->upper.number;
 }
 
 static bool idle(void)
@@ -199,11 +219,20 @@ static bool idle(void)
 	return lower.mode == MODE_RECORD && lower.started && log_ahead();
 }
 
+static bool recording(void)
+{
+	return lower.mode == MODE_RECORD;
+}
+
 static struct rdb_host offered = {
 	.version = RDB_HOST_VERSION,
 	.out = out,
 	.payload = payload,
 	.fate = expand_fate,
+	.comes = expand_comes,
+	.agrees = expand_agrees,
+	.waits = expand_waits,
+	.looked = expand_looked,
 	.note = note,
 	.upcall = upcall,
 	.scratch = scratch,
@@ -213,13 +242,16 @@ static struct rdb_host offered = {
 	.shared = shared,
 	.arrived = arrivals_came,
 	.device_memory = device_memory,
+	.device_told = device_memory_told,
 	.forks_break_dma = device_memory_forks_break,
 	.keep_descriptor = lower_fd,
 	.descriptor = open_files_library,
 	.warn = rdb_warn,
 	.copy = guarded_copy,
 	.at_rest = at_rest,
+	.thread = calling_thread,
 	.idle = idle,
+	.recording = recording,
 };
 
 /* Faults are ours to look at first: some are instructions that ask the machine.  UCX takes them when it is loaded. */
@@ -253,6 +285,10 @@ static const struct rdb_plugin *load(unsigned ns)
 	offered.hca = lower.opt.hca;
 	offered.hca_key = lower.opt.hca_key;
 	offered.dir = lower.opt.dir;
+	offered.event = &lower.event;
+	offered.from = lower.opt.restart;
+	offered.checkpoint = lower.opt.checkpoint;
+	offered.in_place = lower.opt.in_place;
 	int rc = p->init(&offered);
 	if (rc)
 		rdb_fatal("%s: %s", p->name, strerror(-rc));
@@ -299,7 +335,8 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 bool host_may_be_quick(uint32_t fn)
 {
 	const unsigned ns = fn >> 16;
-	return ns < NAMESPACES && host.plugins[ns] && host.plugins[ns]->quick && !arrivals_possible;
+	return ns < NAMESPACES && host.plugins[ns] && host.plugins[ns]->quick &&
+	       host.plugins[ns]->quick_index == (fn & 0xffff) && !arrivals_possible;
 }
 
 bool host_quick(uint32_t fn, const uint64_t *args)
@@ -376,6 +413,11 @@ int host_together_save(struct table *out)
 		rc = table_add(out, bytes, len);
 	free(bytes);
 	return rc;
+}
+
+bool host_together_shares(uint64_t start, uint64_t end)
+{
+	return together(RDB_NS_MPI) && together(RDB_NS_MPI)->shares(start, end);
 }
 
 const char *host_together_load(const void *bytes, size_t len)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "boundary/gate.h"
 
-#define RDB_HOST_VERSION 8
+#define RDB_HOST_VERSION 11
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -38,7 +38,12 @@ enum rdb_note {
 	RDB_NOTE_TAKEN = 21,     /* struct verbs_note_taken: a peer's message that was carried out */
 	RDB_NOTE_SOCKET = 22,    /* struct rdb_note_socket: who is at the ends of a socket */
 	RDB_NOTE_PAYLOAD = 24,   /* struct rdb_note_payload: bytes that the log does not hold (order.h) */
+	RDB_NOTE_ASYNC = 23,     /* struct verbs_note_async: an asynchronous event that can be asked for */
 	RDB_NOTE_CANCELLED = 25, /* uint64_t: order of a receive that was cancelled */
+	RDB_NOTE_MPI_FILE = 26,  /* struct rdb_note_mpi_file: a file of MPI that was opened, closed or deleted */
+	RDB_NOTE_FILE_TURN = 27, /* struct rdb_note_file_turn: a shared file pointer was used */
+	RDB_NOTE_SHARED_OF = 28, /* struct rdb_note_shared_of: which memory was mapped shared */
+	RDB_NOTE_ASKED = 29,     /* uint64_t, as at_ns of a record: when a call was asked for (shared_memory.h) */
 };
 
 enum { RDB_ADDRESS_BYTES = 112 };
@@ -49,8 +54,37 @@ struct rdb_note_socket { /* of connect(2), accept(2), listen(2) */
 	uint8_t local[RDB_ADDRESS_BYTES], peer[RDB_ADDRESS_BYTES]; /* struct sockaddr */
 };
 
+struct rdb_note_shared_of {
+	uint64_t start, end;
+	uint64_t dev, ino, offset; /* equal in all that share it while they do */
+	uint64_t kind;             /* enum shared_kind */
+};
+
 struct rdb_note_opened {
+	/* and, after it, where it is: text; none of a recording of an older rdb */
 	uint64_t size; /* when it was open: what a restart must find again below it */
+};
+
+/* What a file of MPI held right before the call. */
+enum rdb_file_was {
+	RDB_FILE_UNSAID, /* another rank says it */
+	RDB_FILE_ABSENT,
+	RDB_FILE_KEPT, /* a copy is beside the log: mpi-file-NUMBER */
+	RDB_FILE_SAME, /* as this job has left it */
+	RDB_FILE_LOST  /* no copy could be made */
+};
+
+struct rdb_note_mpi_file {
+	uint32_t id; /* virtual, of the file; 0: none (deleted) */
+	uint32_t was;
+	uint32_t number, writes; /* writes: it is open for that */
+	uint64_t size;
+	char path[]; /* absolute; of one that is closed: none */
+};
+
+struct rdb_note_file_turn {
+	uint64_t at_ns;   /* in the order in which ranks of a host had it */
+	int64_t position; /* before; -1: not known */
 };
 
 struct rdb_note_payload {
@@ -81,6 +115,14 @@ enum rdb_fate {
 	RDB_FATE_NONE, /* the recording ends before it is complete */
 	RDB_FATE_RECEIVED,
 	RDB_FATE_CANCELLED,
+};
+
+/* What a rank waits for in a whole-job replay. */
+enum rdb_wait {
+	RDB_WAIT_NOTHING,
+	RDB_WAIT_MESSAGE,  /* of a peer */
+	RDB_WAIT_RECEIVER, /* a peer that takes a message */
+	RDB_WAIT_TOGETHER, /* the other ranks of a collective; no `looked` */
 };
 
 struct rdb_host {
@@ -122,6 +164,9 @@ struct rdb_host {
 	/* Registered memory: a device writes to it (begin) without being asked by a call of the program; `remote`:
 	 * at any time, else only what the program has asked it for (device_memory.h). */
 	void (*device_memory)(void *upper, size_t len, bool remote, bool begin);
+	/* Of a call that completes requests: what the device was asked to put there has come (length 0: nowhere; SIZE_MAX: it
+	 * is not known where).  A call whose result is not 0 and that says nothing may have told of all memory. */
+	void (*device_told)(void *upper, size_t len);
 	/* A fork of this process takes registered memory away from the device (ibv_fork_init(3)): none of ours while there is any. */
 	void (*forks_break_dma)(void);
 	/* Moves a descriptor out of the program's range; returns the new one or -errno. */
@@ -137,6 +182,8 @@ struct rdb_host {
 	/* The program stands before the present call, and a checkpoint may be taken here if one is wanted; `complete`
 	 * (or NULL) says that what the call waits for is there.  True: the rank has been held. */
 	bool (*at_rest)(bool (*complete)(void *), void *arg);
+	/* The calling thread of the program, by the number that it keeps in a restart. */
+	uint32_t (*thread)(void);
 	/* Going live again (enum rdb_restart): the branch's directory of this rank, else NULL. */
 	const char *branch;
 	/* On the way to a cut: the program was given a descriptor by the library (number), or has none any more
@@ -146,9 +193,21 @@ struct rdb_host {
 	/* While the payloads are made again: what came of the receive that was the `order`-th to be posted, later on
 	 * in the log. */
 	enum rdb_fate (*fate)(uint64_t order, struct rdb_note_recv *out);
-	const char *hca;     /* verbs: which provider: soft, real, auto; NULL: not said */
-	const char *hca_key; /* file with the secret of the software HCAs of one job, or NULL */
-	const char *dir;     /* of this process' recording */
+	/* Is there a receive, posted after the `order`-th, of that channel?  Known once fate() has said RDB_FATE_NONE. */
+	bool (*comes)(uint64_t order, int peer, int tag, uint32_t comm);
+	/* Is in these bytes of upper memory what the log says that the present call wrote there? */
+	bool (*agrees)(const void *upper, size_t len);
+	/* The rank waits for a peer (a rank in MPI_COMM_WORLD) from now on, or for nothing any more. */
+	void (*waits)(enum rdb_wait what, int peer, int tag);
+	void (*looked)(void);  /* in vain: what it waits for is not there */
+	const char *hca;       /* verbs: which provider: soft, real, auto; NULL: not said */
+	const char *hca_key;   /* file with the secret of the software HCAs of one job, or NULL */
+	const char *dir;       /* of this process' recording */
+	const uint64_t *event; /* the newest one */
+	bool (*recording)(void);
+	const char *from; /* what a restart goes on from, and its checkpoint */
+	unsigned checkpoint;
+	bool in_place; /* a restart that goes on with the program's own files */
 };
 
 /* A replay that is to go on live (live/live.h): what a plug-in is told of each recorded call, with memory as it was. */
@@ -191,6 +250,7 @@ struct rdb_together {
 	int (*save)(void **bytes, size_t *len);
 	/* In a process that has restored the image: as it was.  NULL, or why not. */
 	const char *(*load)(const void *bytes, size_t len);
+	bool (*shares)(uint64_t start, uint64_t end); /* it keeps this shared memory itself */
 };
 
 struct rdb_plugin {
@@ -209,6 +269,7 @@ struct rdb_plugin {
 	/* May be NULL.  Carries out a call with the result 0 of which there is nothing else to log, such as a poll that
 	 * finds nothing.  False: call() is asked for it at once, with what was found here. */
 	bool (*quick)(uint32_t fn, const uint64_t *args);
+	uint32_t quick_index; /* of the one call that may be */
 	/* May be NULL.  In a forked child, with the parent's memory and none of its threads. */
 	void (*in_child)(void);
 	/* May be NULL: programs that called this library cannot be restarted.  NULL, or why it cannot be. */

@@ -14,8 +14,13 @@
 #define RDB_ARENA 0x101000000000ul          /* first arena address: the gate page */
 #define RDB_GATE RDB_ARENA                  /* gate page: not hashed, not in images (gate.h) */
 #define RDB_GATE_CODE (RDB_GATE + RDB_PAGE) /* constant code page, read-execute */
-#define RDB_VDSO 0x101080000000ul           /* the program's vDSO (vdso.S) */
-#define RDB_SCRATCH 0x101100000000ul        /* buffers handed to upcalls (host.h) */
+/* Offsets in it: where a program, or a thread of it, starts; where an upcalled function returns; jmp *%rcx. */
+#define GATE_CODE_START 0
+#define GATE_CODE_UPCALL_RETURN 16
+#define GATE_CODE_SYSCALL 32
+#define RDB_UPCALL_ROOM 256          /* below the stack pointer at the gate, before an upcall's frame */
+#define RDB_VDSO 0x101080000000ul    /* the program's vDSO (vdso.S) */
+#define RDB_SCRATCH 0x101100000000ul /* buffers handed to upcalls (host.h) */
 #define RDB_SCRATCH_END 0x101200000000ul
 #define RDB_PROG 0x102000000000ul   /* a PIE program */
 #define RDB_INTERP 0x103000000000ul /* its PT_INTERP */

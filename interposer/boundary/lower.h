@@ -57,10 +57,15 @@ struct options {
 	const char *restart; /* the recording to replay up to `at`, and to go on from live; else NULL */
 	const char *branch;  /* where that is recorded */
 	uint64_t at;
+	const char *tree;      /* restart: directory with the plan of a program with child processes (live/tree.h) */
+	const char *process;   /* PROCESS-PROGRAM in it */
+	const char *pids;      /* the numbers that programs know after one (process/pids.h) */
+	int inherit;           /* descriptor with what the program had open at its beginning */
 	const char *in_flight; /* file with the events whose messages were under way at the cut, one a line */
 	bool in_place;         /* files go on where they were, rolled back; else copies of the branch's own do */
 	uint64_t until;        /* replay: the recording ends after this event, whatever has been added to it since */
 	int agent_fd;          /* replica: socket to the server, else -1 */
+	bool sigmask_given;    /* --sigmask: the first thread has it */
 	char **argv;           /* program and its arguments */
 	char **envp;
 };

@@ -16,10 +16,11 @@ bool quick_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 {
 	static struct event ev; /* without chunks */
 	struct thread *self = thread_self();
-	if (!host_may_be_quick(fn) || !simple(self) || !fast_begin(self))
+	if (!host_may_be_quick(fn) || !simple(self) || !fast_begin_unasked(self))
 		return false;
 	ev.begun = stamp_begin();
-	if (!host_quick(fn, args)) {
+	/* what has been found to be nothing is asked for again, in the general way */
+	if (!host_quick(fn, args) || !fast_device_quiet()) {
 		self->fast = false;
 		return false;
 	}

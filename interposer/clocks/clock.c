@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include "boundary/gate.h"
 #include "boundary/lower.h"
+#include "clocks/clock_ids.h"
 #include "instructions/instructions.h"
 
 static int64_t clock_ns(clockid_t clock)
@@ -47,7 +48,7 @@ int64_t clock_call(uint32_t fn, const uint64_t *args)
 {
 	if (fn != RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK))
 		return -ENOSYS;
-	int64_t ns = clock_ns((clockid_t)args[0]);
+	int64_t ns = clock_ns(clock_id_now((clockid_t)args[0]));
 	clock_fast_if_possible();
 	return ns;
 }

@@ -11,9 +11,13 @@
 #define CLOCK 0x00000001 /* RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK) */
 #define OFFSET(label) label - vdso_start
 
+#ifndef VDSO_CODE_BEGINS /* else: its symbols for debuggers (own_code.S) */
+#define VDSO_CODE_BEGINS
+#define VDSO_CODE_ENDS
 	.section .rodata
 	.globl vdso_start, vdso_end
 	.hidden vdso_start, vdso_end
+#endif
 	.balign 16
 vdso_start:
 	/* Elf64_Ehdr */
@@ -117,6 +121,7 @@ frames_end:
 
 	.balign	16
 code:
+	VDSO_CODE_BEGINS
 clock_gettime:				/* (clockid_t, struct timespec *) */
 	movslq	%edi, %rdi
 	ask_clock
@@ -172,6 +177,7 @@ time:					/* (time_t *) */
 	movq	%rax, (%rsi)
 3:	ret
 time_end:
+	VDSO_CODE_ENDS
 code_end:
 vdso_end:
 

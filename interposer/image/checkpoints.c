@@ -28,14 +28,17 @@
 #include "image/image.h"
 #include "log/keep.h"
 #include "log/log_writer.h"
+#include "log/stamp.h"
 #include "threads/thread.h"
 #include "process/vfork.h"
 
 enum {
 	DEFAULT_LOG = 64 << 20, /* bytes */
 	COST_PERCENT = 1,
-	FAULT_NS = 2500, /* of the program, while the child lives */
-	PAGE_NS = 5000,  /* expected of the first: fork, write, fault */
+	SKIPPED = 63,         /* events at most between two looks at the clock, */
+	SKIPPED_NS = 1000000, /* if this little has passed */
+	FAULT_NS = 2500,      /* of the program, while the child lives */
+	PAGE_NS = 5000,       /* expected of the first: fork, write, fault */
 };
 static const uint64_t DEFAULT_NS = 10 * 1000000000ul, LOOK_NS = 10 * 1000000ul, AGAIN_NS = 100 * 1000000ul;
 
@@ -320,9 +323,29 @@ static bool outgrown(void)
 	return keep->unit == LIMIT_BYTES && log_written() - ckpt.taken_log >= keep->value / 4;
 }
 
+static struct {
+	unsigned left;
+	uint64_t at_ns;
+} looked;
+
+/* By default nothing is due so soon after a look that it has to be known to the event. */
+static bool just_looked(void)
+{
+	const enum limit_unit keep = lower.opt.keep.unit;
+	if (looked.left && !requested && !ckpt.child && stamp_last - looked.at_ns < SKIPPED_NS) {
+		looked.left--;
+		return true;
+	}
+	looked.left = lower.opt.checkpoint_every.unit == LIMIT_NONE && keep != LIMIT_BYTES && keep != LIMIT_SECONDS
+			      ? SKIPPED
+			      : 0;
+	looked.at_ns = stamp_last;
+	return false;
+}
+
 void checkpoint_if_due(ucontext_t *uc)
 {
-	if (lower.mode != MODE_RECORD || (lower.opt.no_checkpoints && !requested) || lower.ended)
+	if (lower.mode != MODE_RECORD || (lower.opt.no_checkpoints && !requested) || lower.ended || just_looked())
 		return;
 	uint64_t now = now_ns();
 	if (!ckpt.started_ns)
@@ -332,7 +355,10 @@ void checkpoint_if_due(ucontext_t *uc)
 		look(false);
 	}
 	/* What a vfork child wrote to is told by its having the pages to itself. */
-	if (!due(now) || !threads_at_rest() || vfork_under_way() || !device_memory_may_fork() ||
+	if (!due(now))
+		return;
+	looked.left = 0; /* until it is taken */
+	if (!threads_at_rest() || vfork_under_way() || !device_memory_may_fork() ||
 	    (device_regions && !device_memory_settled()))
 		return;
 	if (ckpt.child && (requested || lower.opt.checkpoint_every.unit == LIMIT_COUNT || outgrown()))

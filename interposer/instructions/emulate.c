@@ -1,99 +1,17 @@
 #include "instructions/emulate.h"
-#include "instructions/tsc_sites.h"
 #include <string.h>
-#include "instructions/alu.h"
-#include "agent/breakpoints.h"
-#include "instructions/decode.h"
-#include "instructions/operands.h"
-#include "boundary/hot_stubs.h"
-#include "boundary/layout.h"
 #include "agent/registers.h"
-#include "replay/replica.h"
-#include "marks/trampoline.h"
 #include "agent/upper_memory.h"
+#include "boundary/layout.h"
+#include "instructions/alu.h"
+#include "instructions/decode.h"
+#include "instructions/fetch.h"
+#include "instructions/integer.h"
+#include "instructions/operands.h"
 #include "instructions/vector.h"
-
-/* Instructions decoded lately; text changes only by events or by the debugger, both say so, and the
- * bytes are compared besides. */
-#define CACHE 4096
-
-static struct insn cache[CACHE];
-static uint64_t cache_pc[CACHE];
-
-/* Bytes of text as the program knows them. */
-static uint8_t first_byte(uint64_t pc, uint8_t in_memory)
-{
-	const struct place *p = in_memory == 0xcc ? breakpoints_at(pc) : NULL;
-
-	return p && p->inserted ? p->original : in_memory;
-}
-
-static const struct insn *fetch(uint64_t pc)
-{
-	unsigned slot = (unsigned)(pc ^ pc >> 12) % CACHE;
-	struct insn *in = &cache[slot];
-	const uint8_t *text = (const uint8_t *)pc;
-	uint8_t bytes[15];
-	size_t avail = sizeof(bytes);
-	bool patched = trampoline_covers(pc, sizeof(bytes));
-
-	if (!patched && cache_pc[slot] == pc && in->len && upper_readable(pc, in->len) &&
-	    in->bytes[0] == first_byte(pc, text[0]) && !memcmp(in->bytes + 1, text + 1, in->len - 1u))
-		return in;
-	if (upper_readable(pc, sizeof(bytes)))
-		memcpy(bytes, text, sizeof(bytes));
-	else
-		avail = upper_read(pc, bytes, sizeof(bytes));
-	if (!avail)
-		return NULL;
-	bytes[0] = first_byte(pc, bytes[0]);
-	if (patched)
-		trampoline_hide(pc, bytes, avail);
-	if (avail >= HOT_SITE)
-		hot_site_hide(pc, bytes);
-	if (tsc_sites_any())
-		tsc_sites_hide(pc, bytes, avail);
-	cache_pc[slot] = pc;
-	if (decode(bytes, avail, in)) {
-		in->len = 0;
-		return NULL;
-	}
-	return in;
-}
+#include "replay/replica.h"
 
 void (*emulate_before_store)(uint64_t addr, uint64_t len);
-
-/* op of the group add or adc sbb and sub xor cmp: a = a op b */
-static bool arithmetic(struct work *w, unsigned op, unsigned size, bool to_rm, uint64_t b, bool b_is_rm)
-{
-	uint64_t a, f = flags(w), r;
-
-	if (b_is_rm) { /* reg = reg op rm */
-		if (!rm_read(w, size, &b))
-			return false;
-		a = reg_read(w, w->in->reg, size);
-	} else if (to_rm) {
-		if (!rm_read(w, size, &a))
-			return false;
-		if (op != ALU_CMP && !rm_can_write(w, size))
-			return false;
-	} else { /* accumulator */
-		if (w->only_look)
-			return false;
-		a = reg_read(w, 0, size);
-	}
-	r = alu_binary(op, size, a, b, &f);
-	if (op != ALU_CMP) {
-		if (b_is_rm)
-			reg_write(w, w->in->reg, size, r);
-		else if (to_rm)
-			rm_write(w, size, r);
-		else
-			reg_write(w, 0, size, r);
-	}
-	set_flags(w, f);
-	return true;
-}
 
 static bool push(struct work *w, unsigned size, uint64_t v)
 {
@@ -159,83 +77,14 @@ static enum emulation ret(struct work *w, uint64_t extra)
 	return go(w, target);
 }
 
-static bool unary(struct work *w, unsigned op, unsigned size)
-{
-	uint64_t a, f = flags(w);
-
-	if (!rm_read(w, size, &a) || !rm_can_write(w, size))
-		return false;
-	rm_write(w, size, alu_unary(op, size, a, &f));
-	if (op != ALU_NOT)
-		set_flags(w, f);
-	return true;
-}
-
-static bool shift(struct work *w, unsigned size, uint8_t count)
-{
-	uint64_t a, f = flags(w);
-
-	if (!rm_read(w, size, &a) || !rm_can_write(w, size))
-		return false;
-	rm_write(w, size, alu_shift(w->in->reg & 7, size, a, count, &f));
-	set_flags(w, f);
-	return true;
-}
-
-static bool multiply(struct work *w, unsigned size, uint64_t a, uint64_t b)
-{
-	uint64_t f = flags(w);
-
-	reg_write(w, w->in->reg, size, alu_imul(size, a, b, &f));
-	set_flags(w, f);
-	return true;
-}
-
-/* f6, f7: test, not, neg, mul, imul, div, idiv */
-static enum emulation group3(struct work *w, unsigned size)
-{
-	uint64_t a, b, hi, f = flags(w);
-
-	switch (w->in->reg & 7) {
-	case 0:
-	case 1:
-		if (!rm_read(w, size, &a))
-			return EMU_PLAIN;
-		alu_binary(ALU_TEST, size, a, (uint64_t)w->in->imm, &f);
-		set_flags(w, f);
-		return done(w, true);
-	case 2: return done(w, unary(w, ALU_NOT, size));
-	case 3: return done(w, unary(w, ALU_NEG, size));
-	case 4:
-	case 5:
-		if (size < 4 || !rm_read(w, size, &a))
-			return EMU_PLAIN;
-		a = alu_mul_wide((w->in->reg & 7) == 5, size, reg_read(w, 0, size), a, &hi, &f);
-		reg_write(w, 0, size, a);
-		reg_write(w, 2, size, hi);
-		set_flags(w, f);
-		return done(w, true);
-	}
-	if (size < 4 || !rm_read(w, size, &b))
-		return EMU_PLAIN;
-	a = reg_read(w, 0, size);
-	hi = reg_read(w, 2, size);
-	if (!alu_divide((w->in->reg & 7) == 7, size, &a, &hi, b, &f))
-		return EMU_PLAIN;
-	reg_write(w, 0, size, a);
-	reg_write(w, 2, size, hi);
-	set_flags(w, f);
-	return done(w, true);
-}
-
 /* ff: inc, dec, call, jmp, push */
 static enum emulation group5(struct work *w, unsigned size)
 {
 	uint64_t v;
 
 	switch (w->in->reg & 7) {
-	case 0: return done(w, unary(w, ALU_INC, size));
-	case 1: return done(w, unary(w, ALU_DEC, size));
+	case 0: return done(w, integer_unary(w, ALU_INC, size));
+	case 1: return done(w, integer_unary(w, ALU_DEC, size));
 	case 2:
 	case 4:
 		/* the target decides what it is, so it is read even when only looking */
@@ -294,11 +143,11 @@ static enum emulation one_byte(struct work *w)
 	case 0x00 ... 0x3f:
 		switch (op & 7) {
 		case 0:
-		case 1: return done(w, arithmetic(w, op >> 3, size, true, reg_read(w, in->reg, size), false));
+		case 1: return done(w, integer_arithmetic(w, op >> 3, size, true, reg_read(w, in->reg, size), false));
 		case 2:
-		case 3: return done(w, arithmetic(w, op >> 3, size, false, 0, true));
+		case 3: return done(w, integer_arithmetic(w, op >> 3, size, false, 0, true));
 		case 4:
-		case 5: return done(w, arithmetic(w, op >> 3, size, false, (uint64_t)in->imm, false));
+		case 5: return done(w, integer_arithmetic(w, op >> 3, size, false, (uint64_t)in->imm, false));
 		}
 		return EMU_OPAQUE;
 	case 0x50 ... 0x57: v = *reg_at(w, (op & 7) | (in->rex & 1) << 3); return done(w, push(w, word, v));
@@ -312,11 +161,11 @@ static enum emulation one_byte(struct work *w)
 	case 0x68:
 	case 0x6a: return done(w, push(w, word, (uint64_t)in->imm));
 	case 0x69:
-	case 0x6b: return done(w, rm_read(w, big, &v) && multiply(w, big, v, (uint64_t)in->imm));
+	case 0x6b: return done(w, rm_read(w, big, &v) && integer_multiply(w, big, v, (uint64_t)in->imm));
 	case 0x70 ... 0x7f: return conditional(w, alu_condition(op & 15, flags(w)));
 	case 0x80:
 	case 0x81:
-	case 0x83: return done(w, arithmetic(w, in->reg & 7, size, true, (uint64_t)in->imm, false));
+	case 0x83: return done(w, integer_arithmetic(w, in->reg & 7, size, true, (uint64_t)in->imm, false));
 	case 0x84:
 	case 0x85:
 		if (!rm_read(w, size, &v))
@@ -374,11 +223,11 @@ static enum emulation one_byte(struct work *w)
 		reg_write(w, (op & 7) | (in->rex & 1) << 3, op < 0xb8 ? 1 : big, (uint64_t)in->imm);
 		return done(w, true);
 	case 0xc0:
-	case 0xc1: return done(w, shift(w, size, (uint8_t)in->imm));
+	case 0xc1: return done(w, integer_shift(w, size, (uint8_t)in->imm));
 	case 0xd0:
-	case 0xd1: return done(w, shift(w, size, 1));
+	case 0xd1: return done(w, integer_shift(w, size, 1));
 	case 0xd2:
-	case 0xd3: return done(w, shift(w, size, (uint8_t)reg_read(w, 1, 8)));
+	case 0xd3: return done(w, integer_shift(w, size, (uint8_t)reg_read(w, 1, 8)));
 	case 0xc2: return ret(w, (uint16_t)in->imm);
 	case 0xc3: return ret(w, 0);
 	case 0xc6:
@@ -399,7 +248,7 @@ static enum emulation one_byte(struct work *w)
 	case 0xe9:
 	case 0xeb: return jump(w, uc_pc(w->uc) + in->len + (uint64_t)in->imm, false);
 	case 0xf6:
-	case 0xf7: return group3(w, size);
+	case 0xf7: return done(w, integer_group3(w, size));
 	case 0xfe: return (in->reg & 7) > 1 ? EMU_OPAQUE : group5(w, 1);
 	case 0xff: return group5(w, big);
 	}
@@ -432,7 +281,7 @@ static enum emulation two_byte(struct work *w)
 		reg_write(w, (in->op & 7) | (in->rex & 1) << 3, big,
 			  big == 8 ? __builtin_bswap64(v) : __builtin_bswap32((uint32_t)v));
 		return done(w, true);
-	case 0xaf: return done(w, rm_read(w, big, &v) && multiply(w, big, reg_read(w, in->reg, big), v));
+	case 0xaf: return done(w, rm_read(w, big, &v) && integer_multiply(w, big, reg_read(w, in->reg, big), v));
 	case 0xb6: return done(w, move_to_reg(w, big, 1, false));
 	case 0xb7: return done(w, move_to_reg(w, big, 2, false));
 	case 0xbe: return done(w, move_to_reg(w, big, 1, true));
@@ -500,11 +349,6 @@ enum emulation emulate(ucontext_t *uc, bool only_look, struct emulated *out)
 	if (result == EMU_PLAIN || result == EMU_OPAQUE)
 		touches_unknown(&w);
 	return result;
-}
-
-const struct insn *emulate_insn(uint64_t pc)
-{
-	return fetch(pc);
 }
 
 bool emulate_at_rep_string(const ucontext_t *uc)

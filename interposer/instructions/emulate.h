@@ -37,10 +37,6 @@ enum emulation emulate(ucontext_t *uc, bool only_look, struct emulated *out);
 /* If set: called with what an instruction is about to write to, before it is carried out. */
 extern void (*emulate_before_store)(uint64_t addr, uint64_t len);
 
-/* The instruction at pc as the program knows it, or NULL; good until the next call. */
-struct insn;
-const struct insn *emulate_insn(uint64_t pc);
-
 /* Does uc stand at a string instruction with a repeat prefix? */
 bool emulate_at_rep_string(const ucontext_t *uc);
 

@@ -18,8 +18,7 @@
 
 enum { NEAR = 4, FAR_FROM = 24, FAR_TO = 128, FEW = 16 };
 
-/* One that is not patched has been found: recording. */
-static bool tsc_must_trap;
+bool tsc_must_trap;
 
 static bool tsc_patches_wanted(void)
 {
@@ -184,11 +183,6 @@ static bool has_rdtsc(uint8_t *begin, uint8_t *end)
 		break;
 	}
 	return found;
-}
-
-bool instructions_tsc_traps(void)
-{
-	return lower.upper.tsc_mode && (lower.mode != MODE_RECORD || tsc_must_trap || !tsc_sites_any());
 }
 
 void instructions_look(uint64_t at, size_t len, const char *key)

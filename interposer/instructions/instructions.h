@@ -7,11 +7,17 @@
 #ifndef RDB_INSTRUCTIONS_H
 #define RDB_INSTRUCTIONS_H
 #include "boundary/lower.h"
+#include "instructions/tsc_sites.h"
 
 /* New executable bytes of the file `key` at `at`: patches and notes what they hold. */
 void instructions_look(uint64_t at, size_t len, const char *key);
+/* Recording: one that is not patched has been found. */
+extern bool tsc_must_trap;
 /* Does rdtsc trap in the program?  Not where all of them are patched (tsc_sites.h). */
-bool instructions_tsc_traps(void);
+static inline bool instructions_tsc_traps(void)
+{
+	return lower.upper.tsc_mode && (lower.mode != MODE_RECORD || tsc_must_trap || !tsc_sites_any());
+}
 /* In a thread that takes its turn: whether rdtsc traps is each kernel thread's own, and a library that holds
  * one may have come while others ran. */
 void instructions_thread(void);

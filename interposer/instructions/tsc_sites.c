@@ -33,10 +33,10 @@ struct site {
 
 static struct {
 	struct site site[SITES];
-	unsigned n;
 	uint8_t *stubs[AREAS];
 	uint8_t taken[AREAS][AREA / STUB];
 } tsc;
+unsigned tsc_sites_count;
 
 /* Not instructions in 64-bit mode: #UD (Intel SDM vol. 2, appendix A, superscript i64). */
 static bool faults(uint8_t byte)
@@ -119,7 +119,7 @@ static void make_stub(const struct site *s, const struct insn *behind)
 
 static struct site *find(uint64_t at)
 {
-	for (unsigned i = 0; i < tsc.n; i++)
+	for (unsigned i = 0; i < tsc_sites_count; i++)
 		if (tsc.site[i].at == at)
 			return &tsc.site[i];
 	return NULL;
@@ -138,7 +138,7 @@ bool tsc_site_add(uint8_t *site, const uint8_t *end)
 	struct site s = {.at = (uint64_t)site};
 	if (find(s.at))
 		return true;
-	if (tsc.n == SITES || end - site < JUMP)
+	if (tsc_sites_count == SITES || end - site < JUMP)
 		return false;
 	const uint8_t *stub = makes_room(site, end, &behind) ? stub_for(s.at) : NULL;
 	memcpy(s.own, site, JUMP);
@@ -152,13 +152,13 @@ bool tsc_site_add(uint8_t *site, const uint8_t *end)
 		memcpy(s.jump, s.own, JUMP);
 		s.jump[1] = 0x0b; /* ud2; of rdtscp's third byte nobody takes notice */
 	}
-	tsc.site[tsc.n++] = s;
+	tsc.site[tsc_sites_count++] = s;
 	return true;
 }
 
 void tsc_sites_put(void)
 {
-	for (unsigned i = 0; i < tsc.n; i++) {
+	for (unsigned i = 0; i < tsc_sites_count; i++) {
 		if (!tsc.site[i].put)
 			write_text(tsc.site[i].at, tsc.site[i].jump, JUMP);
 		tsc.site[i].put = true;
@@ -167,7 +167,7 @@ void tsc_sites_put(void)
 
 void tsc_sites_lift(void)
 {
-	for (unsigned i = 0; i < tsc.n; i++) {
+	for (unsigned i = 0; i < tsc_sites_count; i++) {
 		if (tsc.site[i].put)
 			write_text(tsc.site[i].at, tsc.site[i].own, JUMP);
 		tsc.site[i].put = false;
@@ -176,7 +176,7 @@ void tsc_sites_lift(void)
 
 void tsc_sites_gone(uint64_t start, uint64_t end)
 {
-	for (unsigned i = 0; i < tsc.n;) {
+	for (unsigned i = 0; i < tsc_sites_count;) {
 		const struct site *s = &tsc.site[i];
 		if (s->at + JUMP <= start || s->at >= end) {
 			i++;
@@ -185,7 +185,7 @@ void tsc_sites_gone(uint64_t start, uint64_t end)
 		for (unsigned a = 0; a < AREAS; a++)
 			if (s->stub && tsc.stubs[a] && s->stub - (uint64_t)tsc.stubs[a] < AREA)
 				tsc.taken[a][(s->stub - (uint64_t)tsc.stubs[a]) / STUB] = 0;
-		tsc.site[i] = tsc.site[--tsc.n];
+		tsc.site[i] = tsc.site[--tsc_sites_count];
 	}
 }
 
@@ -203,14 +203,9 @@ bool tsc_site_has_aux(uint64_t at)
 	return s && s->own[1] == 0x01;
 }
 
-bool tsc_sites_any(void)
-{
-	return tsc.n;
-}
-
 void tsc_sites_hide(uint64_t addr, uint8_t *text, size_t len)
 {
-	for (unsigned i = 0; i < tsc.n; i++) {
+	for (unsigned i = 0; i < tsc_sites_count; i++) {
 		const struct site *s = &tsc.site[i];
 		for (unsigned k = 0; s->put && k < JUMP; k++)
 			if (s->at + k - addr < len)
@@ -220,7 +215,7 @@ void tsc_sites_hide(uint64_t addr, uint8_t *text, size_t len)
 
 const void *tsc_page(uint64_t at, void *copy)
 {
-	for (unsigned i = 0; i < tsc.n; i++)
+	for (unsigned i = 0; i < tsc_sites_count; i++)
 		if (tsc.site[i].put && tsc.site[i].at + JUMP > at && tsc.site[i].at < at + RDB_PAGE) {
 			memcpy(copy, (const void *)at, RDB_PAGE);
 			tsc_sites_hide(at, copy, RDB_PAGE);
@@ -247,7 +242,7 @@ uint64_t tsc_site_asks(uint64_t pc)
 	const struct site *s = find(pc);
 	if (s && s->put && !s->stub)
 		return pc;
-	for (unsigned i = 0; tsc_stubs_inside(pc) && i < tsc.n; i++)
+	for (unsigned i = 0; tsc_stubs_inside(pc) && i < tsc_sites_count; i++)
 		if (tsc.site[i].stub == pc)
 			return tsc.site[i].at;
 	return 0;
@@ -262,7 +257,7 @@ uint64_t tsc_site_behind(uint64_t pc)
 void tsc_stub_leave(ucontext_t *uc)
 {
 	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP], stub = pc & -(uint64_t)STUB;
-	for (unsigned i = 0; tsc_stubs_inside(pc) && i < tsc.n; i++) {
+	for (unsigned i = 0; tsc_stubs_inside(pc) && i < tsc_sites_count; i++) {
 		const struct site *s = &tsc.site[i];
 		if (s->stub == stub && pc >= stub + TAIL)
 			uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(pc == stub + TAIL ? s->at + RDTSC : s->next);

@@ -21,7 +21,11 @@ void tsc_sites_lift(void);
 void tsc_sites_gone(uint64_t start, uint64_t end);
 /* In a child that writes an image: memory becomes what a replay has. */
 void tsc_sites_settle(void);
-bool tsc_sites_any(void);
+extern unsigned tsc_sites_count;
+static inline bool tsc_sites_any(void)
+{
+	return tsc_sites_count;
+}
 /* The page as a replay has it, in `copy` if it is not so here. */
 const void *tsc_page(uint64_t at, void *copy);
 /* Text at addr as the program knows it, into a copy of it. */

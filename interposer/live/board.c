@@ -49,12 +49,14 @@ bool board_decide(struct board *b, uint64_t generation, enum board_verdict verdi
 	return now == next;
 }
 
-static const struct board_clock *clock_of(const struct board_slot *s, uint64_t id)
+static bool find_clock(const struct board_slot *s, uint64_t id, uint64_t *at)
 {
 	for (uint64_t i = 0; i < s->nclocks && i < BOARD_COMMS; i++)
-		if (s->clocks[i].id == id)
-			return &s->clocks[i];
-	return NULL;
+		if (s->clocks[i].id == id) {
+			*at = i;
+			return true;
+		}
+	return false;
 }
 
 bool board_behind(struct board *b, unsigned rank)
@@ -63,12 +65,12 @@ bool board_behind(struct board *b, unsigned rank)
 	for (unsigned other = 0; other < b->nranks; other++) {
 		const struct board_slot *s = board_slot(b, other);
 		for (uint64_t i = 0; other != rank && i < own->nclocks; i++) {
-			const struct board_clock *c = clock_of(s, own->clocks[i].id);
-			if (c && c->count > own->clocks[i].count)
+			uint64_t at;
+			if (find_clock(s, own->clocks[i].id, &at) && board_count(s, at) > board_count(own, i))
 				return true;
 		}
-		for (uint64_t i = 0; other != rank && i < s->nclocks && i < BOARD_COMMS; i++)
-			if (board_names(s->clocks[i].id, rank) && !clock_of(own, s->clocks[i].id))
+		for (uint64_t i = 0, at; other != rank && i < s->nclocks && i < BOARD_COMMS; i++)
+			if (board_names(s->clocks[i].id, rank) && !find_clock(own, s->clocks[i].id, &at))
 				return true;
 	}
 	return false;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x6472616f62626472ull
-#define BOARD_VERSION 2
+#define BOARD_VERSION 3
 
 enum { BOARD_COMMS = 1000, BOARD_HEAD = 4096 };
 
@@ -28,6 +28,9 @@ static inline bool board_names(uint64_t id, unsigned rank)
 {
 	return id & BOARD_PAIR && ((id & 0xffff) == rank || (id >> 16 & 0xffff) == rank);
 }
+
+/* was-N-K: from this K on they are files of MPI; and how many. */
+enum { BOARD_FILES_FROM = 512, BOARD_FILES = 64 };
 
 enum board_verdict { BOARD_OPEN, BOARD_GO, BOARD_NO };
 enum board_state {
@@ -55,6 +58,7 @@ struct board_slot {
 	uint64_t failed;         /* newest one whose files could not be written */
 	uint64_t stood_ns;       /* for the newest one: how long it was held and imaged */
 	uint64_t fork_ns;        /* of that: the image */
+	uint64_t inside;         /* the communicator of a collective that it is in and may be held in; 0: none */
 	uint64_t nclocks;
 	struct board_clock clocks[BOARD_COMMS];
 };
@@ -74,6 +78,13 @@ static inline struct board_slot *board_slot(struct board *b, unsigned rank)
 {
 	const uint64_t size = (sizeof(struct board_slot) + 4095) & ~4095ul;
 	return (struct board_slot *)((char *)b + BOARD_HEAD + rank * size);
+}
+
+/* How many collectives this rank has begun for good: from one that it may be held in it can be taken back. */
+static inline uint64_t board_count(const struct board_slot *s, uint64_t clock)
+{
+	const uint64_t count = __atomic_load_n(&s->clocks[clock].count, __ATOMIC_SEQ_CST);
+	return count - (count && __atomic_load_n(&s->inside, __ATOMIC_SEQ_CST) == s->clocks[clock].id);
 }
 
 static inline uint64_t board_bytes(unsigned nranks)

@@ -18,6 +18,8 @@ void coordinated_heard(void);
  * uc: the program's registers; NULL: it stands before the present call.  `complete` (or NULL) says that the call has
  * what it waits for.  True: it has been held. */
 bool coordinated_hold(const ucontext_t *uc, bool (*complete)(void *), void *arg);
+/* Before a system call that waits, which was not made: the program's threads are to stand still. */
+void coordinated_before_call(void);
 /* The same for event_answered(): uc NULL: at the trap on return. */
 void coordinated_at_event(ucontext_t *uc);
 void coordinated_at_trap(ucontext_t *uc);
@@ -34,14 +36,24 @@ int thaw_prepare(unsigned number);
 void thaw(ucontext_t *uc);
 
 #define STATE_MAGIC 0x657461746262646cull
-#define STATE_VERSION 2
+#define STATE_VERSION 5
 struct state_head {
 	uint64_t magic;
 	uint32_t version, check; /* crc32c_data of all that follows it */
 	uint64_t number;
-	uint64_t library_len, files_len; /* what follows: of the MPI library, then open files */
-	uint64_t pending;                /* signals that the program has not got yet */
+	uint64_t library_len, files_len; /* what follows: of the MPI library, then open files, */
+	uint64_t timers_len;             /* then timers of timer_create(2), */
+	uint64_t signals_len;            /* signals that the program has not got yet, */
+	uint64_t threads_len;            /* and threads */
+	uint64_t pending;                /* signals that it reads by a descriptor, as bits */
 	uint8_t timers[96];
+};
+
+/* What an image does not keep of a thread. */
+struct state_thread {
+	uint32_t number, reserved;
+	uint64_t waited_ns; /* it stands before a call in which it has waited for so long; 0: it does not */
+	uint64_t pending;   /* signals for it alone; of who runs they are with those for anybody */
 };
 
 #endif

@@ -4,16 +4,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "live/open_files_saved.h"
+#include "live/open_table.h"
+#include "process/copy_bytes.h"
 #include "process/descriptors.h"
 #include "process/private_file.h"
 
@@ -42,17 +42,35 @@ static void mine(int64_t fd, bool is)
 		look.own[fd] = is;
 }
 
+/* A restarted program has what was made again for it. */
+static bool restored(int fd)
+{
+	const struct opened *f = open_at((uint64_t)fd);
+	return f && f->kind != LIBRARY;
+}
+
 void kernel_files_begin(void)
 {
 	struct stat st;
 	for (int fd = 0; fd < lower.lowest_fd && fd < NUMBERS; fd++)
 		/* a launcher's pipes and sockets, which it has left open, mean nothing to the program */
-		mine(fd, fstat(fd, &st) == 0 && (fd < 3 || S_ISREG(st.st_mode)) && !descriptor_is_ours(fd));
+		mine(fd, lower.opt.from_image
+				 ? restored(fd)
+				 : fstat(fd, &st) == 0 && (fd < 3 || S_ISREG(st.st_mode)) && !descriptor_is_ours(fd));
 	for (int fd = 0; fd < 3; fd++)
 		if (fstat(fd, &st) == 0) {
 			look.standard[fd].dev = st.st_dev;
 			look.standard[fd].ino = st.st_ino;
 		}
+}
+
+void kernel_files_closing(const struct event *ev)
+{
+	if (ev->nr == SYS_close)
+		mine((int64_t)A(0), false);
+	else if (ev->nr == SYS_close_range && !(A(2) & 4 /* CLOSE_RANGE_CLOEXEC */))
+		for (uint64_t fd = A(0); fd <= A(1) && fd < NUMBERS; fd++)
+			mine((int64_t)fd, false);
 }
 
 void kernel_files_syscall(const struct event *ev)
@@ -92,11 +110,6 @@ void kernel_files_syscall(const struct event *ev)
 		mine(ends[1], true);
 		break;
 	}
-	case SYS_close: mine((int64_t)A(0), false); break;
-	case SYS_close_range:
-		for (uint64_t fd = A(0); fd <= A(1) && fd < NUMBERS && !(A(2) & 4 /* CLOSE_RANGE_CLOEXEC */); fd++)
-			mine((int64_t)fd, false);
-		break;
 	}
 }
 
@@ -276,41 +289,25 @@ const char *kernel_files_look(void)
 
 /* ---- saving ---- */
 
-static int copy_file(int from, int to, uint64_t size)
-{
-	static char buf[1 << 20];
-	if (ioctl(to, FICLONE, from) == 0)
-		return 0;
-	for (uint64_t at = 0; at < size;) {
-		loff_t in = (loff_t)at, out = (loff_t)at;
-		ssize_t n = copy_file_range(from, &in, to, &out, size - at, 0);
-		if (n < 0) {
-			n = pread(from, buf, sizeof(buf), (off_t)at);
-			if (n > 0)
-				n = pwrite(to, buf, (size_t)n, (off_t)at);
-		}
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += (uint64_t)n;
-	}
-	return 0;
-}
-
 static const char *save_written(const struct opened *f, unsigned number)
 {
 	char path[4096];
 	if ((size_t)snprintf(path, sizeof(path), "%s/was-%u-%u", lower.opt.dir, number, (unsigned)(f - look.opened)) >=
 	    sizeof(path))
 		return "too long a path";
-	int from = descriptor_open(AT_FDCWD, f->path, O_RDONLY, 0), to, rc;
+	int from = descriptor_open(AT_FDCWD, f->path, O_RDONLY, 0), to;
+	int64_t rc;
 	if (from < 0)
 		return cannot("its descriptor %d: %s", look.fd[f - look.opened], f->path);
 	to = private_create(AT_FDCWD, path, O_RDWR | O_TRUNC);
-	rc = to < 0 ? to : copy_file(from, to, f->count);
+	rc = to < 0 ? to : copy_bytes(from, to, f->count);
+	if (rc >= 0)
+		rc = (uint64_t)rc < f->count ? -EIO : 0;
 	if (to >= 0)
 		close(to);
 	close(from);
-	return rc ? cannot("its descriptor %d cannot be copied: %s", look.fd[f - look.opened], strerror(-rc)) : NULL;
+	return rc ? cannot("its descriptor %d cannot be copied: %s", look.fd[f - look.opened], strerror((int)-rc))
+		  : NULL;
 }
 
 /* What is in a pipe stays there: tee(2) into one of ours. */

@@ -7,7 +7,9 @@
 
 /* Before the program runs: what it has inherited. */
 void kernel_files_begin(void);
-/* A system call of the program that succeeded. */
+/* Before a system call of the program: the numbers that it closes may be given to another thread at once. */
+void kernel_files_closing(const struct event *ev);
+/* One that succeeded. */
 void kernel_files_syscall(const struct event *ev);
 /* Looks at all of them.  NULL, or what it is that could not be made again. */
 const char *kernel_files_look(void);

@@ -122,21 +122,31 @@ void live_hypercall_answered(const struct event *ev)
 		told(RDB_RESTART_ANSWERED, ev, ev->result);
 }
 
-/* A branch begins with what it had in MPI. */
-void live_libraries_begin(void)
+static bool had(const char *name)
 {
 	char path[4096];
-	const struct event load = {.nr = RDB_NS_MPI << 16, .nargs = 1, .args = {(uint64_t)lower.opt.restart}};
+	snprintf(path, sizeof(path), "%s/%s", lower.opt.restart, name);
+	return !access(path, F_OK);
+}
+
+/* A branch begins with what it had in MPI and verbs. */
+void live_libraries_begin(void)
+{
+	const struct event mpi = {.nr = RDB_NS_MPI << 16, .nargs = 1, .args = {(uint64_t)lower.opt.restart}};
+	const struct event verbs = {.nr = RDB_NS_VERBS << 16, .nargs = 1, .args = {(uint64_t)lower.opt.restart}};
 	const struct event send = {.nr = RDB_NS_MPI << 16};
-	snprintf(path, sizeof(path), "%s/mpi-objects", lower.opt.restart);
-	if (access(path, F_OK))
+	const bool in_mpi = had("mpi-objects"), in_verbs = had("verbs-objects");
+	if (!in_mpi && !in_verbs)
 		return;
 	begin();
-	told(RDB_RESTART_BEGIN, &load, 0);
-	while (libraries.next == 0) {
+	if (in_mpi)
+		told(RDB_RESTART_BEGIN, &mpi, 0);
+	while (in_mpi && libraries.next == 0) {
 		told(RDB_RESTART_SEND, &send, libraries.which);
 		next_in_flight();
 	}
+	if (in_verbs)
+		told(RDB_RESTART_BEGIN, &verbs, 0);
 	prctl(PR_SET_TSC, PR_TSC_ENABLE); /* until the program runs */
 }
 

@@ -12,14 +12,19 @@
 #include "boundary/hot_stubs.h"
 #include "live/live_threads.h"
 #include "live/open_files.h"
+#include "live/posix_timers.h"
+#include "live/scheduling.h"
 #include "live/sent_signals.h"
 #include "live/sockets.h"
 #include "live/timers.h"
+#include "live/tree.h"
+#include "live/tree_born.h"
 #include "log/log_reader.h"
 #include "log/log_writer.h"
 #include "memory/device_memory.h"
 #include "memory/shared_memory.h"
 #include "process/meta.h"
+#include "process/process.h"
 #include "replay/replay.h"
 #include "signals/signals.h"
 #include "threads/baton.h"
@@ -34,17 +39,34 @@ void live_refuse(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	rdb_warn("rank %d cannot be restarted at event %lu: %s", lower.opt.rank, (unsigned long)lower.opt.at, text);
+	tree_refused();
+	if (tree() && strcmp(lower.opt.process, "0-0"))
+		rdb_warn("%s cannot be restarted at event %lu: %s", lower.opt.restart, (unsigned long)lower.opt.at,
+			 text);
+	else
+		rdb_warn("rank %d cannot be restarted at event %lu: %s", lower.opt.rank, (unsigned long)lower.opt.at,
+			 text);
 	_exit(125);
 }
 
 void live_syscall(const struct event *ev)
 {
+	const bool forks = process_forks(ev);
+	if (forks) {
+		tree_children_load();
+		process_child_counted();
+	}
+	if (forks && tree() && ev->result > 0)
+		tree_forked(ev);
 	if (ev->result < 0 && ev->result > -4096 && !(ev->nr == SYS_connect && ev->result == -EINPROGRESS))
 		return;
 	open_files_syscall(ev);
+	if (tree())
+		tree_grouped(ev);
 	timers_syscall(ev);
+	posix_timers_syscall(ev);
 	sent_signals_syscall(ev);
+	scheduling_syscall(ev);
 }
 
 static void log_files(void)
@@ -86,6 +108,7 @@ void live_as_branch(ucontext_t *uc, enum mode mode)
 	baton_reset();
 	meta_log(lower.upper.exe);
 	log_files();
+	shared_adopt_mapped();
 	rc = hot_stubs_lengthen();
 	if (!rc)
 		rc = boundary_gate_live();
@@ -94,10 +117,13 @@ void live_as_branch(ucontext_t *uc, enum mode mode)
 	hot_sites_learn(uc);
 	signals_install_restored();
 	timers_restore();
+	posix_timers_restore();
 }
 
 static void go(ucontext_t *uc)
 {
+	if (tree())
+		tree_at_end();
 	if (!live_threads_at_rest())
 		live_refuse("it is inside a callback");
 	if (shared_regions)
@@ -109,18 +135,29 @@ static void go(ucontext_t *uc)
 	replay_close();
 	upper_close();
 	timers_save(now_ns);
+	posix_timers_save(now_ns);
 	sent_signals_save();
+	scheduling_save();
 	live_threads_part(now_ns);
 	/* from here on the program's own descriptors, in place of what the replay had open */
 	open_files_save();
+	tree_children_save();
+	later_files_load();
 	sockets_restore();
+	if (tree())
+		tree_at_cut();
 	open_files_restore();
 	live_threads_carried();
+	if (tree())
+		tree_opened();
 	live_as_branch(uc, MODE_RECORD);
 	device_memory_live();
 	boundary_begin(uc);
 	host_live();
 	sent_signals_restore();
+	scheduling_restore();
+	if (tree())
+		tree_go();
 	live_threads_begin(uc);
 	signals_want_delivery(uc);
 }

@@ -94,9 +94,12 @@ void live_threads_begin(const ucontext_t *uc)
 {
 	const uint64_t all = ~(BIT(SIGSEGV) | BIT(SIGILL));
 	struct thread *self = thread_self();
-	for (struct thread *t = threads_first(); t; t = t->next)
+	/* one that has begun may have ended, and be in no list any more */
+	for (struct thread *t = threads_first(), *next; t; t = next) {
+		next = t->next;
 		if (t != self && t != stays())
 			carrier_begin(t);
+	}
 	if (stays() == self)
 		return;
 	context_save(&self->start, uc);

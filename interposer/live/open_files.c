@@ -1,9 +1,11 @@
 #include "live/open_files.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -12,8 +14,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "live/live.h"
+#include "live/own_files.h"
 #include "live/sockets.h"
+#include "live/tree.h"
 #include "live/written_copies.h"
+#include "mpi/window_plan.h"
 #include "replay/replay.h"
 
 #define A(i) (ev->args[i])
@@ -23,9 +28,9 @@ static void opened(const struct event *ev, int dirfd, const char *path, unsigned
 	char full[4096];
 	struct stat st;
 	size_t len = 0;
-	if (!open_whole_path(dirfd, path, full))
-		live_refuse("%s: it is not there any more", path);
+	open_whole_path(dirfd, path, full, true); /* that a directory is gone counts only if it is open at the cut */
 	bool there = stat(full, &st) == 0, written = (flags & O_ACCMODE) != O_RDONLY;
+	written &= strncmp(full, WINDOW_FILES, strlen(WINDOW_FILES)) != 0; /* what it shares is another's concern */
 	struct opened *f = open_make(written && !(there && !S_ISREG(st.st_mode)) ? FILE_WRITTEN : FILE_READ, flags);
 	if ((flags & O_TMPFILE) == O_TMPFILE || !strncmp(full, "/proc/", 6) || !strncmp(full, "/dev/pts/", 9)) {
 		f->kind = OTHER;
@@ -34,11 +39,7 @@ static void opened(const struct event *ev, int dirfd, const char *path, unsigned
 	strcpy(f->path, full);
 	if (f->kind == FILE_WRITTEN) {
 		const struct rdb_note_opened *note = replay_note(RDB_NOTE_OPENED, &len);
-		for (struct opened *other = open_table.opened; other < open_table.opened + OPENED; other++)
-			if (other != f && other->kind == FILE_WRITTEN && !strcmp(other->path, full))
-				live_refuse("%s: it has opened it twice for writing", full);
-		copy_new(f);
-		copy_fill_before(f, len == sizeof(*note) ? note : NULL);
+		own_opened(f, len >= sizeof(*note) ? note : NULL);
 	}
 	open_put(ev->result, f, flags & O_CLOEXEC);
 }
@@ -47,6 +48,11 @@ static void moved(const struct event *ev, struct opened *f, const void *bytes, u
 		  const uint64_t *where)
 {
 	uint64_t offset = where ? *where : f->offset;
+	if (f->shared && (f->kind == PIPE || f->kind == EVENT)) {
+		tree_moved(f, bytes, done, writing);
+		return;
+	}
+	f->touched = true;
 	switch (f->kind) {
 	case FILE_WRITTEN:
 		if (writing) {
@@ -104,6 +110,8 @@ static void listed(const struct event *ev, struct opened *f)
 {
 	const char *entries = (const char *)A(1);
 	uint16_t size;
+	if (f)
+		f->touched = true;
 	for (int64_t i = 0; f && i < ev->result; i += size) { /* getdents(2): d_off is where the next one is */
 		memcpy(&size, entries + i + 16, sizeof(size));
 		memcpy(&f->offset, entries + i + 8, sizeof(f->offset));
@@ -121,6 +129,8 @@ static void controlled(const struct event *ev)
 	case F_SETFD: open_table.number[A(0)].cloexec = A(2) & FD_CLOEXEC; break;
 	case F_SETFL:
 		f->flags = (f->flags & (O_ACCMODE | O_TRUNC | O_EXCL)) | ((unsigned)A(2) & ~(unsigned)O_ACCMODE);
+		f->set = true;
+		tree_flagged(f);
 		break;
 	}
 }
@@ -157,6 +167,29 @@ static void watch(const struct event *ev)
 	memcpy(&open_table.watched[i].event, (const void *)A(3), sizeof(struct epoll_event));
 	if (i == open_table.nwatched)
 		open_table.nwatched++;
+}
+
+static void named_anew(int from_dir, uint64_t from, int to_dir, uint64_t to)
+{
+	char path[4096], now[4096];
+	open_whole_path(from_dir, (const char *)from, path, false);
+	open_whole_path(to_dir, (const char *)to, now, false);
+	own_renamed(path, now);
+}
+
+static void linked(int from_dir, uint64_t from, int to_dir, uint64_t to)
+{
+	char path[4096], also[4096];
+	open_whole_path(from_dir, (const char *)from, path, false);
+	open_whole_path(to_dir, (const char *)to, also, false);
+	own_linked(path, also);
+}
+
+static void deleted(int dir, uint64_t path)
+{
+	char full[4096];
+	open_whole_path(dir, (const char *)path, full, false);
+	own_unlinked(full);
 }
 
 static void other(const struct event *ev, int64_t fd, bool cloexec)
@@ -209,9 +242,15 @@ void open_files_syscall(const struct event *ev)
 	case SYS_readv: moved_parts(ev, false, NULL); break;
 	case SYS_writev: moved_parts(ev, true, NULL); break;
 	case SYS_pwritev: moved_parts(ev, true, &A(3)); break;
+	case SYS_mmap:
+		if (!(A(3) & MAP_ANONYMOUS) && A(3) & MAP_SHARED && (f = open_at(A(4))))
+			f->mapped = true;
+		break;
 	case SYS_lseek:
-		if ((f = open_at(A(0))))
+		if ((f = open_at(A(0)))) {
 			f->offset = (uint64_t)ev->result;
+			f->touched = true;
+		}
 		break;
 	case SYS_getdents64: listed(ev, open_at(A(0))); break;
 	case SYS_ftruncate:
@@ -230,7 +269,8 @@ void open_files_syscall(const struct event *ev)
 			    (f->kind == FILE_WRITTEN || f->kind == FILE_READ || f->kind == PIPE || f->kind == SOCKET)) {
 				f->kind = f->kind == FILE_WRITTEN ? FILE_WRITTEN : OTHER;
 				if (f->kind == FILE_WRITTEN)
-					live_refuse("%s: it was written by a call that cannot be made again", f->path);
+					snprintf(f->why, sizeof(f->why),
+						 "it was written by a call that cannot be made again");
 				f->call = ev->nr;
 			}
 		break;
@@ -275,6 +315,13 @@ void open_files_syscall(const struct event *ev)
 	case SYS_pidfd_open:
 	case SYS_perf_event_open:
 	case SYS_openat2: other(ev, ev->result, true); break;
+	case SYS_rename: named_anew(AT_FDCWD, A(0), AT_FDCWD, A(1)); break;
+	case SYS_renameat2:
+	case SYS_renameat: named_anew((int)A(0), A(1), (int)A(2), A(3)); break;
+	case SYS_link: linked(AT_FDCWD, A(0), AT_FDCWD, A(1)); break;
+	case SYS_linkat: linked((int)A(0), A(1), (int)A(2), A(3)); break;
+	case SYS_unlink: deleted(AT_FDCWD, A(0)); break;
+	case SYS_unlinkat: deleted((int)A(0), A(1)); break;
 	case SYS_chdir:
 		if (chdir((const char *)A(0)))
 			live_refuse("%s: %s", (const char *)A(0), strerror(errno));

@@ -13,7 +13,7 @@ void open_files_library(uint32_t key, int number, int fd);
 void open_files_save(void);
 /* They are those of a checkpoint without a log, read from here on. */
 void open_files_from(int fd);
-/* The branch's copy of a file that the program was writing to at the cut; else the path itself. */
-const char *open_files_path(int dirfd, const char *path);
+/* Which files the recorded job wrote to only later: the branch has copies of them, too. */
+void later_files_load(void);
 
 #endif

@@ -2,7 +2,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include "live/live.h"
+#include "live/own_files.h"
 #include "live/sockets.h"
+#include "live/tree.h"
 #include "process/descriptors.h"
 
 struct open_table open_table;
@@ -12,6 +14,8 @@ void open_table_begin(void)
 	if (open_table.begun)
 		return;
 	open_table.begun = true;
+	if (tree() && tree_inherited())
+		return;
 	if (open_table_load())
 		return;
 	for (int fd = 0; fd < 3; fd++) {
@@ -37,8 +41,10 @@ void open_drop(uint64_t fd)
 		if (!closed || (open_table.watched[i].set != f && open_at((uint64_t)open_table.watched[i].fd)))
 			open_table.watched[kept++] = open_table.watched[i];
 	open_table.nwatched = kept;
-	if (closed && f->kind == FILE_WRITTEN)
+	if (closed && f->kind == FILE_WRITTEN) {
+		own_closed(f);
 		lower_fd_close(f->copy);
+	}
 	if (closed && f->kind == SOCKET)
 		socket_closed(f);
 	if (closed)

@@ -24,9 +24,14 @@ struct opened {
 	unsigned pipe;  /* PIPE: index in pipes; LIBRARY: what that calls it; SOCKET: in sockets */
 	uint64_t mask;  /* SIGNALS */
 	int clock;      /* TIMER */
+	bool mapped;    /* shared */
 	struct itimerspec timer;
-	int made; /* while descriptors are restored */
-	char path[4096];
+	int made;        /* while descriptors are restored */
+	unsigned shared; /* by several processes (tree.h): which; made is there already */
+	bool touched;    /* then: its offset has moved since */
+	bool set;        /* then: F_SETFL has changed its flags since */
+	char why[120];   /* not empty: it cannot be made again, if it is open at the cut */
+	char path[4096]; /* empty: it has no name any more */
 };
 
 struct open_table {

@@ -318,17 +318,35 @@ static void connect_again(struct sock *s, const struct far_end *far)
 		live_refuse("%s: %s", who(s), strerror(errno));
 }
 
+/* Who accepts it then will find these addresses. */
+static void name_again(struct sock *s)
+{
+	struct rdb_note_socket note = {.pid = (int32_t)lower.pid};
+	socklen_t local = sizeof(note.local), peer = sizeof(note.peer);
+	if (getsockname(s->made, (void *)note.local, &local) || getpeername(s->made, (void *)note.peer, &peer))
+		live_refuse("%s: %s", who(s), strerror(errno));
+	note.local_len = (uint16_t)local;
+	note.peer_len = (uint16_t)peer;
+	*s->key = 0;
+	socket_name(s, &note);
+	s->named_again = true;
+}
+
 /* It was in the backlog of one who listens, and comes there again. */
 static bool to_listener(struct sock *s)
 {
 	const struct sockaddr_in *to = (const void *)&s->target;
 	if (s->family == AF_UNIX) {
 		s->made = keep(socket(AF_UNIX, s->type | SOCK_CLOEXEC, 0));
-		return connect(s->made, (const void *)&s->target, s->target_len) == 0;
+		if (connect(s->made, (const void *)&s->target, s->target_len))
+			return false;
+		name_again(s);
+		return true;
 	}
 	for (unsigned i = 0; i < meet.nlisteners; i++)
 		if (meet.listeners[i].port == ntohs(to->sin_port)) {
 			s->made = connect_tcp(place_of(meet.listeners[i].rank), meet.listeners[i].port);
+			name_again(s);
 			return true;
 		}
 	return false;
@@ -391,6 +409,7 @@ static void write_again(struct sock *s, uint64_t read)
 	if (left > s->tail_len)
 		live_refuse("%s: %lu bytes are under way", who(s), (unsigned long)left);
 	const uint8_t *from = s->tail + s->tail_len - left;
+	s->left = left;
 	while (left) {
 		struct pollfd one = {.fd = s->made, .events = POLLOUT};
 		ssize_t n = poll(&one, 1, STRANGER_MS) == 1 ? send(s->made, from, left, MSG_NOSIGNAL | MSG_DONTWAIT)
@@ -437,10 +456,11 @@ void sockets_restore(void)
 	for (struct sock *s = sockets; s < sockets + SOCKETS; s++) {
 		if (!s->made || s->state == SOCKET_LISTENS || s->state == SOCKET_FRESH)
 			continue;
-		const struct far_end *far = s->state == SOCKET_PAIRED ? NULL : far_end_of(s);
+		const struct far_end *far = s->state == SOCKET_PAIRED || s->named_again ? NULL : far_end_of(s);
 		options_again(s, s->made);
 		write_again(s, s->state == SOCKET_PAIRED ? s->other->read : far ? far->read : 0);
 	}
+	sockets_save();
 	for (struct sock *s = sockets; s < sockets + SOCKETS; s++)
 		if (s->made && s->closed)
 			lower_fd_close(s->made);

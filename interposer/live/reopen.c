@@ -11,6 +11,8 @@
 #include "live/live.h"
 #include "live/open_files.h"
 #include "live/open_table.h"
+#include "live/own_files.h"
+#include "live/reopen.h"
 #include "live/sockets.h"
 #include "process/descriptors.h"
 #include "signals/signals.h"
@@ -43,7 +45,7 @@ static int written_again(struct opened *f)
 {
 	char link[64];
 	int fd;
-	if (lower.opt.in_place) {
+	if (lower.opt.in_place && *f->path) {
 		fd = in_place(f);
 	} else {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", f->copy);
@@ -56,10 +58,17 @@ static int written_again(struct opened *f)
 
 static int read_again(const struct opened *f)
 {
-	int fd = open(f->path, (int)(f->flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC)));
+	const char *own = own_place(f->path);
+	int fd = open(own ? own : f->path, (int)(f->flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC)));
 	if (fd >= 0 && f->offset && lseek(fd, (off_t)f->offset, SEEK_SET) < 0)
 		fd = -1;
 	return fd;
+}
+
+int reopen(struct opened *f)
+{
+	const int fd = f->kind == FILE_WRITTEN ? written_again(f) : read_again(f);
+	return fd < 0 ? -errno : fd;
 }
 
 static const char *made_by(uint32_t nr)
@@ -72,6 +81,7 @@ static const char *made_by(uint32_t nr)
 	case SYS_inotify_init:
 	case SYS_inotify_init1: return "an inotify queue";
 	case SYS_memfd_create: return "a file in memory";
+	case SYS_timerfd_create: return "a timer or an epoll that its parent made";
 	case SYS_open:
 	case SYS_openat: return "a terminal or a file of /proc";
 	default: return "of a kind that cannot be made again";
@@ -130,14 +140,14 @@ void open_files_restore(void)
 		int copy = dup(fd);
 		standard[fd] = copy < 0 ? -1 : lower_fd(copy);
 	}
+	own_at_cut();
 	for (unsigned fd = 0; fd < NUMBERS; fd++) {
 		struct opened *f = open_table.number[fd].file;
 		if (f && f->kind == OTHER)
 			live_refuse("its descriptor %u is %s", fd, made_by(f->call));
-		for (const struct opened *o = open_table.opened; f && o < open_table.opened + OPENED; o++)
-			if (f->kind == FILE_READ && o->kind == FILE_WRITTEN && !strcmp(f->path, o->path))
-				live_refuse("%s: it reads what it writes, by another descriptor", f->path);
-		if (f && (f->kind == FILE_READ) && access(f->path, R_OK))
+		if (f && *f->why)
+			live_refuse("%s: %s", f->path, f->why);
+		if (f && f->kind == FILE_READ && !own_place(f->path) && access(f->path, R_OK))
 			live_refuse("descriptor %u was %s: %s", fd, f->path, strerror(errno));
 	}
 	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++) {

@@ -1,14 +1,11 @@
 #include "live/sent_signals.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "live/branch_file.h"
 #include "live/live.h"
 #include "live/open_table.h"
-#include "process/private_file.h"
 #include "signals/signal_frame.h"
 #include "signals/signal_queue.h"
 #include "threads/thread.h"
@@ -29,27 +26,14 @@ static struct {
 	struct sent list[SENT]; /* the oldest first */
 } sent;
 
-static void path_of(char *path, size_t size, const char *dir)
-{
-	snprintf(path, size, "%s/signals", dir);
-}
-
 /* A branch: some were under way when it began. */
 static void begin(void)
 {
-	char path[4096];
 	if (sent.begun)
 		return;
 	sent.begun = true;
-	path_of(path, sizeof(path), lower.opt.restart);
-	int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
-	if (fd < 0)
-		return;
-	ssize_t len = read(fd, sent.list, sizeof(sent.list));
-	if (len < 0 || len % (ssize_t)sizeof(sent.list[0]))
-		live_refuse("%s is damaged", path);
-	sent.n = (unsigned)((size_t)len / sizeof(sent.list[0]));
-	close(fd);
+	sent.n = (unsigned)(branch_file_load("signals", sent.list, sizeof(sent.list), sizeof(sent.list[0])) /
+			    sizeof(sent.list[0]));
 }
 
 static bool ignored(int sig)
@@ -149,16 +133,9 @@ void sent_signals_syscall(const struct event *ev)
 
 void sent_signals_save(void)
 {
-	char path[4096];
 	begin();
-	if (!sent.n)
-		return;
-	path_of(path, sizeof(path), lower.opt.branch);
-	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
-	const ssize_t len = (ssize_t)(sent.n * sizeof(sent.list[0]));
-	if (fd < 0 || write(fd, sent.list, (size_t)len) != len)
-		live_refuse("%s: %s", path, strerror(errno));
-	close(fd);
+	if (sent.n)
+		branch_file_save("signals", sent.list, sent.n * sizeof(sent.list[0]));
 }
 
 void sent_signals_restore(void)

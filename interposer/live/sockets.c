@@ -83,7 +83,7 @@ static void path_of(char out[128], const uint8_t *address, uint16_t len)
 }
 
 /* The same as in rdb/live/sockets.py. */
-static void make_key(struct sock *s, const struct rdb_note_socket *note)
+void socket_name(struct sock *s, const struct rdb_note_socket *note)
 {
 	char local[96], peer[96], path[128];
 	const bool connects = s->state == SOCKET_CONNECTS;
@@ -124,7 +124,7 @@ static void connects(const struct event *ev, struct sock *s)
 	s->state = SOCKET_CONNECTS;
 	memcpy(&s->target, note->peer, note->peer_len);
 	s->target_len = note->peer_len;
-	make_key(s, note);
+	socket_name(s, note);
 }
 
 static void accepted(const struct event *ev, const struct sock *from)
@@ -132,7 +132,7 @@ static void accepted(const struct event *ev, const struct sock *from)
 	const struct rdb_note_socket *note = noted();
 	int type = from->type | (ev->nr == SYS_accept4 ? (int)A(3) : 0);
 	struct sock *s = new_socket(ev->result, from->family, type, from->protocol, SOCKET_ACCEPTED);
-	make_key(s, note);
+	socket_name(s, note);
 }
 
 static void option(const struct event *ev, struct sock *s)

@@ -31,6 +31,8 @@ struct sock {
 	unsigned noptions;
 	struct sock *other; /* SOCKET_PAIRED */
 	int made;           /* the new one; 0: none yet */
+	uint64_t left;      /* what was written again to it */
+	bool named_again;   /* the key is that of the new connection */
 };
 extern struct sock sockets[SOCKETS];
 
@@ -43,5 +45,11 @@ struct sock *socket_of(const struct opened *f);
 /* rendezvous.c: made again, connected with those of the other ranks, with the bytes that were under way. */
 void sockets_restore(void);
 int socket_made(struct opened *f);
+/* What both ends call a connection: as connect(2) or accept(2) found it. */
+void socket_name(struct sock *s, const struct rdb_note_socket *note);
+/* sockets_begun.c: what a branch began with, for restarts of it.  Once all are made, before anything is closed. */
+void sockets_save(void);
+/* False: it had none, or an older rdb has made the branch. */
+bool sockets_load(void);
 
 #endif

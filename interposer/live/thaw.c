@@ -13,17 +13,22 @@
 #include "boundary/hot_stubs.h"
 #include "live/coordinated.h"
 #include "live/live.h"
+#include "live/live_threads.h"
 #include "live/open_files.h"
+#include "live/posix_timers.h"
 #include "live/timers.h"
 #include "log/crc32c.h"
 #include "log/log_writer.h"
 #include "process/descriptors.h"
 #include "process/meta.h"
+#include "signals/signal_queue.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
 
 static struct state_head head;
 static int state_fd;
+static struct posix_timer timers[POSIX_TIMERS];
+static siginfo_t signals[SIGNALS_KEPT];
 
 static int check_state(const char *path)
 {
@@ -40,11 +45,20 @@ static int check_state(const char *path)
 	uint64_t len = (uint64_t)st.st_size - sizeof(head);
 	void *p = len ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
 	bool whole = head.magic == STATE_MAGIC && head.number == lower.opt.checkpoint && head.library_len <= len &&
-		     head.files_len == len - head.library_len && p != MAP_FAILED;
+		     head.files_len <= len - head.library_len && head.timers_len <= sizeof(timers) &&
+		     head.signals_len <= sizeof(signals) && p != MAP_FAILED && head.threads_len <= len &&
+		     len == head.library_len + head.files_len + head.timers_len + head.signals_len + head.threads_len;
 	if (whole) {
 		const uint8_t *bytes = (const uint8_t *)p + sizeof(head);
 		uint32_t check = crc32c_data(0, bytes, head.library_len);
-		whole = crc32c_data(check, bytes + head.library_len, head.files_len) == head.check;
+		check = crc32c_data(check, bytes + head.library_len, head.files_len);
+		bytes += head.library_len + head.files_len;
+		memcpy(timers, bytes, head.timers_len);
+		bytes += head.timers_len;
+		memcpy(signals, bytes, head.signals_len);
+		check = crc32c_data(check, timers, head.timers_len);
+		check = crc32c_data(check, signals, head.signals_len);
+		whole = crc32c_data(check, bytes + head.signals_len, head.threads_len) == head.check;
 	}
 	if (!whole) {
 		rdb_warn("%s: it is damaged: expected bytes with a matching checksum at offset %zu", path,
@@ -81,21 +95,52 @@ int thaw_prepare(unsigned number)
 	return 0;
 }
 
+/* Each stands where it was halted: what an image keeps of it, and how long it had waited there. */
+static void threads_waited(void)
+{
+	struct state_thread one;
+	off_t at = (off_t)(sizeof(head) + head.library_len + head.files_len + head.timers_len + head.signals_len);
+	for (const off_t end = at + (off_t)head.threads_len; at < end; at += (off_t)sizeof(one)) {
+		struct thread *t = NULL;
+		if (pread(state_fd, &one, sizeof(one), at) == (ssize_t)sizeof(one))
+			t = threads_find(one.number);
+		if (!t)
+			live_refuse("its threads are not those of the image");
+		if (t != thread_self())
+			thread_unwind(t);
+		t->waited_ns = one.waited_ns;
+		t->pending = one.pending;
+		for (int sig = 1; sig <= 64; sig++)
+			if (one.pending >> (sig - 1) & 1)
+				t->info[sig] = (siginfo_t){.si_signo = sig};
+	}
+}
+
 void thaw(ucontext_t *uc)
 {
+	threads_waited();
+	posix_timers_from(timers, (unsigned)(head.timers_len / sizeof(timers[0])));
 	if (lseek(state_fd, (off_t)(sizeof(head) + head.library_len), SEEK_SET) < 0)
 		live_refuse("its open files cannot be read: %s", strerror(errno));
 	open_files_from(state_fd);
 	timers_from(head.timers);
 	open_files_restore();
+	live_threads_carried();
 	live_as_branch(uc, lower.opt.mode_after);
 	for (int sig = 1; sig <= 64; sig++)
 		if (head.pending >> (sig - 1) & 1)
 			raw_syscall(SYS_kill, lower.pid, sig, 0, 0, 0, 0);
+	for (unsigned i = 0; i < head.signals_len / sizeof(signals[0]); i++) {
+		if (signals[i].si_code <= 0 && signals[i].si_code != SI_TIMER && signals[i].si_pid == lower.was_pid)
+			signals[i].si_pid = lower.pid;
+		signal_keep(signals[i].si_signo, &signals[i], thread_self());
+	}
 	if (lower.opt.checkpoints_only)
 		coordinated_begin();
 	if (lower.mode == MODE_RECORD)
 		boundary_begin(uc);
 	else if (lower.upper.tsc_mode)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	live_threads_begin(uc);
+	signals_want_delivery(uc);
 }

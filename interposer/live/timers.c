@@ -1,14 +1,8 @@
 #include "live/timers.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include "live/live.h"
-#include <unistd.h>
-#include "process/descriptors.h"
-#include "process/private_file.h"
+#include "live/branch_file.h"
 #include "replay/replay.h"
 
 enum { TIMERS = 3 /* ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF */ };
@@ -18,7 +12,6 @@ static struct {
 	uint64_t at_ns[TIMERS];
 	bool heard[TIMERS]; /* since it was set */
 	bool begun;
-	unsigned posix; /* timer_create(2), less timer_delete(2) */
 } timers;
 
 static void begin(void);
@@ -39,8 +32,6 @@ void timers_syscall(const struct event *ev)
 		timers.at_ns[ITIMER_REAL] = replay_record()->at_ns;
 		timers.heard[ITIMER_REAL] = false;
 		break;
-	case SYS_timer_create: timers.posix++; break;
-	case SYS_timer_delete: timers.posix--; break;
 	}
 }
 
@@ -63,25 +54,14 @@ static struct timeval left(const struct timeval *value, const struct timeval *in
 	return (struct timeval){.tv_sec = (time_t)(us / 1000000), .tv_usec = (suseconds_t)(us % 1000000)};
 }
 
-static void path_of(char *path, size_t size, const char *dir)
-{
-	snprintf(path, size, "%s/timers", dir);
-}
-
 /* A branch: they were set when it began. */
 static void begin(void)
 {
-	char path[4096];
 	if (timers.begun)
 		return;
 	timers.begun = true;
-	path_of(path, sizeof(path), lower.opt.restart);
-	int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
-	if (fd < 0)
+	if (!branch_file_load("timers", timers.set, sizeof(timers.set), sizeof(timers.set)))
 		return;
-	if (read(fd, timers.set, sizeof(timers.set)) != (ssize_t)sizeof(timers.set))
-		live_refuse("%s is damaged", path);
-	close(fd);
 	for (int i = 0; i < TIMERS; i++)
 		timers.at_ns[i] = replay_begun_ns();
 }
@@ -91,12 +71,20 @@ static bool runs(int i)
 	return timers.set[i].it_value.tv_sec || timers.set[i].it_value.tv_usec;
 }
 
+bool timers_run(void)
+{
+	begin();
+	for (int i = 0; i < TIMERS; i++) {
+		const struct itimerval *t = &timers.set[i];
+		if (runs(i) && (t->it_interval.tv_sec || t->it_interval.tv_usec || !timers.heard[i]))
+			return true;
+	}
+	return false;
+}
+
 void timers_save(uint64_t now)
 {
-	char path[4096];
 	begin();
-	if (timers.posix)
-		live_refuse("it has %u timers of timer_create(2)", timers.posix);
 	for (int i = 0; i < TIMERS; i++) {
 		struct itimerval *t = &timers.set[i];
 		/* virtual time has passed less */
@@ -108,11 +96,7 @@ void timers_save(uint64_t now)
 		else if (runs(i))
 			t->it_value = left(&t->it_value, &t->it_interval, since);
 	}
-	path_of(path, sizeof(path), lower.opt.branch);
-	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
-	if (fd < 0 || write(fd, timers.set, sizeof(timers.set)) != (ssize_t)sizeof(timers.set))
-		live_refuse("%s: %s", path, strerror(errno));
-	close(fd);
+	branch_file_save("timers", timers.set, sizeof(timers.set));
 }
 
 void timers_look(void *out)

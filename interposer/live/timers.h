@@ -9,6 +9,8 @@ void timers_delivered(int sig);
 /* What is left of them at the cut (now_ns, by the recording's clock); also written down for restarts of the branch. */
 void timers_save(uint64_t now_ns);
 void timers_restore(void);
+/* Does one? */
+bool timers_run(void);
 /* As the kernel has them now, and back. */
 enum { TIMERS_BYTES = 3 * 32 };
 void timers_look(void *out);

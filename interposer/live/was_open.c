@@ -9,6 +9,9 @@
 #include "live/live.h"
 #include "live/open_files.h"
 #include "live/open_files_saved.h"
+#include "live/own_files.h"
+#include "live/sockets.h"
+#include "live/tree_born.h"
 #include "live/written_copies.h"
 #include "process/descriptors.h"
 #include "process/private_file.h"
@@ -24,18 +27,11 @@ static uint32_t index_of(const struct opened *f)
 	return (uint32_t)(f - open_table.opened);
 }
 
-/* The live copy goes on changing: this one stays as it was. */
 static void keep_copy(const struct opened *f)
 {
-	char path[4096], link[64];
-	struct opened kept = {0};
+	char path[4096];
 	snprintf(path, sizeof(path), "%s/was-%u", lower.opt.branch, index_of(f));
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->copy);
-	kept.copy = private_create(AT_FDCWD, path, O_RDWR | O_EXCL);
-	if (kept.copy < 0)
-		live_refuse("%s: %s", path, strerror(-kept.copy));
-	copy_fill(link, &kept, copy_end(f));
-	close(kept.copy);
+	copy_keep_opened(path, f);
 }
 
 void open_files_save(void)
@@ -78,7 +74,7 @@ void open_files_save(void)
 	}
 	close(fd);
 	for (const struct opened *f = open_table.opened; f < open_table.opened + head.nopened; f++)
-		if (f->kind == FILE_WRITTEN)
+		if (f->kind == FILE_WRITTEN && !f->shared) /* else tree_born.c */
 			keep_copy(f);
 }
 
@@ -94,6 +90,13 @@ void open_files_from(int fd)
 {
 	from = fd;
 	open_table_begin();
+}
+
+static bool was_there(const char *name)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/%s", lower.opt.restart, name);
+	return access(path, F_OK) == 0;
 }
 
 bool open_table_load(void)
@@ -142,13 +145,21 @@ bool open_table_load(void)
 		load_part(fd, open_table.pipes[i].bytes, len);
 	}
 	close(fd);
+	if (!from)
+		own_load();
+	const bool had_sockets = !from && sockets_load();
 	for (unsigned i = 0; i < head.nopened; i++) {
 		struct opened *f = &open_table.opened[i];
 		struct stat st;
 		f->made = 0;
-		if (f->kind == SOCKET || f->kind == LIBRARY)
-			live_refuse(
-				"it is a branch that began with sockets or devices: restart what it is a branch of");
+		if (f->kind != NONE && f->shared && !from) {
+			tree_born_found(f);
+			continue;
+		}
+		if (f->kind == LIBRARY && !was_there("verbs-objects"))
+			live_refuse("it is a branch that an older rdb has made: restart what it is a branch of");
+		if (f->kind == SOCKET && !had_sockets)
+			live_refuse("it is a branch that an older rdb has made: restart what it is a branch of");
 		if (f->kind != FILE_WRITTEN)
 			continue;
 		if (from)

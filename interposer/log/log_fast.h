@@ -22,15 +22,29 @@ static inline bool log_fast_room(size_t size)
 	       log_.off + size + LOG_END_ROOM <= log_.len;
 }
 
-/* Between these nobody looks at signals: one that comes has to be reminded of. */
-static inline bool fast_begin(struct thread *self)
+static inline bool fast_device_quiet(void)
+{
+	return !device_regions || device_memory_quiet();
+}
+
+/* Between these nobody looks at signals: one that comes has to be reminded of.  Whether a device has written
+ * something is asked later. */
+static inline bool fast_begin_unasked(struct thread *self)
 {
 	self->fast = true;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (!self->pending && !self->yield && !arrivals_waiting && (!device_regions || device_memory_quiet()))
+	if (!self->pending && !self->yield && !arrivals_waiting)
 		return true;
 	self->fast = false;
 	return false;
+}
+
+static inline bool fast_begin(struct thread *self)
+{
+	if (!fast_begin_unasked(self))
+		return false;
+	self->fast = fast_device_quiet();
+	return self->fast;
 }
 
 static inline void fast_end(struct thread *self)

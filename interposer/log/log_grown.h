@@ -2,7 +2,7 @@
  * on the log. */
 #ifndef RDB_LOG_GROWN_H
 #define RDB_LOG_GROWN_H
-#include "log/log_reader.h"
+#include "log/log_index.h"
 
 /* last: the last entry of its index.  1: something may follow it by now, 0: nothing does, or -errno. */
 LOG_API int log_grown(const char *dir, const struct log_entry *last);

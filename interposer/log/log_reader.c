@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 #include "log/crc32c.h"
 #include "log/log_reader.h"
+#include "log/log_segments.h"
 #include "log/log_short.h"
 
 static int damaged(struct log_reader *r, size_t off, const char *expected)
@@ -125,6 +125,58 @@ int log_reader_seek(struct log_reader *r, unsigned segment, size_t off)
 	r->cycle = 0;
 	r->last = NULL;
 	r->counted = false;
+	return 0;
+}
+
+void log_reader_place(const struct log_reader *r, struct log_place *place)
+{
+	*place = (struct log_place){
+		.segment = r->segment,
+		.off = r->off,
+		.cycle = r->cycle,
+		.turns = r->turns,
+		.checked_end = r->checked_end,
+	};
+	if (r->cycle)
+		place->how = LOG_PLACE_CYCLE;
+	else if (r->off == sizeof(struct log_segment_header))
+		place->how = LOG_PLACE_SEGMENT;
+	else
+		place->how = LOG_PLACE_RECORD;
+	if (place->how == LOG_PLACE_RECORD)
+		place->off = r->at;
+	if (r->last)
+		place->at_ns = r->last->at_ns;
+	place->next_event = next_number(r);
+	place->counted = r->counted;
+}
+
+int log_reader_resume(struct log_reader *r, const struct log_place *place)
+{
+	int rc = log_reader_seek(r, place->segment, place->off);
+	if (rc)
+		return rc;
+	r->checked_end = place->checked_end;
+	if (place->how == LOG_PLACE_RECORD) {
+		if (!log_reader_next(r))
+			return damaged(r, place->off, "the record that was there");
+		if (!r->last) { /* no event */
+			r->next_event = place->next_event;
+			r->counted = place->counted;
+		}
+		return 0;
+	}
+	r->next_event = place->next_event;
+	r->counted = place->counted;
+	if (place->how == LOG_PLACE_CYCLE) {
+		struct log_record *last = (void *)r->expanded[r->turn++ % LOG_EXPANDED];
+		memset(last, 0, sizeof(*last));
+		last->event = place->next_event - 1;
+		last->at_ns = place->at_ns;
+		r->last = last;
+		r->cycle = place->cycle;
+		r->turns = place->turns;
+	}
 	return 0;
 }
 
@@ -251,7 +303,8 @@ static bool records_follow(struct log_reader *r)
 {
 	uint64_t words[1024];
 	const size_t head = sizeof(struct log_record) / 8;
-	if (r->checked_end == r->off)
+	/* what has been written since then was written in order: a length comes last */
+	if (r->checked_end && r->checked_end <= r->off)
 		return false;
 	for (size_t at = r->off + 8; at < r->len;) {
 		ssize_t got = pread(r->fd, words, sizeof(words), (off_t)at);
@@ -279,64 +332,14 @@ static bool records_follow(struct log_reader *r)
 	return false;
 }
 
-/* The lowest and the highest index above 0 of a segment that is there; 0: there is none. */
-static void find_segments(int dirfd, unsigned *lowest, unsigned *highest)
-{
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	*lowest = *highest = 0;
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (struct dirent *e; (e = readdir(dir));) {
-		unsigned index;
-		int len = 0;
-		if (sscanf(e->d_name, "log-%u.seg%n", &index, &len) != 1 || !len || e->d_name[len] || !index)
-			continue;
-		if (!*lowest || index < *lowest)
-			*lowest = index;
-		if (index > *highest)
-			*highest = index;
-	}
-	closedir(dir);
-}
-
 /* After the head of a bounded log comes the oldest segment that was kept. */
 static unsigned next_segment(const struct log_reader *r)
 {
 	const struct log_segment_header *h = (const void *)r->base;
 	unsigned lowest = 0, highest;
 	if (r->segment == 0 && h->first_event)
-		find_segments(r->dirfd, &lowest, &highest);
+		segments_find(r->dirfd, &lowest, &highest);
 	return lowest ? lowest : r->segment + 1;
-}
-
-/* A writer that was killed while it made a segment, or makes it just now, leaves room without a whole
- * header: the log ends before it. */
-static bool begun(const struct log_reader *r, unsigned index)
-{
-	struct log_segment_header h;
-	uint64_t words[512];
-	char name[32];
-	size_t at = sizeof(h);
-	ssize_t got;
-	snprintf(name, sizeof(name), "log-%06u.seg", index);
-	int fd = openat(r->dirfd, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return true; /* map_segment() says why */
-	got = pread(fd, &h, sizeof(h), 0);
-	bool yes = got > 0 &&
-		   (got != (ssize_t)sizeof(h) || h.check == crc32c(0, &h, offsetof(struct log_segment_header, check)));
-	if (got == (ssize_t)sizeof(h) && !h.magic && !h.version && !h.check)
-		yes = false;
-	/* a header that is damaged, or lost with more of the file, has records behind it */
-	for (; !yes && (got = pread(fd, words, sizeof(words), (off_t)at)) >= 8; at += (size_t)got)
-		for (size_t i = 0; i < (size_t)got / 8 && !yes; i++)
-			yes = words[i] != 0;
-	close(fd);
-	return yes;
 }
 
 const struct log_record *log_reader_next(struct log_reader *r)
@@ -360,14 +363,14 @@ const struct log_record *log_reader_next(struct log_reader *r)
 		}
 		if (size == 0) {
 			unsigned next = next_segment(r), lowest, highest;
-			const bool more = begun(r, next);
+			const bool more = segment_begun(r->dirfd, next);
 			const struct log_record *again = r->cycle ? turn_of_cycle(r) : NULL;
 			if (again)
 				return again;
 			int rc = more ? map_segment(r, next) : -ENOENT;
 			if (rc == -ENOENT) {
-				find_segments(r->dirfd, &lowest, &highest);
-				if (highest == next && !begun(r, next))
+				segments_find(r->dirfd, &lowest, &highest);
+				if (highest == next && !segment_begun(r->dirfd, next))
 					return NULL;
 				if (highest > r->segment && (rc = map_segment(r, next)) == -ENOENT)
 					snprintf(r->error, sizeof(r->error),
@@ -425,78 +428,4 @@ const struct log_record *log_reader_next(struct log_reader *r)
 		}
 		return NULL;
 	}
-}
-
-/* tail: 0, or of how many segments at the end. */
-static int index_log(const char *dir, unsigned tail, struct log_entry **entries, size_t *count, char *error)
-{
-	struct log_reader r;
-	size_t cap = 1024;
-	const struct log_record *rec;
-	*entries = NULL;
-	*count = 0;
-	int rc = log_reader_open(&r, dir);
-	if (rc) {
-		memcpy(error, r.error, sizeof(r.error));
-		return rc;
-	}
-	struct log_entry *e = malloc(cap * sizeof(*e));
-	while (e && (rec = log_reader_next(&r))) {
-		if (*count == cap) {
-			struct log_entry *grown = realloc(e, (cap *= 2) * sizeof(*e));
-			if (!grown)
-				free(e);
-			e = grown;
-			if (!e)
-				break;
-		}
-		e[(*count)++] = (struct log_entry){
-			.event = rec->event,
-			.result = rec->result,
-			.at_ns = rec->at_ns,
-			.offset = r.at,
-			.segment = r.segment,
-			.size = (uint32_t)r.bytes,
-			.nr = rec->nr,
-			.repeat = rec->repeat,
-			.thread = rec->thread,
-			.kind = rec->kind,
-			.nargs = rec->nargs,
-		};
-		if (*count == 1 && tail) {
-			unsigned lowest, highest;
-			find_segments(r.dirfd, &lowest, &highest);
-			if (highest + 1 >= lowest + tail &&
-			    (rc = log_reader_seek(&r, highest + 1 - tail, sizeof(struct log_segment_header))))
-				break;
-		}
-	}
-	if (!e) {
-		*count = 0;
-		snprintf(error, 256, "out of memory");
-		log_reader_close(&r);
-		return -ENOMEM;
-	}
-	*entries = e;
-	memcpy(error, r.error, sizeof(r.error));
-	log_reader_close(&r);
-	if (rc)
-		return rc;
-	return error[0] ? -EBADMSG : 0;
-}
-
-int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error)
-{
-	return index_log(dir, 0, entries, count, error);
-}
-
-int log_index_tail(const char *dir, struct log_entry **entries, size_t *count, char *error)
-{
-	/* two: the newest may have been opened just now and be empty */
-	return index_log(dir, 2, entries, count, error);
-}
-
-void log_index_free(struct log_entry *entries)
-{
-	free(entries);
 }

@@ -32,21 +32,6 @@ struct log_reader {
 	char error[256]; /* why log_reader_next() gave NULL; empty at the end of the log */
 };
 
-/* One record, as the index of a whole log gives it. */
-struct log_entry {
-	uint64_t event;
-	int64_t result;
-	uint64_t at_ns;
-	uint64_t offset; /* of the record in its segment */
-	uint32_t segment;
-	uint32_t size; /* that it takes there */
-	uint32_t nr;
-	uint32_t repeat;
-	uint16_t kind;
-	uint16_t nargs;
-	uint32_t thread;
-};
-
 /* 0 or -errno (also -EBADMSG for a foreign file, -EPROTO for another version; error says which). */
 LOG_API int log_reader_open(struct log_reader *r, const char *dir);
 LOG_API void log_reader_close(struct log_reader *r);
@@ -58,13 +43,24 @@ LOG_API const struct log_record *log_reader_next(struct log_reader *r);
 /* Continues at a place taken from another reader of the same log (segment, off). */
 LOG_API int log_reader_seek(struct log_reader *r, unsigned segment, size_t off);
 
-/* Index of a whole log: *entries is malloc'ed.  Returns 0, or -errno with *entries holding what came
- * before the damage and error (at least 256 bytes) the message. */
-LOG_API int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error);
-/* The same of the first record and of the last two segments only: what a log is and how it ended, at a
- * cost that does not grow with the log.  Damage in between goes unnoticed. */
-LOG_API int log_index_tail(const char *dir, struct log_entry **entries, size_t *count, char *error);
-LOG_API void log_index_free(struct log_entry *entries);
+/* Where a reader has come to at the end of a log that may grow. */
+enum log_place_how {
+	LOG_PLACE_NONE,
+	LOG_PLACE_RECORD,  /* `off` is of the record that it gave last, whose count may grow */
+	LOG_PLACE_CYCLE,   /* in one, after so many `turns` */
+	LOG_PLACE_SEGMENT, /* of which it has given nothing */
+};
+
+struct log_place {
+	uint32_t how, segment;
+	uint64_t off, cycle, checked_end, next_event, at_ns;
+	uint32_t turns, counted;
+};
+
+LOG_API void log_reader_place(const struct log_reader *r, struct log_place *place);
+/* A reader that has just been opened goes on from there: what it gives next was not given yet, but for the last record,
+ * which is in `off` again (LOG_PLACE_RECORD).  0 or -errno. */
+LOG_API int log_reader_resume(struct log_reader *r, const struct log_place *place);
 
 static inline const uint64_t *log_args(const struct log_record *rec)
 {

@@ -4,6 +4,7 @@
 #include <time.h>
 #include "instructions/decode.h"
 #include "instructions/emulate.h"
+#include "instructions/fetch.h"
 #include "boundary/layout.h"
 #include "agent/registers.h"
 #include "instructions/string_insn.h"
@@ -146,7 +147,7 @@ static void look_ahead(const ucontext_t *uc, struct mark *m)
 	ucontext_t at = *uc;
 
 	for (unsigned i = 0; i < LOOK_AHEAD; i++) {
-		const struct insn *in = emulate_insn(uc_pc(&at));
+		const struct insn *in = fetch(uc_pc(&at));
 		bool fixed, jcc;
 		uint64_t next;
 
@@ -237,7 +238,7 @@ static void finish(const ucontext_t *uc, struct mark *m, const struct visited *v
  * not repeated as well. */
 static int leave_string(ucontext_t *uc, bool any)
 {
-	const struct insn *in = emulate_insn(uc_pc(uc));
+	const struct insn *in = fetch(uc_pc(uc));
 
 	if (in && in->map == MAP_0F38 && in->vector_prefix && in->op >= 0x90 && in->op <= 0x93)
 		return -EAGAIN; /* a gather keeps its progress in its mask */

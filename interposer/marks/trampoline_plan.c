@@ -1,9 +1,8 @@
 /* What can be displaced by a patch. */
 #include <errno.h>
-#include "instructions/emulate.h"
+#include "instructions/fetch.h"
 #include "boundary/layout.h"
 #include "marks/trampoline_code.h"
-#include "agent/upper_memory.h"
 
 #define REACH 0x7fff0000ull
 
@@ -68,7 +67,7 @@ static void narrow(struct plan *p, uint64_t target)
 static int rest_is_padding(const struct plan *p)
 {
 	for (uint64_t at = p->next; at < p->pc + PATCH;) {
-		const struct insn *in = emulate_insn(at);
+		const struct insn *in = fetch(at);
 
 		if (!in || !padding(in))
 			return -ENOTSUP;
@@ -88,7 +87,7 @@ int plan_make(uint64_t pc, struct plan *p)
 	if (pc >= RDB_GATE && pc < RDB_GATE_CODE + RDB_PAGE)
 		return -ENOTSUP;
 	while (p->next < pc + PATCH) {
-		const struct insn *in = emulate_insn(p->next);
+		const struct insn *in = fetch(p->next);
 
 		if (!in || !displaceable(in))
 			return -ENOTSUP;

@@ -4,6 +4,7 @@
 #include "boundary/context.h"
 #include "instructions/decode.h"
 #include "instructions/emulate.h"
+#include "instructions/fetch.h"
 #include "agent/registers.h"
 #include "instructions/string_insn.h"
 #include "agent/upper_memory.h"
@@ -87,7 +88,7 @@ static bool same(const struct place *a, const struct place *b)
 /* The string instructions of memset, memcpy and others.  False: it is another one, or too long. */
 static bool string(ucontext_t *uc)
 {
-	const struct insn *in = emulate_insn(uc_pc(uc));
+	const struct insn *in = fetch(uc_pc(uc));
 	if (!in || !in->string || in->map != MAP_ONE)
 		return false;
 	if ((in->op & 0xfe) == 0xa4 || (in->op & 0xfe) == 0xaa) { /* movs, stos */

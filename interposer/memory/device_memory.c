@@ -14,6 +14,7 @@
 
 enum {
 	MUCH = 1 << 30, /* what is beyond it is not compared at all */
+	TOLD = 64,
 };
 
 struct device_table device_table;
@@ -69,28 +70,18 @@ static void split(uint64_t at)
 	insert(i + 1, &tail);
 }
 
-static void log_page(struct event *ev, const struct device_region *r, uint64_t addr)
+static void log_line(struct event *ev, const struct device_region *r, uint64_t at)
 {
-	char page[RDB_PAGE], *shadow = r->shadow + (addr - r->start);
-	size_t first = 0, last = RDB_PAGE - 8;
-	memcpy(page, (const void *)addr, RDB_PAGE); /* the device may write to it all the time */
-	if (!memcmp(page, shadow, RDB_PAGE))
-		return;
-	while (!memcmp(page + first, shadow + first, 8))
-		first += 8;
-	while (!memcmp(page + last, shadow + last, 8))
-		last -= 8;
-	memcpy(shadow + first, page + first, last + 8 - first);
-	event_chunk_from(ev, addr + first, r->remote_users ? RDB_NOTE_DEVICE : 0, shadow + first, last + 8 - first);
+	char now[DEVICE_LINE], *shadow = r->shadow + (at - r->start);
+	memcpy(now, (const void *)at, sizeof(now)); /* the device may write to it all the time */
+	memcpy(shadow, now, sizeof(now));
+	event_chunk_from(ev, at, r->remote_users ? RDB_NOTE_DEVICE : 0, shadow, sizeof(now));
 }
 
 static void sync_region(struct event *ev, const struct device_region *r)
 {
-	if (!memcmp((const void *)r->start, r->shadow, r->end - r->start))
-		return;
-	for (uint64_t at = r->start; at < r->end; at += RDB_PAGE)
-		if (memcmp((const void *)at, r->shadow + (at - r->start), RDB_PAGE))
-			log_page(ev, r, at);
+	for (uint64_t at = r->start; (at = device_differs(r, at, r->end)) < r->end; at += DEVICE_LINE)
+		log_line(ev, r, at);
 }
 
 /* May the program have been told by it that something has come? */
@@ -103,13 +94,63 @@ static bool tells(const struct event *ev)
 	return ev->nr >> 16 == RDB_NS_VERBS && ev->result > 0;
 }
 
+/* What completions told the program of at the present event. */
+static struct {
+	struct {
+		uint64_t start, end;
+	} r[TOLD];
+	unsigned n;
+	bool some, all; /* all: or more than is said here */
+} told;
+
+void device_memory_told(void *addr, size_t len)
+{
+	if (!device_regions)
+		return;
+	told.some = true;
+	if (len == SIZE_MAX || told.n == TOLD) {
+		told.all = true;
+	} else if (len) {
+		told.r[told.n].start = (uint64_t)addr & ~(uint64_t)(DEVICE_LINE - 1);
+		told.r[told.n++].end = (uint64_t)addr + len;
+	}
+}
+
+static void sync_told(struct event *ev)
+{
+	for (unsigned k = 0; k < told.n; k++)
+		for (unsigned i = first_behind(told.r[k].start);
+		     i < device_regions && device_table.r[i].start < told.r[k].end; i++) {
+			const struct device_region *r = &device_table.r[i];
+			uint64_t at = told.r[k].start > r->start ? told.r[k].start : r->start;
+			const uint64_t end = told.r[k].end < r->end ? told.r[k].end : r->end;
+			for (; (at = device_differs(r, at, end)) < end; at += DEVICE_LINE)
+				log_line(ev, r, at);
+		}
+}
+
+/* Posting and empty polls, mostly, where nobody else writes to memory. */
+static bool nothing_to_look_for(const struct event *ev)
+{
+	return ev->kind == LOG_HYPERCALL && ev->result <= 0 && ev->nr >> 16 == RDB_NS_VERBS && !told.some &&
+	       !device_table.remote_bytes && !device_table.wanted && !lower.opt.hash_every;
+}
+
 void device_memory_sync(struct event *ev)
 {
+	if (nothing_to_look_for(ev))
+		return;
 	if (!event_takes_chunks(ev) && ev->kind != LOG_TSC)
 		return;
 	const bool hashed = lower.opt.hash_every && (lower.event + 1) % lower.opt.hash_every == 0;
-	const bool all = hashed || device_table.wanted || tells(ev);
-	const bool remote = all || device_table.remote_bytes <= DEVICE_SMALL_REMOTE;
+	const bool partly = told.some && !told.all;
+	const bool all = hashed || device_table.wanted || (!partly && tells(ev));
+	const bool remote = all || partly || device_table.remote_bytes <= DEVICE_SMALL_REMOTE;
+	if (!all && partly)
+		sync_told(ev);
+	told.n = told.some = told.all = 0;
+	if (!all && !device_table.remote_bytes)
+		return;
 	for (unsigned i = 0; i < device_regions; i++)
 		if (device_table.r[i].remote_users ? remote : all)
 			sync_region(ev, &device_table.r[i]);

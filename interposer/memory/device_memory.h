@@ -5,7 +5,7 @@
  * a shadow holds what was there at the last event at which it was looked at;
  * what differs is logged with the event, the program's own stores among it.  It
  * is looked at where the program can have been told that something has come: at
- * completions, and at calls that may wait.  So a program that waits for
+ * completions (only what they tell of, but for memory that others write), and at calls that may wait.  So a program that waits for
  * completions is replayed exactly.  One that looks at memory without asking
  * sees what a replay does not have yet: where it does nothing but look, looks.h
  * gives it to the replay in time; else a caution says that the replay may
@@ -19,6 +19,8 @@ extern unsigned device_regions; /* how many there are */
 
 /* host->device_memory */
 void device_memory(void *addr, size_t len, bool remote, bool begin);
+/* host->device_told */
+void device_memory_told(void *addr, size_t len);
 /* What was registered at the cut of a restart, now that there is a log. */
 void device_memory_live(void);
 /* host->forks_break_dma */

@@ -6,6 +6,7 @@
 
 enum {
 	DEVICE_REGIONS = 8192,
+	DEVICE_LINE = 64,              /* bytes that are logged together */
 	DEVICE_SMALL_REMOTE = 1 << 20, /* so much of what others write when they like is compared at every event */
 };
 
@@ -25,6 +26,8 @@ extern struct device_table {
 	bool wanted; /* all of it at the next event: a hash or an image is due */
 } device_table;
 
+/* The first line from `from` on, where one begins, that the shadow has otherwise; not below `end`: none. */
+uint64_t device_differs(const struct device_region *r, uint64_t from, uint64_t end);
 /* At an event that tells the program of nothing: is there nothing that has to be logged with it? */
 bool device_memory_quiet(void);
 

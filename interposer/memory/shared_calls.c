@@ -8,6 +8,7 @@
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "live/shared_again.h"
 #include "memory/arena.h"
 #include "process/descriptors.h"
 #include "log/log_reader.h"
@@ -83,6 +84,7 @@ void shared_apply(uint64_t addr, const void *data, size_t len)
 		if (fd < 0 || pread(fd, was, n, (off_t)(addr + done)) != (ssize_t)n ||
 		    pwrite(fd, from, n, (off_t)(addr + done)) != (ssize_t)n)
 			rdb_fatal("shared memory at %#lx cannot be written", (unsigned long)(addr + done));
+		shared_again_applied(addr + done, was, from, n);
 		if (!foreign.event && memcmp(was, from, n)) {
 			foreign.event = lower.event;
 			foreign.addr = addr + done;
@@ -125,7 +127,8 @@ static bool from_log(void)
 static long attach(struct event *ev)
 {
 	struct shmid_ds ds;
-	long rc = raw_syscall(SYS_shmctl, (long)A(0), IPC_STAT, (long)&ds, 0, 0, 0);
+	const long id = (long)shared_segment_now(A(0));
+	long rc = raw_syscall(SYS_shmctl, id, IPC_STAT, (long)&ds, 0, 0, 0);
 	if (rc < 0)
 		return rc;
 	size_t len = (ds.shm_segsz + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
@@ -138,7 +141,7 @@ static long attach(struct event *ev)
 		at = arena_take(len, false);
 	if (!at)
 		return -ENOMEM;
-	rc = raw_syscall(SYS_shmat, (long)A(0), (long)at, (long)A(2), 0, 0, 0);
+	rc = raw_syscall(SYS_shmat, id, (long)at, (long)A(2), 0, 0, 0);
 	if (rc < 0) {
 		lower.upper.mmap_next = before;
 		return rc;

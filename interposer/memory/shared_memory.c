@@ -8,6 +8,8 @@
 #include <linux/magic.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
+#include "live/shared_again.h"
 #include "memory/arena.h"
 #include "memory/cautions.h"
 #include "memory/shared_kinds.h"
@@ -18,13 +20,17 @@ enum {
 	BATCH = 64 << 10,
 	SMALL = 1 << 20,        /* so much is compared at every event in any case */
 	EVERY_EVENT = 16 << 20, /* so much is, where others may write */
+	LINE = 64,
+	LINES = 64, /* so many are logged whether they have changed or not */
+	FEW_PAGES = 16 * RDB_PAGE,
+	FEW_BYTES = 256, /* what changes more at once is data, not what processes wait for */
 };
 
 struct region {
 	uint64_t start, end;
-	char *alias;  /* the same memory, mapped once more, readable whatever the program does */
-	char *shadow; /* what it held at the last event; NULL: nobody else can change it */
-	uint64_t dev, ino;
+	char *alias;               /* the same memory, mapped once more, readable whatever the program does */
+	char *shadow;              /* what it held at the last event; NULL: nobody else can change it */
+	uint64_t dev, ino, offset; /* offset: while it is adopted */
 	int kind;
 	bool twice; /* mapped at another place as well */
 	bool cautioned;
@@ -34,6 +40,13 @@ static struct region regions[REGIONS];
 unsigned shared_regions;
 static bool relatives; /* a process was forked, or a descriptor went away: others have what we have */
 static uint64_t buffer[BATCH / 8];
+
+/* Lines that change little by little.  A semaphore that this program has raised and another has lowered since the
+ * last event is what it was; a replay, which has raised it alone, must be told so. */
+static struct {
+	uint64_t at[LINES];
+	unsigned n;
+} counters;
 
 /* Shadows of what is unmapped: the record of the event that did it is still made from them. */
 static struct {
@@ -114,6 +127,19 @@ static size_t batch_at(const struct region *r, uint64_t off)
 	return left < BATCH ? left : BATCH;
 }
 
+/* All of a page that are in use. */
+static void keep_lines(uint64_t page, const char *bytes)
+{
+	static const char zeros[LINE];
+	for (unsigned off = 0; off < RDB_PAGE; off += LINE) {
+		unsigned i = 0;
+		while (i < counters.n && counters.at[i] != page + off)
+			i++;
+		if (i == counters.n && i < LINES && memcmp(bytes + off, zeros, LINE))
+			counters.at[counters.n++] = page + off;
+	}
+}
+
 /* Makes the shadow what the memory holds; with an event, logs what is not zero as notes. */
 static void copy_all(struct region *r, struct event *ev)
 {
@@ -130,6 +156,8 @@ static void copy_all(struct region *r, struct event *ev)
 			if (!memcmp(page, zeros, RDB_PAGE) && !memcmp(shadow, zeros, RDB_PAGE))
 				continue;
 			memcpy(shadow, page, RDB_PAGE);
+			if (r->end - r->start <= FEW_PAGES)
+				keep_lines(addr, shadow);
 			if (!ev)
 				continue;
 			if (addr != noted)
@@ -159,6 +187,7 @@ static int identify(const struct mapping *m, void *arg)
 		return 0;
 	r->dev = m->dev;
 	r->ino = m->inode;
+	r->offset = m->offset + (r->start - m->start);
 	return 1;
 }
 
@@ -184,13 +213,30 @@ void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
 			if (!o->shadow)
 				copy_all(o, NULL);
 		}
-	event_note(ev, RDB_NOTE_SHARED, (uint64_t[2]){at, at + len}, 16);
+	if (ev) {
+		const struct rdb_note_shared_of of = {at, at + len, r->dev, r->ino, r->offset, (uint64_t)kind};
+		event_note(ev, RDB_NOTE_SHARED, (uint64_t[2]){at, at + len}, 16);
+		event_note(ev, RDB_NOTE_SHARED_OF, &of, sizeof(of));
+	}
 	copy_all(r, ev);
 	if (kind == SHARED_ANONYMOUS && !relatives && !r->twice) {
 		munmap(r->shadow, len); /* nobody else: nothing to compare with */
 		r->shadow = NULL;
 	}
 	be_cautious(r);
+}
+
+static int adopt_mapped(const struct mapping *m, void *arg __attribute__((unused)))
+{
+	if (m->shared)
+		shared_adopt(NULL, m->start, m->end - m->start, shared_again_kind(m->start));
+	return 0;
+}
+
+void shared_adopt_mapped(void)
+{
+	if (lower.mode == MODE_RECORD)
+		arena_each(adopt_mapped, NULL);
 }
 
 static int kind_of(int fd)
@@ -285,6 +331,14 @@ void shared_note_parts(struct event *ev, uint64_t start, uint64_t end)
 	}
 }
 
+static void log_lines(struct event *ev, const struct region *r)
+{
+	for (unsigned i = 0; i < counters.n; i++)
+		if (counters.at[i] >= r->start && counters.at[i] < r->end)
+			event_chunk_from(ev, counters.at[i], RDB_NOTE_SHARED, r->shadow + (counters.at[i] - r->start),
+					 LINE);
+}
+
 static void log_page(struct event *ev, uint64_t addr, const char *page, char *shadow)
 {
 	size_t first = 0, last = RDB_PAGE - 8;
@@ -294,6 +348,8 @@ static void log_page(struct event *ev, uint64_t addr, const char *page, char *sh
 		last -= 8;
 	memcpy(shadow + first, page + first, last + 8 - first);
 	event_chunk_from(ev, addr + first, RDB_NOTE_SHARED, shadow + first, last + 8 - first);
+	if (last - first < FEW_BYTES)
+		keep_lines(addr, shadow);
 }
 
 static void sync_region(struct event *ev, struct region *r)
@@ -317,12 +373,24 @@ void shared_sync_before(struct event *ev)
 	drop_retired();
 	for (unsigned i = 0; i < shared_regions; i++)
 		if (regions[i].shadow &&
-		    (every_event(&regions[i]) || shared_call_synchronises(ev, contested(&regions[i]))))
+		    (every_event(&regions[i]) || shared_call_synchronises(ev, contested(&regions[i])))) {
 			sync_region(ev, &regions[i]);
+			if (contested(&regions[i]))
+				log_lines(ev, &regions[i]);
+		}
+}
+
+uint64_t shared_clock_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 void shared_sync(struct event *ev)
 {
+	if (ev->asked_ns && total(true) && shared_clock_ns() > ev->asked_ns + SHARED_QUICK_NS)
+		event_note(ev, RDB_NOTE_ASKED, &ev->asked_ns, sizeof(ev->asked_ns));
 	if (!shared_call_changes_map(ev))
 		shared_sync_before(ev);
 	if (!relatives && shared_call_gives_away(ev)) {

@@ -19,6 +19,8 @@ bool shared_volatile(int fd);
 long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset);
 /* The memory there is shared and mapped, by mremap or shmat: the same. */
 void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind);
+/* A restart has mapped it, and a recording begins: all there is, as what others may write. */
+void shared_adopt_mapped(void);
 /* In replay: was the mapping that this event made shared?  Then it is mapped, with its content. */
 bool shared_map_recorded(uint64_t at, size_t len, int prot, long *rc);
 
@@ -28,6 +30,11 @@ bool shared_at(uint64_t addr);
 /* Shared parts of [start, end), as notes of the event; and in replay, whether addr is in one. */
 void shared_note_parts(struct event *ev, uint64_t start, uint64_t end);
 bool shared_noted(uint64_t addr, uint64_t *end);
+
+/* RDB_NOTE_ASKED is of calls that took longer: of what the program had stored before one was asked for, others that looked later
+ * have seen all. */
+enum { SHARED_QUICK_NS = 20000 };
+uint64_t shared_clock_ns(void);
 
 /* Logs what has changed.  Called when an event ends; calls that change the map call it before they do. */
 void shared_sync(struct event *ev);

@@ -20,6 +20,7 @@ enum rdb_class {
 	RDB_ERRHANDLER,
 	RDB_WIN,
 	RDB_FILE,
+	RDB_SESSION,
 	RDB_CLASSES
 };
 

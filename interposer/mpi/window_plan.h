@@ -3,6 +3,9 @@
 #define RDB_MPI_WINDOW_PLAN_H
 #include <stdint.h>
 
+/* How the names of such files begin; they hold nothing when the stub opens them. */
+#define WINDOW_FILES "/dev/shm/rdb-window-"
+
 struct window_plan {
 	uint64_t id;
 	uint64_t bytes;  /* of all ranks, in whole pages */

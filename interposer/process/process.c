@@ -22,6 +22,7 @@
 #include "log/log_writer.h"
 #include "memory/memory_calls.h"
 #include "process/meta.h"
+#include "process/pids.h"
 #include "process/private_file.h"
 #include "process/process.h"
 #include "boundary/seccomp.h"
@@ -51,6 +52,28 @@ struct clone_request process_clone_request(const struct event *ev)
 		r.flags = SIGCHLD | (ev->nr == SYS_vfork ? CLONE_VFORK | CLONE_VM : 0);
 	}
 	return r;
+}
+
+bool process_forks(const struct event *ev)
+{
+	const bool clones = ev->nr == SYS_clone || ev->nr == SYS_clone3;
+	return ev->nr == SYS_fork || ev->nr == SYS_vfork ||
+	       (clones && !(process_clone_request(ev).flags & CLONE_THREAD));
+}
+
+void process_child_counted(void)
+{
+	children++;
+}
+
+unsigned process_children(void)
+{
+	return children;
+}
+
+void process_children_from(unsigned before)
+{
+	children = before;
 }
 
 /* The child's own recording starts here; what is said on stderr carries its pid. */
@@ -293,6 +316,7 @@ long process_exec(struct event *ev)
 	n = add_option(v, n, "--exe", path);
 	n = add_option(v, n, "--cpu", cpu_chosen());
 	n = add_option(v, n, "--dispatch", seccomp_in_use() ? "inherited" : "sud");
+	n = add_option(v, n, "--pids", pids_path());
 	if (lower.opt.lax)
 		v[n++] = "--lax";
 	if (lower.opt.no_children)

@@ -17,6 +17,12 @@ void process_block_signals(sigset_t *before);
 long process_fork(struct event *ev, ucontext_t *uc, bool *in_child);
 struct clone_request;
 struct clone_request process_clone_request(const struct event *ev);
+/* Is it one that makes a process?  One that is before a restart counts for the names of later ones. */
+bool process_forks(const struct event *ev);
+void process_child_counted(void);
+/* How many there were; a restart goes on counting. */
+unsigned process_children(void);
+void process_children_from(unsigned before);
 /* execve, execveat: returns only -errno. */
 long process_exec(struct event *ev);
 /* Finds out whether `path` can be executed, as execve would say: 0 or -errno. */

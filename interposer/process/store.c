@@ -1,38 +1,14 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "boundary/lower.h"
+#include "process/copy_bytes.h"
 #include "process/private_file.h"
 #include "process/store.h"
-
-static int copy_bytes(int from, int to, off_t size)
-{
-	char buf[65536];
-	off_t at = 0;
-	if (ioctl(to, FICLONE, from) == 0)
-		return 0;
-	while (at < size) {
-		loff_t in = at, out = at;
-		ssize_t n = copy_file_range(from, &in, to, &out, (size_t)(size - at), 0);
-		if (n < 0) { /* not on this pair of file systems */
-			n = pread(from, buf, sizeof(buf), at);
-			if (n > 0)
-				n = pwrite(to, buf, (size_t)n, at);
-		}
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break; /* it shrank while we copied: the mapping ends there too */
-		at += n;
-	}
-	return 0;
-}
 
 int store_add(int fd, const char *path, bool changing, char *key)
 {
@@ -56,8 +32,8 @@ int store_add(int fd, const char *path, bool changing, char *key)
 		return 0;
 	snprintf(temp, sizeof(temp), "%s.%d.%d", final, lower.opt.rank, lower.pid);
 	int out = private_create(AT_FDCWD, temp, O_WRONLY | O_EXCL);
-	int rc = out < 0 ? out : copy_bytes(fd, out, st.st_size);
-	return private_publish(out, rc, temp, final);
+	int64_t copied = out < 0 ? out : copy_bytes(fd, out, (uint64_t)st.st_size);
+	return private_publish(out, copied < 0 ? (int)copied : 0, temp, final);
 }
 
 int store_open(const char *key)

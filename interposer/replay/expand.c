@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 #include "boundary/boundary.h"
+#include "log/crc32c.h"
 #include "log/log_reader.h"
 #include "replay/payload.h"
 #include "replay/replay.h"
@@ -14,13 +15,15 @@ static struct {
 	struct rdb_note_recv *received; /* of the present record */
 	uint32_t *done;
 	unsigned received_room, done_room;
+	const struct log_record *present;
 	struct event asked; /* to which the log has no answer */
 	bool unanswered, ending;
 } expand;
 
 int expand_begin(void)
 {
-	return payload_create(lower.opt.dir);
+	int rc = payload_create(lower.opt.dir);
+	return rc ? rc : expand_waits_begin();
 }
 
 static void failed(uint64_t event, const char *what) __attribute__((noreturn));
@@ -33,6 +36,7 @@ static void failed(uint64_t event, const char *what)
 
 static void told(enum rdb_expand step, const struct event *ev, struct rdb_recorded *recorded)
 {
+	expand_waits_at(lower.event + (step == RDB_EXPAND_ASKED || step == RDB_EXPAND_UNANSWERED));
 	if (lower.upper.tsc_mode)
 		prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	const char *why = host_expand(step, ev->nr, ev->nargs, ev->args, recorded);
@@ -108,9 +112,32 @@ void expand_asked(const struct event *ev)
 	    memcmp(log_args(rec), ev->args, 8ul * ev->nargs))
 		return; /* the replay says what is wrong */
 	struct rdb_recorded what = recorded(rec);
+	expand.present = rec;
 	told(RDB_EXPAND_ASKED, ev, &what);
 	if (what.made)
 		compare(ev, rec);
+}
+
+/* Are these bytes those of the log, as far as they are in [from, to)? */
+static bool same(uint64_t addr, const uint8_t *bytes, uint64_t len, uint64_t from, uint64_t to)
+{
+	uint64_t first = addr > from ? addr : from, last = addr + len < to ? addr + len : to;
+	return first >= last || !memcmp((const void *)first, bytes + (first - addr), last - first);
+}
+
+bool expand_agrees(const void *upper, size_t len)
+{
+	uint64_t from = (uint64_t)upper, to = from + len;
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(expand.present, c));) {
+		const struct rdb_note_payload *note = payload_of(c);
+		if (note && note->addr >= from && note->addr + note->len <= to) {
+			if (crc32c_data(0, (const void *)note->addr, note->len) != note->check)
+				return false;
+		} else if (c->addr && !same(c->addr, (const uint8_t *)(c + 1), c->len, from, to)) {
+			return false;
+		}
+	}
+	return true;
 }
 
 static void keep(const struct event *ev, const struct rdb_note_payload *note)
@@ -135,6 +162,7 @@ void expand_answered(const struct event *ev)
 	if (!of_library(ev) || !rec)
 		return;
 	struct rdb_recorded what = recorded(rec);
+	expand.present = rec;
 	told(RDB_EXPAND_ANSWERED, ev, &what);
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
 		const struct rdb_note_payload *note = payload_of(c);
@@ -157,8 +185,11 @@ void expand_end(const char *what)
 	if (what)
 		failed(lower.event, what);
 	expand_whole();
-	if (expand.unanswered)
+	expand_waits_ended(expand.unanswered);
+	if (expand.unanswered) {
 		told(RDB_EXPAND_UNANSWERED, &expand.asked, &none);
+		expand_waits_ended(false);
+	}
 	told(RDB_EXPAND_END, &last, &none);
 	_exit(0);
 }

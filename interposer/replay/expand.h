@@ -16,5 +16,16 @@ void expand_whole(void);
 void expand_end(const char *what) __attribute__((noreturn));
 /* expand_ahead.c: what becomes of the `order`-th receive. */
 enum rdb_fate expand_fate(uint64_t order, struct rdb_note_recv *out);
+bool expand_comes(uint64_t order, int peer, int tag, uint32_t comm);
+bool expand_agrees(const void *upper, size_t len);
+
+/* expand_waits.c: where the rank waits for others is said in the file `expanding` of its folder, once that takes long. */
+int expand_waits_begin(void);
+void expand_waits(enum rdb_wait what, int peer, int tag);
+void expand_looked(void);
+/* At which event the next ones are. */
+void expand_waits_at(uint64_t event);
+/* Its log is over.  `asks`: it makes a call that has no answer; others may need that. */
+void expand_waits_ended(bool asks);
 
 #endif

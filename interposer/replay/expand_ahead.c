@@ -94,3 +94,13 @@ enum rdb_fate expand_fate(uint64_t order, struct rdb_note_recv *out)
 	}
 	return fate;
 }
+
+bool expand_comes(uint64_t order, int peer, int tag, uint32_t comm)
+{
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (const struct known *one = ahead.buckets[i]; one; one = one->next)
+			if (one->fate == RDB_FATE_RECEIVED && one->note.order > order && one->note.peer == peer &&
+			    one->note.tag == tag && one->note.comm == comm)
+				return true;
+	return false;
+}

@@ -7,6 +7,8 @@
 #include "memory/arena.h"
 #include "boundary/boundary.h"
 #include "live/live.h"
+#include "live/shared_again.h"
+#include "live/tree.h"
 #include "replay/divergence.h"
 #include "replay/expand.h"
 #include "replay/payload.h"
@@ -82,7 +84,10 @@ static ucontext_t *before_crossing(void)
 	static uint8_t fpregs[512] __attribute__((aligned(64)));
 	struct thread *self = thread_self();
 	self->state = THREAD_ASKS;
-	thread_context(self, &uc);
+	if (self->frame && self->came_back == self->frame)
+		thread_context_after_upcall(self, &uc);
+	else
+		thread_context(self, &uc);
 	if (!uc.uc_mcontext.fpregs)
 		uc.uc_mcontext.fpregs = (void *)fpregs;
 	return &uc;
@@ -217,6 +222,15 @@ int replay_open(unsigned segment, uint64_t off)
 	else
 		replay_look_ahead();
 	return rc;
+}
+
+void replica_until(uint64_t event, uint32_t end_kind, int32_t end_value)
+{
+	lower.opt.until = replay.last_event = event;
+	replay.end_kind = end_kind;
+	replay.end_value = end_value;
+	if (!replay.next)
+		replay_look_ahead();
 }
 
 uint64_t replay_begun_ns(void)
@@ -388,6 +402,8 @@ static const char *kind_name(unsigned kind)
 static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t *uc)
 {
 	const struct log_record *rec = replay.next;
+	if (restarting() && tree())
+		shared_again_asked();
 	if (at_end()) {
 		replay_ended(uc);
 		return NULL;

@@ -98,6 +98,8 @@ struct replica_info {
 	uint32_t end_kind;
 	int32_t end_value;
 };
+/* The log has grown up to that event, and ends like that. */
+void replica_until(uint64_t event, uint32_t end_kind, int32_t end_value);
 void replica_info(struct replica_info *out);
 /* What the program asked for when it came to the end of the log; false: it did not come there. */
 struct agent_asked;

@@ -125,6 +125,38 @@ void signal_discard(int sig)
 			__atomic_store_n(&q->state, FREE, __ATOMIC_RELEASE);
 }
 
+static unsigned add_queued(siginfo_t *list, const struct thread *to, int sig)
+{
+	unsigned n = 0;
+	for (uint64_t after = 0;;) {
+		const struct queued *next = NULL;
+		for (const struct queued *q = held.more; q < held.more + QUEUE; q++)
+			if (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) == FULL && q->sig == sig && q->to == to &&
+			    q->order > after && (!next || q->order < next->order))
+				next = q;
+		if (!next)
+			return n;
+		after = next->order;
+		list[n++] = next->info;
+	}
+}
+
+unsigned signals_kept(const struct thread *t, siginfo_t list[SIGNALS_KEPT])
+{
+	unsigned n = 0;
+	for (int sig = 1; sig <= 64; sig++) {
+		if (t->pending & BIT(sig)) {
+			list[n++] = t->info[sig];
+			n += add_queued(list + n, t, sig);
+		}
+		if (held.pending & BIT(sig)) {
+			list[n++] = held.info[sig];
+			n += add_queued(list + n, NULL, sig);
+		}
+	}
+	return n;
+}
+
 void signal_to_kernel(uint64_t set)
 {
 	siginfo_t info;

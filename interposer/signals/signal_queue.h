@@ -14,6 +14,9 @@ bool signal_take(uint64_t set, siginfo_t *info, int *sig);
 /* What the process holds and this thread wants becomes the thread's. */
 void signal_claim(struct thread *self);
 void signal_discard(int sig);
+/* Copies of all that has arrived for t, the oldest of each number first: how many. */
+enum { SIGNALS_KEPT = 384 };
+unsigned signals_kept(const struct thread *t, siginfo_t list[SIGNALS_KEPT]);
 /* Of `set`, what the process holds goes back to wait in the kernel. */
 void signal_to_kernel(uint64_t set);
 

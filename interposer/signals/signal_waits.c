@@ -3,12 +3,17 @@
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <string.h>
 #include "boundary/arrivals.h"
+#include "live/coordinated.h"
 #include "threads/baton.h"
 #include "signals/signal_frame.h"
 #include "signals/signal_queue.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
+#include "threads/waited.h"
+
+enum { SIGNALS_HALT = -513 }; /* all threads are to stand still, and the call was not made */
 
 /* gate.S: the call, unless a signal is pending that the program has not blocked.  Between the two labels
  * nothing has happened yet: a signal that arrives there makes it -EINTR. */
@@ -46,20 +51,48 @@ static bool may_kill(long nr)
 	       nr == SYS_rt_tgsigqueueinfo || nr == SYS_pidfd_send_signal;
 }
 
+static uint64_t monotonic_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Where checkpoints without a log may interrupt it: when the call began; 0: it has no time-out that would know. */
+static uint64_t begins(struct thread *self, long nr, const uint64_t args[6])
+{
+	const struct event *ev = event_current();
+	self->asked_ns = 0;
+	if (!lower.opt.checkpoints_only || replaying() || !waited_ends(nr, args))
+		return 0;
+	const uint64_t now = monotonic_ns();
+	self->asked_ns = now - (ev ? ev->waited_ns : 0);
+	return now;
+}
+
 long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 {
 	struct thread *self = thread_self();
 	bool given = false;
-	uint64_t due = 0;
+	uint64_t due = 0, own[6];
+	struct timespec left;
 	long r;
+	const uint64_t *given_args = args, begun_ns = begins(self, nr, args);
 	for (;;) {
 		signal_claim(self);
 		if (!may_kill(nr))
 			arrivals_still_begin();
 		r = interruptible_syscall(nr, args, &self->pending, self->upper.sigmask);
 		arrivals_still_end();
-		if (r != -EINTR || nr == SYS_close /* it is closed all the same */)
+		if (r == SIGNALS_HALT)
+			coordinated_before_call();
+		else if (r != -EINTR || nr == SYS_close /* it is closed all the same */)
 			break;
+		if (begun_ns) {
+			memcpy(own, given_args, sizeof(own));
+			waited_since(nr, own, monotonic_ns() - begun_ns, &left);
+			args = own;
+		}
 		due = signal_due(self);
 		if (due)
 			break;
@@ -92,6 +125,8 @@ long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timesp
 	int sig;
 	if (size != 8 || (timeout && (timeout->tv_nsec < 0 || timeout->tv_nsec >= 1000000000)))
 		return -EINVAL;
+	const uint64_t shown[6] = {0, 0, (uint64_t)timeout};
+	begins(self, SYS_rt_sigtimedwait, shown);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	const int64_t until = timeout ? (now.tv_sec + timeout->tv_sec) * 1000000000l + now.tv_nsec + timeout->tv_nsec
 				      : 0;
@@ -124,8 +159,10 @@ long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timesp
 		self->awaited = wanted;
 		signal_claim(self);
 		arrivals_still_begin();
-		interruptible_syscall(SYS_ppoll, wait, &self->pending, self->upper.sigmask & ~wanted);
+		long slept = interruptible_syscall(SYS_ppoll, wait, &self->pending, self->upper.sigmask & ~wanted);
 		arrivals_still_end();
+		if (slept == SIGNALS_HALT)
+			coordinated_before_call();
 		self->awaited = 0;
 		if (signal_due(self) & ~wanted)
 			r = -EINTR;

@@ -12,13 +12,16 @@
 #include "image/checkpoints.h"
 #include "live/coordinated.h"
 #include "live/live.h"
+#include "live/posix_timers.h"
 #include "live/sent_signals.h"
 #include "live/timers.h"
 #include "instructions/instructions.h"
+#include "process/pids.h"
 #include "replay/replay.h"
 #include "signals/signal_frame.h"
 #include "signals/signal_queue.h"
 #include "signals/signals.h"
+#include "threads/halt.h"
 #include "threads/thread.h"
 
 #define STOPS (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU))
@@ -28,7 +31,8 @@ enum { PATIENCE_MS = 5 };
 
 extern const char interruptible_begin[], interruptible_call[], interruptible_abort[]; /* gate.S */
 
-static char cookie; /* our own signals carry its address */
+static char cookie;        /* our own signals carry its address */
+static uint64_t of_timers; /* timers send them to one thread; those that libc keeps come without a handler */
 
 /* ---- dying ---- */
 
@@ -135,22 +139,21 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 }
 
 /* Wherever the program stands, if nothing of it is in the middle of something. */
-static void on_checkpoint(struct thread *self, ucontext_t *uc, bool tick)
+static void on_checkpoint(struct thread *self, ucontext_t *uc)
 {
 	uint64_t pc = UC_REG(uc, RIP);
-	checkpoint_request();
-	if (tick)
-		coordinated_tick();
 	coordinated_heard();
 	if (!coordinated_waits)
 		return;
 	bool gate = (pc & ~(RDB_PAGE - 1)) == RDB_GATE_CODE || hot_stubs_leading(uc) || self->trap_in_flight;
 	bool called = (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call) ||
 		      (pc == (uint64_t)interruptible_call + 2 && UC_REG(uc, RAX) == (uint64_t)-EINTR);
-	if (RDB_IS_UPPER(pc) && !gate && !self->depth)
+	if (RDB_IS_UPPER(pc) && !gate && !self->depth) {
 		coordinated_hold(uc, NULL, NULL);
-	else if (called && self->uc && !self->frame)
+		deliver_here(uc); /* what has come meanwhile */
+	} else if (called && self->uc && !self->frame) {
 		coordinated_hold(NULL, NULL, NULL);
+	}
 }
 
 /* kernel/signal.c, complete_signal: the thread it came to if that wants it, else any other that does. */
@@ -175,12 +178,19 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 		on_reminder(self, uc);
 		return;
 	}
-	if (sig == SIGNALS_REMINDER && (info->si_code == SI_QUEUE || info->si_code == SI_TIMER) &&
-	    info->si_value.sival_ptr == (void *)SIGNALS_CHECKPOINT) {
-		on_checkpoint(self, uc, info->si_code == SI_TIMER);
+	if (sig == SIGNALS_REMINDER && halt_told(self, info)) {
+		on_checkpoint(self, uc);
 		return;
 	}
-	bool for_one = info->si_code == SI_TKILL;
+	if (sig == SIGNALS_REMINDER && (info->si_code == SI_QUEUE || info->si_code == SI_TIMER) &&
+	    info->si_value.sival_ptr == (void *)SIGNALS_CHECKPOINT) {
+		checkpoint_request();
+		if (info->si_code == SI_TIMER)
+			coordinated_tick();
+		on_checkpoint(self, uc);
+		return;
+	}
+	bool for_one = info->si_code == SI_TKILL || (info->si_code == SI_TIMER && (of_timers & BIT(sig)));
 	struct thread *to = for_one ? self : recipient(sig, self);
 	bool blocked = !to || (to->upper.sigmask & BIT(sig));
 	if (!signals_has_handler(sig) && !blocked) {
@@ -193,6 +203,7 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 			boundary_final_hash();
 		end_by(sig, own_doing);
 	}
+	pids_signal(info);
 	signal_keep(sig, info, to);
 	if (to && to != self)
 		signals_remind(to);
@@ -228,15 +239,30 @@ static void install_reserved(int sig)
 	} sa;
 	uint64_t h = lower.upper.sigactions[sig].handler;
 	raw_syscall(SYS_rt_sigaction, SIGNALS_REMINDER, 0, (long)&sa, 8, 0, 0);
-	if (h == (uint64_t)SIG_DFL || h == (uint64_t)SIG_IGN)
+	if (h == (uint64_t)SIG_IGN || (h == (uint64_t)SIG_DFL && !(of_timers & BIT(sig))))
 		sa.handler = h;
 	raw_syscall(SYS_rt_sigaction, sig, (long)&sa, 0, 8, 0, 0);
+}
+
+bool signals_own_value(uint64_t value)
+{
+	return value == (uint64_t)&cookie;
+}
+
+void signals_of_timer(const struct sigevent *how)
+{
+	const int sig = how->sigev_signo;
+	if (how->sigev_notify != SIGEV_THREAD_ID || sig < 1 || sig > 64)
+		return;
+	of_timers |= BIT(sig);
+	if (sig == 32 || sig == 33)
+		signals_install_one(sig);
 }
 
 void signals_reclaim(void)
 {
 	for (int sig = 32; sig <= 33; sig++)
-		if (!replaying() && signals_has_handler(sig))
+		if (!replaying() && (signals_has_handler(sig) || (of_timers & BIT(sig))))
 			install_reserved(sig);
 }
 
@@ -325,6 +351,7 @@ static void replay_delivery(ucontext_t *uc)
 		if (restarting()) {
 			sent_signals_delivered(sig);
 			timers_delivered(sig);
+			posix_timers_delivered(&info);
 		}
 		deliver(sig, &info, uc);
 	}

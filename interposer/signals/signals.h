@@ -23,6 +23,11 @@ void signals_resume(void);
 bool signals_has_handler(int sig);
 /* The lower libc has made a thread, and may have taken a signal for itself that is the upper one's. */
 void signals_reclaim(void);
+/* A timer of the program's sends it, with SIGEV_THREAD_ID to one thread; libc's SIGEV_THREAD has a thread that waits for
+ * one of libc's own, which nobody handles. */
+void signals_of_timer(const struct sigevent *how);
+/* What a reminder carries. */
+bool signals_own_value(uint64_t value);
 
 /* The signal by which a thread is made to look at what is new: its slice is over, a signal is for it. */
 #define SIGNALS_REMINDER 64

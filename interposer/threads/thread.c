@@ -220,6 +220,18 @@ static void before_hypercall(const struct gate_frame *frame, ucontext_t *uc)
 	UC_REG(uc, RDX) = frame->args;
 }
 
+/* gate.S, gate_upcall */
+void thread_context_after_upcall(const struct thread *t, ucontext_t *uc)
+{
+	memset(uc, 0, sizeof(*uc));
+	UC_REG(uc, EFL) = 0x202;
+	UC_REG(uc, CSGSFS) = 0x33;
+	UC_REG(uc, RIP) = RDB_GATE_CODE + GATE_CODE_UPCALL_RETURN;
+	UC_REG(uc, RSP) = (t->frame->rsp - RDB_UPCALL_ROOM) & ~15ul;
+	UC_REG(uc, RBP) = t->frame->rbp;
+	UC_REG(uc, RAX) = t->upcall_result;
+}
+
 void thread_context(const struct thread *t, ucontext_t *uc)
 {
 	memset(uc, 0, sizeof(*uc));

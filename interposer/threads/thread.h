@@ -46,9 +46,11 @@ struct thread {
 	struct gate_state gate; /* first: gate.S finds it there */
 	struct upper_thread upper;
 	enum thread_state state;
-	ucontext_t *uc;           /* where it left upper code, if by a signal */
-	uint64_t asks_at;         /* the instruction that asks, then */
-	struct gate_frame *frame; /* of the hypercall under way; NULL while a system call is answered */
+	ucontext_t *uc;               /* where it left upper code, if by a signal */
+	uint64_t asks_at;             /* the instruction that asks, then */
+	struct gate_frame *frame;     /* of the hypercall under way; NULL while a system call is answered */
+	struct gate_frame *came_back; /* what its newest upcall has returned to; what that gave */
+	uint64_t upcall_result;
 	bool trap_in_flight;
 	bool hot;     /* in a call by hot_gate: what needs the program's own registers waits for a trap on return */
 	bool deliver; /* a signal is due when the trap after a hypercall comes */
@@ -83,9 +85,16 @@ struct thread {
 	bool away;         /* host.c: in a plug-in, without the right to run; */
 	bool handed;       /* for which it has handed on the baton */
 
+	/* halt.c, without a recording */
+	uint32_t halted;          /* at rest, until all are let go */
+	uint32_t halt_told;       /* a signal that says so is on its way */
+	bool (*complete)(void *); /* halted in a wait of a plug-in: it has what it waits for */
+	void *complete_arg;
+	bool at_trap; /* coordinated.c: it comes to rest at the trap after a hypercall */
+
 	/* replica */
 	uint64_t parked_sp;
-	/* on the way to a restart, and after it */
+	/* on the way to a restart, and after it; asked_ns also in signal_waits.c, by the monotonic clock */
 	uint64_t asked_ns;  /* when it began to wait for the answer to what it asks, by the recording's clock */
 	uint64_t waited_ns; /* it makes a call again that had waited for so long; 0: it does not */
 
@@ -124,6 +133,8 @@ void threads_lock(void);
 void threads_unlock(void);
 /* Registers of any thread but the running one as it would be shown: uc is filled (fpregs may be NULL). */
 void thread_context(const struct thread *t, ucontext_t *uc);
+/* The same where an upcall has come back and the hypercall is not answered yet: before that return. */
+void thread_context_after_upcall(const struct thread *t, ucontext_t *uc);
 
 /* thread_calls.c: clone with CLONE_THREAD, carried out; in replay the log has answered it. */
 struct clone_request {

@@ -54,16 +54,23 @@ static void tell_tid(struct event *ev, uint64_t addr, int32_t tid)
 
 long thread_clone(struct event *ev, const ucontext_t *uc, const struct clone_request *r)
 {
+	/* without a recording others may do the same */
+	threads_lock();
 	struct thread *t = prepare(uc, r);
+	if (t)
+		lower.upper.threads_made++;
+	threads_unlock();
 	if (!t)
 		return -EAGAIN;
 	t->kernel_mask = thread_self()->kernel_mask; /* inherited */
 	int rc = carrier_start(t);
 	if (rc) {
+		threads_lock();
 		threads_remove(t, false);
+		lower.upper.threads_made -= lower.mode == MODE_RECORD; /* a replay has not seen it */
+		threads_unlock();
 		return rc == -ENOMEM ? -EAGAIN : rc;
 	}
-	lower.upper.threads_made++;
 	t->upper.tid = t->carrier;
 	if (r->flags & CLONE_PARENT_SETTID)
 		tell_tid(ev, r->parent_tid, t->upper.tid);

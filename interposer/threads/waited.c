@@ -18,7 +18,7 @@ static int64_t rest(int64_t ns, uint64_t waited_ns)
 static void milliseconds(uint64_t *arg, uint64_t waited_ns)
 {
 	if ((int)*arg > 0)
-		*arg = (uint64_t)(rest((int)*arg * 1000000l, waited_ns) / 1000000);
+		*arg = (uint64_t)((rest((int)*arg * 1000000l, waited_ns) + 999999) / 1000000);
 }
 
 /* A timespec, or (unit 1000) a timeval. */
@@ -34,15 +34,19 @@ static void seconds(uint64_t *arg, int64_t unit, uint64_t waited_ns, struct time
 	*arg = (uint64_t)left;
 }
 
-bool waited_before(const struct event *ev, uint64_t args[6], struct timespec *left)
+static bool futex_waits(long nr, const uint64_t args[6])
 {
-	const uint64_t waited_ns = ev->waited_ns;
-	switch (ev->nr) {
-	case SYS_futex: {
-		/* Whether somebody has woken it before the cut is not known: it looks again (futex(2), spurious wake-ups). */
-		const int op = (int)args[1] & FUTEX_CMD_MASK;
-		return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
-	}
+	const int op = (int)args[1] & FUTEX_CMD_MASK;
+	return nr == SYS_futex && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET);
+}
+
+void waited_since(long nr, uint64_t args[6], uint64_t waited_ns, struct timespec *left)
+{
+	switch (nr) {
+	case SYS_futex:
+		if (((int)args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT)
+			seconds(&args[3], 1, waited_ns, left);
+		break;
 	case SYS_nanosleep: seconds(&args[0], 1, waited_ns, left); break;
 	case SYS_clock_nanosleep:
 		if (!(args[1] & TIMER_ABSTIME))
@@ -53,9 +57,37 @@ bool waited_before(const struct event *ev, uint64_t args[6], struct timespec *le
 	case SYS_epoll_pwait: milliseconds(&args[3], waited_ns); break;
 	case SYS_ppoll:
 	case SYS_rt_sigtimedwait: seconds(&args[2], 1, waited_ns, left); break;
-	case SYS_epoll_pwait2: seconds(&args[3], 1, waited_ns, left); break;
+	case SYS_epoll_pwait2:
+	case SYS_semtimedop: seconds(&args[3], 1, waited_ns, left); break;
 	case SYS_pselect6: seconds(&args[4], 1, waited_ns, left); break;
 	case SYS_select: seconds(&args[4], 1000, waited_ns, left); break;
 	}
+}
+
+bool waited_ends(long nr, const uint64_t args[6])
+{
+	switch (nr) {
+	case SYS_poll: return (int)args[2] > 0;
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait: return (int)args[3] > 0;
+	case SYS_nanosleep:
+	case SYS_clock_nanosleep: return true;
+	case SYS_ppoll:
+	case SYS_rt_sigtimedwait: return args[2] != 0;
+	case SYS_futex:
+	case SYS_epoll_pwait2:
+	case SYS_semtimedop: return args[3] != 0;
+	case SYS_pselect6:
+	case SYS_select: return args[4] != 0;
+	default: return false;
+	}
+}
+
+bool waited_before(const struct event *ev, uint64_t args[6], struct timespec *left)
+{
+	/* Whether somebody has woken it before the cut is not known: it looks again (futex(2), spurious wake-ups). */
+	if (futex_waits(ev->nr, args))
+		return true;
+	waited_since(ev->nr, args, ev->waited_ns, left);
 	return false;
 }

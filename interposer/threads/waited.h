@@ -6,5 +6,9 @@
 
 /* Its time-out becomes what is left of it (in *left).  True: it need not wait any more, the answer is 0. */
 bool waited_before(const struct event *ev, uint64_t args[6], struct timespec *left);
+/* The same of a call that is under way: after an interruption that is not the program's. */
+void waited_since(long nr, uint64_t args[6], uint64_t waited_ns, struct timespec *left);
+/* Has it a time-out from now on? */
+bool waited_ends(long nr, const uint64_t args[6]);
 
 #endif

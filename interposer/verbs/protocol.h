@@ -107,6 +107,11 @@ struct verbs_note_taken {
 	uint64_t was; /* what an atomic found */
 };
 
+/* RDB_NOTE_ASYNC: an event of that object that the program may ask for from now on; ids. */
+struct verbs_note_async {
+	uint32_t context, type, object;
+};
+
 /* RDB_NOTE_ARRIVAL: struct verbs_arrival (provider.h). */
 struct verbs_note_arrival {
 	uint64_t addr, len;

@@ -47,6 +47,8 @@ struct verbs_above {
 	 * atomic found. */
 	void (*completed)(const struct verbs_completed *completed);
 	void (*taken)(uint32_t source, uint32_t dest, uint32_t number, uint64_t was);
+	/* An asynchronous event of that object is there. */
+	void (*happened)(int type, void *object);
 	/* From any thread of the provider's: something waits for progress().  It will be called soon: at the next event, or at a position made for it. */
 	void (*arrived)(void);
 	/* The device itself writes to this memory, from now on (begin) or not any more; remote: when others like. */
@@ -132,6 +134,9 @@ struct verbs_provider {
 	int (*fork_status)(bool init);
 	/* A new queue gets what one had that is no more; NULL: it cannot. */
 	int (*restore_cq)(void *cq, const struct verbs_queued *queued);
+
+	/* The same for an asynchronous event of one of its objects. */
+	int (*restore_event)(void *context, int type, void *object);
 
 	/* Carries out what has arrived, without blocking; how many things were done. */
 	int (*progress)(void);

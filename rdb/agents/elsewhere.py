@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rdb.agents.channel import Message
@@ -76,17 +77,31 @@ class Elsewhere:
     def call(self, action: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(action, self._loop).result()
 
+    @contextmanager
+    def meanwhile(self, action: Coroutine[Any, Any, None]) -> Iterator[None]:
+        """It goes on until this is left."""
+        going = asyncio.run_coroutine_threadsafe(action, self._loop)
+        try:
+            yield
+        finally:
+            if not going.cancel():
+                going.result()
+
     def all(self, message: Message) -> dict[str, Message]:
         return self.call(self._agents.all(message))
 
+    def processes(self) -> list[Message]:
+        """What hosts that answer say of theirs, each with its host."""
+        answers = self.all({"op": "ranks"})
+        return [
+            {**one, "host": host}
+            for host, answer in answers.items()
+            for one in answer.get("ranks", ())
+        ]
+
     def states(self) -> dict[str, str]:
         """Process -> `running`, ..., of those whose hosts answer."""
-        answers = self.all({"op": "ranks"})
-        return {
-            str(one["process"]): str(one["state"])
-            for answer in answers.values()
-            for one in answer.get("ranks", ())
-        }
+        return {str(one["process"]): str(one["state"]) for one in self.processes()}
 
     def fetch(self, ranks: Collection[int] | None = None) -> int:
         """Brings what hosts have that share no file system with this one."""

@@ -34,16 +34,29 @@ async def apart(agents: Agents) -> list[str]:
     return [host for host, one in answers.items() if one.get("shared") is False]
 
 
+File = tuple[str, int, int]
+"""Name, size and time of the last change."""
+
+
 async def fetch(agents: Agents, hosts: Collection[str], ranks: Collection[int] | None) -> int:
     """Brings RANKS, or all, from these hosts; how many files it were."""
     count = 0
     for host in hosts:
-        answer, _ = await agents.one(host, {"op": "list"})
-        wanted = [tuple(one) for one in answer["files"] if _wanted(one[0], ranks)]
-        # a rank without its stored files cannot be opened; an image is named when it is whole
-        for name, size, mtime_ns in sorted(wanted, key=lambda one: not one[0].startswith("files/")):
-            count += await _fetch_file(agents, host, str(name), int(size), int(mtime_ns))
+        wanted = [one for one in await listed(agents, host) if _wanted(one[0], ranks)]
+        count += await fetch_files(agents, host, wanted)
     return count
+
+
+async def listed(agents: Agents, host: str) -> list[File]:
+    """What that host has of the job."""
+    answer, _ = await agents.one(host, {"op": "list"})
+    return [(str(name), int(size), int(mtime_ns)) for name, size, mtime_ns in answer["files"]]
+
+
+async def fetch_files(agents: Agents, host: str, files: Collection[File]) -> int:
+    # a rank without its stored files cannot be opened; an image is named when it is whole
+    first = sorted(files, key=lambda one: not one[0].startswith("files/"))
+    return sum([await _fetch_file(agents, host, *one) for one in first])
 
 
 def _wanted(name: str, ranks: Collection[int] | None) -> bool:
@@ -93,10 +106,29 @@ def _write(descriptor: int, piece: bytes, offset: int) -> None:
         piece, offset = piece[done:], offset + done
 
 
-async def prepare(agents: Agents, hosts: Collection[str], message: Message) -> None:
-    """A directory of its own for the job on each of these hosts."""
-    for host in hosts:
-        await agents.one(host, {"op": "prepare", **message})
+async def prepare(
+    agents: Agents, hosts: Collection[str], message: Message, centre_here: bool
+) -> None:
+    """A directory of its own for the job on each of these hosts, or of those that share one.
+
+    CENTRE_HERE: who speaks for all ranks of a job without a log is on none of them; else on those
+    of the first directory.
+    """
+    told = {"op": "prepare", "token": secrets.token_hex(16), **message}
+    for number, host in enumerate(hosts):
+        await agents.one(host, {**told, "centre": not number and not centre_here})
+
+
+async def put_copy(agents: Agents, host: str, path: Path) -> None:
+    """A copy that a branch has here, for ranks of that host."""
+    name = path.relative_to(agents.job).as_posix()
+    with path.open("rb") as file:
+        offset = 0
+        while (piece := file.read(_AT_ONCE)) or not offset:
+            await agents.one(host, {"op": "copy", "name": name, "offset": offset}, piece)
+            offset += len(piece)
+            if not piece:
+                return
 
 
 async def put_pack(agents: Agents, host: str, pack: Path, sha256: str) -> str:

@@ -11,6 +11,7 @@ from rdb.agents.channel import Message
 from rdb.agents.here import ranks_here
 from rdb.agents.parts import Parts
 from rdb.agents.peer import Answer
+from rdb.agents.published import news, packed, put, unpacked
 from rdb.errors import RdbError, Usage
 from rdb.live.pausing import Pausing
 from rdb.live.request import request, running, taken
@@ -22,9 +23,9 @@ _TIMEOUT_MAX_S = 600
 class Operations:
     """Those of the job at this path, which is the only one that its secret opens."""
 
-    def __init__(self, job: str) -> None:
+    def __init__(self, job: str, secret: bytes) -> None:
         self._path = job
-        self._parts = Parts(job)
+        self._parts = Parts(job, secret)
         self._live: Pausing | None = None
 
     async def answer(self, message: Message, data: bytes) -> Answer:
@@ -36,6 +37,12 @@ class Operations:
             return {"taken": await asyncio.to_thread(self._checkpoint, timeout_s)}, b""
         if operation in ("pause", "resume"):
             return {"states": await asyncio.to_thread(self._signal, operation, message)}, b""
+        if operation == "published":
+            return packed(await news(Path(self._path), message["known"]))
+        if operation == "publish":
+            for name, content in unpacked((message, data)).items():
+                put(Path(self._path), name, content)
+            return {}, b""
         if operation == "alone":
             return {"ranks": [one.as_json() for one in ranks_here()]}, b""
         return await asyncio.to_thread(self._parts.answer, message, data)
@@ -63,6 +70,8 @@ class Operations:
                         "state": last.state,
                         "event": last.last_event,
                         "pid": last.meta.get("pid"),
+                        "argv": last.meta.get("argv", []),
+                        "checkpoints": len(last.images),
                     }
                 )
         return found

@@ -5,6 +5,7 @@ Names are those that a job's directory or a store can have: nothing else is read
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -12,22 +13,32 @@ from pathlib import Path
 
 from rdb.agents.channel import Message
 from rdb.agents.peer import Answer
+from rdb.agents.secret import write_keys
 from rdb.errors import DamagedRecording, Usage
+from rdb.launch.unrecorded import APART, CENTRE, NO_CENTRE, checkpoints_of
 from rdb.private import check_job, make_directories, make_directory, opener
 
 CHUNK_BYTES = 4 << 20
-# job.json and what rank-N/ and files/ hold (ARCHITECTURE.md, On disk)
-_NAME = re.compile(r"(?:rank-\d+/(?:(?:child-\d+|exec)/)*|files/)?[A-Za-z0-9_+][^/\0]*\Z")
-_BRANCH_FILE = re.compile(r"(?:restart\.json|in-flight-\d+|job\.json)\Z")
+# job.json and what rank-N/ and files/ hold (ARCHITECTURE.md, On disk), and a branch's own files
+_NAME = re.compile(
+    r"(?:rank-\d+/(?:(?:child-\d+|exec)/)*|(?:files|later|mpi-files)/)?[A-Za-z0-9_+][^/\0]*\Z"
+)
+# what is made where a job is started (rdb/agents/preparing.py)
+_MADE = re.compile(
+    r"(?:(?:job|restart)\.json|later-files|sockets-ranks|(?:in-flight|verbs-plan|verbs-begun|mpi-files)-\d+)\Z"
+)
+_COPY = re.compile(r"(?:later|mpi-files)/\d+-[^/\0]{1,240}\Z")
+_FOLDERS = ("later", "mpi-files")
 _PACK = re.compile(r"[0-9a-f]{64}\Z")
-_TOKEN = ".shared"  # made by who asks, to see whether it is there too
+_TOKEN = ".shared"  # made by one, to see whether it is there for another too
 
 
 class Parts:
     """Those of one job."""
 
-    def __init__(self, job: str) -> None:
+    def __init__(self, job: str, secret: bytes) -> None:
         self._job = Path(job)
+        self._secret = secret
 
     def answer(self, message: Message, data: bytes) -> Answer:
         operation = message["op"]
@@ -43,6 +54,8 @@ class Parts:
             return self._read(str(message["name"]), int(message["offset"]))
         if operation == "pack":
             return self._put(str(message["sha256"]), int(message["offset"]), data), b""
+        if operation == "copy":
+            return self._copy(str(message["name"]), int(message["offset"]), data), b""
         if operation == "unpack":
             return self._unpack(str(message["sha256"])), b""
         raise Usage(f"agent: no operation {operation!r}")
@@ -54,14 +67,26 @@ class Parts:
             return False
 
     def _prepare(self, message: Message) -> Message:
-        """This host's own part of a job that is made elsewhere."""
+        """This host's own part of a job that is made elsewhere; it may see another host's."""
         files = {str(name): str(text) for name, text in message["files"].items()}
-        if not all(map(_BRANCH_FILE.match, files)):
+        if not all(map(_MADE.match, files)):
             raise Usage("agent: such files are of no job")
         make_directories(str(self._job.parent))
-        make_directory(str(self._job))
+        try:
+            make_directory(str(self._job))
+        except FileExistsError:
+            if self._holds(str(message["token"])):
+                return {"seen": True}
+            raise
+        self._write(_TOKEN, message["token"])
+        self._write(APART, CENTRE if message["centre"] else NO_CENTRE)
+        write_keys(self._job, self._secret)
         stored = self._job / "files"
         make_directory(str(stored))
+        for name in message["folders"]:
+            if name not in _FOLDERS:
+                raise Usage("agent: such folders are of no job")
+            make_directory(str(self._job / name))
         if message.get("parent"):
             parent = Path(message["parent"])
             check_job(str(parent))
@@ -71,17 +96,27 @@ class Parts:
                 except OSError:
                     shutil.copyfile(one, stored / one.name)
         for name, text in sorted(files.items(), key=lambda one: one[0] == "job.json"):
-            with open(self._job / name, "x", encoding="utf-8", opener=opener) as file:
-                file.write(text)
-        return {}
+            self._write(name, text)
+        return {"seen": False}
+
+    def _write(self, name: str, text: str) -> None:
+        how = {"encoding": "utf-8", "errors": "surrogateescape", "newline": ""}
+        with open(self._job / name, "x", opener=opener, **how) as file:  # type: ignore[call-overload]
+            file.write(text)
 
     def _discard(self) -> bool:
         """Takes back what was prepared for a job that did not start."""
         check_job(str(self._job))
-        if any(self._job.glob("rank-*/log-000000.seg")):
+        if any(self._job.glob("rank-*/log-000000.seg")) and not self._no_checkpoint():
             return False
         shutil.rmtree(self._job, ignore_errors=True)
         return True
+
+    def _no_checkpoint(self) -> bool:
+        """Of a job that ran without a log: it has left nothing to go on from."""
+        return json.loads((self._job / "job.json").read_text(encoding="utf-8")).get(
+            "record"
+        ) == "off" and not checkpoints_of(str(self._job))
 
     def _list(self) -> list[tuple[str, int, int]]:
         """Name, size and time of the last change of each file."""
@@ -118,6 +153,16 @@ class Parts:
         path = self._incoming(sha256)
         make_directories(str(path.parent))
         with open(path, "r+b" if offset else "wb", opener=opener) as file:
+            file.seek(offset)
+            file.write(data)
+        return {}
+
+    def _copy(self, name: str, offset: int, data: bytes) -> Message:
+        """A piece of a file that ranks of this host write to."""
+        if not _COPY.match(name):
+            raise Usage(f"agent: {name!r} is no copy that a branch has")
+        check_job(str(self._job))
+        with open(self._job / name, "r+b" if offset else "xb", opener=opener) as file:
             file.seek(offset)
             file.write(data)
         return {}

@@ -1,38 +1,84 @@
-"""Before a job starts on hosts that share no file system: each gets what its ranks need there."""
+"""Before a job starts on hosts that share no file system: each gets what its ranks need there.
+
+And while it runs: what its ranks tell each other by files.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rdb.agents.elsewhere import Elsewhere
-from rdb.agents.fetching import prepare, put_pack
+from rdb.agents.fetching import listed, prepare, put_copy, put_pack
+from rdb.agents.mirror import Mirror
+from rdb.agents.secret import same_hca_key
 from rdb.errors import RdbError
+from rdb.launch.unrecorded import APART, CENTRE, NO_CENTRE
+from rdb.private import opener
 from rdb.recording import Job
 
-_MADE_HERE = ("job.json", "restart.json", "in-flight-*")
+_MADE_HERE = (
+    *("job.json", "restart.json", "later-files", "sockets-ranks"),
+    *("in-flight-*", "verbs-plan-*", "verbs-begun-*", "mpi-files-*"),
+)
+_FOLDERS = ("later", "mpi-files")
 
 
-def prepare_hosts(job: Job, hosts: Sequence[str], pack: Path | None, parent: Job | None) -> bool:
+@contextmanager
+def prepared_hosts(
+    job: Job,
+    hosts: Sequence[str],
+    pack: Path | None = None,
+    parent: Job | None = None,
+    copies: Callable[[Sequence[str]], Mapping[Path, str]] = lambda _: {},
+) -> Iterator[bool]:
     """Makes the job's directory where it is not seen; False if all hosts see it.
 
     PACK: what it is a branch of, for those that do not have it; PARENT is that job here.
+    COPIES is told those hosts first, and says of files in the directory where they are to be; it
+    may refuse.
+    While this is open the directories are kept alike.
     """
+    if not hosts:
+        yield False
+        return
     with Elsewhere(job, hosts) as elsewhere:
         elsewhere.agents.need_all()
-        if not elsewhere.apart:
-            return False
-        if parent is not None:
-            _bring_parent(elsewhere, parent, pack)
-        files = {
-            path.name: path.read_text(encoding="utf-8")
-            for pattern in _MADE_HERE
-            for path in job.path.glob(pattern)
-        }
-        message = {"files": files, "parent": str(parent.path) if parent else None}
-        elsewhere.call(prepare(elsewhere.agents, elsewhere.apart, message))
-        return True
+        if elsewhere.apart:
+            moved = copies(elsewhere.apart)
+            _prepare(elsewhere, job, pack, parent)
+            for path, host in moved.items():
+                if path.exists():
+                    elsewhere.call(put_copy(elsewhere.agents, host, path))
+                    path.unlink()
+            with elsewhere.meanwhile(Mirror(elsewhere.agents, elsewhere.apart, job.path).run()):
+                yield True
+            return
+    yield False
+
+
+def _prepare(elsewhere: Elsewhere, job: Job, pack: Path | None, parent: Job | None) -> None:
+    if parent is not None:
+        _bring_parent(elsewhere, parent, pack)
+    same_hca_key(job.path)
+    files = {
+        path.name: path.read_bytes().decode("utf-8", "surrogateescape")
+        for pattern in _MADE_HERE
+        for path in job.path.glob(pattern)
+    }
+    folders = [name for name in _FOLDERS if (job.path / name).is_dir()]
+    message = {
+        **{"files": files, "folders": folders},
+        **{"parent": str(parent.path) if parent else None},
+    }
+    some_here = set(elsewhere.agents.hosts) > set(elsewhere.apart)
+    path = job.path / APART
+    path.unlink(missing_ok=True)
+    with open(path, "x", encoding="ascii", opener=opener) as file:
+        file.write(CENTRE if some_here else NO_CENTRE)
+    elsewhere.call(prepare(elsewhere.agents, elsewhere.apart, message, some_here))
 
 
 def _bring_parent(elsewhere: Elsewhere, parent: Job, pack: Path | None) -> None:
@@ -66,3 +112,17 @@ def recorded_elsewhere(job: Job, hosts: Sequence[str]) -> Collection[int]:
             for host in elsewhere.apart:
                 elsewhere.call(elsewhere.agents.one(host, {"op": "discard"}))
         return found
+
+
+def copies_elsewhere(job: Job, copies: Mapping[Path, str]) -> list[tuple[str, Path]]:
+    """COPIES: of files, and the host of each.  Those that are there now."""
+    with Elsewhere(job, list(copies.values())) as elsewhere:
+        names = {
+            host: {one[0] for one in elsewhere.call(listed(elsewhere.agents, host))}
+            for host in elsewhere.apart
+        }
+    return [
+        (host, path)
+        for path, host in copies.items()
+        if path.relative_to(job.path).as_posix() in names.get(host, ())
+    ]

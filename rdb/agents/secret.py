@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import secrets
 import stat
+from pathlib import Path
 
 from rdb.errors import NotYours, Unsupported
+from rdb.launch.hca import HCA_KEY
 from rdb.private import check_job, opener
 
 KEY_BYTES = 32
@@ -23,6 +26,25 @@ def job_secret(job: str) -> bytes:
         return _read(path)
     except OSError as error:
         raise Unsupported(f"{path}: {error.strerror}") from error
+
+
+def write_keys(job: Path, secret: bytes) -> None:
+    """On a host that does not see the job's directory: its secret, which came by ssh, and that of
+    its software HCAs, which each host makes of it."""
+    _put(job / _FILE, secret)
+    _put(job / HCA_KEY, hmac.digest(secret, b"rdb hca", "sha256"))
+
+
+def same_hca_key(job: Path) -> None:
+    """The secret of the software HCAs, as those hosts have it."""
+    _put(job / HCA_KEY, hmac.digest(job_secret(str(job)), b"rdb hca", "sha256"))
+
+
+def _put(path: Path, key: bytes) -> None:
+    own = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+    with open(own, "xb", opener=opener) as file:
+        file.write(key)
+    os.rename(own, path)
 
 
 def _make(path: str) -> None:

@@ -29,7 +29,7 @@ async def _run() -> int:
     if len(secret) != KEY_BYTES:
         raise Usage("agent: that is no job's secret")
     name = os.uname().nodename
-    operations = Operations(job)
+    operations = Operations(job, secret)
     handle, tree = node(name, secret, operations.answer)
     tasks: set[asyncio.Task[None]] = set()
 

@@ -37,7 +37,8 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
                     (default: 20)
   --record order    log the order of messages, not what is in them: the ranks make that again
                     together when somebody asks for it
-  --record off      run without a recording; threads run in parallel
+  --record off      run without a recording, threads in parallel; below mpirun or srun the job takes
+                    checkpoints when rdb checkpoint asks
   --lax             pass on system calls that rdb does not know, instead of stopping
   --no-children     child processes run native, unrecorded
   --cpu LEVEL       highest CPU level shown to the program: x86-64-v2, x86-64-v3 (default), native
@@ -118,7 +119,7 @@ def exec_command(arguments: Sequence[str]) -> int:
         raise Usage(ORDER_NEEDS_ALL, ORDER_HINT)
     program = find_program(rest[0])
     place = where(os.environ)
-    if "--record=off" in options and (not job or place.nranks is None):
+    if "--record=off" in options and place.nranks is None:
         rank, files = "/", "/"  # nothing is written, and there is nowhere for checkpoints
         shared = os.path.abspath(job) if job else home()
     else:

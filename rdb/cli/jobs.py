@@ -8,6 +8,7 @@ import sys
 import time
 from typing import Any
 
+from rdb.cli.far_ranks import look_elsewhere
 from rdb.cli.output import print_json, print_table
 from rdb.errors import RdbError, UnknownJob
 from rdb.live.board import State
@@ -71,7 +72,8 @@ def _job_row(job: Job) -> dict[str, Any]:
 
 
 def _unreadable(error: RdbError) -> str:
-    return "damaged" if error.exit_code == 5 else error.message
+    """The path is another column's."""
+    return "damaged" if error.exit_code == 5 else error.message.rpartition(": ")[2]
 
 
 def _ranks_text(ranks: int, processes: int) -> str:
@@ -153,7 +155,7 @@ def info_command(args: argparse.Namespace) -> int:
     job = open_job(args.job)
     processes = [_process_row(process) for process in job.processes()]
     _ends_without_log(job, processes)
-    _look_elsewhere(job, processes, args.hosts)
+    look_elsewhere(job, processes, args.hosts)
     verbs = _verbs(job, args.at)
     programs = [program for row in processes for program in row["programs"]]
     damaged = any(row["damage"] for row in programs)
@@ -207,20 +209,6 @@ def info_command(args: argparse.Namespace) -> int:
         if row["damage"]:
             print(f"rdb: rank {row['name']} is damaged: {row['damage']}", file=sys.stderr)
     return 5 if damaged else 0
-
-
-def _look_elsewhere(job: Job, processes: list[dict[str, Any]], hosts_file: str | None) -> None:
-    """States of ranks that run on other hosts, from those who can see them."""
-    rows = [row for row in processes if str(row["state"]).startswith(_OPEN)]
-    if not rows and hosts_file is None:
-        return
-    from rdb.cli.elsewhere import reached
-
-    with reached(job, hosts_file) as elsewhere:
-        states = elsewhere.states() if elsewhere is not None else {}
-    for row in rows:
-        row["state"] = states.get(row["process"], row["state"])
-        row["programs"][-1]["state"] = row["state"]
 
 
 def _parent(parent: dict[str, Any]) -> str:

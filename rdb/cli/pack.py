@@ -6,21 +6,31 @@ import argparse
 import sys
 from pathlib import Path
 
+from rdb.cli.carrying import gathered
 from rdb.errors import Usage
+from rdb.live.coordinated import unrecorded
+from rdb.live.pack_checkpoints import pack_checkpoints
 from rdb.recording import open_job
 from rdb.recording.packing import pack
 
 
 def pack_command(args: argparse.Namespace) -> int:
-    job = open_job(args.job)
+    job = gathered(open_job(args.job), since=args.since or 0)
     out = Path(args.out or f"{job.name}.rdb")
     if out.is_dir() or not out.parent.is_dir():
         raise Usage(f"pack: -o {out}: not the name of a file")
-    made = pack(job, out, args.ranks, args.since)
+    if unrecorded(job):
+        if args.ranks is not None:
+            raise Usage(f"pack: {job.name} ran with --record=off: its ranks go on together")
+        made = pack_checkpoints(job, out, args.since)
+        use = f"rdb restart {out}"
+    else:
+        made = pack(job, out, args.ranks, args.since)
+        use = f"rdb attach {out}"
     what = f"{len(made.ranks)} rank{'s' if len(made.ranks) != 1 else ''}"
     print(
-        f"rdb: packed {what} of {job.name}: {out} ({made.files} files, {made.size_bytes:,} bytes); "
-        f"rdb attach {out}",
+        f"rdb: packed {what} of {job.name}: {out} "
+        f"({made.files} files, {made.size_bytes:,} bytes); {use}",
         file=sys.stderr,
     )
     return 0

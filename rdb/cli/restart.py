@@ -7,10 +7,11 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from rdb.agents.preparing import prepare_hosts, recorded_elsewhere
+from rdb.agents.preparing import copies_elsewhere, prepared_hosts, recorded_elsewhere
+from rdb.cli.carrying import carried
 from rdb.cli.expand import expand_if_needed
 from rdb.cli.run import run_foreground
 from rdb.errors import Unsupported, Usage
@@ -19,11 +20,15 @@ from rdb.launch.hca import SOFT_DEVICE, hca_options
 from rdb.launch.limits import check_limit
 from rdb.launch.placement import Placement, launch, placed_lines, placement
 from rdb.launch.where import Where
+from rdb.live.apart_files import homes
 from rdb.live.branch import make_branch
 from rdb.live.coordinated import choose, unrecorded
+from rdb.live.file_order import copies, write_files
+from rdb.live.later_files import later_copies, write_later
 from rdb.live.plan import Plan, RankPlan, make_plan, plan_lines
 from rdb.live.rank import plan_line, write_plan
 from rdb.live.sockets import uses_sockets
+from rdb.live.tree_plan import tree_options, write_tree
 from rdb.live.unrecorded import alone_in_place, needs_launcher, prepare
 from rdb.live.unrecorded import plan_lines as lines_of
 from rdb.private import opener
@@ -31,16 +36,24 @@ from rdb.recording import Job, open_job
 
 
 def restart_command(args: argparse.Namespace) -> int:
-    job = open_job(args.job)
-    if unrecorded(job):
-        return _from_checkpoint(job, args)
+    with carried(open_job(args.job), args) as (job, pack):
+        return (_from_checkpoint if unrecorded(job) else _from_log)(job, args, pack)
+
+
+def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     expand_if_needed(job)
     mpi = chosen_mpi(args.mpi)
     plan = make_plan(job, args.rank, args.at)
     for rank, one in plan.ranks.items():
         for text in one.recording.cautions:
             print(f"rdb: rank {rank}, {text}", file=sys.stderr)
+    _say_left(plan, args.in_place)
     asked = _placement(args, len(plan.ranks), plan.launched, mpi)
+    if plan.trees and args.in_place:
+        raise Usage(
+            "--in-place: the program has child processes, which go on with copies of its files",
+            "drop the option",
+        )
     if args.plan:
         print("\n".join([*plan_lines(plan), *placed_lines(asked)]))
         return 0
@@ -50,6 +63,11 @@ def restart_command(args: argparse.Namespace) -> int:
     branch = make_branch(job, cut, place, args.name, args.in_place, asked.names)
     common = _options(args)
     _socket_ranks(plan, branch)
+    places = write_files(plan.files, branch, list(plan.ranks))
+    if not args.in_place:
+        places |= write_later(plan.later, branch, places)
+    for rank, tree in plan.trees.items():
+        write_tree(branch, tree, rank, common, mpi)
     hca = _verbs_options(plan, branch, args.hca)
     write_plan(
         branch,
@@ -62,22 +80,34 @@ def restart_command(args: argparse.Namespace) -> int:
                     *_rank_options(branch, rank, one),
                     *common,
                     *hca,
+                    *(tree_options(branch, rank) if rank in plan.trees else []),
                     *(["--in-place"] if args.in_place else []),
                 ],
             }
             for rank, one in plan.ranks.items()
         },
     )
-    apart = False
+    hosts = asked.names if asked.by_ssh else ()
+    there: dict[Path, str] = {}
+
+    def copies_on(names: Sequence[str]) -> dict[Path, str]:
+        if plan.trees:
+            raise Unsupported(
+                "its ranks have child processes, and its hosts have no file system in common"
+            )
+        users = {path: plan.users_of(path) or set(plan.ranks) for path in places}
+        there.update((places[path], at) for path, at in homes(users, asked.hosts, names).items())
+        return there
+
     try:
-        if asked.by_ssh:
-            pack = Path(args.job) if Path(args.job).is_file() else None
-            apart = prepare_hosts(open_job(branch), asked.names, pack, job)
-        code = _run(plan, branch, asked)
+        with prepared_hosts(open_job(branch), hosts, pack, job, copies_on) as apart:
+            code = _run(branch, asked, plan.launched, next(iter(plan.ranks)))
     except BaseException:
-        _remove_empty(Path(branch), plan, ())
+        _remove_empty(Path(branch), plan.ranks, ())
         raise
-    _say(Path(branch), job, plan, code, asked.names if apart else ())
+    if _say(Path(branch), job, plan, code, asked.names if apart else ()) and there:
+        for host, path in copies_elsewhere(open_job(branch), there):
+            print(f"rdb: {path.name.split('-', 1)[1]} went on as {host}:{path}", file=sys.stderr)
     return code
 
 
@@ -92,7 +122,7 @@ def _placement(args: argparse.Namespace, nranks: int, launched: bool, mpi: str |
     return placement(nranks, args.launcher, args.hosts, mpi)
 
 
-def _from_checkpoint(job: Job, args: argparse.Namespace) -> int:
+def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     """A job that ran without a log goes on from what all its ranks have."""
     one, mpi = choose(job, args.at), chosen_mpi(args.mpi)
     launched = needs_launcher(job, one)
@@ -101,22 +131,22 @@ def _from_checkpoint(job: Job, args: argparse.Namespace) -> int:
         print("\n".join([*lines_of(job, one), *placed_lines(asked)]))
         return 0
     with alone_in_place(job.path, args.in_place):
+        hosts = asked.names if asked.by_ssh else ()
+        record = args.record == "full"
         branch = prepare(
-            job, one, args.name, args.in_place, args.record == "full", _options(args), mpi
+            job, one, args.name, args.in_place, record, _options(args), mpi, asked.names
         )
-        if launched:
-            line, env = launch(asked, branch, ["exec", "--restart", branch])
-            print(f"rdb: {shlex.join(line)}", file=sys.stderr)
-            code = run_foreground(line, env)
-        else:
-            line, directory = plan_line(branch, 0)
-            os.chdir(directory)
-            code = run_foreground(line, os.environ)
-    folders = [Path(branch) / f"rank-{rank}" for rank in range(one.nranks)]
-    if not all((folder / "log-000000.seg").exists() for folder in folders):  # one said why
-        shutil.rmtree(branch)
-        return code
-    _say_copies(folders)
+        try:
+            with prepared_hosts(open_job(branch), hosts, pack, job) as apart:
+                code = _run(branch, asked, launched, 0)
+        except BaseException:
+            _remove_empty(Path(branch), range(one.nranks), ())
+            raise
+    kept = apart and args.record != "full"  # no log says that a rank has begun
+    if not kept and _remove_empty(Path(branch), range(one.nranks), asked.names if apart else ()):
+        return code  # a rank said why
+    _say_copies([Path(branch) / f"rank-{rank}" for rank in range(one.nranks)])
+    _say_files(Path(branch))
     print(
         f"rdb: job {Path(branch).name} (from checkpoint {one.number} of {job.name}, "
         f"exit code {code})",
@@ -131,12 +161,30 @@ def _say_copies(folders: list[Path]) -> None:
             print(f"rdb: {copy.name.split('-', 2)[2]} went on as {copy}", file=sys.stderr)
 
 
-def _run(plan: Plan, branch: str, asked: Placement) -> int:
-    if plan.launched:
+def _say_left(plan: Plan, in_place: bool) -> None:
+    """Files of which the branch may find what the recorded job did only later."""
+    what = "what was in it at the cut is not known: the branch finds what is now"
+    lines = [*(f"{path}: {what}" for path in plan.files.left), *plan.later.left]
+    if in_place:
+        lines += [
+            f"{path}: it was written to after the cut, and stays so" for path in plan.later.copies
+        ]
+    for line in lines:
+        print(f"rdb: {line}", file=sys.stderr)
+
+
+def _say_files(branch: Path) -> None:
+    for copy in [*copies(branch), *later_copies(branch)]:
+        print(f"rdb: {copy.name.split('-', 1)[1]} went on as {copy}", file=sys.stderr)
+
+
+def _run(branch: str, asked: Placement, launched: bool, rank: int) -> int:
+    """RANK: the one that there is, where no launcher starts it."""
+    if launched:
         line, env = launch(asked, branch, ["exec", "--restart", branch])
         print(f"rdb: {shlex.join(line)}", file=sys.stderr)
         return run_foreground(line, env)
-    line, directory = plan_line(branch, next(iter(plan.ranks)))
+    line, directory = plan_line(branch, rank)
     try:
         os.chdir(directory)
     except OSError as error:
@@ -164,6 +212,9 @@ def _verbs_options(plan: Plan, branch: str, hca: str | None) -> list[str]:
     for rank, lines in plan.verbs.items():
         with open(os.path.join(branch, f"verbs-plan-{rank}"), "x", opener=opener) as file:
             file.writelines(f"{line}\n" for line in lines)
+    for rank, text in plan.verbs_begun.items():
+        with open(os.path.join(branch, f"verbs-begun-{rank}"), "x", opener=opener) as file:
+            file.write(text)
     recorded = "soft" if plan.device == SOFT_DEVICE else None
     return hca_options(hca or recorded, branch, True) if plan.device or hca else []
 
@@ -179,25 +230,27 @@ def _rank_options(branch: str, rank: int, plan: RankPlan) -> list[str]:
     return options
 
 
-def _remove_empty(branch: Path, plan: Plan, hosts: Sequence[str]) -> bool:
+def _remove_empty(branch: Path, ranks: Collection[int], hosts: Sequence[str]) -> bool:
     """A branch in which a rank has not begun is none."""
-    begun = {rank for rank in plan.ranks if (branch / f"rank-{rank}/log-000000.seg").exists()}
+    begun = {rank for rank in ranks if (branch / f"rank-{rank}/log-000000.seg").exists()}
     if hosts:
         begun.update(recorded_elsewhere(open_job(branch), hosts))
-    if begun.issuperset(plan.ranks):
+    if begun.issuperset(ranks):
         return False
     shutil.rmtree(branch)
     return True
 
 
-def _say(branch: Path, job: Job, plan: Plan, code: int, hosts: Sequence[str]) -> None:
-    """HOSTS: those that have their ranks' recordings on disks of their own."""
-    if _remove_empty(branch, plan, hosts):  # a rank said why
-        return
+def _say(branch: Path, job: Job, plan: Plan, code: int, hosts: Sequence[str]) -> bool:
+    """HOSTS: those that have their ranks' recordings on disks of their own.  Is it a branch?"""
+    if _remove_empty(branch, plan.ranks, hosts):  # a rank said why
+        return False
     _say_copies([branch / f"rank-{rank}" for rank in plan.ranks])
+    _say_files(branch)
     where = ", ".join(str(one.event) for one in plan.ranks.values())
     print(
         f"rdb: recorded job {branch.name} (a branch of {job.name} at event {where}, "
         f"exit code {code}); rdb attach {branch.name}",
         file=sys.stderr,
     )
+    return True

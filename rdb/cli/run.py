@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -79,26 +80,30 @@ def run_command(args: SimpleNamespace) -> int:
         place = Where(0, None, "none", None)
     else:
         place = Where(0, args.n, args.launcher or "mpirun", None)
+    if args.n is None and _launches(words):
+        print(
+            f"rdb: this records {words[0]} and what it starts as one rank; "
+            f"for a job of ranks: rdb run -n N -- PROG, or {words[0]} ... rdb exec -- PROG",
+            file=sys.stderr,
+        )
     asked = _placement(args)
     hosts = asked.names if asked else ()
     job = create_job(program, words, place, args.name, hosts=hosts, record=args.record != "off")
-    apart = False
     try:
-        if asked is not None and asked.by_ssh:
-            apart = _prepare(job, asked.names)
-        line, env = _line(args, asked, job, program, words[1:])
-        if args.n is not None:
-            import shlex
+        with _prepared(job, asked) as apart:
+            line, env = _line(args, asked, job, program, words[1:])
+            if args.n is not None:
+                import shlex
 
-            print(f"rdb: {shlex.join(line)}", file=sys.stderr)
-        code = run_foreground(line, env)
+                print(f"rdb: {shlex.join(line)}", file=sys.stderr)
+            code = run_foreground(line, env)
     except BaseException:
         if not recorded_ranks(job):
             _remove(job)
         raise
     name = os.path.basename(job)
     if args.record == "off":
-        return _unrecorded(job, name, code)
+        return _unrecorded(job, name, code, asked.names if apart and asked else ())
     ranks = recorded_ranks(job)
     if apart and asked is not None:
         ranks += _elsewhere(job, asked.names)
@@ -114,12 +119,23 @@ def run_command(args: SimpleNamespace) -> int:
     return code
 
 
-def _prepare(job: str, hosts: Sequence[str]) -> bool:
-    """Makes the job's directory on hosts that do not see it; were there any?"""
-    from rdb.agents.preparing import prepare_hosts
+_LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun", "srun")
+
+
+def _launches(words: Sequence[str]) -> bool:
+    """Does the program start ranks that are not under `rdb exec`?"""
+    name = os.path.basename(words[0]).partition(".")[0]  # mpirun.openmpi
+    return name in _LAUNCHERS and "exec" not in words
+
+
+def _prepared(job: str, asked: Placement | None) -> AbstractContextManager[bool]:
+    """The job's directory is on hosts that do not see it; were there any?"""
+    if asked is None or not asked.by_ssh:
+        return nullcontext(False)
+    from rdb.agents.preparing import prepared_hosts
     from rdb.recording import open_job
 
-    return prepare_hosts(open_job(job), hosts, None, None)
+    return prepared_hosts(open_job(job), asked.names)
 
 
 def _elsewhere(job: str, hosts: Sequence[str]) -> int:
@@ -190,8 +206,14 @@ def _options(args: SimpleNamespace) -> list[str]:
     return options
 
 
-def _unrecorded(job: str, name: str, code: int) -> int:
+def _unrecorded(job: str, name: str, code: int, hosts: Sequence[str]) -> int:
+    """HOSTS: those that do not see the job's directory."""
     numbers = checkpoints_of(job)
+    if hosts:
+        from rdb.agents.gathering import checkpoints_elsewhere
+        from rdb.recording import open_job
+
+        numbers = checkpoints_elsewhere(open_job(job), hosts)
     if not numbers:
         _remove(job)
         return code

@@ -19,6 +19,7 @@ _INTERNAL = (
     "rdb-open",
     "rdb-state",
     "rdb-look",
+    "rdb-object",
     "rdb-fields",
     "rdb-fork",
     "rdb-template",

@@ -1,4 +1,4 @@
-"""Names that users of rr and of Undo know.  The GDB extension does the work in each rank."""
+"""Names that users of GDB, rr and Undo know.  The GDB extension does the work in each rank."""
 
 from __future__ import annotations
 
@@ -10,6 +10,28 @@ from rdb.session import Outcome, Session
 async def run(session: Session, event: str = "") -> Outcome:
     """Go to an event, to the start without one (as in rr)."""
     return await session.run(f"run {event}".strip())
+
+
+_TO_MAIN = """python
+try:
+    gdb.execute("tbreak MAIN__", to_string=True)
+except gdb.error:
+    gdb.execute("tbreak main", to_string=True)
+end
+run
+continue"""
+
+
+@command("start", group=Group.TIME, needs=Need.STOPPED)
+async def start(session: Session) -> Outcome:
+    """Go to the beginning of the main program, with a temporary breakpoint (as in GDB)."""
+    return await session.run(_TO_MAIN, text="start")
+
+
+@command("starti", group=Group.TIME, needs=Need.STOPPED)
+async def starti(session: Session) -> Outcome:
+    """Go to the start of the recording (as in GDB)."""
+    return await session.run("run", text="starti")
 
 
 @command("checkpoint", group=Group.TIME, needs=Need.STOPPED)

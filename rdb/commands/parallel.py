@@ -9,16 +9,21 @@ from rdb.recording.queues import queues
 from rdb.session import Session
 from rdb.session.deadlock import Deadlock, deadlock
 
+_FEW, _NEWEST = 4, 8
+
 
 @command("messages", group=Group.RANKS, usage="messages [COUNT]", needs=Need.STOPPED)
-async def messages(session: Session, count: int = 8) -> MessagesShown:
+async def messages(session: Session, count: int = 0) -> MessagesShown:
     """Show the message queues of the ranks in focus: receives posted, messages on their way.
 
     Each rank of the job counts as far as it stands, one that has not been opened to its end. A
     message is on its way if its sender has sent it and its receiver has not received it; it is
     expected if a receive that could take it has been posted. Of those that were received the
-    newest COUNT (8) are shown. `rdb messages JOB` shows those of all ranks.
+    newest COUNT are shown: 8 if nothing is said, of more than four ranks none. `rdb messages JOB`
+    shows the queues of all ranks.
     """
+    if not count and len(session.focus) <= _FEW:
+        count = _NEWEST
     states = session.states
     at = {
         rank: states[rank].event if rank in states else session.job.rank(rank).last_event

@@ -74,7 +74,8 @@ class Command:
             word, _, rest = rest.partition(" ")
             rest = rest.strip()
             if not word.isdigit() or int(word) == 0:
-                raise Usage(f"{word!r} is not a count", f"usage: {self.usage}")
+                what = "a number of seconds" if parameter.name == "seconds" else "a count"
+                raise Usage(f"{word!r} is not {what}", f"usage: {self.usage}")
             values[parameter.name] = int(word)
         if rest:
             raise Usage(f"{self.name} does not take {rest!r}", f"usage: {self.usage}")

@@ -96,6 +96,8 @@ def _(value: Travelled, out: Console) -> None:
         out.print(Text(f"{value.verb} {entry.text.splitlines()[0]}{where}"))
     if len(value.entries) < value.asked:
         out.print(Text(f"that was all: {len(value.entries)} of {value.asked}"))
+    for note in merge(value.notes):
+        labelled(note.label, note.value, out, whole=False)
     for group in merge(value.errors):
         error_line(group.value, out, group.label)
     render_positions(value.states, out)
@@ -141,7 +143,8 @@ def _(value: Origin, out: Console) -> None:
             str(hop.rank), hop.position, Text(hop.value),
             Text(str(Place(hop.function, hop.file, hop.line))), Text(hop.how),
         )  # fmt: skip
-    show_table(table, out)
+    if value.hops:
+        show_table(table, out)
     if value.end:
         out.print(Text(value.end))
 

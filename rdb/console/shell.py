@@ -16,6 +16,7 @@ from rdb.commands.values import Bisected, Followed, Leave, Live, Printed, Script
 from rdb.console.input import read_lines
 from rdb.console.lines import LineReader
 from rdb.console.prompt import prompt_text
+from rdb.console.refused import refuse
 from rdb.console.render import error_line, render
 from rdb.errors import RdbError, Usage
 from rdb.session import Outcome, Session
@@ -127,6 +128,7 @@ class Shell:
             return await command.call(self.session, arguments)
         if text.split(maxsplit=1)[0:1] == ["rdb"]:
             raise Usage("`rdb` is a command of the shell", f"here: shell {text.strip()}")
+        refuse(text)
         return await self.session.run(text)
 
     async def guarded(self, work: Awaitable[T]) -> T:

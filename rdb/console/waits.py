@@ -27,7 +27,7 @@ def show_deadlock(value: Deadlock, out: Console) -> None:
     for ranks, alike in _entries(value):
         for line in _entry(value, ranks, alike):
             out.print(Text(line))
-    if graph.free:
+    if graph.free and graph.waiters:  # else the verdict has said so
         out.print(Text(f"not blocked in MPI: {format_ranks(graph.free)}"))
     for group in merge(graph.ended):
         have = "has" if len(group.ranks) == 1 else "have"

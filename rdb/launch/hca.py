@@ -13,7 +13,7 @@ from rdb.private import make_directories, opener
 HCA_CHOICES = ("soft", "real", "auto")
 
 SOFT_DEVICE = "rdb0"
-_KEY = "hca.key"
+HCA_KEY = "hca.key"
 _KEY_BYTES = 32
 
 
@@ -35,7 +35,7 @@ def hca_options(asked: str | None, folder: str, either: bool = False) -> list[st
 
 def _key(folder: str) -> str:
     """The first process that comes makes it; it is never seen half written."""
-    path = os.path.join(folder, _KEY)
+    path = os.path.join(folder, HCA_KEY)
     if os.path.exists(path):
         return path
     own = f"{path}.{os.uname().nodename}.{os.getpid()}"

@@ -11,6 +11,9 @@ from collections.abc import Mapping
 # How many ranks the launcher has put on this host.
 _LOCAL = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
 _NODES = "SLURM_STEP_NUM_NODES"
+APART = "apart"
+"""In the directory of a job whose hosts do not all see it: who speaks for all ranks, is he here?"""
+CENTRE, NO_CENTRE = "centre\n", "elsewhere\n"
 
 
 def several_hosts(env: Mapping[str, str], nranks: int) -> bool:
@@ -28,7 +31,7 @@ def checkpoints_options(job: str, rank: int, nranks: int, several: bool = False)
     SEVERAL hosts have a board each, and somebody who speaks for it.
     """
     name = "board"
-    if several:
+    if several or os.path.exists(os.path.join(job, APART)):
         name = f"board-{os.uname().nodename}"
         _start_relay(job, name, nranks)
     return [

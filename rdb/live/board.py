@@ -14,9 +14,9 @@ from pathlib import Path
 
 from rdb.errors import DamagedRecording
 
-_MAGIC, _VERSION = 0x6472616F62626472, 2
+_MAGIC, _VERSION = 0x6472616F62626472, 3
 _HEAD = struct.Struct("<QIIQQQIi512s")
-_SLOT = struct.Struct("<Ii64s11Q")
+_SLOT = struct.Struct("<Ii64s12Q")
 _CLOCK = struct.Struct("<QQ")
 _CLOCKS = 1000
 _PAGE = 4096
@@ -56,7 +56,7 @@ class Slot:
     stood_ns: int
     fork_ns: int
     clocks: dict[int, int]
-    """Of each communicator: the collectives on it that this rank has begun."""
+    """Of each communicator: the collectives that this rank has begun for good (board_count())."""
 
     @property
     def there(self) -> bool:
@@ -69,13 +69,24 @@ def board_path(job: str | os.PathLike[str], host: str | None = None) -> Path:
 
 
 def create_board(path: Path, nranks: int) -> None:
-    """What the first rank of a host would make."""
+    """What the first rank of a host would make; seen whole, if no rank was faster."""
+    own = path.with_name(f".{path.name}.{os.getpid()}")
+    _make(own, nranks, path.name != "board")
+    try:
+        os.link(own, path)
+    except FileExistsError:
+        _make(path, nranks, path.name != "board")
+    finally:
+        own.unlink()
+
+
+def _make(path: Path, nranks: int, relayed: bool) -> None:
     from rdb.private import opener
 
     with open(path, "a+b", opener=opener) as file:
         file.truncate(max(file.seek(0, os.SEEK_END), _PAGE + nranks * _SLOT_BYTES))
         with mmap.mmap(file.fileno(), 0) as seen:
-            struct.pack_into("<I", seen, _RELAYED_AT, path.name != "board")
+            struct.pack_into("<I", seen, _RELAYED_AT, relayed)
             struct.pack_into("<QII", seen, 0, _MAGIC, _VERSION, nranks)
 
 
@@ -83,6 +94,7 @@ def parse_slot(data: bytes) -> Slot:
     state, pid, host, *counts, nclocks = _SLOT.unpack_from(data)
     clocks = (_CLOCK.unpack_from(data, _SLOT.size + at * _CLOCK.size) for at in range(nclocks))
     name = host.split(b"\0")[0].decode(errors="replace")
+    *counts, inside = counts
     moves, sent, received, pending, objects, imaged, written, failed, stood_ns, fork_ns = counts
     return Slot(
         State(state),
@@ -98,7 +110,7 @@ def parse_slot(data: bytes) -> Slot:
         failed,
         stood_ns,
         fork_ns,
-        dict(clocks),
+        {comm: count - (comm == inside and count > 0) for comm, count in clocks},
     )
 
 

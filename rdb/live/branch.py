@@ -23,6 +23,7 @@ def make_branch(
     name: str | None,
     in_place: bool,
     hosts: Sequence[str] = (),
+    record: bool = True,
 ) -> str:
     """The new job's directory; the recorded history of the parent is not touched."""
     meta = parent.meta
@@ -38,6 +39,7 @@ def make_branch(
             "in_place": in_place,
         },
         hosts,
+        record,
     )
     files = Path(path) / "files"
     for stored in (parent.path / "files").iterdir():

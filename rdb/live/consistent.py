@@ -15,10 +15,12 @@ from dataclasses import dataclass
 
 from rdb.errors import RdbError
 from rdb.live import mpi_files, sockets
+from rdb.live.file_order import FilePlan, file_plan
 from rdb.live.verbs import VerbsTraffic
 from rdb.live.windows import Exposure
-from rdb.recording import Job
-from rdb.recording.communication import WORLD, Flow, RankCommunication, collectives
+from rdb.recording import Job, RankRecording
+from rdb.recording.collectives import Flow, collectives
+from rdb.recording.communication import WORLD, RankCommunication
 from rdb.recording.describe import mpi_functions
 from rdb.recording.messages import Messages
 from rdb.recording.record import Kind
@@ -59,9 +61,10 @@ class Traffic:
         self.ranks = job.ranks
         self._job = job
         self._messages = Messages(job)
+        self.files = mpi_files.Files(job, self._messages)
         self._files = {rank: mpi_files.open_spans(job, rank) for rank in self.ranks}
         self.messages = list(self._matched())
-        self.collectives = list(self._together())
+        self.collectives = [*self._together(), *self.files.together()]
         # (event, other rank, its event): this event needs that one.  Sorted by event.
         self._needs: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
         for one in self.messages:
@@ -88,6 +91,9 @@ class Traffic:
             rank: _united(sorted([*inside_calls(job, rank), *self._files[rank]]))
             for rank in self.ranks
         }
+
+    def file_plan(self, cut: Cut) -> FilePlan:
+        return file_plan(self.files, cut.events, self._messages)
 
     def settled(self, rank: int, event: int) -> int:
         """The event itself, or the nearest one of the rank that a consistent cut can have: after it
@@ -293,9 +299,40 @@ class Traffic:
 _NEVER = 1 << 62
 
 
+_CALLS_NOTHING = frozenset(
+    f"MPI_{name}"
+    for name in (
+        "Status_set_elements",
+        "Status_set_elements_x",
+        "Status_set_cancelled",
+        "Test_cancelled",
+        "Get_count",
+        "Get_elements",
+        "Get_elements_x",
+        "Type_size",
+        "Type_size_x",
+        "Type_get_extent",
+        "Type_get_extent_x",
+        "Type_get_true_extent",
+        "Type_get_true_extent_x",
+        "Type_get_envelope",
+        "Type_get_contents",
+        "Comm_rank",
+        "Comm_size",
+        "Wtime",
+        "Wtick",
+    )
+)
+"""What functions that MPI calls may call themselves, and what calls none."""
+
+
 def inside_calls(job: Job, rank: int) -> list[tuple[int, int]]:
-    """First and last events of what happened inside calls: functions that MPI called."""
+    """First and last events of what happened inside calls: functions that MPI called.
+
+    Such a call is over at its own event, the first of MPI that is none of the function's.
+    """
     index = job.rank(rank).index
+    asking = {int(one["nr"]) for one in mpi_functions() if one["name"] in _CALLS_NOTHING}
     threads = index.threads()
     begun: dict[int, int] = {}
     spans = []
@@ -304,7 +341,7 @@ def inside_calls(job: Job, rank: int) -> list[tuple[int, int]]:
         thread = threads[place]
         if kind is Kind.UPCALL:
             begun.setdefault(thread, event)
-        elif thread in begun and index.number(place) >> 16:
+        elif thread in begun and index.number(place) >> 16 and index.number(place) not in asking:
             spans.append((begun.pop(thread), event - 1))
     return _united(sorted(spans))
 
@@ -329,8 +366,11 @@ def finalized(job: Job, rank: int, event: int) -> bool:
 
 def uses_mpi(job: Job) -> bool:
     """By now, or when it began, if it is a branch."""
-    return any((job.rank(rank).path / "mpi-objects").exists() for rank in job.ranks) or any(
-        job.rank(rank).index.number(place) >> 16 == 1
-        for rank in job.ranks
-        for place in job.rank(rank).index.of_kind(Kind.HYPERCALL)
+    return any(_uses_mpi(recording) for recording in job.all_ranks())
+
+
+def _uses_mpi(recording: RankRecording) -> bool:
+    index = recording.index
+    return (recording.path / "mpi-objects").exists() or any(
+        index.number(place) >> 16 == 1 for place in index.of_kind(Kind.HYPERCALL)
     )

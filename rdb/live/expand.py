@@ -25,6 +25,7 @@ from rdb.launch.command import lib_dir, rdb_exec_path
 from rdb.launch.mpi import mpi_options
 from rdb.launch.placement import launch, placement
 from rdb.launch.where import where
+from rdb.live.expand_waits import WAITS, Stuck, Watch, read_wait
 from rdb.private import check_job, opener
 from rdb.recording import Job, RankRecording, open_job
 from rdb.recording.order import PAYLOAD, expanded, order_only, order_ranks
@@ -32,7 +33,9 @@ from rdb.recording.record import EndKind
 
 _LOCK = "expand.lock"
 _LOOK_S = 0.05
+_WATCH_S = 0.5
 _GRACE_S = 5.0  # for a launcher whose ranks have all that they need
+_SAID = 3  # how many are named
 _CUT_SHORT = {EndKind.BUDGET: "--log-budget", EndKind.DISK: "a full disk"}
 
 Progress = Callable[[int], None]
@@ -53,10 +56,14 @@ def expand(
         if not all(map(expanded, ranks)):  # else another rdb has done it meanwhile
             _forget(folders)
             try:
-                _run(_line(job, ranks, mpi, launcher, hosts), folders, on_progress)
+                line = _line(job, ranks, mpi, launcher, hosts)
+                watch = Watch(job, {one.rank: one.path for one in ranks})
+                _run(line, folders, watch, on_progress)
             except BaseException:
                 _forget(folders)
                 raise
+            finally:
+                _remove(folders, (WAITS, f"{WAITS}.new"))
     return sum(_size(folder / PAYLOAD) for folder in folders)
 
 
@@ -126,7 +133,10 @@ def expand_rank(path: str, mpi: str | None) -> int:
 
 
 def _run(
-    command: tuple[list[str], dict[str, str]], folders: list[Path], on_progress: Progress | None
+    command: tuple[list[str], dict[str, str]],
+    folders: list[Path],
+    watch: Watch,
+    on_progress: Progress | None,
 ) -> None:
     line, env = command
     with tempfile.TemporaryFile("w+", errors="replace") as said:
@@ -134,7 +144,10 @@ def _run(
             line, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
         )
         try:
-            code = _wait(child, folders, on_progress)
+            code = _wait(child, folders, watch, on_progress)
+        except BaseException:
+            _end_ranks(folders)
+            raise
         finally:
             _end(child)
         if code != 0 and not _all_there(folders):
@@ -143,14 +156,29 @@ def _run(
         raise Diverged("the ranks ended without their payloads", "record it with --record=full")
 
 
-def _wait(child: subprocess.Popen[bytes], folders: list[Path], on_progress: Progress | None) -> int:
+def _wait(
+    child: subprocess.Popen[bytes],
+    folders: list[Path],
+    watch: Watch,
+    on_progress: Progress | None,
+) -> int:
     """Ranks whose recording ended in a call that nobody answers do not end by themselves."""
     there_since: float | None = None
+    looked = time.monotonic()
     while child.poll() is None:
         if _all_there(folders):
             there_since = there_since or time.monotonic()
             if time.monotonic() - there_since > _GRACE_S:
                 return 0
+        elif time.monotonic() - looked > _WATCH_S:
+            looked = time.monotonic()
+            if differing := watch.disagreement():
+                raise Diverged(
+                    f"the messages cannot be made again: {differing}",
+                    "the logs are not of one run: record it again",
+                )
+            if stuck := watch.stuck():
+                raise _never(stuck)
         if on_progress is not None:
             on_progress(sum(max(_size(f / PAYLOAD), _size(f / f"{PAYLOAD}.new")) for f in folders))
         with suppress(subprocess.TimeoutExpired):
@@ -166,6 +194,37 @@ def _end(child: subprocess.Popen[bytes]) -> None:
                 child.wait(_GRACE_S)
 
 
+def _end_ranks(folders: Sequence[Path]) -> None:
+    """Those on this host that have said who they are; the others are their launcher's part."""
+    for folder in folders:
+        wait = read_wait(folder)
+        if wait is None or wait.host != os.uname().nodename:
+            continue
+        with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
+            words = Path(f"/proc/{wait.pid}/cmdline").read_bytes().split(b"\0")
+            if b"--expand" in words and os.fsencode(folder) in words:
+                os.kill(wait.pid, signal.SIGKILL)
+
+
+def _never(stuck: Sequence[Stuck]) -> RdbError:
+    """The ranks of which it is certain that they will never go on, the first ones in words."""
+    lines = []
+    for one in stuck[:_SAID]:
+        ranks = ", ".join(map(str, one.ranks[:_SAID])) + ("..." if len(one.ranks) > _SAID else "")
+        plural = "s" if len(one.ranks) > 1 else ""
+        lines.append(
+            f"rank {one.rank} waits at event {one.event} ({one.call}) for {one.what} "
+            f"rank{plural} {ranks}"
+        )
+    more = f", and {len(stuck) - _SAID} more wait" if len(stuck) > _SAID else ""
+    over = sorted({rank for one in stuck for rank in one.ranks} - {one.rank for one in stuck})
+    ended = "".join(f", the log of rank {rank} is over" for rank in over[:_SAID])
+    return Diverged(
+        f"the messages cannot be made again: {', '.join(lines)}{more}{ended}",
+        "the logs are not of one run, or one lacks its end: record it again",
+    )
+
+
 def _why(said: IO[str], code: int) -> RdbError:
     """What the first rank said that could not go on; else what the launcher said."""
     said.seek(0)
@@ -177,8 +236,12 @@ def _why(said: IO[str], code: int) -> RdbError:
 
 
 def _forget(folders: Sequence[Path]) -> None:
+    _remove(folders, (PAYLOAD, f"{PAYLOAD}.new", WAITS))
+
+
+def _remove(folders: Sequence[Path], names: Sequence[str]) -> None:
     for folder in folders:
-        for name in (PAYLOAD, f"{PAYLOAD}.new"):
+        for name in names:
             (folder / name).unlink(missing_ok=True)
 
 

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from rdb.errors import RdbError, UnknownJob
 from rdb.live.consistent import Cut, Traffic, finalized, uses_mpi
 from rdb.live.cut import cut_event, names_an_event
+from rdb.live.file_order import FilePlan, copies
+from rdb.live.later_files import LaterFiles, lacks_files, later_files
+from rdb.live.mpi_files_begun import has_words
 from rdb.live.refusals import refused
 from rdb.live.refusals_between import refused_between
+from rdb.live.tree_plan import TreePlan, plan_tree, tree_lines
 from rdb.live.verbs import VerbsTraffic
 from rdb.live.verbs_rank import device_name
-from rdb.live.world import start_image
+from rdb.live.world import check_beginning, start_image
+from rdb.live.worlds import first_world
 from rdb.recording import Job, RankRecording
 
 
@@ -32,26 +37,47 @@ class Plan:
     """By mpirun."""
     verbs: dict[int, list[str]]
     """Of each rank that uses verbs at the cut its part of the plan (rdb/live/verbs.py)."""
+    verbs_begun: dict[int, str]
+    """And what it begins with, for restarts of the branch."""
     verbs_under_way: list[str]
+    files: FilePlan
+    """Of MPI."""
+    trees: dict[int, TreePlan]
+    """Of each rank that has child processes at the cut."""
+    later: LaterFiles
+    """Ordinary ones."""
     device: str | None
     """That the first rank with verbs had, if any used them."""
+
+    def users_of(self, path: str) -> set[int]:
+        """Ranks that open that file."""
+        return self.files.users.get(path, set()) | self.later.users.get(path, set())
 
 
 def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
     """Refuses what cannot be brought back, as far as the recording says."""
+    job = first_world(job, rank)
     first = job.ranks[0] if rank is None else rank
     if first not in job.ranks:
         raise UnknownJob(f"{job.name} has no rank {first}")
     event = cut_event(job.rank(first), at)
     launched = len(job.ranks) > 1 or uses_mpi(job)
+    if copies(job.path) and not has_words(job):
+        raise RdbError(
+            f"{job.name} is a branch with files of MPI that an older rdb has made: what was in "
+            "them is not kept",
+            "restart the job that it is a branch of",
+        )
     if launched:
         traffic = Traffic(job)
         if not names_an_event(at):
             event = traffic.settled(first, event)
         cut, verbs = traffic.cut(first, event), traffic.verbs
+        files = traffic.file_plan(cut)
     else:
-        cut, verbs = Cut({first: event}, []), VerbsTraffic(job)
-    verbs_plans = verbs.plans(cut.events)
+        cut, verbs, files = Cut({first: event}, []), VerbsTraffic(job), FilePlan()
+    verbs_plans, verbs_begun = verbs.plans(cut.events)
+    trees: dict[int, TreePlan] = {}
     ranks: dict[int, RankPlan] = {}
     refusals: list[str] = []
     for one in job.ranks:
@@ -61,8 +87,12 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
                 f"rank {one} has called MPI_Finalize by event {until}: MPI cannot begin again",
                 "choose an earlier event",
             )
-        image = start_image(recording, until)
-        refusals += refused(recording, until)
+        tree = plan_tree(recording, until, of_job=launched)
+        if tree is not None:
+            check_beginning(recording, until)
+            trees[one] = tree
+        image = recording.images[0].number if tree else _image(recording, until)
+        refusals += [] if tree else refused(recording, until)
         ranks[one] = RankPlan(recording, until, image, cut.sent_again(one))
     refusals += refused_between(job, cut.events)
     if refusals:
@@ -73,7 +103,24 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         f"rank {rank} (event {one.event})"
         for rank, pair, one in verbs.under_way(cut.events)
     ]
-    return Plan(ranks, cut, launched, verbs_plans, again, device)
+    return Plan(
+        ranks,
+        cut,
+        launched,
+        verbs_plans,
+        verbs_begun,
+        again,
+        files,
+        trees,
+        later_files(job, cut.events, not trees),
+        device,
+    )
+
+
+def _image(recording: RankRecording, until: int) -> int:
+    number = start_image(recording, until)
+    event = next(one.event for one in recording.images if one.number == number)
+    return recording.images[0].number if lacks_files(recording, event, until) else number
 
 
 def plan_lines(plan: Plan) -> list[str]:
@@ -85,12 +132,15 @@ def plan_lines(plan: Plan) -> list[str]:
             f"rank {rank}: replay from checkpoint {one.image} to event {one.event}, then live, "
             f"after {what}"
         )
+    for tree in plan.trees.values():
+        lines += tree_lines(tree)
     for message in plan.cut.under_way:
         lines.append(
             f"under way: {message.size_bytes} bytes from rank {message.source} (event "
             f"{message.sent}) to rank {message.destination}: sent again"
         )
     lines += [f"under way: {text}: posted again" for text in plan.verbs_under_way]
+    lines += plan.files.lines() + plan.later.lines()
     if plan.launched:
         lines.append("checked: nothing was received before it was sent, no collective is cut")
     return lines

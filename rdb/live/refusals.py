@@ -14,7 +14,6 @@ from rdb.recording.record import Note, Record
 # x86-64 system calls (syscalls(2))
 _CLOSE, _CLOSE_RANGE, _DUPS, _FCNTL = 3, 436, (32, 33, 292), 72
 _F_DUPFD = (0, 1030)
-_TIMER_CREATE, _TIMER_DELETE = 222, 226
 _MMAP, _MUNMAP, _MREMAP, _SHMAT, _SHMDT = 9, 11, 25, 30, 67
 _OTHERS = {
     253: "an inotify queue",
@@ -24,31 +23,30 @@ _OTHERS = {
     434: "a descriptor of a process",
     437: "opened by openat2(2)",
 }  # interposer/live/reopen.c
-_CALLS = (*_OTHERS, *_DUPS, _CLOSE, _CLOSE_RANGE, _FCNTL, _TIMER_CREATE, _TIMER_DELETE)
+_CALLS = (*_OTHERS, *_DUPS, _CLOSE, _CLOSE_RANGE, _FCNTL)
+_JOINS = (
+    *("MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_connect", "MPI_Comm_accept"),
+    "MPI_Comm_join",
+)
 _SPAN = struct.Struct("<QQ")
 
 
-def refused(recording: RankRecording, cut: int) -> list[str]:
-    """A line for each, with the event that made it."""
+def refused(recording: RankRecording, cut: int, *, shares: bool = False) -> list[str]:
+    """A line for each, with the event that made it; SHARES: its shared memory is seen to."""
     at = f"rank {recording.name} cannot be restarted at event {cut}"
     return [
         f"{at}: {what} (event {event})"
-        for what, event in (*_objects(recording, cut), *_unknown_calls(recording, cut))
+        for what, event in (*_objects(recording, cut, shares), *_unknown_calls(recording, cut))
     ]
 
 
-def _objects(recording: RankRecording, cut: int) -> Iterator[tuple[str, int]]:
-    timers: list[int] = []
+def _objects(recording: RankRecording, cut: int, shares: bool) -> Iterator[tuple[str, int]]:
     descriptors: dict[int, tuple[str, int]] = {}
     for record in _calls(recording, cut, _CALLS):
         number, result, args = record.nr, record.result, record.args
         if result < 0:
             continue
-        if number == _TIMER_CREATE:
-            timers.append(record.event)
-        elif number == _TIMER_DELETE and timers:
-            timers.pop()
-        elif number in _OTHERS:
+        if number in _OTHERS:
             descriptors[result] = (_OTHERS[number], record.event)
         elif number in _DUPS or (number == _FCNTL and args[1] in _F_DUPFD):
             if args[0] in descriptors:
@@ -60,11 +58,12 @@ def _objects(recording: RankRecording, cut: int) -> Iterator[tuple[str, int]]:
         elif number == _CLOSE_RANGE:
             for one in [one for one in descriptors if args[0] <= one <= args[1]]:
                 del descriptors[one]
-    if timers:
-        yield f"it has {len(timers)} timers of timer_create(2)", timers[-1]
     for descriptor, (what, event) in sorted(descriptors.items()):
         yield f"its descriptor {descriptor} is {what}", event
-    shared = _shared(recording, cut)
+    if shares:
+        return
+    windows = _windows(recording, cut)
+    shared = {one: event for one, event in _shared(recording, cut).items() if one[0] not in windows}
     if shared:
         yield "it has shared memory", max(shared.values())
 
@@ -89,13 +88,30 @@ def _shared(recording: RankRecording, cut: int) -> dict[tuple[int, int], int]:
     return mapped
 
 
+def _windows(recording: RankRecording, cut: int) -> set[int]:
+    """Where the memory of windows of MPI_Win_allocate_shared begins: a restart maps it again.
+
+    Of the two calls that make one the second says so.
+    """
+    names = {int(one["nr"]): str(one["name"]) for one in mpi_functions()}
+    making = frozenset(nr for nr, name in names.items() if name == "MPI_Win_allocate_shared")
+    found = set()
+    for place in recording.index.of_hypercalls(making):
+        record = recording.index.record(place)
+        if record.event <= cut and not record.result and record.args[7]:
+            found.add(record.args[7])
+    return found
+
+
 def _unknown_calls(recording: RankRecording, cut: int) -> Iterator[tuple[str, int]]:
     """Calls of MPI of which nobody knows what they did; the first one is enough."""
     names = {int(one["nr"]): one["name"] for one in mpi_functions() if not one["restarts"]}
     for place in recording.index.of_hypercalls(frozenset(names)):
         record = recording.index.record(place)
         if record.event <= cut:
-            yield f"{names[record.nr]}: what it does cannot be brought back", record.event
+            name = str(names[record.nr])
+            what = "processes of another MPI_COMM_WORLD" if name in _JOINS else "what it does"
+            yield f"{name}: {what} cannot be brought back", record.event
         return
 
 

@@ -1,5 +1,5 @@
-"""What processes have between them that no restart brings back: sockets to others, multicast groups
-and memory windows of verbs.  As rdb/live/refusals.py, of a whole cut.
+"""What processes have between them that no restart brings back: sockets to others, and memory
+windows of type 2.  As rdb/live/refusals.py, of a whole cut.
 """
 
 from __future__ import annotations
@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping
 
 from rdb.live.sockets import End, ends_of, listened_to
 from rdb.recording import Job, RankRecording
+from rdb.recording.verbs_begun import begun_with
 from rdb.recording.verbs_calls import NAMESPACE_VERBS, Call, posted
 
 _BIND_MW = 8  # of enum ibv_wr_opcode
-_CALLS = (
-    *(Call.ATTACH_MCAST, Call.DETACH_MCAST, Call.DESTROY_QP, Call.BIND_MW, Call.POST_SEND),
-    *(Call.DEALLOC_MW, Call.CLOSE),
-)
+_TYPE_2 = 2  # of enum ibv_mw_type
+_CALLS = (Call.ALLOC_MW, Call.POST_SEND, Call.DEALLOC_MW, Call.CLOSE)
 
 
 def refused_between(job: Job, events: Mapping[int, int]) -> list[str]:
@@ -29,32 +28,29 @@ def refused_between(job: Job, events: Mapping[int, int]) -> list[str]:
 
 
 def _verbs(recording: RankRecording, until: int) -> Iterator[tuple[str, int]]:
-    groups: dict[int, int] = {}  # queue pairs, and the events at which they were attached
-    windows: list[int] = []
+    """Windows that are bound by posted requests, which peers may invalidate."""
+    windows: set[int] = set()
+    begun = begun_with(recording.path) is not None  # it may have had some then
+    bound = None
     index = recording.index
     for place in index.of_hypercalls(frozenset(NAMESPACE_VERBS << 16 | one for one in _CALLS)):
         record = index.record(place)
         if record.event > until:
             break
-        call, handle = Call(record.nr & 0xFFFF), record.args[0]
+        call = Call(record.nr & 0xFFFF)
         if call is Call.POST_SEND:
-            windows += [record.event for one in posted(record) if one.opcode == _BIND_MW]
-        elif record.result != 0:
+            if any(one.opcode == _BIND_MW for one in posted(record)):
+                bound = record.event
+        elif record.result < 0:
             continue
-        elif call is Call.ATTACH_MCAST:
-            groups[handle] = record.event
-        elif call in (Call.DETACH_MCAST, Call.DESTROY_QP):
-            groups.pop(handle, None)
-        elif call is Call.BIND_MW:
-            windows.append(record.event)
+        elif call is Call.ALLOC_MW:
+            windows.update({record.result} if record.args[1] == _TYPE_2 else ())
         elif call is Call.DEALLOC_MW:
-            windows = windows[1:]
+            windows.discard(record.args[0])
         else:
-            groups, windows = {}, []
-    for event in groups.values():
-        yield "a queue pair of it is in a multicast group", event
-    if windows:
-        yield "a memory window of it is bound", windows[-1]
+            windows, begun = set(), False
+    if bound is not None and (windows or begun):
+        yield "a memory window of it is bound by a posted request", bound
 
 
 def _sockets(job: Job, events: Mapping[int, int]) -> Iterator[tuple[int, str, int]]:

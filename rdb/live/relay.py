@@ -18,10 +18,12 @@ from pathlib import Path
 from rdb.agents.channel import Channel, Closed, Message, accept, connect
 from rdb.agents.secret import job_secret
 from rdb.errors import RdbError
+from rdb.launch.unrecorded import APART, CENTRE
 from rdb.live.agreement import at_rest, objection, unmoved
 from rdb.live.board import Board, Slot, State, Verdict, board_path, parse_slot, process_there
 from rdb.live.request import send_request
 from rdb.private import opener
+from rdb.recording.checkpoints import image_path
 
 _CENTRE = "relay.json"
 _IDLE_S, _BUSY_S = 0.05, 0.002
@@ -102,6 +104,25 @@ class Relay:
         await asyncio.sleep(_BUSY_S if self.busy() else _IDLE_S)
 
 
+def write_commit(job: Path, told: Message) -> None:
+    """The record by which a checkpoint is one; where hosts share no disk each has its own."""
+    path = job / f"commit-{told['number']}"
+    part = job / f".commit-{told['number']}-{os.uname().nodename}"
+    with open(part, "w", encoding="ascii", opener=opener) as file:
+        json.dump(told, file)
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(part, path)
+
+
+def image_bytes(job: Path, rank: int, raw: bytes) -> int:
+    """Of the newest image that a rank of this host has whole."""
+    try:
+        return image_path(job / f"rank-{rank}", parse_slot(raw).written).stat().st_blocks * 512
+    except FileNotFoundError:
+        return 0
+
+
 def _pack(slots: dict[int, bytes]) -> tuple[list[list[int]], bytes]:
     return [[rank, len(raw)] for rank, raw in slots.items()], b"".join(slots.values())
 
@@ -140,7 +161,8 @@ class Other(Relay):
             index, data = _pack(news)
             why = self.board.why
             message = {"op": "slots", "slots": index, "wanted": wanted, "why": why}
-            await channel.send({**message, "confirm": confirm}, data)
+            sizes = {str(rank): image_bytes(self.job, rank, raw) for rank, raw in news.items()}
+            await channel.send({**message, "confirm": confirm, "sizes": sizes}, data)
 
     async def _listen(self, channel: Channel) -> None:
         while True:
@@ -155,6 +177,8 @@ class Other(Relay):
                 generation, verdict = int(message["generation"]), Verdict(message["verdict"])
                 self.board.decide(generation, verdict, str(message["why"]))
             elif message["op"] == "commit":
+                with suppress(OSError):  # the centre has the record, too
+                    write_commit(self.job, message["told"])
                 self.board.commit(int(message["generation"]))
 
     def _alone(self) -> None:
@@ -194,6 +218,7 @@ class Centre(Relay):
         self._refused = 0  # newest generation that a rank of another host objected to
         self._begun_s = time.monotonic()
         self._told = 0  # newest generation that the others were told of
+        self._sizes: dict[int, int] = {}
 
     def slots(self) -> list[Slot]:
         local = self.local()
@@ -239,8 +264,10 @@ class Centre(Relay):
         slots = self.slots()
         if verdict is Verdict.GO:
             if all(slot.written >= generation for slot in slots):
-                self._commit(generation)
-                await self._all({"op": "commit", "generation": generation})
+                told = {"number": generation, "ranks": self.nranks, "at_ns": time.time_ns()}
+                write_commit(self.job, told)
+                self.board.commit(generation)
+                await self._all({"op": "commit", "generation": generation, "told": told})
         elif verdict is Verdict.OPEN:
             await self._decide(generation, slots)
 
@@ -266,17 +293,6 @@ class Centre(Relay):
         self.board.decide(generation, verdict, why)
         message = {"op": "verdict", "generation": generation, "verdict": verdict, "why": why}
         await self._all(message)
-
-    def _commit(self, generation: int) -> None:
-        """The record by which a checkpoint is one."""
-        told = {"number": generation, "ranks": self.nranks, "at_ns": time.time_ns()}
-        part = self.job / f".commit-{generation}-relay"
-        with open(part, "w", encoding="ascii", opener=opener) as file:
-            json.dump(told, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.rename(part, self.job / f"commit-{generation}")
-        self.board.commit(generation)
 
     # ---- who connects ----
 
@@ -322,6 +338,10 @@ class Centre(Relay):
             "stood_ns": [slot.stood_ns for slot in slots],
             "fork_ns": [slot.fork_ns for slot in slots],
             "written": [slot.written for slot in slots],
+            "size_bytes": [
+                image_bytes(self.job, rank, self.board.raw(rank)) or self._sizes.get(rank, 0)
+                for rank in range(self.nranks)
+            ],
         }
 
     async def _serve(self, channel: Channel, host: str) -> None:
@@ -338,6 +358,7 @@ class Centre(Relay):
                 message, data = await channel.receive()
                 heard = _unpack(message["slots"], data)
                 mine.update(heard)
+                self._sizes.update((int(rank), int(n)) for rank, n in message["sizes"].items())
                 if any(parse_slot(raw).objects > self._refused for raw in heard.values()):
                     self._refused = max(parse_slot(raw).objects for raw in heard.values())
                     self._why = str(message["why"])
@@ -409,13 +430,26 @@ def _claim(job: str, port: int) -> bool:
 
 
 async def _run(job: str, nranks: int, parent: int) -> None:
-    centre = Centre(job, nranks, parent)
-    if centre_address(Path(job)) is None and _claim(job, await centre.listen()):
-        await centre.run()
-        return
-    address = centre_address(Path(job))
-    if address is not None:
-        await Other(job, nranks, parent).run(address)
+    if _may_be_here(Path(job)):
+        centre = Centre(job, nranks, parent)
+        if centre_address(Path(job)) is None and _claim(job, await centre.listen()):
+            await centre.run()
+            return
+    other = Other(job, nranks, parent)
+    until_s = time.monotonic() + _FIND_S
+    while (address := centre_address(Path(job))) is None:
+        if other.over() or time.monotonic() > until_s:
+            return
+        await asyncio.sleep(_IDLE_S)
+    await other.run(address)
+
+
+def _may_be_here(job: Path) -> bool:
+    """The centre: anywhere where all hosts see the job's directory, else on those of one."""
+    try:
+        return (job / APART).read_text(encoding="ascii") == CENTRE
+    except FileNotFoundError:
+        return True
 
 
 def relay(job: str, nranks: int, parent: int) -> None:

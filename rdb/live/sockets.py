@@ -61,12 +61,17 @@ class End:
 
 def uses_sockets(recording: RankRecording, until: int | None = None) -> bool:
     """Has it connected, accepted or listened by then?"""
+    if _begun(recording):
+        return True
     index = recording.index
     return any(until is None or index.brief(place)[1] <= until for place in index.of_calls(*_USES))
 
 
 def listened_to(recording: RankRecording) -> Iterator[int]:
     """Ports of listen(2), as it found them."""
+    for words in _begun(recording):
+        if words[0] == "listen":
+            yield int(words[1])
     index = recording.index
     for place in index.of_calls(_LISTEN):
         note = _note(index.record(place))
@@ -82,6 +87,8 @@ def ends_of(recording: RankRecording) -> list[End]:
     numbers: dict[int, End] = {}
     datagrams: set[int] = set()  # sockets without another end
     nth: dict[tuple[bool, str], int] = {}
+    for words in _begun(recording):
+        _begin(words, ends, numbers, datagrams, nth)
     index = recording.index
     for place in index.of_calls(*_CALLS):
         record = index.record(place)
@@ -95,6 +102,40 @@ def ends_of(recording: RankRecording) -> list[End]:
         elif record.result >= 0 or record.result == _IN_PROGRESS:
             _follow(record, numbers, ends, nth)
     return ends
+
+
+def _begun(recording: RankRecording) -> list[list[str]]:
+    """Of a branch what it began with, in words: interposer/live/sockets_begun.c."""
+    try:
+        text = (recording.path / "sockets-begun").read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    return [line.split(" ") for line in text.splitlines()]
+
+
+def _begin(
+    words: list[str],
+    ends: list[End],
+    numbers: dict[int, End],
+    datagrams: set[int],
+    nth: dict[tuple[bool, str], int],
+) -> None:
+    if words[0] == "datagrams":
+        datagrams.update(map(int, words[1:]))
+    if words[0] != "end":
+        return
+    connects, written, shut, closed = map(int, words[1:5])
+    end = End(words[5], bool(connects), 0, written=written)
+    if written:  # again, what had not been read
+        end.writes.append((0, written))
+    if shut or closed:
+        end.ended = 0
+    if closed:
+        end.closed = 0
+    ends.append(end)
+    numbers.update((int(number), end) for number in words[6:])
+    prefix = end.key.rpartition(":")[0] + ":"
+    nth[end.connects, prefix] = nth.get((end.connects, prefix), 0) + 1
 
 
 def _follow(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,6 +36,7 @@ def prepare(
     record: bool,
     common: list[str],
     mpi: str | None,
+    hosts: Sequence[str] = (),
 ) -> str:
     """Makes the branch: its directory."""
     gone = missing(job.path, one)
@@ -43,7 +44,8 @@ def prepare(
         raise DamagedRecording(f"{gone[0]}: it is not there any more", "choose another checkpoint")
     launched = needs_launcher(job, one)
     place = Where(0, one.nranks if launched else None, "mpirun" if launched else "none", None)
-    branch = make_branch(job, dict.fromkeys(range(one.nranks), one.number), place, name, in_place)
+    cut = dict.fromkeys(range(one.nranks), one.number)
+    branch = make_branch(job, cut, place, name, in_place, hosts, record)
     ranks: dict[int, dict[str, object]] = {}
     for rank in range(one.nranks):
         recording = job.rank(rank)

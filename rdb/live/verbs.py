@@ -14,21 +14,19 @@ from collections.abc import Iterator, Mapping
 
 from rdb.errors import RdbError
 from rdb.live import verbs_devices
-from rdb.live.verbs_rank import (
+from rdb.live.verbs_begun import account
+from rdb.live.verbs_queues import (
     NEVER,
     NUMBER,
     SIGNALED,
-    UD,
     WC,
     WC_BYTES,
     WC_NUMBER_AT,
     Life,
-    Need,
     Pair,
-    RankVerbs,
     Send,
-    uses_verbs,
 )
+from rdb.live.verbs_rank import BIND_MW, UD, Need, RankVerbs, uses_verbs
 from rdb.recording import Job
 
 _RC = 2  # enum ibv_qp_type
@@ -87,13 +85,21 @@ class VerbsTraffic:
                         "record it with --hca=soft",
                     )
                 targets.add(source)
+                seen: set[int] = set()
                 for event, number in came:
                     sends = (
-                        life.sends[number] for life in sources[source] if number < len(life.sends)
+                        life.sends[number - life.before]
+                        for life in sources[source]
+                        if 0 <= number - life.before < len(life.sends)
                     )
-                    send = next((one for one in sends if one.taken == NEVER), None)
-                    if send is not None:
+                    send = next((one for one in sends if id(one) not in seen), None)
+                    if send is None:
+                        continue
+                    seen.add(id(send))
+                    if send.taken == NEVER:
                         send.taken, send.taken_by = event, rank
+                    else:
+                        send.also.append((rank, event))
 
     def needs(self) -> Iterator[Need]:
         """What must not be on two sides of a cut in the wrong way."""
@@ -124,6 +130,7 @@ class VerbsTraffic:
             peer = send.taken_by
             if send.taken != NEVER:
                 yield peer, send.taken, rank, send.event
+            yield from ((other, event, rank, send.event) for other, event in send.also)
             if send.completed != NEVER and not send.failed:
                 if send.taken == NEVER and pair.type != _RC:
                     continue  # lost: so it stays
@@ -136,17 +143,20 @@ class VerbsTraffic:
                     )
                 yield rank, send.completed, peer, send.taken
 
-    def plans(self, events: Mapping[int, int]) -> dict[int, list[str]]:
-        """Of each rank what it is to do (restart_plan.h).
+    def plans(self, events: Mapping[int, int]) -> tuple[dict[int, list[str]], dict[int, str]]:
+        """Of each rank what it is to do (restart_plan.h), and what it begins with.
 
         One that uses no verbs at the cut may do so later, and needs to know those that do.
         """
         using = [rank for rank in self.ranks if uses_verbs(self._job.rank(rank), events[rank])]
         lines = {rank: [f"rank {one}" for one in using] for rank in self._job.ranks if using}
+        begun = {}
         for rank in using:
-            at_cut = RankVerbs(rank, self._job.rank(rank), events[rank])
+            recording, until = self._job.rank(rank), events[rank]
+            at_cut = RankVerbs(rank, recording, until)
             lines[rank] += self._rank_plan(rank, at_cut, events)
-        return lines
+            begun[rank] = account(at_cut, self.ranks[rank], recording, events, lines[rank])
+        return lines, begun
 
     def under_way(self, events: Mapping[int, int]) -> Iterator[tuple[int, Pair, Send]]:
         """Requests that are posted again."""
@@ -163,6 +173,8 @@ class VerbsTraffic:
         heard = min(send.completed, life.heard_of(send))
         if send.event > events[rank] or heard <= events[rank] or send.number is None:
             return False
+        if any(event <= events[other] for other, event in send.also):
+            return False  # others of its group may miss it, nobody gets it twice
         return send.taken == NEVER or send.taken > events[send.taken_by]
 
     def _rank_plan(self, rank: int, at_cut: RankVerbs, events: Mapping[int, int]) -> Iterator[str]:
@@ -177,13 +189,19 @@ class VerbsTraffic:
             if life.failed <= until:
                 yield f"failed {handle}"
                 continue
-            if life.peer and pair.type != UD and life.other is None:
+            if life.peer and pair.type != UD and life.other is None and not life.alone:
                 raise RdbError(
                     f"rank {rank}: its queue pair {pair.number:#x} is connected to a process that "
                     "is not of this job",
                     "record both sides as ranks of one job: rdb run -n 2 ...",
                 )
             for send in life.sends:
+                if send.request.opcode == BIND_MW and send.event <= until < life.heard_of(send):
+                    raise RdbError(
+                        f"rank {rank}: at event {until} nothing says that its memory window, bound "
+                        f"at event {send.event}, has been",
+                        "choose an event after a completion of it or of a later request",
+                    )
                 if self._again(send, life, rank, events):
                     yield f"send {handle} {send.ordinal}"
                 elif _unheard(send, life, rank, events):
@@ -205,6 +223,11 @@ class VerbsTraffic:
             )
             for entry in queue.entries:
                 yield f"wc 0 0 {entry.hex()}"
+        for context, kind, thing in at_cut.async_events:
+            yield f"async {context} {kind} {thing}"
+        for handle, limit in at_cut.limits.items():
+            if limit:
+                yield f"limit {handle} {limit}"
 
 
 def _success(pair: Pair, send: Send) -> bytes:

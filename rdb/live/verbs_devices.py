@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rdb.live.verbs_rank import NEVER, UD, Life, Need, RankVerbs, Send
+from rdb.live.verbs_queues import NEVER, Life, Send
+from rdb.live.verbs_rank import UD, Need, RankVerbs
 
 _TAKES_RECEIVE = frozenset({1, 2, 3, 9})  # of enum ibv_wr_opcode: with immediate data, SEND...
 _WRITES = frozenset({0, 5, 6})  # RDMA_WRITE and the atomics
@@ -59,7 +60,7 @@ def _written(
         found = target.looks.found_after(verbs.looks.before(send.event))
         done = NEVER if heard == NEVER else target.looks.begun_after(verbs.looks.ended(heard))
     else:  # known by the messages before it and behind it
-        earlier = (one.taken for one in life.sends[: send.ordinal - life.first])
+        earlier = (one.taken for one in life.sends[: send.place])
         found = target.looks.found_behind(max(earlier, default=0))
         done = NEVER
     if found != NEVER:

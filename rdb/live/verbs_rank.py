@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left, bisect_right
-from collections import defaultdict, deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import islice
+from collections import deque
+from typing import Any
 
 from rdb.errors import RdbError
 from rdb.launch.hca import SOFT_DEVICE
+from rdb.live.verbs_looks import Looks
+from rdb.live.verbs_queues import (
+    NEVER,
+    NUMBER,
+    WC,
+    WC_BYTES,
+    WC_NUMBER_AT,
+    CompletionQueue,
+    Life,
+    Pair,
+    Receive,
+    Receives,
+    Send,
+    qp_number,
+)
 from rdb.recording import RankRecording
 from rdb.recording.record import Kind, Note, Record
+from rdb.recording.verbs_begun import begun_on, begun_with
 from rdb.recording.verbs_calls import NAMESPACE_VERBS, RECEIVE, Call, WorkRequest, posted
 
 Need = tuple[int, int, int, int]
 """A rank's event needs that other rank's event."""
 UD = 4  # enum ibv_qp_type
-WC = struct.Struct("<QII")  # wr_id, status, opcode of struct ibv_wc
-WC_BYTES = 48
-WC_NUMBER_AT = 28  # its qp_num
-NUMBER = struct.Struct("<I")
-SIGNALED = 2  # enum ibv_send_flags
 _COMPLETED = struct.Struct("<BBxxI48s")  # struct verbs_note_completed
 _TAKEN = struct.Struct("<III4xQ")  # struct verbs_note_taken
 _ARRIVAL = struct.Struct("<QQIIII")  # struct verbs_note_arrival
+_ASYNC = struct.Struct("<III")  # struct verbs_note_async
+_EVENT = struct.Struct("<QI")  # cookie and type of struct verbs_event
+_SRQ_LIMIT = struct.Struct("<III")  # struct ibv_srq_attr: the limit is the last
+_LIMIT, _LIMIT_REACHED = 2, 15  # of enum ibv_srq_attr_mask, enum ibv_event_type
 _DEVICE_NAME = slice(0, 64)  # of struct verbs_device
 _RECEIVED = 128  # IBV_WC_RECV, in enum ibv_wc_opcode
 _RESET, _ERR = 0, 6  # enum ibv_qp_state
-_LOCAL = frozenset({7, 8})  # IBV_WR_LOCAL_INV, IBV_WR_BIND_MW: no message
+BIND_MW = 8  # of enum ibv_wr_opcode
+_LOCAL = frozenset({7, BIND_MW})  # and IBV_WR_LOCAL_INV: no message
 _NUMBERS = 1 << 24
-NEVER = 1 << 62
 
 
 def uses_verbs(recording: RankRecording, until: int | None = None) -> bool:
     """Has it asked for devices, and found some, by then?"""
+    if begun_with(recording.path) is not None:
+        return True
     index = recording.index
     numbers = frozenset({NAMESPACE_VERBS << 16 | Call.OPEN})
     return any(
@@ -47,7 +60,10 @@ def uses_verbs(recording: RankRecording, until: int | None = None) -> bool:
 
 
 def device_name(recording: RankRecording) -> str | None:
-    """Of the first device that it saw."""
+    """Of the first device that it saw; of a branch the one that it began on."""
+    begun = begun_on(recording.path)
+    if begun is not None:
+        return begun
     index = recording.index
     for place in index.of_hypercalls(frozenset({NAMESPACE_VERBS << 16 | Call.DEVICES})):
         record = index.record(place)
@@ -55,160 +71,6 @@ def device_name(recording: RankRecording) -> str | None:
             data = bytes(record.written(record.args[0], 64))
             return data[_DEVICE_NAME].split(b"\0")[0].decode()
     return None
-
-
-@dataclass
-class Send:
-    """A posted send request."""
-
-    event: int
-    ordinal: int
-    """The how-manieth of its queue pair."""
-    request: WorkRequest
-    number: int | None
-    """Of the message since the queue pair was connected; None: it makes none."""
-    completed: int = NEVER
-    """The event at which its completion was queued."""
-    failed: bool = False
-    taken: int = NEVER
-    """The event of the peer at which it was carried out."""
-    taken_by: int = -1
-    was: int = 0
-    """What an atomic found then."""
-
-
-@dataclass
-class Receive:
-    event: int
-    ordinal: int
-    wr_id: int
-    completed: int = NEVER
-
-
-@dataclass
-class Receives:
-    """Of a queue pair or a shared queue."""
-
-    posted: list[Receive] = field(default_factory=list)
-    _open: dict[int, deque[Receive]] = field(default_factory=lambda: defaultdict(deque))
-
-    def post(self, one: Receive) -> None:
-        self.posted.append(one)
-        self._open[one.wr_id].append(one)
-
-    def complete(self, wr_id: int, event: int) -> None:
-        """The oldest of that name."""
-        if self._open[wr_id]:
-            self._open[wr_id].popleft().completed = event
-
-    def outstanding(self, event: int) -> Iterator[Receive]:
-        return (one for one in self.posted if one.event <= event < one.completed)
-
-
-@dataclass
-class Life:
-    """A queue pair from one RESET to the next."""
-
-    begun: int
-    first: int
-    """Requests that were posted before."""
-    peer: int = 0
-    connected: int = NEVER
-    ended: int = NEVER
-    sends: list[Send] = field(default_factory=list)
-    receives: Receives = field(default_factory=Receives)
-    messages: int = 0
-    failed: int = NEVER
-    """The event of the first completion with an error."""
-    other: Life | None = None
-    other_rank: int = -1
-    taken: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Messages of the peer by number: the event that carried it out, what an atomic found."""
-    polled: list[int] = field(default_factory=list)
-    """Events at which completions of receives were polled, if there are no notes."""
-    arrivals: list[tuple[int, int]] = field(default_factory=list)
-    """Event and number of what was written before that."""
-    _all_done: int = 0
-
-    @cached_property
-    def heard(self) -> list[int]:
-        """Of each send the event by which it was known to be done: by its completion or a later."""
-        events: list[int] = []
-        for send in reversed(self.sends):
-            own = NEVER if send.failed else send.completed
-            events.append(min(own, events[-1]) if events else own)
-        return events[::-1]
-
-    def complete(self, wr_id: int, event: int) -> None:
-        """The oldest of that name, one that has asked for it if there is; in their order."""
-        done = None
-        for one in islice(self.sends, self._all_done, None):
-            if one.request.wr_id == wr_id:
-                done = done or one
-                if one.request.flags & SIGNALED:
-                    done = one
-                    break
-        if done is not None:
-            done.completed = event
-            self._all_done = done.ordinal - self.first + 1
-
-    def heard_of(self, send: Send) -> int:
-        return self.heard[send.ordinal - self.first]
-
-
-@dataclass
-class Pair:
-    handle: int
-    number: int
-    type: int
-    send_cq: int
-    recv_cq: int
-    srq: int
-    lives: list[Life]
-    posted: int = 0
-    received: int = 0
-
-    @property
-    def all_signaled(self) -> bool:
-        """As far as the log shows it: what did not ask for a completion got one."""
-        sends = (one for life in self.lives for one in life.sends)
-        return any(
-            not one.request.flags & SIGNALED and one.completed != NEVER and not one.failed
-            for one in sends
-        )
-
-    @property
-    def life(self) -> Life:
-        return self.lives[-1]
-
-    def at(self, event: int) -> Life | None:
-        found = [one for one in self.lives if one.begun <= event < one.ended]
-        return found[-1] if found else None
-
-
-@dataclass
-class CompletionQueue:
-    """As the HCA has it: entries, and what its channel was told."""
-
-    cookie: int
-    entries: deque[bytes] = field(default_factory=deque)
-    armed: bool = False
-    solicited_only: bool = False
-    events: int = 0
-
-    def push(self, entry: bytes, solicited: bool) -> None:
-        self.entries.append(entry)
-        if self.armed and (not self.solicited_only or solicited or WC.unpack_from(entry)[1]):
-            self.armed = False
-            self.events += 1
-
-    def forget(self, number: int) -> None:
-        self.entries = deque(one for one in self.entries if _qp_number(one) != number)
-
-
-def _qp_number(entry: bytes) -> int:
-    (number,) = NUMBER.unpack_from(entry, WC_NUMBER_AT)
-    return int(number)
 
 
 def _events(record: Record, until: int | None) -> range:
@@ -223,43 +85,12 @@ def _events(record: Record, until: int | None) -> range:
     return range(record.event, min(last, last if until is None else until) + 1)
 
 
-@dataclass
-class Looks:
-    """When a rank's log was written, and when what devices had written was found."""
-
-    at_ns: list[int] = field(default_factory=list)
-    events: list[int] = field(default_factory=list)
-    found_ns: list[int] = field(default_factory=list)
-    found: list[int] = field(default_factory=list)
-
-    def add(self, record: Record) -> None:
-        self.at_ns.append(record.at_ns)
-        self.events.append(record.event)
-        if any(chunk.note == Note.DEVICE for chunk in record.chunks):
-            self.found_ns.append(record.at_ns)
-            self.found.append(record.event)
-
-    def begun_after(self, at_ns: int) -> int:
-        """The first event that began then or later."""
-        place = bisect_left(self.at_ns, at_ns) + 1
-        return self.events[place] if place < len(self.events) else NEVER
-
-    def found_after(self, at_ns: int) -> int:
-        place = bisect_left(self.found_ns, at_ns)
-        return self.found[place] if place < len(self.found) else NEVER
-
-    def found_behind(self, event: int) -> int:
-        place = bisect_right(self.found, event)
-        return self.found[place] if place < len(self.found) else NEVER
-
-    def before(self, event: int) -> int:
-        """When the event can have begun at the earliest."""
-        place = bisect_left(self.events, event)
-        return self.at_ns[place - 1] if place else 0
-
-    def ended(self, event: int) -> int:
-        place = bisect_left(self.events, event + 1) - 1
-        return self.at_ns[place]
+def _receives(posted: list[tuple[int, int]]) -> Receives:
+    """That a branch began with."""
+    queue = Receives()
+    for ordinal, wr_id in posted:
+        queue.post(Receive(0, ordinal, wr_id))
+    return queue
 
 
 class RankVerbs:
@@ -278,11 +109,18 @@ class RankVerbs:
         self.all_pairs: list[Pair] = []
         self.queues: dict[int, CompletionQueue] = {}
         self.shared: dict[int, Receives] = {}
+        self.limits: dict[int, int] = {}
+        """Of shared queues, that were not reached."""
+        self.async_events: list[tuple[int, int, int]] = []
+        """Context, type and object of those that nobody has asked for."""
         # by source and destination: events at which datagrams came, and their numbers
         self.datagrams: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self._by_number: dict[int, Pair] = {}
-        self._shared_posted: dict[int, int] = {}
+        self.shared_posted: dict[int, int] = {}
         self._event = 0
+        begun = begun_with(recording.path)
+        if begun is not None:
+            self._begin(begun)
         for record in recording.records():
             if until is not None and record.event > until:
                 break
@@ -291,6 +129,41 @@ class RankVerbs:
             for event in _events(record, until):
                 self._event = event
                 self._add(record)
+
+    def _begin(self, begun: dict[str, Any]) -> None:
+        """A branch: what was there when it began, and was posted again."""
+        for one in begun["queues"]:
+            queue = CompletionQueue(one["cookie"], deque(map(bytes.fromhex, one["entries"])))
+            queue.armed, queue.solicited_only = one["armed"], one["solicited_only"]
+            queue.events = one["events"]
+            self.queues[one["handle"]] = queue
+        for one in begun["shared"]:
+            self.shared[one["handle"]] = _receives(one["receives"])
+            self.shared_posted[one["handle"]] = one["posted"]
+        for one in begun["pairs"]:
+            self._begin_pair(one)
+        self.async_events = [tuple(one) for one in begun["async"]]
+        self.limits = {int(handle): limit for handle, limit in begun["limits"].items()}
+
+    def _begin_pair(self, one: dict[str, Any]) -> None:
+        life = Life(0, one["peer"], before=one["before"], messages=one["before"])
+        handle, number, kind, send_cq, recv_cq, srq = one["fields"]
+        pair = Pair(handle, number, kind, send_cq, recv_cq, srq, [life])
+        pair.posted, pair.received = one["posted"], one["received"]
+        pair.was_signaled = one["all_signaled"]
+        life.connected = 0 if life.peer else NEVER
+        life.failed = 0 if one["failed"] else NEVER
+        life.alone = one["alone"]
+        life.receives = _receives(one["receives"])
+        for place, (ordinal, words) in enumerate(one["sends"]):
+            request = WorkRequest(*words)
+            number = None
+            if request.opcode not in _LOCAL:
+                number = life.messages
+                life.messages += 1
+            life.sends.append(Send(0, ordinal, request, place, number))
+        self.pairs[pair.handle] = self._by_number[pair.number] = pair
+        self.all_pairs.append(pair)
 
     def _add(self, record: Record) -> None:
         noted = [chunk for chunk in record.chunks if chunk.addr == 0]
@@ -303,6 +176,8 @@ class RankVerbs:
                 self._completed(bytes(chunk.data[: _COMPLETED.size]))
             elif chunk.note == Note.TAKEN:
                 self._taken(*_TAKEN.unpack_from(chunk.data))
+            elif chunk.note == Note.ASYNC:
+                self._happened(*_ASYNC.unpack_from(chunk.data))
             elif chunk.note == Note.ARRIVAL:
                 _, _, _, dest, number, _ = _ARRIVAL.unpack_from(chunk.data)
                 pair = self._by_number.get(dest)
@@ -330,30 +205,44 @@ class RankVerbs:
         if call is Call.CREATE_QP:
             _, send_cq, recv_cq, srq, kind, _, _, at = record.args
             (number,) = NUMBER.unpack(record.written(at, NUMBER.size))
-            pair = Pair(record.result, number, kind, send_cq, recv_cq, srq, [Life(self._event, 0)])
+            pair = Pair(record.result, number, kind, send_cq, recv_cq, srq, [Life(self._event)])
             self.pairs[record.result] = self._by_number[number] = pair
             self.all_pairs.append(pair)
         elif call is Call.CREATE_CQ:
             self.queues[record.result] = CompletionQueue(record.args[4])
         elif call is Call.DESTROY_CQ:
             self.queues.pop(record.args[0], None)
+            self._gone(record.args[0])
         elif call is Call.CREATE_SRQ:
             self.shared[record.result] = Receives()
-            self._shared_posted[record.result] = 0
+            self.shared_posted[record.result] = 0
         elif call is Call.DESTROY_SRQ:
             self.shared.pop(record.args[0], None)
+            self.limits.pop(record.args[0], None)
+            self._gone(record.args[0])
+        elif call is Call.MODIFY_SRQ and record.args[2] & _LIMIT:
+            at = record.args[1]
+            _, _, limit = _SRQ_LIMIT.unpack(record.written(at, _SRQ_LIMIT.size))
+            self.limits[record.args[0]] = limit
+        elif call is Call.ASYNC_EVENT:
+            self._asked(record)
         elif call is Call.MODIFY_QP:
             handle, _, _, _, peer = record.args
             life = self.pairs[handle].life
             if peer:
                 life.peer, life.connected = peer, min(life.connected, self._event)
+        elif call is Call.BIND_MW:  # a request of the send queue that no post has noted
+            pair = self.pairs[record.args[0]]
+            request = WorkRequest(0, 0, BIND_MW, 0, 0)
+            place = len(pair.life.sends)
+            pair.life.sends.append(Send(self._event, pair.posted, request, place, None))
         elif call is Call.NOTIFY_CQ:
             queue, only = self.queues[record.args[0]], bool(record.args[1])
             queue.solicited_only = only and (not queue.armed or queue.solicited_only)
             queue.armed = True
         elif call is Call.CQ_EVENT:
             for queue in self.queues.values():
-                if queue.cookie == record.result and self.noted:
+                if queue.cookie == record.result and (self.noted or queue.events):
                     queue.events -= 1
                 elif queue.cookie == record.result:
                     queue.armed = False
@@ -367,12 +256,13 @@ class RankVerbs:
                 if request.opcode not in _LOCAL:
                     number = pair.life.messages
                     pair.life.messages += 1
-                pair.life.sends.append(Send(self._event, pair.posted, request, number))
+                place = len(pair.life.sends)
+                pair.life.sends.append(Send(self._event, pair.posted, request, place, number))
                 pair.posted += 1
             elif record.nr & 0xFFFF == Call.POST_SRQ_RECV:
-                ordinal = self._shared_posted[handle]
+                ordinal = self.shared_posted[handle]
                 self.shared[handle].post(Receive(self._event, ordinal, request.wr_id))
-                self._shared_posted[handle] += 1
+                self.shared_posted[handle] += 1
             else:
                 pair = self.pairs[handle]
                 one = Receive(self._event, pair.received, request.wr_id)
@@ -383,7 +273,7 @@ class RankVerbs:
         received, solicited, request, entry = _COMPLETED.unpack(note)
         event = self._event
         wr_id, status, _ = WC.unpack_from(entry)
-        pair = self._by_number[_qp_number(entry)]
+        pair = self._by_number[qp_number(entry)]
         life = pair.life
         if status:
             life.failed = min(life.failed, event)
@@ -393,19 +283,24 @@ class RankVerbs:
             of.complete(wr_id, event)
         else:
             queue = self.queues[pair.send_cq]
-            if request < len(life.sends):
-                life.sends[request].completed = event
-                life.sends[request].failed = bool(status)
+            place = request - life.before
+            if 0 <= place < len(life.sends):
+                life.sends[place].completed = event
+                life.sends[place].failed = bool(status)
         queue.push(entry, bool(solicited))
 
     def _polled(self, record: Record) -> None:
         """Nobody has said before that they were there."""
         count = max(record.result, 0)
         entries = record.written(record.args[2], count * WC_BYTES)
-        for at in range(0, len(entries), WC_BYTES):
+        begun = self.queues[record.args[0]].entries  # a branch's: they are polled first
+        known = min(len(begun), count)
+        for _ in range(known):
+            begun.popleft()
+        for at in range(known * WC_BYTES, len(entries), WC_BYTES):
             entry = entries[at : at + WC_BYTES]
             wr_id, status, opcode = WC.unpack_from(entry)
-            pair = self._by_number.get(_qp_number(entry))
+            pair = self._by_number.get(qp_number(entry))
             if pair is None:
                 continue
             life = pair.life
@@ -425,6 +320,24 @@ class RankVerbs:
             else:
                 life.polled.append(self._event)
 
+    def _happened(self, context: int, kind: int, thing: int) -> None:
+        self.async_events.append((context, kind, thing))
+        if kind == _LIMIT_REACHED:
+            self.limits.pop(thing, None)
+
+    def _asked(self, record: Record) -> None:
+        context, at = record.args
+        _, kind = _EVENT.unpack(record.written(at, _EVENT.size))
+        for one in self.async_events:
+            if one[:2] == (context, kind):
+                self.async_events.remove(one)
+                return
+        if kind == _LIMIT_REACHED:  # a device's, which tells nothing before
+            self.limits.clear()
+
+    def _gone(self, thing: int) -> None:
+        self.async_events = [one for one in self.async_events if one[2] != thing]
+
     def _taken(self, source: int, dest: int, number: int, was: int) -> None:
         pair = self._by_number.get(dest)
         if pair is not None and pair.type == UD:
@@ -443,7 +356,9 @@ class RankVerbs:
                 self.pairs[handle].life.failed = min(self.pairs[handle].life.failed, self._event)
         elif call is Call.DESTROY_QP:
             self._end_life(self.pairs.pop(record.args[0]), again=False)
+            self._gone(record.args[0])
         else:
+            self.async_events = [one for one in self.async_events if one[0] != record.args[0]]
             self.pairs.clear()
             self.queues.clear()
             self.shared.clear()
@@ -454,4 +369,4 @@ class RankVerbs:
             if handle in self.queues:
                 self.queues[handle].forget(pair.number)
         if again:
-            pair.lives.append(Life(self._event, pair.posted))
+            pair.lives.append(Life(self._event))

@@ -80,6 +80,19 @@ def _makes_thread(record: Record) -> bool:
     return any(chunk.addr == 0 and chunk.note == 6 for chunk in record.chunks)  # Note.THREAD
 
 
+def check_beginning(recording: RankRecording, cut: int) -> None:
+    """What it had open at its first event is known."""
+    lost = recording.no_beginning
+    if isinstance(lost, DamagedRecording):
+        raise lost
+    if lost is not None or not any(one.event <= cut for one in recording.images):
+        raise RdbError(
+            f"rank {recording.name} begins at event {recording.first_event}: what it had open then "
+            "is not known",
+            "record it without --keep",
+        )
+
+
 def start_image(recording: RankRecording, cut: int) -> int:
     """Number of the image to replay from: the newest one that lacks nothing.
 
@@ -87,15 +100,7 @@ def start_image(recording: RankRecording, cut: int) -> int:
     """
     index = recording.index
     images = [one for one in recording.images if one.event <= cut]
-    lost = recording.no_beginning
-    if isinstance(lost, DamagedRecording):
-        raise lost
-    if lost is not None or not images:
-        raise RdbError(
-            f"rank {recording.name} begins at event {recording.first_event}: what it had open then "
-            "is not known",
-            "record it without --keep",
-        )
+    check_beginning(recording, cut)
     # of a branch what it began with is known, and only at its beginning
     world = World(lasting=(recording.path / "descriptors").exists())
     chosen, following = images[0].number, images[1:]
@@ -117,12 +122,8 @@ def start_image(recording: RankRecording, cut: int) -> int:
         )
     called = _libraries(recording, cut)
     branch = (recording.path / "descriptors").exists()
-    if _VERBS in called and branch:
-        raise RdbError(
-            f"rank {recording.name} began in verbs: it is a branch itself",
-            "restart the job that it is a branch of",
-        )
     began_in_mpi = (recording.path / "mpi-objects").exists()
+    began_in_verbs = (recording.path / "verbs-objects").exists()
     if _MPI in called and branch and not began_in_mpi:
         raise RdbError(
             f"rank {recording.name} began in MPI: it is a branch that an older rdb has made",
@@ -130,7 +131,7 @@ def start_image(recording: RankRecording, cut: int) -> int:
         )
     # what it made in MPI, verbs and sockets is followed from the beginning
     followed = bool(called & {_MPI, _VERBS}) or uses_sockets(recording, cut)
-    return images[0].number if followed or began_in_mpi else chosen
+    return images[0].number if followed or began_in_mpi or began_in_verbs else chosen
 
 
 def _libraries(recording: RankRecording, cut: int) -> set[int]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rdb.errors import RdbError
-from rdb.recording.communication import collectives
+from rdb.recording.collectives import collectives
 from rdb.recording.describe import call_name
 from rdb.recording.messages import Messages, RanksLike
 from rdb.recording.rank import RankRecording

@@ -1,4 +1,4 @@
-"""librdblog (interposer/log/log_reader.h) through cffi: the index of a log, and its bytes."""
+"""librdblog (interposer/log/log_index.h) through cffi: the index of a log, and its bytes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,16 @@ struct log_entry {
     uint16_t kind, nargs;
     uint32_t thread;
 };
-int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error);
-int log_index_tail(const char *dir, struct log_entry **entries, size_t *count, char *error);
+struct log_place {
+    uint32_t how, segment;
+    uint64_t off, cycle, checked_end, next_event, at_ns;
+    uint32_t turns, counted;
+};
+int log_index_begin(const char *dir, unsigned tail, struct log_place *place,
+                    struct log_entry **entries, size_t *count, size_t *room, char *error);
+int log_index_more(const char *dir, struct log_place *place, struct log_entry *entries,
+                   size_t *count, size_t room, char *error);
+struct log_entry *log_index_copy(const struct log_entry *entries, size_t count, size_t room);
 void log_index_free(struct log_entry *entries);
 int log_grown(const char *dir, const struct log_entry *last);
 """
@@ -37,6 +45,19 @@ _ENTRY_HALVES = _ENTRY.size // 2
 _KIND_HALF = 24  # offset of log_entry.kind in 16-bit units
 _NR_WORD = 10  # of log_entry.nr in 32-bit units
 _THREAD_WORD = 13  # of log_entry.thread in 32-bit units
+_HEADER_BYTES = 32  # struct log_segment_header
+_TAIL_SEGMENTS = 2  # the newest may have been opened just now and be empty
+# Kinds of which a log may be full; of the others there are few, and where they are is kept.
+_MANY = frozenset((int(Kind.SYSCALL), int(Kind.HYPERCALL), int(Kind.TSC)))
+
+
+def _begins(directory: Path) -> bytes:
+    """What its first segment is: another one when the log has lost its beginning."""
+    try:
+        with (directory / "log-000000.seg").open("rb") as file:
+            return file.read(_HEADER_BYTES)
+    except OSError:
+        return b""
 
 
 @cache
@@ -49,30 +70,75 @@ def _library() -> tuple[FFI, Any]:
 class LogIndex:
     """Every record of one rank's log as it was when opened; the bytes stay in the mapped files.
 
-    With `tail` only the first record and those of the last segments.
+    With `tail` only the first record and those of the last segments.  `more` takes in what has been
+    recorded since; what was given before stays as it was.
     """
 
     def __init__(self, directory: Path, tail: bool = False) -> None:
         ffi, library = _library()
         self._directory = directory
+        self._segments: dict[int, tuple[mmap.mmap, memoryview]] = {}
+        self._place = ffi.new("struct log_place *")
+        self._begins = _begins(directory)
         entries = ffi.new("struct log_entry **")
-        count = ffi.new("size_t *")
+        count, room = ffi.new("size_t *"), ffi.new("size_t *")
         error = ffi.new("char[256]")
-        read = library.log_index_tail if tail else library.log_index
-        status = read(os.fsencode(directory), entries, count, error)
+        status = library.log_index_begin(
+            os.fsencode(directory),
+            _TAIL_SEGMENTS if tail else 0,
+            self._place,
+            entries,
+            count,
+            room,
+            error,
+        )
         text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
         if status == -errno.EPROTO:
             raise VersionMismatch(f"{directory}: {text}", "record it again with this rdb")
         if status != 0 and status != -errno.EBADMSG:
             raise RdbError(f"{directory}: {text or os.strerror(-status)}", exit_code=5)
         self.damage: str | None = f"{directory}/{text}" if status else None
-        self.count: int = count[0]
-        # The view borrows C memory: `_keep` frees it when the index goes.
+        self.count = 0
+        self.read: int = count[0]
+        """So many records have been read for it, those that were read again included."""
+        self._few: dict[int, list[int]] = {}
+        self._threads_seen = 0  # the highest number so far
+        self._sorted = 0  # records that `_few` and `_threads_seen` know
+        self._room: int = room[0]
+        # Views borrow C memory: `_keep` frees it when the last of them has gone.
         self._keep = ffi.gc(entries[0], library.log_index_free)
+        self._use(count[0])
+
+    def _use(self, count: int) -> None:
+        ffi, _ = _library()
+        self.count = count
         size = self.count * _ENTRY.size
         self._view = memoryview(ffi.buffer(self._keep, size)).cast("B") if size else memoryview(b"")
         self._events = self._view.cast("Q")[::_ENTRY_WORDS] if size else memoryview(b"")
-        self._segments: dict[int, tuple[mmap.mmap, memoryview]] = {}
+
+    def more(self) -> bool:
+        """Takes in what has been recorded since.  False: the log has to be read anew."""
+        ffi, library = _library()
+        if self.damage is not None or not self.count or _begins(self._directory) != self._begins:
+            return False
+        count, error = ffi.new("size_t *", self.count), ffi.new("char[256]")
+        before, full = self.count - 1, -errno.ENOSPC
+        status = full
+        while status == full:
+            if count[0] + 1 >= self._room:
+                self._room = 2 * self._room
+                copy = library.log_index_copy(self._keep, count[0], self._room)
+                if copy == ffi.NULL:
+                    raise RdbError("out of memory for the index of a log")
+                self._keep = ffi.gc(copy, library.log_index_free)
+            status = library.log_index_more(
+                os.fsencode(self._directory), self._place, self._keep, count, self._room, error
+            )
+        if status != 0:
+            return False
+        self.read += count[0] - before
+        self._use(count[0])
+        return True
 
     def grown(self) -> bool:
         """May the log have more records by now?  Costs nothing that depends on the log."""
@@ -90,7 +156,28 @@ class LogIndex:
     def of_kind(self, *kinds: Kind) -> list[int]:
         """Places of all records of these kinds, in order."""
         wanted = {int(kind) for kind in kinds}
-        return [place for place, kind in enumerate(self.kinds()) if kind in wanted]
+        if wanted & _MANY:
+            return [place for place, kind in enumerate(self.kinds()) if kind in wanted]
+        self._sort()
+        found = [place for kind in wanted for place in self._few.get(kind, ())]
+        return sorted(found) if len(wanted) > 1 else found
+
+    def highest_thread(self) -> int:
+        """Of all records."""
+        self._sort()
+        return self._threads_seen
+
+    def _sort(self) -> None:
+        """Looks at the records that have come since the last time."""
+        if self._sorted == self.count:
+            return
+        part = self._view[self._sorted * _ENTRY.size :]
+        for place, kind in enumerate(part.cast("H")[_KIND_HALF::_ENTRY_HALVES], self._sorted):
+            if kind not in _MANY:
+                self._few.setdefault(kind, []).append(place)
+        threads = part.cast("I")[_THREAD_WORD :: _ENTRY.size // 4]
+        self._threads_seen = max(self._threads_seen, max(threads))
+        self._sorted = self.count
 
     def of_calls(self, *numbers: int) -> list[int]:
         """Places of all system calls with these numbers, in order."""

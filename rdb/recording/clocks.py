@@ -22,13 +22,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from rdb.recording.communication import (
-    NOPRECEDE,
-    Flow,
-    RankCommunication,
-    collectives,
-    window_calls,
-)
+from rdb.recording.collectives import NOPRECEDE, Flow, collectives, window_calls
+from rdb.recording.communication import RankCommunication
 from rdb.recording.epochs import completed
 from rdb.recording.locks import released
 from rdb.recording.messages import Messages

@@ -14,7 +14,7 @@ import re
 import struct
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
@@ -25,6 +25,12 @@ from cffi import FFI
 
 from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.paths import log_library_path
+from rdb.recording.collectives import (
+    collectives,
+    nonblocking,
+    on_whose_ranks,
+    window_calls,
+)
 from rdb.recording.describe import mpi_functions
 from rdb.recording.epochs import Epochs
 from rdb.recording.locks import Locks, lock_calls
@@ -48,7 +54,6 @@ _ITEM = struct.Struct("<5Q2i4I")  # struct log_message
 _NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/boundary/gate.h
 _FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
 _WORLD, _SELF = 2, 3  # ids of the predefined communicators
-NOPRECEDE = 2  # MPI_MODE_NOPRECEDE as the log has it: such a fence waits for nobody
 _EPOCH = re.compile(r"win=(\d+) (post|start) ranks=([-\d,]*)\Z")
 _COMM = re.compile(r"comm=(\d+) context=(-?\d+) by=(\S*) rank=(-?\d+) ranks=([-\d,]*)")
 
@@ -102,73 +107,6 @@ class Communicator:
 
 WORLD = Communicator("MPI_COMM_WORLD", None)
 
-_TO_ALL = (
-    "Barrier Allreduce Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce_scatter "
-    "Reduce_scatter_block Comm_dup Comm_dup_with_info Comm_split Comm_split_type Comm_create "
-    "Cart_create Graph_create Dist_graph_create Dist_graph_create_adjacent Win_create Win_allocate "
-    "Win_allocate_shared Win_create_dynamic File_open File_close"
-)
-_FROM_ROOT = "Bcast Scatter Scatterv"
-_TO_ROOT = "Gather Gatherv Reduce"
-_UPWARDS = "Scan Exscan"
-_AMONG_NEIGHBOURS = (
-    "Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall Neighbor_alltoallv Neighbor_alltoallw"
-)
-
-
-class Flow(IntEnum):
-    """Whose data a collective brings to whom."""
-
-    ALL = 1
-    FROM_ROOT = 2
-    TO_ROOT = 3
-    UPWARDS = 4
-    """From the ranks below."""
-    LATER = 5
-    """Among neighbours alone, or not known when it was complete: not known who waited for whom."""
-
-
-_FLOWS = {
-    **{f"MPI_{name}": Flow.ALL for name in _TO_ALL.split()},
-    **{f"MPI_{name}": Flow.FROM_ROOT for name in _FROM_ROOT.split()},
-    **{f"MPI_{name}": Flow.TO_ROOT for name in _TO_ROOT.split()},
-    **{f"MPI_{name}": Flow.UPWARDS for name in _UPWARDS.split()},
-    **{f"MPI_{name}": Flow.LATER for name in _AMONG_NEIGHBOURS.split()},
-    "MPI_Comm_idup": Flow.LATER,
-}
-
-
-def _comm(params: Sequence[str]) -> str:
-    """The parameter on whose ranks a collective is."""
-    return "comm_old" if "comm_old" in params else "comm"
-
-
-@cache
-def collectives() -> dict[int, tuple[str, Flow]]:
-    """Hypercall number -> name and flow of data, of each function that is a collective."""
-    found = {}
-    for function in mpi_functions():
-        name, params = str(function["name"]), function["params"]
-        if _comm(params) not in params:
-            continue
-        if name in _FLOWS:
-            found[int(function["nr"])] = (name, _FLOWS[name])
-        elif name.startswith("MPI_I") and f"MPI_{name[5:].capitalize()}" in _FLOWS:
-            found[int(function["nr"])] = (name, _FLOWS[f"MPI_{name[5:].capitalize()}"])
-    return found
-
-
-def nonblocking(name: str) -> bool:
-    """Of a collective."""
-    return name.startswith("MPI_I")
-
-
-@cache
-def window_calls() -> dict[int, str]:
-    """Hypercall number -> name, of the calls on windows that order their ranks."""
-    names = ("MPI_Win_fence", "MPI_Win_complete", "MPI_Win_wait")
-    return {int(one["nr"]): one["name"] for one in mpi_functions() if one["name"] in names}
-
 
 @cache
 def _library() -> tuple[FFI, Any, Any, int]:
@@ -184,7 +122,7 @@ def _library() -> tuple[FFI, Any, Any, int]:
         row.comm = row.peer = row.tag = row.request = row.size = -1
         if nr in collectives():
             row.what = What.CALL
-            row.comm = params.index(_comm(params))
+            row.comm = params.index(on_whose_ranks(params))
             row.peer = params.index("root") if "root" in params else -1
             made = next((what for what in ("request", "win") if what in params), None)
             row.request = params.index(made) if made else -1
@@ -420,16 +358,24 @@ class RankCommunication:
         # The remote group's ranks are those of an intercommunicator: one's own is not among them.
         inter = "Intercomm_create" in found[3] or not 0 <= own < len(members)
         whole = not text.endswith("...")
-        basis = f"context {found[2]}" if inter else f"context {found[2]} of {members}"
+        context = _context(int(found[2]))
+        basis = f"context {context}" if inter else f"context {context} of {members}"
         made[basis] += 1
         # Two halves of a split may have the same context, and so may one that was freed.
-        name = f"context {found[2]}" if inter else f"context {found[2]} of {_spans(members, whole)}"
+        name = f"context {context}" if inter else f"context {context} of {_spans(members, whole)}"
         if made[basis] > 1:
             name += f" (#{made[basis]})"
         known = Communicator(name, members if whole else None, inter)
         names[int(found[1])] = name
         self.communicators[name] = known
         self._ids[int(found[1])].append((event, known))
+
+
+def _context(number: int) -> str:
+    """What ranks have agreed upon is how many communicators one had, and its rank."""
+    if number >> 24 == 0:
+        return str(number)
+    return f"{number:x}" if number >> 62 else f"{number >> 24}.{number & 0xFFFFFF}"
 
 
 def _spans(ranks: tuple[int, ...], whole: bool) -> str:
@@ -442,3 +388,13 @@ def _spans(ranks: tuple[int, ...], whole: bool) -> str:
             parts.append([rank])
     text = ",".join("-".join(map(str, part)) for part in parts)
     return text if whole else f"{text},..."
+
+
+__all__ = [
+    "WORLD",
+    "Channel",
+    "Communicator",
+    "Item",
+    "RankCommunication",
+    "What",
+]

@@ -3,6 +3,7 @@
     manifest.json            the job's name, and size and SHA-256 of each file below
     job.json, files/KEY      as in a job's directory
     rank-R/...               logs, images, cautions of the ranks packed and of their processes
+    commit-N, rank-R/...     of a job without a log: its checkpoints
     symbols/PATH             detached debug information, by its path below /usr/lib/debug
     sources/PATH             source files, by their absolute path
 
@@ -27,10 +28,19 @@ ZEROS = bytes(BLOCK_BYTES)
 
 _JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,200}\Z")
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
+# what else a recording's directory has; of a branch: what it began with
+BESIDE = (
+    r"cautions|payload|descriptors|own-files|scheduling|timers|posix-timers|signals|was-(?:own-)?\d{1,9}"
+    r"|tree-began|tree-nodes|tree-pids|children-before|shared-\d{1,9}(?:-(?:was|reads|writes))?"
+    r"|mpi-objects|mpi-begun"
+    r"|verbs-objects|verbs-begun|verbs-device|sockets-begun|sockets-had|mpi-file-\d{1,9}"
+    r"|mpi-files-begun|mpi-files-open|mpi-was-\d{1,9}"
+)
 _RECORDING = re.compile(
     r"rank-\d{1,9}/(?:(?:child-[1-9]\d{0,8}|exec)/){0,64}"
-    r"(?:log-\d{6,9}\.seg|ckpt-\d{6,9}\.img|cautions|payload|descriptors|timers|was-\d{1,9})\Z"
+    rf"(?:log-\d{{6,9}}\.seg|ckpt-\d{{6,9}}\.img|{BESIDE})\Z"
 )
+_TOGETHER = re.compile(r"commit-\d{1,9}\Z|rank-\d{1,9}/(?:state-\d{1,9}|was-\d{1,9}-\d{1,9})\Z")
 _TREES = ("symbols", "sources")
 _NAME_MAX = 255
 _PATH_MAX = 3000
@@ -97,7 +107,7 @@ def allowed(path: str) -> bool:
     parts = path.split("/")
     if len(path) > _PATH_MAX or not all(_plain(part) for part in parts):
         return False
-    if path == "job.json" or _RECORDING.match(path):
+    if path == "job.json" or _RECORDING.match(path) or _TOGETHER.match(path):
         return True
     return (len(parts) == 2 and parts[0] == "files") or (len(parts) > 1 and parts[0] in _TREES)
 

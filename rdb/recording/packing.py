@@ -18,7 +18,15 @@ from rdb.errors import RdbError, UnknownJob, Unsupported
 from rdb.private import opener
 from rdb.recording.log_head import log_head
 from rdb.recording.order import unexpanded
-from rdb.recording.pack_format import BLOCK_BYTES, MANIFEST, ZEROS, Manifest, PackedFile, allowed
+from rdb.recording.pack_format import (
+    BESIDE,
+    BLOCK_BYTES,
+    MANIFEST,
+    ZEROS,
+    Manifest,
+    PackedFile,
+    allowed,
+)
 from rdb.recording.ranges import format_ranks
 from rdb.recording.rank import RankRecording
 from rdb.recording.record import Kind
@@ -26,7 +34,7 @@ from rdb.recording.store import Job
 from rdb.recording.symbols import DEBUG_FOLDER, SOURCES, SYMBOLS, debug_files, source_files
 
 _SEGMENT = re.compile(r"log-(\d{6,})\.seg\Z")
-_BESIDE = re.compile(r"cautions\Z|payload\Z|descriptors\Z|timers\Z|was-\d+\Z")  # of a branch: live/
+_BESIDE = re.compile(rf"(?:{BESIDE})\Z")
 _IMAGE_HEAD = struct.Struct("<QIIQQII")  # struct image_header up to `base`
 _SEGMENT_HEADER_BYTES = 24
 Adder = Callable[[str, Path | bytes], None]
@@ -67,10 +75,27 @@ def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None 
         )
     if since is not None and not any(one.number == since for r in recordings for one in r.images):
         raise UnknownJob(f"no rank packed has a checkpoint {since}", f"rdb info {job.name}")
+    parts = [
+        (f"{recording.path.relative_to(job.path)}/{name}", source)
+        for recording in recordings
+        for name, source in _parts(recording, since)
+    ]
+    count = write_pack(out, job, recordings, parts)
+    return Packed(out, chosen, count, out.stat().st_size)
+
+
+def write_pack(
+    out: Path,
+    job: Job,
+    recordings: list[RankRecording],
+    parts: Iterable[tuple[str, Path | bytes]],
+) -> int:
+    """The file, whole or not at all: these parts of a job's directory (name, content), and what the
+    programs have mapped.  Returns how many files are in it."""
     temporary = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         with open(temporary, "xb", opener=opener) as file:
-            count = _write(file, job, recordings, since)
+            count = _write(file, job, recordings, parts)
             file.flush()
             os.fsync(file.fileno())
         os.rename(temporary, out)
@@ -78,10 +103,15 @@ def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None 
         raise Unsupported(f"cannot write {out}: {error.strerror}", "is there room?") from error
     finally:
         temporary.unlink(missing_ok=True)
-    return Packed(out, chosen, count, out.stat().st_size)
+    return count
 
 
-def _write(file: BinaryIO, job: Job, recordings: list[RankRecording], since: int | None) -> int:
+def _write(
+    file: BinaryIO,
+    job: Job,
+    recordings: list[RankRecording],
+    parts: Iterable[tuple[str, Path | bytes]],
+) -> int:
     files: dict[str, PackedFile] = {}
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
 
@@ -93,10 +123,8 @@ def _write(file: BinaryIO, job: Job, recordings: list[RankRecording], since: int
             files[name] = _add(archive, name, source)
 
         add("job.json", job.path / "job.json")
-        for recording in recordings:
-            below = recording.path.relative_to(job.path)
-            for name, source in _parts(recording, since):
-                add(f"{below}/{name}", source)
+        for name, source in parts:
+            add(name, source)
         for key in sorted({key for recording in recordings for key in _keys(recording)}):
             stored = job.path / "files" / key
             if not stored.is_file():
@@ -148,8 +176,8 @@ def _beginning(recording: RankRecording, since: int) -> tuple[int, int, bytes | 
     if not images:
         return -1, 0, None
     asked = next((one for one in images if one.number >= since), images[-1])
-    base = next(one for one in images if one.number == _image_base(asked.path)[0])
-    _, segment = _image_base(base.path)
+    base = next(one for one in images if one.number == image_base(asked.path)[0])
+    _, segment = image_base(base.path)
     if segment == 0:
         return base.number, 0, None
     first = recording.path / "log-000000.seg"
@@ -158,7 +186,7 @@ def _beginning(recording: RankRecording, since: int) -> tuple[int, int, bytes | 
     return base.number, segment, log_head(recording.index, header, base.event)
 
 
-def _image_base(path: Path) -> tuple[int, int]:
+def image_base(path: Path) -> tuple[int, int]:
     """Number of the full image that this one rests on, and the log's segment after this one."""
     with path.open("rb") as file:
         head = file.read(_IMAGE_HEAD.size)

@@ -100,7 +100,7 @@ def read_process(path: Path, files_dir: Path, name: str) -> Process:
     process.main.name = name
     earlier = 0
     for folder in folders:
-        numbers = _children(folder)
+        numbers = child_numbers(folder)
         for number in numbers:
             child = earlier + number
             below = folder / f"child-{number}"
@@ -123,7 +123,7 @@ def mpi_process(rank: Process) -> Process:
     return found[0] if len(found) == 1 else rank
 
 
-def _children(folder: Path) -> list[int]:
+def child_numbers(folder: Path) -> list[int]:
     """Numbers of the children whose recording began; one killed in its fork has none."""
     return sorted(
         int(match[1])

@@ -22,7 +22,7 @@ from rdb.recording.verbs import Verbs, verbs_at
 META_VERSION = 1
 # What is known from reading the log, until `refresh`.
 _SEEN = (
-    *("_index", "meta", "end", "files", "images", "last_event"),
+    *("meta", "end", "files", "images", "last_event"),
     *("schedule", "threads"),
 )
 
@@ -53,6 +53,10 @@ class RankRecording:
         return self._index.grown()
 
     def refresh(self) -> None:
+        """Of a log that has no end yet, what is new is read; of others all."""
+        index: LogIndex | None = self.__dict__.get("_index")
+        if index is not None and (index.of_kind(Kind.END) or not index.more()):
+            del self._index
         for name in _SEEN:
             self.__dict__.pop(name, None)
 
@@ -104,6 +108,12 @@ class RankRecording:
             if kind.is_event:
                 return event + repeat
         return -1
+
+    @property
+    def settled_event(self) -> int:
+        """What was recorded before this event stays as it is; the last record may count on."""
+        index = self._index
+        return index.brief(index.count - 1)[1] if index.count else 0
 
     @property
     def open_end(self) -> int | None:

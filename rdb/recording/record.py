@@ -67,6 +67,11 @@ class Note(IntEnum):
     SOCKET = 22
     PAYLOAD = 24
     CANCELLED = 25
+    ASYNC = 23
+    MPI_FILE = 26
+    FILE_TURN = 27
+    SHARED_OF = 28
+    ASKED = 29
 
 
 class EndKind(IntEnum):

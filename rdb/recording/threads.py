@@ -86,10 +86,10 @@ class Schedule:
 
 
 def read_schedule(index: LogIndex) -> Schedule:
+    if index.highest_thread() <= MAIN and not index.of_kind(Kind.PREEMPT):
+        return Schedule()
     threads, kinds = index.threads(), index.kinds()
     preempt, events = int(Kind.PREEMPT), {int(kind) for kind in Kind if kind.is_event}
-    if max(threads, default=MAIN) <= MAIN and preempt not in kinds:
-        return Schedule()
     runs = list(zip(index.events(), kinds, threads, strict=True))
     for place in index.of_calls(_SYS_EXIT):
         runs[place] = (*runs[place][:2], _GONE)
@@ -104,7 +104,7 @@ def read_threads(index: LogIndex, main_tid: int) -> list[RecordedThread]:
     """All threads in order of their numbers."""
     born = {MAIN: (main_tid, 0)}
     died: dict[int, int] = {}
-    if max(index.threads(), default=MAIN) > MAIN:
+    if index.highest_thread() > MAIN:
         for place in index.of_calls(_SYS_CLONE, _SYS_CLONE3, _SYS_EXIT):
             record = index.record(place)
             if record.nr == _SYS_EXIT:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rdb.recording.record import Record
+from rdb.recording.verbs_begun import begun_with
 from rdb.recording.verbs_calls import NAMESPACE_VERBS, Call, WorkRequest, posted
 
 if TYPE_CHECKING:
@@ -123,6 +124,41 @@ class Verbs:
             "completion_queues": len(self.completion_queues),
         }
 
+    def seen(self) -> dict[str, Any]:
+        """For a branch that begins here: what its program had, and what it has not seen to end."""
+        return {
+            "pairs": [
+                {
+                    "fields": [
+                        *(one.handle, one.number, one.type, one.pd),
+                        *(one.send_cq, one.recv_cq, one.srq, one.state, one.peer),
+                    ],
+                    "send": [astuple(request) for request in one.send.outstanding],
+                    "recv": [astuple(request) for request in one.recv.outstanding],
+                }
+                for one in self.queue_pairs.values()
+            ],
+            "regions": [astuple(one) for one in self.regions.values()],
+            "shared": {
+                handle: [astuple(request) for request in queue.outstanding]
+                for handle, queue in self.shared.items()
+            },
+            "completion_queues": sorted(self.completion_queues),
+        }
+
+    def begin(self, seen: dict[str, Any]) -> None:
+        """As a branch's log goes on from there."""
+        for one in seen["pairs"]:
+            pair = QueuePair(*one["fields"])
+            pair.send, pair.recv = _queue(one["send"]), _queue(one["recv"])
+            self.queue_pairs[pair.handle] = pair
+        for fields in seen["regions"]:
+            region = MemoryRegion(*fields)
+            self.regions[region.handle] = region
+        for handle, requests in seen["shared"].items():
+            self.shared[int(handle)] = _queue(requests)
+        self.completion_queues.update(seen["completion_queues"])
+
     def table(self) -> list[tuple[str, ...]]:
         """Rows under HEADER."""
         pairs = [*self.queue_pairs.values(), *self.gone]
@@ -139,6 +175,10 @@ class Verbs:
             )
             for one in pairs
         ]
+
+
+def _queue(requests: list[list[int]]) -> Queue:
+    return Queue(deque(WorkRequest(*one) for one in requests))
 
 
 HEADER = ("QP", "TYPE", "STATE", "PEER", "SENDS", "OUTSTANDING", "RECEIVES", "OUTSTANDING")
@@ -185,6 +225,9 @@ def verbs_at(recording: RankRecording, event: int | None = None) -> Verbs:
     """The state right after EVENT was answered (default: at the end)."""
     last = recording.last_event if event is None else event
     state = Verbs(last)
+    begun = begun_with(recording.path)
+    if begun is not None:
+        state.begin(begun["seen"])
     index = recording.index
     for place in index.of_hypercalls(_NUMBERS):
         _, first, repeat = index.brief(place)

@@ -8,10 +8,11 @@ ranks can if all of them can, who waits for any of them if one can.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rdb.recording.communication import Communicator, Flow, Item, What, collectives, nonblocking
+from rdb.recording.collectives import Flow, collectives, nonblocking
+from rdb.recording.communication import Communicator, Item, What
 from rdb.recording.epochs import Epochs, missing, unposted
 from rdb.recording.messages import Messages
 from rdb.recording.queues import ANY, posted_receives, unreceived
@@ -83,15 +84,17 @@ def wait_for(
     at: Mapping[int, int],
     calls: Mapping[int, Call],
     ended: Mapping[int, str],
+    answered: Collection[int] = (),
 ) -> WaitFor:
-    """AT: where each rank stands; CALLS: what those ask for that have not ended."""
+    """AT: where each rank stands; CALLS: what those ask for that have not ended; ANSWERED: those
+    of them that got their answer later in the recording."""
     needs = _Needs(messages, at, calls, ended)
     waiters: dict[int, Waiter] = {}
     for rank, call in calls.items():
         found = needs.of(rank, call)
         if found:
             waiters[rank] = Waiter(rank, at[rank], call, tuple(found), call.name in _WAITS_ANY)
-    stuck = _stuck(waiters, ended)
+    stuck = _stuck(waiters, ended, answered)
     free = [rank for rank in at if rank not in waiters and rank not in ended]
     return WaitFor(
         tuple(
@@ -106,9 +109,11 @@ def wait_for(
     )
 
 
-def _stuck(waiters: Mapping[int, Waiter], ended: Mapping[int, str]) -> set[int]:
+def _stuck(
+    waiters: Mapping[int, Waiter], ended: Mapping[int, str], answered: Collection[int]
+) -> set[int]:
     """Ranks that can never go on."""
-    stuck = set(waiters)
+    stuck = set(waiters).difference(answered)
 
     def can_come(need: Need) -> bool:
         free = [rank not in stuck and rank not in ended for rank in need.ranks]

@@ -342,6 +342,10 @@ class AgentClient:
             start = wire.OUTPUT.size
             found.append(Output(event, fd, bytes(payload[start : start + length])))
 
+    def until(self, event: int, end_kind: int, end_value: int) -> None:
+        """The log has grown: it ends after this event now, like that (0: not yet)."""
+        self._ask(Op.UNTIL, a=event, b=end_kind, c=end_value & 0xFFFFFFFFFFFFFFFF)
+
     def exit(self) -> None:
         """Ends the replica and waits until it has said so."""
         self._ask(Op.EXIT)

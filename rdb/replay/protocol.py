@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 5
+VERSION = 6
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
@@ -54,6 +54,7 @@ class Op(IntEnum):
     THREADS = 18
     UNDO = 19
     SETTLE = 20
+    UNTIL = 24
     CHANGES = 21
     ASKED = 22
     TRACE = 23

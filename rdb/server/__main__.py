@@ -91,10 +91,30 @@ def _serve_stdio(recording: RankRecording, job: str) -> None:
     os.close(null)
     with Timeline(recording) as timeline:
         turning = Turning(job, timeline, recording)
+        _leave_error_pipe()
         try:
             serve(timeline, recording, read_fd, write_fd, turning)
         finally:
             turning.close()
+
+
+def _leave_error_pipe() -> None:
+    """What is said from now on goes to where GDB's own complaints go.
+
+    GDB looks into the pipe that it gave us for them at every byte of every packet, a million system
+    calls to open a rank, until the pipe has no writer any more (gdb/ser-base.c, generic_readchar).
+    Before the first answer: later it might wait for that while there is nothing to read.
+    """
+    parent = os.getppid()
+    try:
+        if not Path(f"/proc/{parent}/comm").read_text().startswith("gdb"):
+            return
+        own = os.open(f"/proc/{parent}/fd/2", os.O_WRONLY | os.O_APPEND | os.O_NOCTTY)
+    except OSError:
+        return  # a socket, say: slower, and nothing is lost
+    os.dup2(own, 2)
+    os.dup2(own, 1)
+    os.close(own)
 
 
 def _listen_unix(path: Path) -> socket.socket:

@@ -47,7 +47,7 @@ async def writing_message(
             memory = await debugger.memory_of(term)
         except NotInMemory:
             continue
-        came = messages.came(debugger.rank, event, *memory)
+        came = messages.came(debugger.rank, event, memory.address, memory.size)
         if came is not None:
             return came
     return None

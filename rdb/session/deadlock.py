@@ -55,7 +55,8 @@ async def deadlock(session: Session) -> Deadlock:
         for rank in session.ranks
         if rank not in problems
     }
-    graph = wait_for(Messages(session.job), at, calls, ended)
+    answered = [rank for rank in calls if at[rank] < session.job.rank(rank).last_event]
+    graph = wait_for(Messages(session.job), at, calls, ended, answered)
     return Deadlock(graph, places, problems)
 
 

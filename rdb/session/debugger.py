@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import tempfile
 from collections.abc import Callable
@@ -50,6 +51,16 @@ class RankAnswer:
 
 class NotInMemory(RdbError):
     """An expression that has no address, or no value."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What an expression names."""
+
+    address: int
+    size: int
+    type: str
+    """As `{TYPE} ADDRESS` takes it."""
 
 
 class RankDebugger(Looking):
@@ -113,17 +124,13 @@ class RankDebugger(Looking):
             return await self._run_block(command)
         return await self._observed(command, command, on_output)
 
-    async def memory_of(self, expression: str) -> tuple[int, int]:
-        """Address and bytes of what EXPRESSION names in the selected frame, or NotInMemory."""
-        # %lu takes any address; what has none (a constant, a register) fails here.
-        answer = await self.gdb.execute(
-            f'printf "%lu %lu", (unsigned long) &({expression}), '
-            f"(unsigned long) sizeof({expression})"
-        )
-        words = answer.text.split()
-        if not answer.ok or len(words) != 2:
-            raise NotInMemory(answer.error or f"{expression} is not in memory")
-        return int(words[0]), int(words[1])
+    async def memory_of(self, expression: str) -> Memory:
+        """What EXPRESSION names in the selected frame, or NotInMemory."""
+        answer = await self.gdb.execute(f"rdb-object {expression}")
+        if answer.error is not None:
+            raise NotInMemory(answer.error)
+        raw = json.loads(answer.text.splitlines()[-1])
+        return Memory(raw["address"], raw["size"], raw["type"])
 
     async def query_state(self, after: str | None = None) -> RankState:
         """Where the rank stands; AFTER is the command that has just ended, for the undo log."""
@@ -136,9 +143,10 @@ class RankDebugger(Looking):
             return state
         return replace(state, own=own.place)
 
-    async def refresh(self) -> None:
-        """Something has moved it without a command of the user's."""
-        self._state = await self.query_state()
+    async def refresh(self, after: str | None = None) -> None:
+        """Something has moved it without a command of the user's; or AFTER has, which was broken
+        off."""
+        self._state = await self.query_state(after)
 
     def interrupt(self) -> None:
         self.gdb.interrupt()

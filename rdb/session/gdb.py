@@ -24,6 +24,7 @@ from rdb.session.mi import MiLine, console_command, parse_line
 from rdb.session.processes import Process, descendants
 
 LINE_LIMIT = 64 << 20  # one line may hold the answer to a large `print`
+_QUIT = "Quit"  # GDB's word for a command that Ctrl-C has ended
 _CLOSE_S = 5.0
 _FENCE = "-gdb-show confirm"
 _PROGRESS = "rdb-progress: "  # gdb_scripts/rdb_gdb/searching.py
@@ -35,6 +36,13 @@ _SETTINGS = (
     "height 0",
     "style enabled off",
     "debuginfod enabled off",
+)
+
+
+# `explore` and its kin ask on GDB's input: that is MI's, and they would swallow what comes next.
+_NO_QUESTIONS = (
+    "python import sys, types; sys.stdin = types.SimpleNamespace(readline=lambda *_: "
+    "exec('raise gdb.GdbError(\\'it asks questions, which nobody can answer here\\')'))"
 )
 
 
@@ -129,6 +137,7 @@ class GdbProcess:
         try:
             for setting in _SETTINGS:
                 await gdb.mi(f"-gdb-set {setting}")
+            await gdb.execute(_NO_QUESTIONS)
         except BaseException:
             await gdb.close()
             raise
@@ -211,6 +220,10 @@ class GdbProcess:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), 0.25)
         await _gone(below)
+        # asyncio keeps pipes that somebody else still has, and complains of them at the end.
+        transport = getattr(self._process, "_transport", None)
+        if transport is not None:
+            transport.close()
         self._reader.cancel()
         self._errors.cancel()
         await asyncio.gather(self._reader, self._errors, return_exceptions=True)
@@ -290,6 +303,8 @@ def _answer(pending: _Pending) -> Answer:
     said = {line.strip() for line in (answer.error or "").splitlines()}
     parts = [text for kind, text in pending.streams if kind != "log" or text.strip() not in said]
     answer.text = "".join(parts).strip("\n")
+    if answer.error == _QUIT:
+        answer.error = "Interrupted."
     return answer
 
 

@@ -147,8 +147,5 @@ class _Walk:
 
 async def _object(debugger: RankDebugger, expression: str) -> _Object:
     """What EXPRESSION names where the rank stands."""
-    address, size = await debugger.memory_of(expression)
-    kind = await debugger.gdb.execute(f"whatis {expression}")
-    if kind.error is not None:
-        raise RdbError(kind.error)
-    return _Object(expression, kind.text.strip().removeprefix("type = "), address, size)
+    found = await debugger.memory_of(expression)
+    return _Object(expression, found.type, found.address, found.size)

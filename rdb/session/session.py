@@ -100,6 +100,8 @@ class Travelled:
     states: Mapping[Rank, RankState]
     asked: int = 1
     errors: Mapping[Rank, str] = field(default_factory=dict)
+    notes: Mapping[Rank, str] = field(default_factory=dict)
+    """Breakpoints that are back with other numbers."""
 
 
 class Session:
@@ -249,9 +251,29 @@ class Session:
     async def run(self, command: str, text: str | None = None) -> Outcome:
         """Runs a GDB command in all ranks in focus; it is logged as TEXT."""
         await self.open(self._focus)
-        answers = await self._gather(self._focus, lambda rank: rank.run(command))
+        before = {rank: one.state for rank, one in self._debuggers.items() if rank in self._focus}
+        try:
+            answers = await self._gather(self._focus, lambda rank: rank.run(command))
+        except asyncio.CancelledError:
+            answers = await self._broken_off(before, command)
         entry = self.log.add(text or command, answers, self._focus, self._focus)
         return Outcome(answers, entry)
+
+    async def _broken_off(
+        self, before: Mapping[Rank, RankState], command: str
+    ) -> dict[Rank, RankAnswer]:
+        """COMMAND was cancelled while ranks worked on it: some may have come somewhere by then."""
+
+        async def where(rank: Rank, state: RankState) -> RankAnswer:
+            debugger, error = self._debuggers[rank], "Interrupted."
+            try:
+                await debugger.refresh(command.splitlines()[0])
+            except RdbError as lost:
+                error = lost.message
+            return RankAnswer("", error, state, debugger.state)
+
+        found = await asyncio.gather(*(where(*one) for one in before.items()))
+        return dict(zip(before, found, strict=True))
 
     async def undo(self, count: int = 1) -> Travelled:
         """Takes back the last COUNT commands that changed something, in the ranks they went to."""
@@ -299,6 +321,7 @@ class Session:
             },
             count,
             {rank: answer.error for rank, answer in answers.items() if answer.error},
+            {rank: said for rank, one in answers.items() if (said := _renumbered(one.text))},
         )
 
     async def ask(self, command: str) -> Outcome:
@@ -430,11 +453,17 @@ class Session:
             try:
                 return await action(debugger)
             except RdbError as error:  # this rank's GDB is gone; the others answer
-                return RankAnswer("", error.message, debugger.state, None)
+                said = f"{error.message}; {error.hint}" if error.hint else error.message
+                return RankAnswer("", said, debugger.state, None)
 
         chosen = list(ranks)
         answers = await asyncio.gather(*(one(rank) for rank in chosen))
         return dict(zip(chosen, answers, strict=True))
+
+
+def _renumbered(text: str) -> str:
+    """What GDB's `undo` says of breakpoints that it has made again (gdb_scripts, points.py)."""
+    return "\n".join(line for line in text.splitlines() if "is back (it was " in line)
 
 
 async def _nothing(gdb: Looking) -> None:

@@ -299,12 +299,25 @@ class Bisect:
                 high = end
                 continue
             low = end
+            high = self._named_from(low, high, high_pc, window.left)
             counts = narrow.count(travel, low, high, window.candidates)
             pc = max(counts, key=lambda one: counts[one])
             if counts[pc] > 0:
                 low, high = yield from self._halve(
                     low, high, counts[pc] + 1, partial(Hit, pc), like_high
                 )
+                if low != end and _apart(low, high):
+                    left = window.left - narrow.passed(travel, end, low, high_pc)
+                    high = self._named_from(low, high, high_pc, left)
+
+    def _named_from(self, low: Position, high: Position, pc: int, left: int) -> Position:
+        """`high` as LEFT arrivals at PC, its own, after `low`, if its name is not from there: two
+        arrivals may be further apart than a window, and be told apart by those at another pc."""
+        if not _apart(low, high):
+            return high
+        named = low.then(Hit(pc, left))
+        self._known[named] = self._known[high]
+        return named
 
     def _halve(
         self,
@@ -326,3 +339,8 @@ class Bisect:
             else:
                 first = middle
         return ends[first], ends[last]
+
+
+def _apart(low: Position, high: Position) -> bool:
+    """Does the way that names `high` not lead through `low`, before it in the same interval?"""
+    return high.event == low.event and high.after(low) is None

@@ -26,10 +26,11 @@ class Window:
     steps: int
     reached: bool  # the other position is `steps` further
     candidates: list[int]  # pcs worth counting, those executed least first
+    left: int  # arrivals at the other position's pc that are still to come, its own the last
 
 
 def arrivals(walker: Walker, target: Position, pc: int) -> int:
-    """How often `pc`, the target's, is arrived at from the walker to `target`; it is not moved."""
+    """How often `pc` is arrived at from the walker to `target`, there as well; it is not moved."""
     probe = walker.fork()
     try:
         probe.agent.set_break(COUNT_ID, pc, stop=False)
@@ -39,6 +40,15 @@ def arrivals(walker: Walker, target: Position, pc: int) -> int:
         probe.close()
     # At the answer of an event the arrival by the answer may or may not have been counted.
     return total if target.moves else total - since_event + 1
+
+
+def passed(travel: Travel, low: Position, high: Position, pc: int) -> int:
+    """How often `pc` is arrived at from `low` to `high`, which is later in the interval."""
+    walker = travel.to(low)
+    try:
+        return arrivals(walker, high, pc)
+    finally:
+        walker.close()
 
 
 def window(travel: Travel, low: Position, high: Position, high_pc: int) -> Window:
@@ -54,10 +64,10 @@ def window(travel: Travel, low: Position, high: Position, high_pc: int) -> Windo
             at = stop.gpr.rip == high_pc
             left -= sum(gpr.rip == high_pc for gpr in stop.trace[1:]) + at
             if left == 0:
-                return Window(len(gprs), True, [])
+                return Window(len(gprs), True, [], 0)
             if stop.reason is not StopReason.TARGET:
                 raise NoSuchPosition(f"{high} is not reached from {low}")
-        return Window(len(gprs), False, rarest(gprs, high_pc))
+        return Window(len(gprs), False, rarest(gprs, high_pc), left)
     finally:
         walker.close()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from rdb.errors import Diverged
+from rdb.recording.record import End
 from rdb.recording.threads import Schedule
 from rdb.replay.agent import Gpr, Map, Thread
 from rdb.replay.replica import Replica, Source
@@ -27,6 +28,12 @@ class Recorded(Source, Protocol):
 
     @property
     def schedule(self) -> Schedule: ...
+    @property
+    def settled_event(self) -> int: ...
+    @property
+    def last_event(self) -> int: ...
+    @property
+    def end(self) -> End | None: ...
     def refresh(self) -> None: ...
     def grown(self) -> bool: ...
 
@@ -85,6 +92,21 @@ class Standing:
         self._drop_live()
         self._drop_backlog()
         self.travel.close()
+
+    def _renew(self, settled: int) -> None:
+        """The recording has grown: replicas that were before event SETTLED go on with it."""
+        assert self.recording is not None
+        end, last_event = self.recording.end, self.recording.last_event
+        kind, value = (0, 0) if end is None else (int(end.kind), end.value)
+
+        def tell(walker: Walker) -> None:
+            walker.agent.until(last_event, kind, value)
+
+        self.schedule = self.recording.schedule
+        images = _images_of(self.recording)
+        self.travel.renew(settled, last_event, self.schedule, images, tell)
+        origin = self.travel.origin
+        self._here, self._gpr = origin.position, origin.gpr
 
     # Where we are.
 

@@ -38,12 +38,18 @@ class Timeline(Backward):
         if self.branch:
             raise RdbError("this is a branch, not the recording", "go back to the recording first")
         here = self.name()  # the end by another name: it is elsewhere afterwards
+        settled = self.recording.settled_event - 1  # replicas have read one record ahead
         self.recording.refresh()
-        fresh = Timeline(self.recording)
-        self.close()
-        self.hello, self.schedule = fresh.hello, fresh.schedule
-        self.travel, self.control = fresh.travel, fresh.control
-        self._here, self._gpr = fresh._here, fresh._gpr
+        if self.travel.origin.event < min(settled, self.recording.settled_event):
+            self._drop_live()
+            self._drop_backlog()
+            self._renew(settled)
+        else:
+            fresh = Timeline(self.recording)
+            self.close()
+            self.hello, self.schedule = fresh.hello, fresh.schedule
+            self.travel, self.control = fresh.travel, fresh.control
+            self._here, self._gpr = fresh._here, fresh._gpr
         self._past.clear()
         self._armed = -1
         self._text_maps = []

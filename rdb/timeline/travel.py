@@ -5,7 +5,7 @@ The walkers kept here are snapshots and never move; callers get forks and own th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,6 +27,7 @@ _LEG_STEPS = 8192
 _END_S = 2.0  # of running after the last event without coming to an end
 _WORTH_S = 0.004  # a snapshot is worth it after so much running since the one before
 
+Tell = Callable[[Walker], None]
 Goal = tuple[int, int, int]  # run's (until_event, until_pc, until_n)
 
 
@@ -77,6 +78,19 @@ class Travel:
         self.ahead.close()
         self._bases.close()
         self.snapshots.close()
+
+    def renew(
+        self, settled: int, last_event: int, schedule: Schedule, images: Images | None, tell: Tell
+    ) -> None:
+        """The log has grown; before event SETTLED it is what it was.  Snapshots there stay, and
+        TELL lets them know; of those after it nothing is certain."""
+        self.ahead.close()
+        self._bases.close()
+        self.snapshots.drop(lambda one: one.event >= settled)
+        for one in self.snapshots:
+            tell(one)
+        self.last_event, self.schedule, self._images = last_event, schedule, images
+        self.__dict__.pop("end", None)
 
     # Snapshots.
 

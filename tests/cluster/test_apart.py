@@ -15,8 +15,10 @@ import pytest
 from conftest import Build
 
 from cluster.conftest import HOSTS, Cluster, made
+from cluster.host import until
 from cluster.live_job import LiveJob
 from cluster.ssh import ssh_hosts
+from cluster.test_together import sums
 
 pytestmark = pytest.mark.cluster
 STORE = "/tmp/store"  # on each host's own disk
@@ -27,7 +29,7 @@ ENV = {"RDB_HOME": STORE}
 def apart(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Iterator[Cluster]:
     """They see one folder, with the programs; not the stores."""
     folder = tmp_path_factory.mktemp("apart")
-    for name in ("restarted", "live"):
+    for name in ("restarted", "live", "together_mpi"):
         shutil.copy(build(f"mpi/{name}.c"), folder / name)
     for hosts in made(lambda: ssh_hosts(HOSTS, folder)):
         yield Cluster(hosts, folder)
@@ -56,6 +58,16 @@ def test_each_host_has_its_own_rank(
     assert not [name for name in listed(apart, 0, "job") if name.startswith("rank-")]
 
 
+def test_info_lists_ranks_that_are_elsewhere(
+    apart: Cluster, recorded: subprocess.CompletedProcess[str]
+) -> None:
+    shown = apart.head.rdb("info", "job", env=ENV)
+    assert shown.returncode == 0, shown.stderr
+    for rank in range(4):
+        line = rf"^{rank} +exited 0, not brought here +\d+ .* node{rank + 1} .*restarted"
+        assert re.search(line, shown.stdout, re.M), shown.stdout
+
+
 def test_attach_brings_what_is_asked_for(
     apart: Cluster, recorded: subprocess.CompletedProcess[str]
 ) -> None:
@@ -69,15 +81,17 @@ def test_attach_brings_what_is_asked_for(
     assert verified.returncode == 0 and verified.stdout.count("agrees") == 4, verified.stderr
 
 
-def test_a_restart_needs_the_recording_everywhere(
+def test_a_job_goes_to_hosts_that_do_not_see_it(
     apart: Cluster, recorded: subprocess.CompletedProcess[str]
 ) -> None:
-    apart.head.rdb("attach", "job", "-x", apart.host_file("nothing"), env=ENV)
+    """What ranks of other hosts recorded comes here first, and all of it goes there as a pack."""
     hosts = apart.host_file("two", "node1 slots=2", "node2:2")
-    done = apart.head.rdb("restart", "job", "--at", "100", "--hosts", hosts, env=ENV)
-    assert done.returncode == 1
-    assert "does not see /tmp/store/job; rdb pack job -o job.rdb" in done.stderr
-    assert "job-branch-1" not in listed(apart, 0, "")
+    options = ("--at", "100", "--hosts", hosts, "--name", "sent")
+    done = apart.head.rdb("restart", "job", *options, env=ENV)
+    assert done.returncode == 0, done.stderr
+    assert "does not see /tmp/store/job: it goes there as a pack" in done.stderr
+    assert sorted(done.stdout.split()) == sorted(recorded.stdout.split())
+    assert ".carried" not in apart.head.run("ls", "-A", STORE).stdout
 
 
 def test_a_pack_goes_on_on_laptops(
@@ -141,6 +155,33 @@ def test_a_debugger_on_any_rank_of_a_pack_that_goes_on(apart: Cluster, live: Liv
             shown = onward.rdb("info", "onward").stdout  # of what has been brought
             assert re.search(rf"^{rank} +running .* {host} ", shown, re.M), shown
         assert onward.end() == 0
+
+
+@pytest.mark.parametrize("recorded_again", [True, False])
+def test_a_checkpoint_of_production_goes_on_on_laptops(
+    apart: Cluster, recorded_again: bool
+) -> None:
+    """It ran without a recording, on one host; its pack goes on on two that saw none of it."""
+    head, gate, output = apart.head, apart.folder / "gate", apart.folder / "production.out"
+    name = "production" if recorded_again else "other"
+    gate.unlink(missing_ok=True)
+    output.write_text("")
+    program = apart.folder / "together_mpi"
+    line = ["run", "--record=off", "-n", "3", "--name", name, "--", program, "20", gate]
+    job = head.start(*apart.command, *line, env=ENV, output=output)
+    until("half of it", lambda: "half\n" in output.read_text() or job.poll() is not None)
+    taken = head.rdb("checkpoint", name, "--timeout", "60", env=ENV)
+    assert taken.returncode == 0, taken.stderr
+    packed = head.rdb("pack", name, "-o", f"/tmp/{name}.rdb", env=ENV)
+    assert packed.returncode == 0, packed.stderr
+    gate.touch()
+    assert job.wait(90) == 0, output.read_text()
+    hosts = apart.host_file("laptops", "node2 slots=2", "node3:1")
+    options = ["--hosts", hosts, "--name", f"{name}-again"]
+    options += ["--record", "full"] if recorded_again else []
+    done = head.rdb("restart", f"/tmp/{name}.rdb", *options, env=ENV)
+    assert done.returncode == 0, done.stderr
+    assert sums(done.stdout) == sums(output.read_text())
 
 
 def test_what_did_not_start_leaves_nothing(apart: Cluster) -> None:

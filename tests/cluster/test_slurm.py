@@ -45,6 +45,22 @@ def test_srun_and_restarts_in_other_shapes(slurm: Cluster, build: Build) -> None
         assert [job.rank(rank).meta["host"] for rank in job.ranks] == placed
 
 
+def test_the_order_of_messages_expanded_by_srun(slurm: Cluster, build: Build) -> None:
+    """By as many hosts as it had, and by one."""
+    env = {"RDB_HOME": str(slurm.folder / "home")}
+    program = build("mpi/payloads.c", "-O1")
+    one = slurm.host_file("one", "slurm4:4")
+    for name, hosts in (("order", ()), ("order-of-one", ("--launcher", "srun", "--hosts", one))):
+        line = ["srun", "-N4", "-n4", "--mpi=pmix", *slurm.command, "exec", "--record=order"]
+        done = slurm.head.run(*line, "--name", name, "--", program, env=env)
+        assert done.returncode == 0, done.stderr
+        expanded = slurm.head.rdb("expand", name, *hosts, env=env)
+        assert expanded.returncode == 0, expanded.stderr
+        assert "have made their" in expanded.stderr
+        verified = slurm.head.rdb("replay", name, env=env)
+        assert verified.returncode == 0 and verified.stdout.count("agree") == 4, verified.stderr
+
+
 def test_mpich_under_srun(slurm: Cluster, build: Build) -> None:
     env = {"RDB_HOME": str(slurm.folder / "home")}
     line = ["srun", "-N1", "-n4", "--mpi=pmi2", *slurm.command, "exec", "--name", "pmi", "--"]

@@ -93,6 +93,23 @@ def test_restart_in_another_shape(
     assert verified.returncode == 0, verified.stderr
 
 
+def test_the_order_of_messages_expanded_elsewhere(recorded: Recorded, build: Build) -> None:
+    """What was recorded on four hosts, on two of them, and by this host alone."""
+    options = ("--hosts", recorded.hosts, "--record=order", "--hash-every", "1", "--name")
+    program = build("mpi/payloads.c", "-O1")
+    fewer = recorded.ssh.host_file("fewer", "node2 slots=2", "node4:2")
+    for name, hosts in (("order", ("--hosts", fewer, "--launcher", "ssh")), ("order-here", ())):
+        done = recorded.rdb("run", "-n", "4", *options, name, "--", program)
+        assert done.returncode == 0, done.stderr
+        assert recorded.placed(name) == ["node1", "node2", "node3", "node4"]
+        expanded = recorded.rdb("expand", name, *hosts)
+        assert expanded.returncode == 0, expanded.stderr
+        assert "have made their" in expanded.stderr
+        verified = recorded.rdb("replay", name)
+        assert verified.returncode == 0, verified.stderr
+        assert verified.stdout.count("agree") == RANKS
+
+
 def test_too_few_hosts(recorded: Recorded) -> None:
     hosts = recorded.ssh.host_file("few", "node1 slots=2", "node2 slots=1")
     done = recorded.rdb("restart", "job", "--at", "100", "--hosts", hosts, "--name", "none")

@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 LOWER = HERE.parent.parent / "interposer"
 #: Target -> the sources under test.
 TARGETS = {
-    "log": ("log/log_reader.c",),
+    "log": ("log/log_index.c", "log/log_reader.c", "log/log_segments.c"),
     "image": ("image/image_file.c",),
     "hca": tuple(f"verbs/soft/{path.name}" for path in sorted((LOWER / "verbs/soft").glob("*.c"))),
 }

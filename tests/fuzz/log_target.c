@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "log/crc32c.h"
-#include "log/log_reader.h"
+#include "log/log_index.h"
 #include "log/log_short.h"
 #include "target.h"
 

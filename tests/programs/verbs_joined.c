@@ -38,6 +38,35 @@ int main(void)
 		continue;
 	CHECK(wc.status == IBV_WC_SUCCESS);
 	say("bound\n");
+	it.qp = pair;
+	it.peer = (struct told){.addr = (uint64_t)it.buffer, .rkey = window->rkey};
+	it.buffer[100] = 42;
+	post(7, IBV_WR_RDMA_WRITE, 100, 1, 10);
+	succeed(7);
+	CHECK(it.buffer[10] == 42);
+	const uint32_t first = window->rkey;
+	CHECK(!ibv_bind_mw(pair, window, &bind));
+	CHECK(complete().status == IBV_WC_SUCCESS && window->rkey != first);
+	say("bound again\n");
+	it.peer.rkey = window->rkey;
+	it.buffer[100] = 43;
+	post(8, IBV_WR_RDMA_WRITE, 100, 1, 10);
+	succeed(8);
+	CHECK(it.buffer[10] == 43);
+	say("written\n");
+	struct ibv_mw *second = ibv_alloc_mw(it.pd, IBV_MW_TYPE_2);
+	CHECK(second);
+	struct ibv_send_wr wr = {.wr_id = 9,
+				 .opcode = IBV_WR_BIND_MW,
+				 .send_flags = IBV_SEND_SIGNALED,
+				 .bind_mw = {.mw = second,
+					     .rkey = ibv_inc_rkey(second->rkey),
+					     .bind_info = bind.bind_info}},
+			   *bad;
+	CHECK(!ibv_post_send(pair, &wr, &bad));
+	succeed(9);
+	say("posted\n");
+	CHECK(!ibv_dealloc_mw(second));
 	CHECK(!ibv_dealloc_mw(window));
 	say("freed\n");
 	return 0;

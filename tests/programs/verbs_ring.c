@@ -1,4 +1,5 @@
-/* A ring of ranks, each with a queue pair to the next and one to the last: `prog ROUNDS`.  MPI tells where they are.
+/* A ring of ranks, each with a queue pair to the next and one to the last: `prog ROUNDS [FILE]`.  MPI tells where they
+ * are.  Before its last round rank 0 waits until there is FILE.
  *
  * A round: to the next, unsignaled writes, an atomic, a signaled write with immediate data, and a message whose bytes
  * say which round it is of; from the last, those of its; every fourth round a read of what was written.  Every byte and
@@ -143,6 +144,8 @@ int main(int argc, char **argv)
 		expect_message(round);
 	MPI_Barrier(MPI_COMM_WORLD);
 	for (int round = 0; round < rounds; round++) {
+		while (argc > 2 && !rank && round == rounds - 1 && access(argv[2], F_OK))
+			usleep(1000);
 		send_round(round);
 		while (messages_come <= round || writes_come <= round || writes_done <= round || atomics_done <= round)
 			one();

@@ -14,15 +14,16 @@ from vm.kernel import kernel
 
 
 @contextmanager
-def guests(count: int = 1, kernel_options: str = "") -> Iterator[list[Guest]]:
-    """Booted, side by side; gone when the block ends."""
+def guests(count: int = 1, kernel_options: str = "", plugin: str = "") -> Iterator[list[Guest]]:
+    """Booted, side by side; gone when the block ends.  With a plug-in of qemu: of one processor."""
     made = kernel()
     with tempfile.TemporaryDirectory(prefix="rdb-vm-") as folder, ExitStack() as ending:
         where = Path(folder)
         nets = _hub(count, where, ending) if count > 1 else ["hubport,id=net,hubid=0"]
         machines = []
         for number, net in enumerate(nets):
-            machines.append(Guest(number, count, made, where / f"g{number}", net, kernel_options))
+            there = where / f"g{number}"
+            machines.append(Guest(number, count, made, there, net, kernel_options, plugin))
             ending.callback(machines[-1].stop)
         for machine in machines:
             machine.wait_up()

@@ -60,7 +60,14 @@ class Guest:
     """A machine, from its start to stop()."""
 
     def __init__(
-        self, number: int, of: int, kernel: Kernel, folder: Path, net: str, options: str
+        self,
+        number: int,
+        of: int,
+        kernel: Kernel,
+        folder: Path,
+        net: str,
+        options: str,
+        plugin: str = "",
     ) -> None:
         self.name = f"g{number}"
         self._console = folder / "console"
@@ -75,6 +82,7 @@ class Guest:
         ours, theirs = socket.socketpair()
         with theirs, (folder / "qemu").open("w") as said:
             command = [*_qemu(kernel, folder, net, theirs.fileno(), number, options)]
+            command += [*_processors(plugin)]
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -162,13 +170,20 @@ def _accelerator() -> tuple[str, str]:
     return "tcg", "max"
 
 
+def _processors(plugin: str) -> Iterator[str]:
+    """Plug-ins look at what is emulated alone."""
+    accelerator, cpu = ("tcg", "max") if plugin else _accelerator()
+    yield from ("-accel", accelerator, "-cpu", cpu, "-smp", "1" if plugin else str(CPUS))
+    if plugin:
+        yield from ("-plugin", plugin)
+
+
 def _qemu(
     kernel: Kernel, folder: Path, net: str, line: int, number: int, options: str
 ) -> Iterator[str]:
-    accelerator, cpu = _accelerator()
     yield "qemu-system-x86_64"
     yield from ["-nodefaults", "-no-user-config", "-nographic", "-no-reboot", "-M", "q35"]
-    yield from ("-accel", accelerator, "-cpu", cpu, "-smp", str(CPUS), "-m", str(MEMORY_MB))
+    yield from ("-m", str(MEMORY_MB))
     yield from ("-kernel", str(kernel.image), "-initrd", str(kernel.initramfs))
     yield "-append"
     yield (

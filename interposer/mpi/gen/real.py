@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from . import rows_collectives, rows_processes, rows_windows  # noqa: F401
 from .api import STRING_BYTES, Abi, Function, Param
 from .rows import INPUTS, RESULTS, ROWS, Row
+from .rows_large import array_length, pairs, reduces, small_of
 
 # Class of a handle -> its virtual object in lower/objects.h and the prefix of variables of it.
 OBJECTS = {
@@ -18,6 +19,9 @@ OBJECTS = {
 }
 
 VIRTUAL = tuple(f"struct {struct} *" for struct, _ in (*OBJECTS.values(), ("vobject", "")))
+
+
+_COUNTS = ("POLYXFER_NUM_ELEM", "POLYXFER_NUM_ELEM_NNI")
 
 
 class CannotGenerate(Exception):
@@ -72,6 +76,8 @@ class _Writer:
 
     def _number(self, param: Param, arg: str) -> None:
         name, base = param.name, param.base
+        if param.pointer == 0 and param.kind in _COUNTS and reduces(self.function.name):
+            base = "MPI_Count"
         if param.pointer == 0:
             self.locals.append(f"{base} {name} = ({base}){arg};")
             self.arguments.append(name)
@@ -156,7 +162,7 @@ def _indent(text: str, tabs: int) -> str:
 
 def _reduction(writer: _Writer) -> None:
     """User operations run upper code: the result is kept out of upper memory until the end."""
-    name = writer.function.name
+    name = small_of(writer.function.name)
     target = "inoutbuf" if name == "MPI_Reduce_local" else "recvbuf"
     result = RESULTS[name]
     length = result
@@ -222,15 +228,64 @@ def _keep_objects(writer: _Writer) -> None:
             writer.cleanup.append(f"object_release({object_});")
 
 
-def _real_call(writer: _Writer) -> str:
-    arguments = ", ".join(writer.arguments)
-    if writer.row.call:
-        return writer.row.call.format(args=arguments)
-    call = f"P{writer.function.name}({arguments})"
+def _wrapped(writer: _Writer, call: str) -> str:
     return f"BLOCKING({call})" if writer.row.blocks else call
 
 
-def _function(function: Function, row: Row) -> Iterator[str]:
+def _real_call(writer: _Writer) -> str:
+    name, arguments = writer.function.name, ", ".join(writer.arguments)
+    if writer.row.call:
+        return writer.row.call.format(args=arguments)
+    call = f"P{name}({arguments})"
+    count = next(
+        (p.name for p in writer.function.params if p.kind in _COUNTS and not p.pointer), None
+    )
+    if count and reduces(name):
+        large = f"P{name}_c({arguments})"
+        call = f'{count} > INT_MAX ? LARGE_CALL("{name}_c", {large}) : {call}'
+    return _wrapped(writer, call)
+
+
+def _narrow(writer: _Writer, small: Function) -> Iterator[str]:
+    """The call by the function of small counts, for an MPI that has no other."""
+    arguments, after = [], []
+    for argument, param, least in zip(
+        writer.arguments, writer.function.params, small.params, strict=True
+    ):
+        name = param.name
+        if param.base == least.base or least.base not in ("int", "MPI_Aint"):
+            arguments.append(argument)
+        elif least.base == "MPI_Aint" or (param.is_array and least.base != "int"):
+            arguments.append(f"(const MPI_Aint *){argument}" if param.pointer else argument)
+        elif param.is_array:
+            length = array_length(writer.function, name)
+            arguments.append(f"narrow_array(&narrow, {argument}, {length})")
+        elif param.pointer:
+            yield f"int n_{name};"
+            arguments.append(f"{name} ? &n_{name} : NULL")
+            after.append(f"v_{name} = n_{name};")
+        else:
+            arguments.append(f"narrow_int(&narrow, {argument})")
+    call = f"P{small.name}({', '.join(arguments)})"
+    yield f"rc = {_wrapped(writer, call)};"
+    yield from after
+
+
+def _call(writer: _Writer, small: Function | None) -> Iterator[str]:
+    if small is None:
+        yield f"rc = {_real_call(writer)};"
+        return
+    yield f'struct narrow narrow = {{ .name = "{writer.function.name}" }};'
+    yield "#if LARGE_COUNTS"
+    call = f"P{writer.function.name}({', '.join(writer.arguments)})"
+    yield f"rc = {_wrapped(writer, call)};"
+    yield "#else"
+    yield from _narrow(writer, small)
+    yield "#endif"
+
+
+def _function(function: Function, row: Row, small: Function | None) -> Iterator[str]:
+    """SMALL: the function of which this is the one with large counts."""
     writer = _Writer(function, row)
     if function.name in RESULTS:
         _reduction(writer)
@@ -251,7 +306,8 @@ def _function(function: Function, row: Row) -> Iterator[str]:
         yield f"\t{marked}"
     yield "\tint rc;\n"
     yield from (f"\t{line}" for line in writer.before)
-    yield f"\trc = {_real_call(writer)};"
+    for line in _call(writer, small):
+        yield line if line.startswith("#") else f"\t{line}"
     done = [*writer.adopt, *([row.after] if row.after else []), *writer.puts]
     if done:
         # A message too long for its buffer fills the buffer before the call fails.
@@ -259,6 +315,10 @@ def _function(function: Function, row: Row) -> Iterator[str]:
         yield f"\tif (rc == MPI_SUCCESS{' || is_truncation(rc)' if partial else ''}) {{"
         yield from (_indent(text, 2) for text in done)
         yield "\t}"
+    if small and row.pending:
+        yield "\tif (rc == MPI_SUCCESS)\n\t\tpending_keep(r_request, &narrow);"
+    if small:
+        yield "\tnarrow_end(&narrow);"
     yield from (f"\t{line}" for line in writer.cleanup)
     yield "\treturn rc;"
     yield "}\n"
@@ -271,12 +331,16 @@ def write(abi: Abi) -> str:
         '#include "pending.h"',
         '#include "files.h"',
         '#include "windows.h"',
+        '#include "large.h"',
         "",
     ]
+    by_name = {function.name: function for function in abi.functions}
     for function in abi.functions:
         row = ROWS.get(function.name)
         if row and row.real == "auto":
-            lines.extend(_function(function, row))
+            large = function.name.endswith("_c")
+            small = by_name[small_of(function.name)] if large else None
+            lines.extend(_function(function, row, small))
         elif row and row.real == "hand":
             lines.append(f"int64_t real_{function.short}(const uint64_t *a);\n")
     lines.append("const struct real_function real_functions[] = {")
@@ -294,9 +358,16 @@ def write(abi: Abi) -> str:
         lines.append(f'\t[{function.index}] = {{ "{function.name}", {body}, "{handles}" }},')
     lines.append("};")
     lines.append(f"const unsigned real_function_count = {len(abi.functions)};\n")
+    lines.append("const uint8_t large_places[][LARGE_PLACES] = {")
+    for function in abi.functions:
+        found = [place + 1 for pair in pairs(function, abi) for place in pair]
+        if found:
+            lines.append(f"\t[{function.index}] = {{ {', '.join(map(str, found))} }},")
+    lines.append("\t[sizeof(real_functions) / sizeof(real_functions[0])] = { 0 },")
+    lines.append("};")
     lines.append("const struct predefined_handle predefined_handles[] = {")
     for symbol in abi.data:
-        if symbol.handle and symbol.id and symbol.handle != "errhandler":
+        if symbol.handle and symbol.id and symbol.handle not in ("errhandler", "session"):
             kind = symbol.handle.upper()
             lines.append(f"#ifdef {symbol.mpi_name}")
             lines.append(f"\t{{ RDB_{kind}, {symbol.id}, BITS({symbol.mpi_name}) }},")

@@ -5,9 +5,9 @@ A function of the library's export list that has no row stops the program with i
 `stub` and `real` say who writes the C of a side: "auto" (generated from the standard's
 parameters), "hand" (a C function in stub/ or lower/), real="none" (the stub does all of it).
 `after` is C for the real side, run when the call succeeded: parameters have their names, besides
-vc_COMM, vt_TYPE, r_REQUEST: the virtual objects of those parameters.  `made` and `first` are C for
-the stub, after success and before the call.  `lengths` gives the length of an array that the
-standard leaves open.
+vc_COMM, vt_TYPE, r_REQUEST: the virtual objects of those parameters.  `made`, `first` and `last`
+are C for the stub: after success, before the call and right after it.  `lengths` gives the length
+of an array that the standard leaves open.
 
 `blocks`: the call may wait for other processes; other threads of the program run meanwhile, so what
 it wrote is named by landing_part() and landing_vector() in `after` (lower/landing.c).  `call` is C
@@ -29,6 +29,7 @@ class Row:
     after: str = ""
     made: str = ""
     first: str = ""
+    last: str = ""
     pending: str = ""
     lengths: dict[str, str] = field(default_factory=dict)
 

@@ -37,9 +37,9 @@ add(
     "File_create_errhandler File_set_errhandler File_get_errhandler File_call_errhandler",
     Row(stub="hand", real="none"),
 )
-add("File_open", Row(blocks=True, made="rdb_file_opened(*fh);"))
+add("File_open", Row(real="hand", made="rdb_file_opened(*fh);"))
 add(
-    "File_delete File_set_size File_preallocate File_set_info File_set_view File_seek_shared"
+    "File_set_size File_preallocate File_set_info File_set_view File_seek_shared"
     " File_set_atomicity File_sync",
     Row(blocks=True),
 )
@@ -49,7 +49,7 @@ add(
     Row(),
 )
 add(
-    "File_close File_get_view"
+    "File_close File_delete File_get_view"
     " File_read File_read_at File_read_all File_read_at_all File_read_shared File_read_ordered"
     " File_write File_write_at File_write_all File_write_at_all File_write_shared"
     " File_write_ordered"

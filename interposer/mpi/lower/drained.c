@@ -8,9 +8,9 @@ enum { ANY = -1 /* MPI_ANY_SOURCE, MPI_ANY_TAG as programs have them */, NOBODY 
 bool drained_any;
 struct drained *drained_first;
 
-void drained_add(struct vcomm *comm, int source, int tag, const void *data, size_t bytes)
+struct drained *drained_new(struct vcomm *comm, int source, int tag, const void *data, size_t bytes)
 {
-	struct drained *one = calloc(1, sizeof(*one)), **last = &drained_first;
+	struct drained *one = calloc(1, sizeof(*one));
 
 	if (!one || !(one->data = malloc(bytes + 1)))
 		host->fatal("out of memory for a message of %zu bytes", bytes);
@@ -20,10 +20,24 @@ void drained_add(struct vcomm *comm, int source, int tag, const void *data, size
 	one->source = source;
 	one->tag = tag;
 	one->bytes = bytes;
+	return one;
+}
+
+void drained_put(struct drained *one)
+{
+	struct drained **last = &drained_first;
+
 	while (*last)
 		last = &(*last)->next;
 	*last = one;
-	drained_any = true;
+	drained_any = drained_first != NULL;
+}
+
+void drained_free(struct drained *one)
+{
+	object_release(&one->comm->o);
+	free(one->data);
+	free(one);
 }
 
 void drained_take(struct vcomm *comm)
@@ -41,10 +55,9 @@ void drained_take(struct vcomm *comm)
 		PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
 		if (bytes > INT32_MAX)
 			host->fatal("a message of more than 2 GiB is under way at a checkpoint");
-		drained_add(comm, status.MPI_SOURCE, status.MPI_TAG, NULL, (size_t)bytes);
-		for (one = drained_first; one->next;)
-			one = one->next;
+		one = drained_new(comm, status.MPI_SOURCE, status.MPI_TAG, NULL, (size_t)bytes);
 		PMPI_Mrecv(one->data, (int)bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE);
+		drained_put(one);
 		together_received();
 	}
 }
@@ -59,18 +72,23 @@ static struct drained **find(const struct vcomm *comm, int source, int tag)
 	return at;
 }
 
-static void drop(struct drained **at)
+/* Out of the queue. */
+static struct drained *out(struct drained **at)
 {
 	struct drained *one = *at;
 
 	*at = one->next;
-	object_release(&one->comm->o);
-	free(one->data);
-	free(one);
-	drained_any = drained_first != NULL;
+	one->next = NULL;
+	drained_any = drained_first != NULL || messages_taken;
+	return one;
 }
 
-static MPI_Status status_of(const struct drained *one)
+static void drop(struct drained **at)
+{
+	drained_free(out(at));
+}
+
+MPI_Status drained_status(const struct drained *one)
 {
 	MPI_Status status = status_empty;
 
@@ -81,16 +99,20 @@ static MPI_Status status_of(const struct drained *one)
 	return status;
 }
 
-static int64_t deliver(const struct drained *one, void *buf, int count, const struct vtype *type)
+int64_t drained_deliver(const struct drained *one, void *buf, int count, const struct vtype *type)
 {
 	int64_t room = count * type->size, bytes = (int64_t)one->bytes < room ? (int64_t)one->bytes : room;
 	int position = 0;
 
 	if (bytes > 0 && type->dense)
 		memcpy(buf, one->data, bytes);
-	else if (bytes > 0 && type->size)
+	else if (bytes > 0 && bytes % type->size) /* of the last element only a part has come */
+		PMPI_Sendrecv(one->data, (int)bytes, MPI_PACKED, 0, 0, buf, count, REAL(MPI_Datatype, type->o.real), 0,
+			      0, private_self(), MPI_STATUS_IGNORE);
+	else if (bytes > 0)
 		PMPI_Unpack(one->data, (int)bytes, &position, buf, (int)(bytes / type->size),
 			    REAL(MPI_Datatype, type->o.real), MPI_COMM_SELF);
+	out_received(buf, bytes, count, type);
 	return (int64_t)one->bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
 }
 
@@ -136,7 +158,7 @@ int request_done(int source, int tag, int64_t bytes, bool cancelled, MPI_Request
 	return rc == MPI_SUCCESS ? PMPI_Grequest_complete(*real) : rc;
 }
 
-static void done(struct vreq *request, const struct drained *one)
+void drained_done(struct vreq *request, const struct drained *one)
 {
 	MPI_Request real;
 
@@ -155,8 +177,8 @@ static bool receive(const uint64_t *a, int buf, int peer, int comm, int status, 
 
 	if (!*at || (int)a[peer] == NOBODY)
 		return false;
-	*result = deliver(*at, (void *)a[buf], (int)a[buf + 1], type_of(a[buf + 2]));
-	told = status_of(*at);
+	*result = drained_deliver(*at, (void *)a[buf], (int)a[buf + 1], type_of(a[buf + 2]));
+	told = drained_status(*at);
 	status_out((void *)a[status], &told, false);
 	drop(at);
 	return true;
@@ -172,8 +194,8 @@ static bool post(const uint64_t *a)
 	request = request_new(MPI_REQUEST_NULL);
 	request->type = object_hold(type_of(a[2]));
 	request->comm = object_hold(comm_of(a[5]));
-	deliver(*at, (void *)a[0], (int)a[1], request->type);
-	done(request, *at);
+	drained_deliver(*at, (void *)a[0], (int)a[1], request->type);
+	drained_done(request, *at);
 	drop(at);
 	put_handle((void **)a[6], RDB_REQUEST, request->o.id);
 	return true;
@@ -187,10 +209,40 @@ static bool probe(const uint64_t *a, int status, int flag)
 
 	if (!*at)
 		return false;
-	told = status_of(*at);
+	told = drained_status(*at);
 	if (flag)
 		put((void *)a[flag], &yes, sizeof(yes));
 	status_out((void *)a[status], &told, false);
+	return true;
+}
+
+struct drained *drained_probe(struct vcomm *comm, int source, int tag, bool take, MPI_Status *status)
+{
+	struct drained **at;
+
+	if (!drained_any || source == MPI_PROC_NULL)
+		return NULL;
+	at = find(comm, source == MPI_ANY_SOURCE ? ANY : source, tag == MPI_ANY_TAG ? ANY : tag);
+	if (!*at)
+		return NULL;
+	*status = drained_status(*at);
+	return take ? out(at) : *at;
+}
+
+/* source, tag, comm, (flag,) message, status */
+static bool match(const uint64_t *a, bool asks)
+{
+	struct drained **at = find(comm_of(a[2]), (int)a[0], (int)a[1]);
+	MPI_Status told;
+	int yes = 1;
+
+	if (!*at || (int)a[0] == NOBODY || !a[asks ? 4 : 3])
+		return false;
+	told = drained_status(*at);
+	if (asks)
+		put((void *)a[3], &yes, sizeof(yes));
+	message_of_drained((void **)a[asks ? 4 : 3], out(at));
+	status_out((void *)a[asks ? 5 : 4], &told, false);
 	return true;
 }
 
@@ -205,8 +257,8 @@ static bool start(void **upper)
 	if (!*at)
 		return false;
 	request->kept = request->o.real;
-	deliver(*at, request->buf, request->count, request->type);
-	done(request, *at);
+	drained_deliver(*at, request->buf, request->count, request->type);
+	drained_done(request, *at);
 	drop(at);
 	return true;
 }
@@ -237,6 +289,10 @@ bool drained_call(unsigned index, const uint64_t *a, together_invoke *invoke, in
 	case RDB_Irecv: return post(a);
 	case RDB_Probe: return probe(a, 3, 0);
 	case RDB_Iprobe: return probe(a, 4, 3);
+	case RDB_Mprobe: return match(a, false);
+	case RDB_Improbe: return match(a, true);
+	case RDB_Mrecv: return message_receive(a, result);
+	case RDB_Imrecv: return message_post(a);
 	case RDB_Start: return start((void **)a[0]);
 	case RDB_Startall:
 		for (int i = 0; i < (int)a[0] && !*result; i++) {

@@ -5,22 +5,10 @@
 
 void file_release(struct vobject *object)
 {
-	inflight_release(((struct vfile *)object)->split);
-}
+	struct vfile *file = (struct vfile *)object;
 
-/* fh */
-int64_t real_File_close(const uint64_t *a)
-{
-	void **upper = (void **)a[0];
-	struct vfile *file = file_of(upper ? rdb_id(RDB_FILE, *upper) : 0);
-	MPI_File real = file->o.real;
-	int rc = BLOCKING(PMPI_File_close(upper ? &real : NULL));
-
-	if (rc != MPI_SUCCESS)
-		return rc;
-	object_drop(&file->o);
-	put_handle(upper, RDB_FILE, RDB_NULL_ID);
-	return rc;
+	inflight_release(file->split);
+	free(file->path);
 }
 
 /* fh, disp, etype, filetype, datarep */
@@ -94,6 +82,20 @@ static int64_t joined(int rc, struct vfile *file, const MPI_Status *status, uint
 	return have_read(rc, flight, status, upper_status);
 }
 
+/* It was carried out before the restart: what is left is to say so. */
+static int64_t begun(struct vfile *file, uint64_t upper_status)
+{
+	struct inflight *flight = file->split;
+	MPI_Status status = status_empty;
+
+	PMPI_Status_set_elements_x(&status, MPI_BYTE, file->begun_bytes);
+	file->split = NULL;
+	file->begun = false;
+	if (flight)
+		return have_read(MPI_SUCCESS, flight, &status, upper_status);
+	return have_written(MPI_SUCCESS, &status, upper_status);
+}
+
 /* fh, and of those _at an offset, then buf, count, datatype */
 #define FILE_REAL file_of(a[0])->o.real
 #define PLACE FILE_REAL
@@ -102,37 +104,48 @@ static int64_t joined(int rc, struct vfile *file, const MPI_Status *status, uint
 #define INTO(i) flight->buffer, (int)a[(i) + 1], flight->type->o.real
 #define FROM(i) (const void *)a[i], (int)a[(i) + 1], type_of(a[(i) + 2])->o.real
 
-#define READ(name, place, i) \
+#define ALONE(call) (call)
+#define IN_TURN(call) \
+	({ \
+		struct file_turn turn_; \
+\
+		file_turn_begin(&turn_, file_of(a[0])); \
+		int called_ = (call); \
+		file_turn_end(&turn_); \
+		called_; \
+	})
+
+#define READ(name, place, i, as) \
 	int64_t real_File_##name(const uint64_t *a) \
 	{ \
 		struct inflight *flight = FLIGHT(i); \
 		MPI_Status status = status_empty; \
-		int rc = BLOCKING(PMPI_File_##name(place, INTO(i), &status)); \
+		int rc = as(BLOCKING(PMPI_File_##name(place, INTO(i), &status))); \
 \
 		return have_read(rc, flight, &status, a[(i) + 3]); \
 	}
-#define WRITE(name, place, i) \
+#define WRITE(name, place, i, as) \
 	int64_t real_File_##name(const uint64_t *a) \
 	{ \
 		MPI_Status status = status_empty; \
-		int rc = BLOCKING(PMPI_File_##name(place, FROM(i), &status)); \
+		int rc = as(BLOCKING(PMPI_File_##name(place, FROM(i), &status))); \
 \
 		return have_written(rc, &status, a[(i) + 3]); \
 	}
-#define IREAD(name, place, i) \
+#define IREAD(name, place, i, as) \
 	int64_t real_File_##name(const uint64_t *a) \
 	{ \
 		struct inflight *flight = FLIGHT(i); \
 		MPI_Request real = MPI_REQUEST_NULL; \
-		int rc = BLOCKING(PMPI_File_##name(place, INTO(i), a[(i) + 3] ? &real : NULL)); \
+		int rc = as(BLOCKING(PMPI_File_##name(place, INTO(i), a[(i) + 3] ? &real : NULL))); \
 \
 		return posted(rc, real, flight, a[(i) + 3]); \
 	}
-#define IWRITE(name, place, i) \
+#define IWRITE(name, place, i, as) \
 	int64_t real_File_##name(const uint64_t *a) \
 	{ \
 		MPI_Request real = MPI_REQUEST_NULL; \
-		int rc = BLOCKING(PMPI_File_##name(place, FROM(i), a[(i) + 3] ? &real : NULL)); \
+		int rc = as(BLOCKING(PMPI_File_##name(place, FROM(i), a[(i) + 3] ? &real : NULL))); \
 \
 		return posted(rc, real, NULL, a[(i) + 3]); \
 	}
@@ -157,6 +170,9 @@ static int64_t joined(int rc, struct vfile *file, const MPI_Status *status, uint
 		struct vfile *file = file_of(a[0]); \
 		MPI_Status status = status_empty; \
 		void *buffer = file->split ? file->split->buffer : (void *)a[1]; \
+\
+		if (file->begun) \
+			return begun(file, a[2]); \
 		int rc = BLOCKING(PMPI_File_##name(file->o.real, buffer, &status)); \
 \
 		return joined(rc, file, &status, a[2]); \
@@ -165,33 +181,36 @@ static int64_t joined(int rc, struct vfile *file, const MPI_Status *status, uint
 	int64_t real_File_##name(const uint64_t *a) \
 	{ \
 		MPI_Status status = status_empty; \
+\
+		if (file_of(a[0])->begun) \
+			return begun(file_of(a[0]), a[2]); \
 		int rc = BLOCKING(PMPI_File_##name(FILE_REAL, (const void *)a[1], &status)); \
 \
 		return have_written(rc, &status, a[2]); \
 	}
 
-READ(read, PLACE, 1)
-READ(read_all, PLACE, 1)
-READ(read_shared, PLACE, 1)
-READ(read_ordered, PLACE, 1)
-READ(read_at, PLACE_AT, 2)
-READ(read_at_all, PLACE_AT, 2)
-WRITE(write, PLACE, 1)
-WRITE(write_all, PLACE, 1)
-WRITE(write_shared, PLACE, 1)
-WRITE(write_ordered, PLACE, 1)
-WRITE(write_at, PLACE_AT, 2)
-WRITE(write_at_all, PLACE_AT, 2)
-IREAD(iread, PLACE, 1)
-IREAD(iread_all, PLACE, 1)
-IREAD(iread_shared, PLACE, 1)
-IREAD(iread_at, PLACE_AT, 2)
-IREAD(iread_at_all, PLACE_AT, 2)
-IWRITE(iwrite, PLACE, 1)
-IWRITE(iwrite_all, PLACE, 1)
-IWRITE(iwrite_shared, PLACE, 1)
-IWRITE(iwrite_at, PLACE_AT, 2)
-IWRITE(iwrite_at_all, PLACE_AT, 2)
+READ(read, PLACE, 1, ALONE)
+READ(read_all, PLACE, 1, ALONE)
+READ(read_shared, PLACE, 1, IN_TURN)
+READ(read_ordered, PLACE, 1, ALONE)
+READ(read_at, PLACE_AT, 2, ALONE)
+READ(read_at_all, PLACE_AT, 2, ALONE)
+WRITE(write, PLACE, 1, ALONE)
+WRITE(write_all, PLACE, 1, ALONE)
+WRITE(write_shared, PLACE, 1, IN_TURN)
+WRITE(write_ordered, PLACE, 1, ALONE)
+WRITE(write_at, PLACE_AT, 2, ALONE)
+WRITE(write_at_all, PLACE_AT, 2, ALONE)
+IREAD(iread, PLACE, 1, ALONE)
+IREAD(iread_all, PLACE, 1, ALONE)
+IREAD(iread_shared, PLACE, 1, IN_TURN)
+IREAD(iread_at, PLACE_AT, 2, ALONE)
+IREAD(iread_at_all, PLACE_AT, 2, ALONE)
+IWRITE(iwrite, PLACE, 1, ALONE)
+IWRITE(iwrite_all, PLACE, 1, ALONE)
+IWRITE(iwrite_shared, PLACE, 1, IN_TURN)
+IWRITE(iwrite_at, PLACE_AT, 2, ALONE)
+IWRITE(iwrite_at_all, PLACE_AT, 2, ALONE)
 READ_BEGIN(read_all_begin, PLACE, 1)
 READ_BEGIN(read_ordered_begin, PLACE, 1)
 READ_BEGIN(read_at_all_begin, PLACE_AT, 2)

@@ -1,9 +1,11 @@
 /* Generalized requests: their functions are the program's, called in the upper half. */
-#include "real.h"
+#include "restart.h"
+#include "together_bytes.h"
 
 struct generalized {
 	void *query, *free, *cancel; /* upper functions */
 	uint64_t extra;
+	bool complete; /* the program has said so */
 };
 
 static int called(const struct generalized *g, void *fn, uint64_t argument)
@@ -58,25 +60,36 @@ static int cancelled(void *state, int complete)
 	return g->cancel ? called(g, g->cancel, (uint64_t)(int64_t)complete) : MPI_SUCCESS;
 }
 
-/* query_fn, free_fn, cancel_fn, extra_state, request */
-int64_t real_Grequest_start(const uint64_t *a)
+/* Under that id, or a new one (0). */
+static int start(const struct generalized *like, uint32_t id, struct vreq **request)
 {
 	struct generalized *g = malloc(sizeof(*g));
-	struct vreq *request;
 	MPI_Request real;
 	int rc;
 
 	if (!g)
 		host->fatal("out of memory in the MPI boundary");
-	*g = (struct generalized){(void *)a[0], (void *)a[1], (void *)a[2], a[3]};
-	rc = a[4] ? PMPI_Grequest_start(query, released, cancelled, g, &real) : MPI_ERR_ARG;
+	*g = *like;
+	rc = PMPI_Grequest_start(query, released, cancelled, g, &real);
 	if (rc != MPI_SUCCESS) {
 		free(g);
 		return rc;
 	}
-	request = request_new(real);
-	request->active = true;
-	put_handle((void *)a[4], RDB_REQUEST, request->o.id);
+	*request = id ? (struct vreq *)object_at(RDB_REQUEST, id, BITS(real)) : request_new(real);
+	(*request)->active = true;
+	(*request)->generalized = g;
+	return rc;
+}
+
+/* query_fn, free_fn, cancel_fn, extra_state, request */
+int64_t real_Grequest_start(const uint64_t *a)
+{
+	const struct generalized g = {(void *)a[0], (void *)a[1], (void *)a[2], a[3], false};
+	struct vreq *request;
+	int rc = a[4] ? start(&g, 0, &request) : MPI_ERR_ARG;
+
+	if (rc == MPI_SUCCESS)
+		put_handle((void *)a[4], RDB_REQUEST, request->o.id);
 	return rc;
 }
 
@@ -85,5 +98,49 @@ int64_t real_Grequest_complete(const uint64_t *a)
 {
 	struct vreq *request = request_of(a[0]);
 
-	return PMPI_Grequest_complete(request->o.real);
+	if (request->generalized)
+		request->generalized->complete = true;
+	return PMPI_Grequest_complete(REAL(MPI_Request, request->o.real));
+}
+
+int generalized_again(uint32_t id, const uint64_t *args, bool complete)
+{
+	const struct generalized g = {(void *)args[0], (void *)args[1], (void *)args[2], args[3], complete};
+	struct vreq *request;
+	int rc = start(&g, id, &request);
+
+	return rc == MPI_SUCCESS && complete ? PMPI_Grequest_complete(REAL(MPI_Request, request->o.real)) : rc;
+}
+
+/* ---- in a checkpoint: the program's functions are not called there ---- */
+
+void put_generalized(struct bytes *out)
+{
+	struct vreq *request;
+
+	EACH(RDB_REQUEST, request)
+	{
+		if (!request->generalized)
+			continue;
+		put_number(out, request->o.id);
+		put_bytes(out, request->generalized, sizeof(*request->generalized));
+	}
+	put_number(out, 0);
+}
+
+void get_generalized(struct bytes *in)
+{
+	uint32_t id;
+
+	while (!in->bad && (id = (uint32_t)get_number(in))) {
+		struct generalized g;
+		const void *at = get_bytes(in, sizeof(g));
+
+		if (!at)
+			return;
+		memcpy(&g, at, sizeof(g));
+		const uint64_t args[] = {(uint64_t)g.query, (uint64_t)g.free, (uint64_t)g.cancel, g.extra};
+
+		in->bad = generalized_again(id, args, g.complete) != MPI_SUCCESS;
+	}
 }

@@ -70,7 +70,7 @@ static void part_add(struct landing *land, void *upper, int64_t count, const str
 		if (!land->parts)
 			host->fatal("out of memory for a nonblocking collective");
 	}
-	land->parts[land->part_count++] = (struct landing_part){upper, count, object_hold((void *)type), input};
+	land->parts[land->part_count++] = (struct landing_part){upper, count, object_hold((void *)type), false, input};
 }
 
 void landing_input(struct landing *land, void *upper, int64_t count, const struct vtype *type)
@@ -102,23 +102,6 @@ void landing_part(struct landing *land, void *upper, int64_t count, const struct
 	if (land->room)
 		copy_typed(upper, land->buffer + ((char *)upper - land->upper), count, type);
 	out_typed(upper, count, type);
-}
-
-void landing_vector(struct landing *land, void *upper, const int *counts, const int *displs, const struct vtype *type,
-		    const struct vcomm *comm)
-{
-	/* before the call nobody has looked at the program's arguments yet */
-	for (int i = 0; counts && displs && i < comm_peers(comm); i++)
-		landing_part(land, (char *)upper + displs[i] * type->extent, counts[i], type);
-}
-
-void landing_neighbors(struct landing *land, void *upper, const int *counts, const int *displs,
-		       const struct vtype *type, const struct vcomm *comm)
-{
-	int n = comm_neighbors(comm, true);
-
-	for (int i = 0; counts && displs && i < n; i++)
-		landing_part(land, (char *)upper + displs[i] * type->extent, counts[i], type);
 }
 
 static char *moved(const struct landing *land, void *upper)
@@ -166,16 +149,27 @@ void landing_ready(struct landing *land)
 	parts_copy_in(land);
 }
 
+void landing_deliver_part(struct landing *land, unsigned which)
+{
+	struct landing_part *part = &land->parts[which];
+
+	if (part->input || part->delivered)
+		return;
+	part->delivered = true;
+	copy_typed(part->upper, moved(land, part->upper), part->count, part->type);
+	out_typed(part->upper, part->count, part->type);
+}
+
+void landing_again(struct landing *land)
+{
+	for (unsigned i = 0; i < land->part_count; i++)
+		land->parts[i].delivered = false;
+}
+
 void landing_deliver(struct landing *land)
 {
-	for (unsigned i = 0; i < land->part_count; i++) {
-		struct landing_part *part = &land->parts[i];
-
-		if (part->input)
-			continue;
-		copy_typed(part->upper, moved(land, part->upper), part->count, part->type);
-		out_typed(part->upper, part->count, part->type);
-	}
+	for (unsigned i = 0; i < land->part_count; i++)
+		landing_deliver_part(land, i);
 }
 
 void landing_end(struct landing *land)

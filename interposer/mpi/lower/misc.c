@@ -1,16 +1,23 @@
 /* Freeing, and the calls whose parameter lists do not say enough. */
-#include "real.h"
+#include "together.h"
 
 typedef int (*free_call)(void *real);
 
 static int64_t free_handle(void **upper, unsigned class, free_call call)
 {
 	struct vobject *object = object_of(class, upper ? rdb_id(class, *upper) : 0);
+	const struct vcomm *comm = class == RDB_COMM ? (struct vcomm *)object : NULL;
+	const uint64_t counted = comm && together_on && object->id >= RDB_FIRST_DYNAMIC ? comm->together : 0;
 	void *real = object->real;
-	int rc = class == RDB_COMM ? BLOCKING(call(&real)) : call(&real);
+	int rc = MPI_SUCCESS;
 
+	if (counted && (comm->size > 1 || comm->inter)) /* all are here: none has a collective of it to begin */
+		rc = BLOCKING(PMPI_Barrier(REAL(MPI_Comm, real)));
+	if (rc == MPI_SUCCESS)
+		rc = comm ? BLOCKING(call(&real)) : call(&real);
 	if (rc != MPI_SUCCESS)
 		return rc;
+	together_forget(counted);
 	object_drop(object);
 	put_handle(upper, class, RDB_NULL_ID);
 	return rc;

@@ -45,6 +45,8 @@ static void release_message(struct vobject *object)
 
 	if (message->comm)
 		object_release(&message->comm->o);
+	if (message->taken)
+		drained_free(message->taken);
 }
 
 static void *allocate(size_t count, size_t size)
@@ -291,36 +293,51 @@ void comm_describe(struct vcomm *comm)
 	free(ranks);
 }
 
-#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
-/* Its Fortran handles are its context ids, the same in each rank. */
-static int context_of(const struct vcomm *comm, const char *by __attribute__((unused)))
+/* Of the communicator; of an inter-communicator, of both groups: each gets the other's at first. */
+static uint64_t largest(const struct vcomm *comm, uint64_t mine)
 {
-	return PMPI_Comm_c2f(comm->o.real);
-}
-#else
-/* Agreed upon, where all its ranks are in the call that made it now: the largest of their numbers, which each of them
- * uses once. */
-static int context_of(const struct vcomm *comm, const char *by)
-{
-	static int made;
 	MPI_Comm real = REAL(MPI_Comm, comm->o.real);
-	int rank, mine, agreed = 0;
+	uint64_t first = 0, second = 0;
 
-	if (comm->inter || !strcmp(by, "MPI_Comm_idup"))
-		return PMPI_Comm_c2f(real);
-	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	mine = ++made << 16 | (rank & 0xffff);
-	BLOCKING(PMPI_Allreduce(&mine, &agreed, 1, MPI_INT, MPI_MAX, real));
-	return agreed;
+	BLOCKING(PMPI_Allreduce(&mine, &first, 1, MPI_UINT64_T, MPI_MAX, real));
+	if (!comm->inter)
+		return first;
+	BLOCKING(PMPI_Allreduce(&first, &second, 1, MPI_UINT64_T, MPI_MAX, real));
+	return first > second ? first : second;
 }
-#endif
+
+/* Agreed upon: all its ranks are in the call that made it now.  The largest of their numbers, which each of them uses
+ * once.  With processes of other jobs, which may not know of us, nothing is agreed. */
+static uint64_t context_of(const struct vcomm *comm)
+{
+	static uint64_t made;
+	int rank;
+
+	for (int i = 0; i < comm_peers(comm); i++) {
+		if (comm->world[i] < 0)
+			return (uint64_t)PMPI_Comm_c2f(REAL(MPI_Comm, comm->o.real));
+	}
+	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	return largest(comm, ++made << 24 | (uint64_t)rank);
+}
+
+uint64_t comm_copy_context(struct vcomm *comm)
+{
+	uint64_t hash = comm->context ^ ++comm->copies << 40;
+
+	for (int i = 0; i < 2; i++) { /* the finaliser of MurmurHash3 */
+		hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdull;
+		hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53ull;
+	}
+	return hash >> 2 | 1ull << 62;
+}
 
 /* `context` is the same number in every rank of the communicator: who matches sends with receives
  * from the logs alone needs it. */
 void comm_text(const struct vcomm *comm, char *text, size_t size)
 {
 	int room = (int)size;
-	int len = snprintf(text, size, "comm=%u context=%d by=%s rank=%d ranks=", comm->o.id, comm->context, comm->by,
+	int len = snprintf(text, size, "comm=%u context=%lu by=%s rank=%d ranks=", comm->o.id, comm->context, comm->by,
 			   comm->rank);
 
 	for (int i = 0; i < comm_peers(comm) && len < room - 16; i++)
@@ -333,8 +350,9 @@ static void comm_note(struct vcomm *comm, const char *by)
 {
 	char text[512];
 
-	comm->context = context_of(comm, by);
-	together_comm(comm, comm->context);
+	if (!comm->context)
+		comm->context = context_of(comm);
+	together_comm(comm);
 	comm->by = by;
 	comm_text(comm, text, sizeof(text));
 	host->note(RDB_NOTE_TEXT, text, strlen(text));

@@ -47,10 +47,10 @@ struct vcomm {
 	struct vobject o;
 	int rank, size, remote;
 	bool inter;
-	uint64_t together; /* its name on the board (together.h); 0: none */
-	int context;
-	const char *by; /* the call that made it */
-	int *world;     /* rank in it (remote group's, if inter) -> rank in MPI_COMM_WORLD */
+	uint64_t together;        /* its name on the board (together.h); 0: none */
+	uint64_t context, copies; /* copies: that MPI_Comm_idup has begun */
+	const char *by;           /* the call that made it */
+	int *world;               /* rank in it (remote group's, if inter) -> rank in MPI_COMM_WORLD */
 };
 
 struct vop {
@@ -58,19 +58,27 @@ struct vop {
 	int slot; /* 1 + index in ops.c, if it is the program's */
 };
 
+struct drained; /* together.h: a message that a checkpoint has taken out of the network */
+
 struct vmessage {
 	struct vobject o;
 	struct vcomm *comm;
 	uint64_t order; /* receive_posted() */
+	int64_t bytes;  /* of a checkpoint's concern (matched.c), as are those that follow */
+	int source, tag;
+	struct drained *taken;
+	void *coming; /* the request of what is being taken */
 };
 
-struct pending; /* pending.h: what a nonblocking collective needs until it is complete */
+struct generalized; /* generalized.c: functions of the program */
+struct pending;     /* pending.h: what a nonblocking collective needs until it is complete */
 
 #define REQUEST_INLINE 96
 
 struct vreq {
 	struct vobject o;
-	bool receive, persistent, active, delivered, packed, blocking;
+	bool receive, persistent, active, delivered, packed, blocking, partitioned, exchanged;
+	bool nobody; /* a receive from MPI_PROC_NULL, of which MPICH's status says rank 0 */
 	int count, peer, tag;
 	void *buf;      /* upper */
 	uint64_t order; /* of a receive that was posted: receive_posted() */
@@ -79,6 +87,7 @@ struct vreq {
 	int64_t room;
 	char *shadow; /* received bytes until completion: `own` or allocated */
 	struct pending *pending;
+	struct generalized *generalized;
 	void *instead;             /* after a restart: the persistent request, while a started send of it is complete */
 	struct inflight *inflight; /* what it brings of a window or a file */
 	void *kept;                /* the real persistent request, while another one stands for it */
@@ -168,6 +177,9 @@ struct vcomm *comm_new(MPI_Comm real, const char *by);
 void comm_describe(struct vcomm *comm);
 /* One whose handle the program had before there was a real one. */
 void comm_become(struct vcomm *comm, MPI_Comm real, const char *by);
+/* The context of the copy that MPI_Comm_idup begins now: its ranks begin such copies in the same order, and may hear of
+ * them in any. */
+uint64_t comm_copy_context(struct vcomm *comm);
 /* How a log calls it: `context` is the same number in every rank of the communicator, which who matches sends with
  * receives from the logs alone needs. */
 void comm_text(const struct vcomm *comm, char *text, size_t size);
@@ -207,19 +219,16 @@ static inline bool comm_receives(const struct vcomm *comm, int root)
 	return !comm->inter || (root != MPI_ROOT && root != MPI_PROC_NULL);
 }
 
-static inline int comm_part(const struct vcomm *comm, const int *counts)
-{
-	return counts[comm->rank];
-}
-
-static inline int64_t comm_total(const struct vcomm *comm, const int *counts)
-{
-	int64_t total = 0;
-
-	for (int i = 0; i < comm->size; i++)
-		total += counts[i];
-	return total;
-}
+/* Of an array of counts, int or larger: this rank's, and all. */
+#define comm_part(comm, counts) ((counts)[(comm)->rank])
+#define comm_total(comm, counts) \
+	({ \
+		int64_t total_ = 0; \
+\
+		for (int i_ = 0; i_ < (comm)->size; i_++) \
+			total_ += (counts)[i_]; \
+		total_; \
+	})
 
 int comm_neighbors(const struct vcomm *comm, bool in); /* topologies.c; 0: it has no topology */
 

@@ -1,71 +1,15 @@
 /* A whole-job replay of a recording of the order: the log answers, and what it does not hold, the bytes of messages and
  * the results of collectives, is made again by the real MPI.  Objects are made as in a restart (restart.c); windows,
  * files, and reductions with the program's own operations are in the log, and are not done again by anybody. */
-#include <stdio.h>
 #include "order_expand.h"
 #include "restart.h"
 
 enum { FUNCTIONS = 1024 };
 
-/* What a request, or a message, of the program's is below. */
-struct named {
-	struct named *next;
-	uint32_t id;
-	void *handle;   /* of a collective: of our own call */
-	uint64_t order; /* of a message that was matched */
-	enum kind kind;
-	uint64_t args[6]; /* of a persistent request: buffer, count, then the peer and the tag */
-	struct vtype *type;
-	struct vcomm *comm;
-	bool receive;
-};
-
-static struct named *collectives, *messages, *persistent;
-static void *begun;      /* the request of the collective that the present call has begun */
-static uint32_t matched; /* the message that it takes */
-
 static struct {
 	uint32_t *ids; /* requests that the present call may complete, in their places */
 	size_t n, room;
 } about;
-
-static struct named **named(struct named **list, uint32_t id)
-{
-	while (*list && (*list)->id != id)
-		list = &(*list)->next;
-	return list;
-}
-
-static struct named *remember(struct named **list, uint32_t id)
-{
-	struct named *one = calloc(1, sizeof(*one));
-
-	if (!one)
-		host->fatal("out of memory in the MPI boundary");
-	one->id = id;
-	one->next = *list;
-	*list = one;
-	return one;
-}
-
-static void forget(struct named **at)
-{
-	struct named *one = *at;
-
-	if (!one)
-		return;
-	*at = one->next;
-	if (one->type)
-		object_release(&one->type->o);
-	if (one->comm)
-		object_release(&one->comm->o);
-	free(one);
-}
-
-static uint32_t request_id(uint64_t upper)
-{
-	return upper ? rdb_id(RDB_REQUEST, *(void **)upper) : 0;
-}
 
 static enum kind kind_of(unsigned index)
 {
@@ -115,92 +59,25 @@ static const char *exchange(const char *name, const uint64_t *a, const struct rd
 	return why;
 }
 
-/* ---- persistent requests ---- */
-
-static void made(const char *name, const uint64_t *a)
+/* MPI_Isendrecv and its kin: a send and a receive, which one request stands for. */
+static bool posts_exchange(const char *name)
 {
-	struct named *one = remember(&persistent, request_id(a[6]));
-
-	one->receive = strstr(name, "Recv") != NULL;
-	memcpy(one->args, a, sizeof(one->args));
-	one->type = object_hold(type_of(a[2]));
-	one->comm = object_hold(comm_of(a[5]));
+	return !strncmp(is(name), "Isendrecv", 9);
 }
 
-static const char *start(uint32_t id)
+static const char *exchange_posted(const char *name, const uint64_t *a, bool last)
 {
-	const struct named *one = *named(&persistent, id);
-	const uint64_t *a = one ? one->args : NULL;
+	bool replace = strstr(name, "replace") != NULL;
+	const uint64_t *receive = replace ? a + 5 : a + 8; /* source, tag, comm, request */
+	struct vcomm *comm = comm_of(receive[2]);
+	bool copy = replace || last;
+	const char *why = order_send((void *)a[0], (int)a[1], type_of(a[2]), rank_in((int)a[3]), tag_in((int)a[4]),
+				     comm, copy, copy ? 0 : order_request_id(receive[3]));
 
-	if (!one)
-		return NULL; /* of a kind that the log has in full */
-	if (one->receive)
-		return order_post((void *)a[0], (int)a[1], one->type, rank_in((int)a[3]), tag_in((int)a[4]), one->comm);
-	return order_send((void *)a[0], (int)a[1], one->type, rank_in((int)a[3]), tag_in((int)a[4]), one->comm, true,
-			  0);
-}
-
-static const char *started(const char *name, const uint64_t *a)
-{
-	bool all = strstr(name, "Startall") != NULL;
-	void **upper = (void **)a[all ? 1 : 0];
-	const char *why = NULL;
-
-	for (int i = 0; !why && i < (all ? (int)a[0] : 1); i++)
-		why = start(rdb_id(RDB_REQUEST, upper[i]));
-	return why;
-}
-
-/* ---- matched messages ---- */
-
-/* source, tag, comm, (flag,) message, status */
-static const char *match(const char *name, const uint64_t *a)
-{
-	bool asks = strstr(name, "Improbe") != NULL;
-	void **upper = (void **)a[asks ? 4 : 3];
-	const char *why;
-	uint64_t number;
-
-	if (asks && !*(int *)a[3])
-		return NULL;
-	why = order_match(rank_in((int)a[0]), tag_in((int)a[1]), comm_of(a[2]), &number);
-	if (!why && upper && rdb_id(RDB_MESSAGE, *upper) >= RDB_FIRST_DYNAMIC)
-		remember(&messages, rdb_id(RDB_MESSAGE, *upper))->order = number;
-	return why;
-}
-
-static const char *take(const uint64_t *a)
-{
-	struct named **at = named(&messages, matched);
-	const char *why = *at ? order_post_matched((void *)a[0], (int)a[1], type_of(a[2]), (*at)->order) : NULL;
-
-	forget(at);
-	return why;
-}
-
-/* ---- collectives ---- */
-
-/* The request is the last argument of all of them. */
-static const char *begin(unsigned index, uint32_t nargs, const uint64_t *a, bool says)
-{
-	uint64_t args[TRANSLATION_ARGUMENTS];
-
-	begun = NULL;
-	memcpy(args, a, nargs * sizeof(*a));
-	args[nargs - 1] = (uint64_t)&begun;
-	if ((says ? restart_call(index, nargs, args) : restart_silent_call(index, nargs, args)) || !begun)
-		return restart_refuse(real_functions[index].name, "it fails now");
-	return NULL;
-}
-
-static const char *done(uint32_t id)
-{
-	struct named **at = named(&collectives, id);
-	uint64_t wait[] = {(uint64_t)(*at ? &(*at)->handle : NULL), 0};
-	int64_t rc = *at ? restart_silent_call(RDB_Wait, 2, wait) : 0;
-
-	forget(at);
-	return rc ? restart_refuse("a nonblocking collective", "it fails now") : NULL;
+	if (why || last)
+		return why;
+	return order_post((void *)a[replace ? 0 : 5], (int)a[replace ? 1 : 6], type_of(a[replace ? 2 : 7]),
+			  rank_in((int)receive[0]), tag_in((int)receive[1]), comm);
 }
 
 /* ---- before the log's answer ---- */
@@ -265,9 +142,14 @@ static const char *once_more(unsigned index, uint32_t nargs, const uint64_t *a, 
 {
 	const char *name = real_functions[index].name;
 
+	int64_t rc;
+
 	if (!silent && of_unknown(index, nargs, a))
 		return NULL;
-	if ((silent ? restart_silent_call : restart_call)(index, nargs, a) != MPI_SUCCESS)
+	host->waits(RDB_WAIT_TOGETHER, 0, 0);
+	rc = (silent ? restart_silent_call : restart_call)(index, nargs, a);
+	host->waits(RDB_WAIT_NOTHING, 0, 0);
+	if (rc != MPI_SUCCESS)
 		return restart_refuse(name, "it succeeded while it was recorded, and fails now");
 	return NULL;
 }
@@ -302,11 +184,12 @@ static const char *asked(unsigned index, uint32_t nargs, const uint64_t *a, stru
 	case MAKES: recorded->made = !of_unknown(index, nargs, a); return once_more(index, nargs, a, false);
 	case SENDS: return send_of(a, false, 0);
 	case EXCHANGES: order_next(); return exchange(name, a, came, false);
-	case POSTS_COLLECTIVE: return order_own_operation(index, nargs, a) ? NULL : begin(index, nargs, a, false);
-	case POSTS_COPY: recorded->made = true; return begin(index, nargs, a, true);
+	case POSTS_COLLECTIVE:
+		return order_own_operation(index, nargs, a) ? NULL : order_collective_begin(index, nargs, a, false);
+	case POSTS_COPY: recorded->made = true; return order_collective_begin(index, nargs, a, true);
 	case TAKES: return came ? order_post_matched((void *)a[0], (int)a[1], type_of(a[2]), came->order) : NULL;
-	case POSTS_MATCHED: matched = a[3] ? rdb_id(RDB_MESSAGE, *(void **)a[3]) : 0; return NULL;
-	case FREES: forget(named(&persistent, request_id(a[0]))); return NULL;
+	case POSTS_MATCHED: order_message_asked(a[3]); return NULL;
+	case FREES: order_persistent_freed(a[0]); return NULL;
 	default: return NULL;
 	}
 }
@@ -318,21 +201,19 @@ static const char *posted(unsigned index, uint32_t nargs, const uint64_t *a)
 	const char *name = real_functions[index].name;
 	enum kind kind = kind_of(index);
 
+	if (posts_exchange(name))
+		return exchange_posted(name, a, false);
 	switch (kind) {
-	case POSTS_SEND: return send_of(a, false, request_id(a[6]));
+	case POSTS_SEND: return send_of(a, false, order_request_id(a[6]));
 	case POSTS_RECEIVE:
 		return order_post((void *)a[0], (int)a[1], type_of(a[2]), rank_in((int)a[3]), tag_in((int)a[4]),
 				  comm_of(a[5]));
-	case POSTS_MATCHED: order_next(); return take(a); /* which is counted, too (requests.c) */
-	case PERSISTENT: made(name, a); return NULL;
-	case STARTS: return started(name, a);
-	case MATCHES: return match(name, a);
+	case POSTS_MATCHED: order_next(); return order_message_taken(a); /* which is counted, too (requests.c) */
+	case PERSISTENT: order_persistent_made(name, a); return NULL;
+	case STARTS: return order_persistent_started(name, a);
+	case MATCHES: return order_message_matched(name, a);
 	case POSTS_COLLECTIVE:
-	case POSTS_COPY:
-		if (begun)
-			remember(&collectives, request_id(a[nargs - 1]))->handle = begun;
-		begun = NULL;
-		return NULL;
+	case POSTS_COPY: order_collective_begun(a[nargs - 1]); return NULL;
 	default: return NULL;
 	}
 }
@@ -349,9 +230,9 @@ static const char *answered(unsigned index, uint32_t nargs, const uint64_t *a, c
 	for (unsigned i = 0; !why && i < recorded->nreceived; i++)
 		why = order_receive(&recorded->received[i]);
 	for (unsigned i = 0; !why && i < recorded->ndone; i++)
-		why = done(recorded->done[i]);
+		why = order_collective_done(recorded->done[i]);
 	if (!why && kind == LOOKS && a[1] && *(int *)a[1])
-		why = done((uint32_t)a[0]);
+		why = order_collective_done((uint32_t)a[0]);
 	return why || recorded->result || not_redone(real_functions[index].name) ? why : posted(index, nargs, a);
 }
 
@@ -366,14 +247,16 @@ static const char *unanswered(unsigned index, uint32_t nargs, const uint64_t *a)
 		return NULL;
 	if (order_collective(name))
 		return once_more(index, nargs, a, true);
+	if (posts_exchange(name))
+		return exchange_posted(name, a, true);
 	switch (kind_of(index)) {
 	case MAKES: return once_more(index, nargs, a, false);
 	case SENDS:
 	case POSTS_SEND: return send_of(a, true, ORDER_EXCHANGED);
 	case EXCHANGES: return exchange(name, a, NULL, true);
-	case STARTS: return started(name, a);
-	case POSTS_COLLECTIVE: return begin(index, nargs, a, false);
-	case POSTS_COPY: return begin(index, nargs, a, true);
+	case STARTS: return order_persistent_started(name, a);
+	case POSTS_COLLECTIVE: return order_collective_begin(index, nargs, a, false);
+	case POSTS_COPY: return order_collective_begin(index, nargs, a, true);
 	default: return NULL;
 	}
 }
@@ -386,6 +269,7 @@ static const char *end(void)
 	PMPI_Finalized(&over);
 	if (!begun_once || over)
 		return NULL;
+	order_pending_end();
 	order_drain();
 	return PMPI_Finalize() == MPI_SUCCESS ? NULL : "MPI_Finalize fails";
 }

@@ -1,20 +1,8 @@
-/* A whole-job replay: messages leave and arrive as in the recording.  Wildcards are what the log says came: messages of
- * one sender with one tag do not overtake each other, so each receive gets the message that it had. */
-#include <stdio.h>
+/* A whole-job replay: messages arrive as in the recording.  Wildcards are what the log says came: messages of one sender
+ * with one tag do not overtake each other, so each receive gets the message that it had. */
 #include "order_expand.h"
 
-enum {
-	COPIED = 64 << 10, /* bytes; longer ones leave from the program's buffer, and are waited for as it waited */
-	REAPED = 32,
-	BUCKETS = 1024
-};
-
-struct sending {
-	struct sending *next;
-	MPI_Request real;
-	uint32_t id; /* of the program's request, if that has to be waited for */
-	void *copy;
-};
+enum { BUCKETS = 1024 };
 
 struct arriving {
 	struct arriving *next;
@@ -23,137 +11,23 @@ struct arriving {
 	MPI_Request real;
 	MPI_Message message;
 	struct vcomm *comm;
+	int source, tag; /* of one that is not posted before it is complete in the log, as `deferred` says */
+	bool deferred;
 };
 
-unsigned order_sends_waited_for;
-
 static struct {
-	struct sending *sends;
-	unsigned nsends;
 	uint64_t posted;
 	struct arriving *buckets[BUCKETS];
 } order;
 
-static const char *refuse(const char *what)
-{
-	static char why[256];
-
-	snprintf(why, sizeof(why), "%s", what);
-	return why;
-}
-
-/* ---- sends ---- */
-
-static void gone(struct sending **at)
-{
-	struct sending *one = *at;
-
-	*at = one->next;
-	order.nsends--;
-	order_sends_waited_for -= one->id != 0;
-	free(one->copy);
-	free(one);
-}
-
-static void reap(void)
-{
-	for (struct sending **at = &order.sends; *at;) {
-		int flag = 0;
-
-		if ((*at)->id || PMPI_Test(&(*at)->real, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || !flag)
-			at = &(*at)->next;
-		else
-			gone(at);
-	}
-}
-
-static void wait_for(struct sending **at)
-{
-	PMPI_Wait(&(*at)->real, MPI_STATUS_IGNORE);
-	gone(at);
-}
-
-void order_sent(uint32_t id)
-{
-	for (struct sending **at = &order.sends; *at; at = &(*at)->next) {
-		if ((*at)->id != id)
-			continue;
-		wait_for(at);
-		return;
-	}
-}
-
-void order_drain(void)
-{
-	while (order.sends)
-		wait_for(&order.sends);
-}
-
-static const char *copied(struct sending *one, const void **buf, int *count, MPI_Datatype *type, const struct vtype *of,
-			  MPI_Comm comm)
-{
-	int room = 0, packed = 0;
-
-	if (of->dense)
-		room = (int)(*count * of->size);
-	else
-		PMPI_Pack_size(*count, *type, comm, &room);
-	one->copy = malloc((size_t)room + 1);
-	if (!one->copy)
-		return refuse("no memory for a message");
-	if (of->dense) {
-		memcpy(one->copy, *buf, room);
-	} else {
-		if (PMPI_Pack(*buf, *count, *type, one->copy, room, &packed, comm) != MPI_SUCCESS)
-			return refuse("a message could not be packed");
-		*type = MPI_PACKED;
-		*count = packed;
-	}
-	*buf = one->copy;
-	return NULL;
-}
-
-const char *order_send(const void *buf, int count, struct vtype *type, int dest, int tag, struct vcomm *comm, bool copy,
-		       uint32_t id)
-{
-	MPI_Comm real_comm = REAL(MPI_Comm, comm->o.real);
-	MPI_Datatype real_type = REAL(MPI_Datatype, type->o.real);
-	struct sending *one;
-	const char *why = NULL;
-
-	if (dest == MPI_PROC_NULL)
-		return NULL;
-	if (order.nsends >= REAPED)
-		reap();
-	one = calloc(1, sizeof(*one));
-	if (!one)
-		return refuse("no memory for a message");
-	if (copy || count * type->size <= COPIED)
-		why = copied(one, &buf, &count, &real_type, type, real_comm);
-	if (why && (!copy || id)) { /* MPICH packs nothing with absolute addresses */
-		why = NULL;
-		free(one->copy);
-		one->copy = NULL;
-	}
-	if (!one->copy && id) {
-		one->id = id;
-		order_sends_waited_for++;
-	}
-	if (!why && PMPI_Isend(buf, count, real_type, dest, tag, real_comm, &one->real) != MPI_SUCCESS)
-		why = refuse("a message that left while it was recorded cannot leave now");
-	one->next = order.sends;
-	order.sends = one;
-	order.nsends++;
-	if (!why && !one->copy && !id)
-		wait_for(&order.sends);
-	return why;
-}
-
-/* ---- receives ---- */
-
 uint64_t order_next(void)
 {
 	return ++order.posted;
+}
+
+uint64_t order_posted(void)
+{
+	return order.posted;
 }
 
 static struct arriving **find(uint64_t number)
@@ -191,45 +65,84 @@ static int rank_of(const struct vcomm *comm, int peer, int asked)
 }
 
 /* Where the message will come from, if one will. */
-static bool will_come(uint64_t number, int *source, int *tag, const struct vcomm *comm)
+static enum rdb_fate will_come(uint64_t number, int *source, int *tag, const struct vcomm *comm)
 {
 	struct rdb_note_recv note;
+	enum rdb_fate fate = host->fate(number, &note);
 
-	switch (host->fate(number, &note)) {
-	case RDB_FATE_CANCELLED: return false;
-	case RDB_FATE_NONE: return *source != MPI_ANY_SOURCE && *tag != MPI_ANY_TAG; /* it may have matched one */
-	default: break;
-	}
+	if (fate != RDB_FATE_RECEIVED)
+		return fate;
 	*source = rank_of(comm, note.peer, *source);
 	*tag = note.tag;
-	return true;
+	return fate;
+}
+
+bool order_deferred(int source, int tag, const struct vcomm *comm)
+{
+	for (unsigned i = 0; i < BUCKETS; i++)
+		for (const struct arriving *one = order.buckets[i]; one; one = one->next)
+			if (one->deferred && one->source == source && one->tag == tag && one->request->comm == comm)
+				return true;
+	return false;
+}
+
+static int start(struct arriving *one)
+{
+	return receive_start(one->request, one->source, one->tag, &one->real);
 }
 
 const char *order_post(void *buf, int count, struct vtype *type, int source, int tag, struct vcomm *comm)
 {
 	uint64_t number = order_next();
+	bool wild = source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG;
 	struct arriving *one;
+	enum rdb_fate fate;
 
-	if (source == MPI_PROC_NULL || !will_come(number, &source, &tag, comm))
+	if (source == MPI_PROC_NULL)
 		return NULL;
+	fate = will_come(number, &source, &tag, comm);
+	if (fate == RDB_FATE_CANCELLED)
+		return NULL;
+	if (fate == RDB_FATE_NONE && wild) { /* it may have matched a message */
+		order_pending_add(number, count, type, source, tag, comm);
+		return NULL;
+	}
 	one = arrives(number);
 	one->request = receive_begin(buf, count, type, comm);
-	if (receive_start(one->request, source, tag, &one->real) != MPI_SUCCESS)
-		return refuse("a receive that was posted while it was recorded cannot be posted now");
+	one->source = source;
+	one->tag = tag;
+	one->deferred = order_pending_before(number, source, tag, comm);
+	if (!one->deferred && start(one) != MPI_SUCCESS)
+		return "a receive that was posted while it was recorded cannot be posted now";
 	return NULL;
+}
+
+struct matching {
+	int source, tag;
+	MPI_Comm comm;
+	MPI_Message *message;
+};
+
+static int is_there(void *arg, int *flag)
+{
+	const struct matching *one = arg;
+
+	return PMPI_Improbe(one->source, one->tag, one->comm, flag, one->message, MPI_STATUS_IGNORE);
 }
 
 const char *order_match(int source, int tag, struct vcomm *comm, uint64_t *number)
 {
 	struct arriving *one;
+	struct matching wanted;
 
 	*number = order_next();
-	if (source == MPI_PROC_NULL || !will_come(*number, &source, &tag, comm))
+	if (source == MPI_PROC_NULL || will_come(*number, &source, &tag, comm) != RDB_FATE_RECEIVED)
 		return NULL;
 	one = arrives(*number);
 	one->comm = object_hold(comm);
-	if (PMPI_Mprobe(source, tag, REAL(MPI_Comm, comm->o.real), &one->message, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-		return refuse("a message that was matched while it was recorded cannot be matched now");
+	wanted = (struct matching){source, tag, REAL(MPI_Comm, comm->o.real), &one->message};
+	if (order_wait_until(is_there, &wanted, RDB_WAIT_MESSAGE, comm_world_rank(comm, source), tag) != MPI_SUCCESS)
+		return "a message that was matched while it was recorded cannot be matched now";
 	return NULL;
 }
 
@@ -243,54 +156,118 @@ const char *order_post_matched(void *buf, int count, struct vtype *type, uint64_
 	object_release(&one->comm->o);
 	one->comm = NULL;
 	if (receive_matched(one->request, &one->message, &one->real) != MPI_SUCCESS)
-		return refuse("a message that was received while it was recorded cannot be received now");
+		return "a message that was received while it was recorded cannot be received now";
 	return NULL;
+}
+
+/* ---- their ends ---- */
+
+static bool is_that(int rc, const MPI_Status *status, const struct rdb_note_recv *note)
+{
+	return rc == MPI_SUCCESS && (uint64_t)status_bytes(status) == note->bytes;
 }
 
 static const char *checked(int rc, const MPI_Status *status, const struct rdb_note_recv *note)
 {
-	if (rc == MPI_SUCCESS && (uint64_t)status_bytes(status) == note->bytes)
+	if (is_that(rc, status, note))
 		return NULL;
-	return refuse("a message is not the one that came while it was recorded: the program does not do the same "
-		      "again, so record it with --record=full");
+	return "a message is not the one that came while it was recorded: the program does not do the same "
+	       "again, so record it with --record=full";
+}
+
+/* Is it what the log has?  Looked at only where another receive may have had it. */
+static bool agrees(const char *buf, int count, const struct vtype *type)
+{
+	MPI_Aint span = type->true_extent + (count > 1 ? (count - 1) * type->extent : 0);
+
+	return count <= 0 || host->agrees(buf + type->true_lb, (size_t)span);
+}
+
+static const char *receive_deferred(struct arriving *one, const struct rdb_note_recv *note)
+{
+	struct vcomm *comm = object_hold(one->request->comm);
+	struct vtype *type = object_hold(one->request->type);
+	void *buf = one->request->buf;
+	int count = one->request->count, rc;
+	MPI_Status status;
+	bool again;
+
+	do {
+		status = status_empty;
+		rc = start(one);
+		if (rc == MPI_SUCCESS)
+			rc = order_wait(&one->real, &status, RDB_WAIT_MESSAGE, note->peer, note->tag);
+		rc = receive_end(one->request, rc, &status);
+		again = (!is_that(rc, &status, note) || !agrees(buf, count, type)) &&
+			order_pending_took(note->order, one->source, one->tag, comm);
+		if (again)
+			one->request = receive_begin(buf, count, type, comm);
+	} while (again);
+	object_release(&type->o);
+	object_release(&comm->o);
+	return checked(rc, &status, note);
 }
 
 const char *order_receive(const struct rdb_note_recv *note)
 {
 	struct arriving **at = find(note->order), *one = *at;
 	MPI_Status status = status_empty;
-	int rc;
+	const char *why;
 
 	if (!one || !one->request)
 		return NULL; /* a call that blocked has received it */
-	rc = receive_end(one->request, PMPI_Wait(&one->real, &status), &status);
 	*at = one->next;
+	if (one->deferred) {
+		why = receive_deferred(one, note);
+	} else {
+		int rc = order_wait(&one->real, &status, RDB_WAIT_MESSAGE, note->peer, note->tag);
+
+		why = checked(receive_end(one->request, rc, &status), &status, note);
+	}
 	free(one);
-	return checked(rc, &status, note);
+	return why;
 }
 
 const char *order_receive_now(void *buf, int count, struct vtype *type, struct vcomm *comm,
 			      const struct rdb_note_recv *note)
 {
-	MPI_Status status = status_empty;
+	int source = rank_of(comm, note->peer, MPI_ANY_SOURCE), rc;
+	MPI_Status status;
 	MPI_Request real;
-	int rc = PMPI_Irecv(buf, count, REAL(MPI_Datatype, type->o.real), rank_of(comm, note->peer, MPI_ANY_SOURCE),
-			    note->tag, REAL(MPI_Comm, comm->o.real), &real);
 
-	if (rc != MPI_SUCCESS)
-		return refuse("a receive that was posted while it was recorded cannot be posted now");
-	rc = PMPI_Wait(&real, &status);
+	do {
+		status = status_empty;
+		rc = PMPI_Irecv(buf, count, REAL(MPI_Datatype, type->o.real), source, note->tag,
+				REAL(MPI_Comm, comm->o.real), &real);
+		if (rc != MPI_SUCCESS)
+			return "a receive that was posted while it was recorded cannot be posted now";
+		rc = order_wait(&real, &status, RDB_WAIT_MESSAGE, note->peer, note->tag);
+	} while (order_pending_before(note->order, source, note->tag, comm) &&
+		 (!is_that(rc, &status, note) || !agrees(buf, count, type)) &&
+		 order_pending_took(note->order, source, note->tag, comm));
 	order_sent(ORDER_EXCHANGED);
 	return checked(rc, &status, note);
 }
 
+/* What comes has a buffer of its own until what leaves has left. */
 const char *order_exchange(void *buf, int count, struct vtype *type, int dest, int tag, struct vcomm *comm,
 			   const struct rdb_note_recv *note)
 {
+	MPI_Comm real_comm = REAL(MPI_Comm, comm->o.real);
+	struct vreq *request = note ? receive_begin(buf, count, type, comm) : NULL;
+	MPI_Request in = MPI_REQUEST_NULL, out = MPI_REQUEST_NULL;
 	MPI_Status status = status_empty;
-	int source = note ? rank_of(comm, note->peer, MPI_ANY_SOURCE) : MPI_PROC_NULL;
-	int rc = PMPI_Sendrecv_replace(buf, count, REAL(MPI_Datatype, type->o.real), dest, tag, source,
-				       note ? note->tag : 0, REAL(MPI_Comm, comm->o.real), &status);
+	int rc = MPI_SUCCESS;
 
-	return note ? checked(rc, &status, note) : rc ? refuse("MPI_Sendrecv_replace fails now") : NULL;
+	if (note)
+		rc = receive_start(request, rank_of(comm, note->peer, MPI_ANY_SOURCE), note->tag, &in);
+	if (rc == MPI_SUCCESS)
+		rc = PMPI_Isend(buf, count, REAL(MPI_Datatype, type->o.real), dest, tag, real_comm, &out);
+	if (rc == MPI_SUCCESS && note)
+		rc = order_wait(&in, &status, RDB_WAIT_MESSAGE, note->peer, note->tag);
+	if (rc == MPI_SUCCESS)
+		rc = order_wait(&out, MPI_STATUS_IGNORE, RDB_WAIT_RECEIVER, comm_world_rank(comm, dest), tag);
+	if (note)
+		return checked(receive_end(request, rc, &status), &status, note);
+	return rc ? "MPI_Sendrecv_replace fails now" : NULL;
 }

@@ -28,7 +28,7 @@ static bool listed(const char *names, const char *name)
 {
 	char word[128];
 
-	snprintf(word, sizeof(word), " %s ", strncmp(name, "MPI_", 4) ? name : name + 4);
+	procedure_word(name, word, sizeof(word));
 	return strstr(names, word) != NULL;
 }
 

@@ -44,6 +44,15 @@ void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t by
 		host->note(RDB_NOTE_RECV, &note, sizeof(note));
 }
 
+/* A nonblocking receive from MPI_PROC_NULL stands for a blocking one: MPICH's says that rank 0 has sent. */
+static void from_nobody(int source, MPI_Status *status)
+{
+	if (source == MPI_PROC_NULL) {
+		status->MPI_SOURCE = MPI_PROC_NULL;
+		status->MPI_TAG = MPI_ANY_TAG;
+	}
+}
+
 static int64_t received(int rc, void *buf, int count, const struct vtype *type, const struct vcomm *comm,
 			MPI_Status *status, void *upper_status, uint64_t order)
 {
@@ -70,6 +79,7 @@ static int64_t shared_recv(const uint64_t *a)
 
 	if (rc == MPI_SUCCESS)
 		rc = waited(&real, &status);
+	from_nobody((int)a[3], &status);
 	rc = receive_end(request, rc, &status);
 	if (rc == MPI_SUCCESS || is_truncation(rc))
 		status_out((void *)a[6], &status, false);
@@ -83,21 +93,33 @@ static int receive_together(const uint64_t *a, MPI_Status *status)
 	int rc = PMPI_Irecv((void *)a[0], (int)a[1], REAL(MPI_Datatype, type_of(a[2])->o.real), (int)a[3], (int)a[4],
 			    REAL(MPI_Comm, comm_of(a[5])->o.real), &real);
 
-	return rc == MPI_SUCCESS ? together_wait(&real, status) : rc;
+	rc = rc == MPI_SUCCESS ? together_wait(&real, status) : rc;
+	from_nobody((int)a[3], status);
+	return rc;
 }
 
 struct probing {
 	int source, tag, flag, rc;
-	MPI_Comm comm;
+	struct vcomm *comm;
+	MPI_Message *message; /* NULL: it is not asked for */
 	MPI_Status *status;
+	struct drained *drained; /* a checkpoint has taken it out of the network meanwhile */
 };
 
 static bool probed(void *arg)
 {
 	struct probing *p = arg;
+	MPI_Comm comm = REAL(MPI_Comm, p->comm->o.real);
 
-	if (!p->flag)
-		p->rc = PMPI_Iprobe(p->source, p->tag, p->comm, &p->flag, p->status);
+	if (p->flag)
+		return true;
+	p->drained = drained_probe(p->comm, p->source, p->tag, p->message != NULL, p->status);
+	if (p->drained)
+		p->flag = true;
+	else if (p->message)
+		p->rc = PMPI_Improbe(p->source, p->tag, comm, &p->flag, p->message, p->status);
+	else
+		p->rc = PMPI_Iprobe(p->source, p->tag, comm, &p->flag, p->status);
 	return p->flag || p->rc != MPI_SUCCESS;
 }
 
@@ -145,8 +167,14 @@ int64_t real_Mrecv(const uint64_t *a)
 	struct vcomm *comm = message->comm ? message->comm : comm_of(0);
 	MPI_Message real = message->o.real;
 	MPI_Status status = status_empty;
+	int64_t result;
 	int rc;
 
+	if (together_on && message->o.id >= RDB_FIRST_DYNAMIC) {
+		together_until(message_here, message);
+		message_receive(a, &result);
+		return result;
+	}
 	if (apart()) {
 		rc = shared_mrecv(a, comm, &real, &status, message->order);
 	} else {
@@ -167,12 +195,13 @@ static int64_t exchange(const void *out, int outcount, struct vtype *sent, int d
 	struct vreq *request = receive_begin(in, incount, type, comm);
 	MPI_Status status = status_empty, ignored;
 	MPI_Request receiving, sending;
+	const bool before = together_exchanged(); /* a restart from a checkpoint, with or without more of them */
 	int rc = receive_start(request, source, recvtag, &receiving), failed = MPI_SUCCESS;
 
 	request->order = receive_posted();
 	object_hold(sent);
 	if (rc == MPI_SUCCESS) {
-		if (!together_exchanged) {
+		if (!together_exchanged()) {
 			failed = PMPI_Isend(out, outcount, sent->o.real, dest, sendtag, comm->o.real, &sending);
 			if (failed != MPI_SUCCESS)
 				PMPI_Cancel(&receiving);
@@ -180,13 +209,14 @@ static int64_t exchange(const void *out, int outcount, struct vtype *sent, int d
 				failed = waited(&sending, &ignored);
 			if (together_on && failed == MPI_SUCCESS) {
 				note_send(comm, dest, sendtag, NULL, outcount, sent, 0);
-				together_exchanged = true;
+				together_exchange(true);
 			}
 		}
 		rc = waited(&receiving, &status);
-		together_exchanged = false;
+		from_nobody(source, &status);
+		together_exchange(false);
 	}
-	if (rc == MPI_SUCCESS && failed == MPI_SUCCESS && !together_on)
+	if (rc == MPI_SUCCESS && failed == MPI_SUCCESS && !together_on && !before)
 		note_send(comm, dest, sendtag, out, outcount, sent, 0);
 	rc = receive_end(request, failed != MPI_SUCCESS ? failed : rc, &status);
 	if (rc == MPI_SUCCESS || is_truncation(rc))
@@ -204,7 +234,7 @@ int64_t real_Sendrecv(const uint64_t *a)
 	MPI_Status status = status_empty;
 	int rc;
 
-	if (apart() || together_on)
+	if (apart() || together_on || together_exchanged())
 		return exchange((void *)a[0], (int)a[1], sent, (int)a[3], (int)a[4], (void *)a[5], (int)a[6], type,
 				(int)a[8], (int)a[9], comm, (void *)a[11]);
 	rc = BLOCKING(PMPI_Sendrecv((void *)a[0], (int)a[1], sent->o.real, (int)a[3], (int)a[4], (void *)a[5],
@@ -222,7 +252,7 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 	MPI_Status status = status_empty;
 	int rc;
 
-	if (apart() || together_on)
+	if (apart() || together_on || together_exchanged())
 		return exchange((void *)a[0], (int)a[1], type, (int)a[3], (int)a[4], (void *)a[0], (int)a[1], type,
 				(int)a[5], (int)a[6], comm, (void *)a[8]);
 	rc = BLOCKING(PMPI_Sendrecv_replace((void *)a[0], (int)a[1], type->o.real, (int)a[3], (int)a[4], (int)a[5],
@@ -236,11 +266,12 @@ int64_t real_Sendrecv_replace(const uint64_t *a)
 int64_t real_Probe(const uint64_t *a)
 {
 	MPI_Status status = status_empty;
-	MPI_Comm comm = comm_of(a[2])->o.real;
+	struct vcomm *known = comm_of(a[2]);
+	MPI_Comm comm = REAL(MPI_Comm, known->o.real);
 	int rc = MPI_SUCCESS, flag = 0;
 
 	if (together_on) {
-		struct probing probing = {.source = (int)a[0], .tag = (int)a[1], .comm = comm, .status = &status};
+		struct probing probing = {.source = (int)a[0], .tag = (int)a[1], .comm = known, .status = &status};
 
 		together_until(probed, &probing);
 		flag = probing.flag;
@@ -269,12 +300,15 @@ int64_t real_Iprobe(const uint64_t *a)
 	return rc;
 }
 
-static void matched(void **upper, MPI_Message real, struct vcomm *comm)
+static void matched(void **upper, MPI_Message real, struct vcomm *comm, const MPI_Status *status)
 {
 	struct vmessage *message = message_new(real);
 
-	if (message->o.id >= RDB_FIRST_DYNAMIC)
+	if (message->o.id >= RDB_FIRST_DYNAMIC) {
 		message->comm = object_hold(comm);
+		if (together_on)
+			message_seen(message, status);
+	}
 	message->order = receive_posted();
 	put_handle(upper, RDB_MESSAGE, message->o.id);
 }
@@ -285,17 +319,28 @@ int64_t real_Mprobe(const uint64_t *a)
 	struct vcomm *comm = comm_of(a[2]);
 	MPI_Status status = status_empty;
 	MPI_Message real, *at = a[3] ? &real : NULL;
+	struct drained *drained = NULL;
 	int rc = MPI_SUCCESS, flag = 0;
 
 	object_hold(comm);
-	if (apart())
+	if (together_on && at) {
+		struct probing probing = {
+			.source = (int)a[0], .tag = (int)a[1], .comm = comm, .message = at, .status = &status};
+
+		together_until(probed, &probing);
+		flag = probing.flag;
+		rc = probing.rc;
+		drained = probing.drained;
+	} else if (apart())
 		rc = PMPI_Improbe((int)a[0], (int)a[1], comm->o.real, &flag, at, &status);
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Mprobe((int)a[0], (int)a[1], comm->o.real, at, &status));
-	if (rc == MPI_SUCCESS) {
-		matched((void **)a[3], real, comm);
+	if (rc == MPI_SUCCESS && drained)
+		message_of_drained((void **)a[3], drained);
+	else if (rc == MPI_SUCCESS)
+		matched((void **)a[3], real, comm, &status);
+	if (rc == MPI_SUCCESS)
 		status_out((void *)a[4], &status, false);
-	}
 	object_release(&comm->o);
 	return rc;
 }
@@ -313,51 +358,8 @@ int64_t real_Improbe(const uint64_t *a)
 		return rc;
 	put((void *)a[3], &flag, sizeof(flag));
 	if (flag) {
-		matched((void **)a[4], real, comm);
+		matched((void **)a[4], real, comm, &status);
 		status_out((void *)a[5], &status, false);
 	}
-	return rc;
-}
-
-/* Buffered sends: the real MPI writes into the attached buffer whenever it likes, so it gets one
- * of ours; the program's stays as it is and is handed back by detach. */
-static struct {
-	void *upper, *room;
-} attached;
-
-bool buffer_is_attached(void)
-{
-	return attached.room != NULL;
-}
-
-/* buffer, size */
-int64_t real_Buffer_attach(const uint64_t *a)
-{
-	size_t size = (int)a[1] > 0 ? (int)a[1] : 0;
-	void *room = a[0] ? malloc(size + 1) : NULL;
-	int rc = PMPI_Buffer_attach(room, (int)a[1]);
-
-	if (rc != MPI_SUCCESS) {
-		free(room);
-		return rc;
-	}
-	attached.upper = (void *)a[0];
-	attached.room = room;
-	return rc;
-}
-
-/* buffer_addr, size */
-int64_t real_Buffer_detach(const uint64_t *a)
-{
-	void *room;
-	int size;
-	int rc = BLOCKING(PMPI_Buffer_detach(a[0] ? &room : NULL, a[1] ? &size : NULL));
-
-	if (rc != MPI_SUCCESS)
-		return rc;
-	put((void *)a[0], &attached.upper, sizeof(attached.upper));
-	put((void *)a[1], &size, sizeof(size));
-	free(attached.room);
-	attached.upper = attached.room = NULL;
 	return rc;
 }

@@ -1,4 +1,6 @@
+#include "large.h"
 #include "pending.h"
+#include "together.h"
 
 struct pending {
 	struct pending *next; /* of those with an operation of the program */
@@ -6,6 +8,7 @@ struct pending {
 	struct vop *op;
 	struct vtype *type;
 	void *handles[2];
+	struct narrow narrow;
 	struct vcomm *made; /* MPI_Comm_idup: gets its real communicator when that is complete */
 	MPI_Comm real;
 };
@@ -43,6 +46,12 @@ void pending_begin(struct vreq *request, struct vcomm *comm, struct landing *lan
 	pending_operations++;
 }
 
+void pending_keep(struct vreq *request, struct narrow *narrow)
+{
+	request->pending->narrow = *narrow;
+	narrow->n = 0;
+}
+
 /* Nothing of upper memory may change from here to the end of the event but what is delivered: no more upcalls. */
 static void operation_done(struct pending *pending)
 {
@@ -74,12 +83,24 @@ void pending_deliver(struct pending *pending)
 		comm_become(pending->made, pending->real, "MPI_Comm_idup");
 }
 
+void pending_deliver_part(struct pending *pending, unsigned part)
+{
+	if (part < pending->land.part_count)
+		landing_deliver_part(&pending->land, part);
+}
+
+void pending_again(struct pending *pending)
+{
+	landing_again(&pending->land);
+}
+
 void pending_free(struct pending *pending)
 {
 	operation_done(pending);
 	landing_end(&pending->land);
 	for (int i = 0; i < 2; i++)
 		free(pending->handles[i]);
+	narrow_end(&pending->narrow);
 	if (pending->made)
 		object_release(&pending->made->o);
 	free(pending);
@@ -108,6 +129,9 @@ int64_t real_Comm_idup(const uint64_t *a)
 		return rc;
 	}
 	pending->made = object_hold(object_new(RDB_COMM, NULL));
+	pending->made->context = comm_copy_context(comm);
+	if (together_on) /* its ranks make such copies in the same order, wherever they are complete */
+		pending->made->together = together_name(comm);
 	put_handle((void **)a[1], RDB_COMM, pending->made->o.id);
 	put_handle((void **)a[2], RDB_REQUEST, request->o.id);
 	return rc;

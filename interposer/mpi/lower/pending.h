@@ -7,8 +7,14 @@
  * (either may be NULL).  `op` and `type` are those of a reduction. */
 void pending_begin(struct vreq *request, struct vcomm *comm, struct landing *land, struct vobject *op,
 		   struct vtype *type, void *handles, void *more_handles);
+/* Arrays that the real MPI may still look at, until then. */
+struct narrow;
+void pending_keep(struct vreq *request, struct narrow *narrow);
 /* Complete: the results reach the program. */
 void pending_deliver(struct pending *pending);
+/* Of a partitioned receive, whose parts arrive one by one: this one has; and it is started again. */
+void pending_deliver_part(struct pending *pending, unsigned part);
+void pending_again(struct pending *pending);
 void pending_free(struct pending *pending);
 
 /* The datatype of a reduction that is going on; the program may have freed its handle. */

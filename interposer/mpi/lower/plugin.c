@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
+#include "large.h"
 #include "requests.h"
 #include "together.h"
 #include "restart.h"
@@ -161,6 +162,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 {
 	unsigned index = fn & 0xffff;
 	const struct real_function *function;
+	uint64_t large[TRANSLATION_ARGUMENTS], changed[INSIDE_ARGUMENTS];
+	const uint64_t *given;
 	bool covered = false;
 	int64_t result;
 
@@ -175,17 +178,18 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 		host->fatal("%s is not supported yet", function->name);
 	if (__builtin_expect(state != ALIVE && !any_time(index), 0))
 		out_of_order(function->name);
+	if (__builtin_expect(large_call(index, args), 0))
+		args = large_arguments(index, nargs, args, large);
 	if (__builtin_expect(restart_later, 0))
 		restart_go_on();
 	if (windows_there)
 		windows_before(index);
-	if (together_on)
-		together_before(index, args);
+	given = together_on ? together_before(index, args, changed) : args;
 	if (host->order)
 		covered = order_call(index, nargs, args);
 	if (!(__builtin_expect(drained_any, 0) && drained_call(index, args, invoke_part, &result)) &&
 	    !(__builtin_expect(windows_any_closed, 0) && windows_closed(index, args, &result)))
-		result = invoke(index, nargs, args);
+		result = invoke(index, nargs, given);
 	if (host->order)
 		order_end(covered);
 	if (together_on)

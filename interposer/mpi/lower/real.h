@@ -3,6 +3,7 @@
 #define RDB_MPI_LOWER_H
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "functions.h"
@@ -71,6 +72,17 @@ static inline bool is_truncation(int rc)
 	return is_class(rc, MPI_ERR_TRUNCATE);
 }
 
+/* " Gatherv " of MPI_Gatherv and MPI_Gatherv_c, as lists of functions have it. */
+static inline void procedure_word(const char *name, char *word, size_t size)
+{
+	size_t len;
+
+	name += strncmp(name, "MPI_", 4) ? 0 : 4;
+	len = strlen(name);
+	len -= len > 2 && !strcmp(name + len - 2, "_c") ? 2 : 0;
+	snprintf(word, size, " %.*s ", (int)len, name);
+}
+
 /* A failure that the error handler of `comm` hears of: see rdb_error() in the stub. */
 static inline int64_t failure(int rc, const struct vcomm *comm)
 {
@@ -116,7 +128,8 @@ struct landing_part {
 	char *upper;
 	int64_t count;
 	struct vtype *type;
-	bool input; /* not a result: with MPI_IN_PLACE the input may be longer */
+	bool delivered; /* already: a partition */
+	bool input;     /* not a result: with MPI_IN_PLACE the input may be longer */
 };
 
 struct landing {
@@ -133,12 +146,21 @@ void landing_keep(struct landing *land, void *upper);
 void landing_input(struct landing *land, void *upper, int64_t count, const struct vtype *type);
 /* To the program, after a nonblocking call is complete. */
 void landing_deliver(struct landing *land);
+/* One part, once, until landing_again(). */
+void landing_deliver_part(struct landing *land, unsigned part);
+void landing_again(struct landing *land);
 void landing_part(struct landing *land, void *upper, int64_t count, const struct vtype *type);
-void landing_vector(struct landing *land, void *upper, const int *counts, const int *displs, const struct vtype *type,
-		    const struct vcomm *comm);
-/* From each neighbour of a communicator with a topology. */
-void landing_neighbors(struct landing *land, void *upper, const int *counts, const int *displs,
-		       const struct vtype *type, const struct vcomm *comm);
+/* Of each peer; or from each neighbour of a communicator with a topology.  Counts and displacements are int or larger;
+ * before the call nobody has looked at these arguments of the program's yet. */
+#define landing_vector(land, upper, counts, displs, type, comm) \
+	landing_each(land, upper, counts, displs, type, comm_peers(comm))
+#define landing_neighbors(land, upper, counts, displs, type, comm) \
+	landing_each(land, upper, counts, displs, type, comm_neighbors(comm, true))
+#define landing_each(land, upper, counts, displs, type, n) \
+	({ \
+		for (int n_ = (n), i_ = 0; (counts) && (displs) && i_ < n_; i_++) \
+			landing_part(land, (char *)(upper) + (displs)[i_] * (type)->extent, (counts)[i_], type); \
+	})
 void landing_ready(struct landing *land);
 void landing_end(struct landing *land);
 /* Elements of a datatype, without its gaps. */

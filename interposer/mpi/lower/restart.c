@@ -2,7 +2,9 @@
  * program made: the same objects under the same handles, its pending requests, and the messages that were
  * under way.  What the log has answered is not done again: no message that was received, no collective. */
 #include <stdio.h>
+#include "large.h"
 #include "restart.h"
+#include "restart_files.h"
 
 static const struct {
 	enum kind kind;
@@ -19,7 +21,7 @@ enum kind restart_kind(const char *name)
 {
 	char word[128];
 
-	snprintf(word, sizeof(word), " %s ", strncmp(name, "MPI_", 4) ? name : name + 4);
+	procedure_word(name, word, sizeof(word));
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
 		if (strstr(lists[i].names, word))
 			return lists[i].kind;
@@ -187,6 +189,15 @@ const char *restart_renamed(const uint64_t *handles)
 	return NULL;
 }
 
+static const char *begin(const char *folder)
+{
+	const char *why = restart_journal_load(folder);
+
+	if (!why)
+		why = file_steps_load();
+	return why ? why : restart_files_load(folder);
+}
+
 const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *a, int64_t *result)
 {
 	unsigned index = fn & 0xffff;
@@ -195,13 +206,13 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 	enum kind kind;
 
 	if (step == RDB_RESTART_CUT) {
-		cannot = restart_files_cut();
+		cannot = restart_files_cut((const char *)a[0]);
 		if (!cannot)
 			cannot = restart_journal_save((const char *)a[0]);
 		return cannot ? cannot : restart_cut();
 	}
 	if (step == RDB_RESTART_BEGIN)
-		return restart_journal_load((const char *)a[0]);
+		return begin((const char *)a[0]);
 	if (step == RDB_RESTART_SEND && !nargs)
 		return restart_journal_send((unsigned)*result);
 	if (step == RDB_RESTART_RENAME)
@@ -212,6 +223,8 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 	}
 	if (!function || !function->call)
 		return restart_refuse(function ? function->name : "an MPI call", "not supported");
+	if (large_call(index, a))
+		return restart_refuse(function->name, "with more elements than an int can count");
 	kind = restart_kind(function->name);
 	switch (step) {
 	case RDB_RESTART_SEND: return restart_message(function->name, kind, a, (unsigned)*result);
@@ -219,8 +232,8 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 		if (kind == UNKNOWN)
 			return restart_refuse(function->name, "what it does cannot be brought back");
 		cannot = restart_asked(function->name, kind, a);
-		if (kind == CLOSES)
-			restart_file_asked(a);
+		if (!cannot)
+			cannot = restart_file_asked(function->name, kind, index, nargs, a, result);
 		if (!cannot && !*result && of_windows(function->name))
 			cannot = restart_window_asked(index, a);
 		comms.made[0] = 0;
@@ -230,6 +243,8 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 				cannot = restart_refuse(function->name, failed_here());
 			else if (other_ranks())
 				cannot = restart_refuse(function->name, "its ranks are others here than they were");
+			if (!cannot && (index == RDB_Init || index == RDB_Init_thread))
+				cannot = file_steps_load();
 		}
 		comms.recorded[0] = 0;
 		return cannot;
@@ -237,7 +252,7 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 		restart_journal_answered();
 		cannot = restart_answered(function->name, kind, index, nargs, a, *result != 0);
 		if (!cannot && !*result)
-			cannot = restart_file_answered(kind, a);
+			cannot = restart_file_answered();
 		if (!cannot && !*result && of_windows(function->name))
 			cannot = restart_window_answered(index, nargs, a);
 		return cannot;

@@ -19,7 +19,9 @@ enum kind {
 	POSTS_MATCHED,    /* a receive of a message that was matched before */
 	POSTS_COLLECTIVE, /* made again with the same arguments */
 	POSTS_DONE,       /* what it does is complete at any cut: all that is left is to be waited for */
-	POSTS_COPY,       /* of a communicator: made again on the way, like what is made at once */
+	POSTS_OWN,        /* a generalized request, made at the cut */
+	COMPLETES_OWN,
+	POSTS_COPY, /* of a communicator: made again on the way, like what is made at once */
 	PERSISTENT,
 	STARTS,
 	CANCELS,
@@ -40,13 +42,17 @@ struct pending {
 	const char *name;
 	uint32_t id;
 	bool cancelled, looked;
-	bool lost; /* what it uses was freed by the program before the branch began: nobody has it any more */
+	bool complete; /* of POSTS_OWN: the program has said so */
+	bool lost;     /* what it uses was freed by the program before the branch began: nobody has it any more */
 	struct vtype *type;
 	struct vcomm *comm;
 	void *buf;
 	int count, source, tag;
 	unsigned index, nargs; /* of POSTS_COLLECTIVE */
 	uint64_t args[TRANSLATION_ARGUMENTS];
+	bool file; /* POSTS_DONE, of a file: so many bytes, and what it has read */
+	int64_t bytes;
+	struct inflight *flight;
 	struct vobject *held[PENDING_HANDLES]; /* what its arguments name, even if the program has freed it */
 };
 
@@ -60,6 +66,9 @@ int64_t restart_call(unsigned index, uint32_t nargs, const uint64_t *a);
 /* The same, but where it writes is no memory of the program's. */
 int64_t restart_silent_call(unsigned index, uint32_t nargs, const uint64_t *a);
 
+/* generalized.c: under that id, with what MPI_Grequest_start was given.  0 or an MPI error. */
+int generalized_again(uint32_t id, const uint64_t *args, bool complete);
+
 /* What was made has another handle (the first) than it had: it gets that one. */
 const char *restart_renamed(const uint64_t *handles);
 
@@ -68,17 +77,28 @@ struct open_window {
 	struct open_window *next;
 	uint32_t id;
 	bool fenced, all_locked;
+	/* of MPI_Win_allocate_shared: where all of it is mapped, and our own part */
+	char *shared;
+	size_t shared_bytes, offset;
+	MPI_Comm comm;
 };
 extern struct open_window *restart_windows;
-bool restart_window_load(FILE *file);
+bool restart_window_load(FILE *file, const char **why);
 const char *restart_window_asked(unsigned index, const uint64_t *a);
 const char *restart_window_answered(unsigned index, uint32_t nargs, const uint64_t *a);
 const char *restart_windows_cut(void);
+/* windows_shared.c: what is mapped privately on the way, and the same in all ranks at the cut, is shared again. */
+const char *restart_shared_cut(const struct open_window *one);
 
-/* restart_files.c: a call that opens or closes a file, before (a closing one) and after; at the cut none is open. */
-void restart_file_asked(const uint64_t *a);
-const char *restart_file_answered(enum kind kind, const uint64_t *a);
-const char *restart_files_cut(void);
+/* restart_files.c: a call of files that was successful in the recording, before and after; `result`: 1, and it was made
+ * again; what it brings belongs to this request; at the cut. */
+const char *restart_file_asked(const char *name, enum kind kind, unsigned index, uint32_t nargs, const uint64_t *a,
+			       int64_t *result);
+const char *restart_file_answered(void);
+void restart_file_posted(struct pending *one);
+const char *restart_files_cut(const char *folder);
+/* restart_files_order.c */
+const char *file_steps_load(void);
 
 /* restart_journal.c: what a branch begins with, for restarts of that.  A call that makes or frees something, before and
  * after it; a message that leaves again. */

@@ -1,6 +1,8 @@
 /* At the cut: what was pending is there again, under the numbers that the program knows. */
+#include "inflight.h"
 #include "pending.h"
 #include "restart.h"
+#include "together.h"
 
 struct pending *restart_first, **restart_last = &restart_first;
 bool restart_later;
@@ -18,6 +20,7 @@ void restart_settled(struct pending **at)
 		object_release(&gone->type->o);
 	if (gone->comm)
 		object_release(&gone->comm->o);
+	inflight_release(gone->flight);
 	for (unsigned i = 0; i < PENDING_HANDLES && gone->held[i]; i++)
 		object_release(gone->held[i]);
 	free(gone);
@@ -39,6 +42,21 @@ static const char *send_pending(const struct pending *one)
 	if (!why)
 		((struct vreq *)object_at(RDB_REQUEST, one->id, BITS(real)))->active = true;
 	return why;
+}
+
+/* What it was to write or read was written or read on the way: what was read comes when it is complete. */
+static const char *file_pending(struct pending *one)
+{
+	struct vreq *request;
+	MPI_Request real;
+
+	if (request_done(0, 0, one->bytes, false, &real) != MPI_SUCCESS)
+		return restart_refuse(one->name, "its request could not be made again");
+	request = (struct vreq *)object_at(RDB_REQUEST, one->id, BITS(real));
+	request->active = true;
+	request->inflight = one->flight;
+	one->flight = NULL;
+	return NULL;
 }
 
 /* Other collectives of its communicator may not begin before the copy is made: Open MPI would confuse them. */
@@ -139,24 +157,28 @@ static bool freed(const struct pending *one)
 	return false;
 }
 
-static const char *again(const struct pending *one)
+static const char *again(struct pending *one)
 {
 	if (one->lost)
 		return restart_refuse(one->name, "it was pending when the branch began, with a datatype that was "
 						 "freed already; choose an event at which it is complete");
 	if (freed(one))
 		return restart_refuse(one->name, "its communicator has been freed, and it is pending");
-	if (one->looked && one->kind != POSTS_SEND && one->kind != POSTS_DONE)
+	if (one->looked && one->kind != POSTS_SEND && one->kind != POSTS_DONE && one->kind != POSTS_OWN)
 		return restart_refuse(one->name, "MPI_Request_get_status has said that it is complete");
 	switch (one->kind) {
 	case POSTS_SEND:
-	case POSTS_DONE: return send_pending(one);
+	case POSTS_DONE: return one->file ? file_pending(one) : send_pending(one);
 	case POSTS_RECEIVE:
 	case POSTS_MATCHED: return receive_again(one);
 	case STARTS: return start_again(one);
 	case MATCHES: return matched(one);
 	case POSTS_COLLECTIVE: restart_later = true; return NULL;
 	case POSTS_COPY: return copied(one);
+	case POSTS_OWN:
+		return generalized_again(one->id, one->args, one->complete) == MPI_SUCCESS
+			       ? NULL
+			       : restart_refuse(one->name, "its request could not be made again");
 	default: return NULL;
 	}
 }
@@ -166,7 +188,7 @@ const char *restart_cut(void)
 	struct pending **at = &restart_first;
 	const char *why = NULL;
 
-	for (const struct pending *one = restart_first; one && !why; one = one->next)
+	for (struct pending *one = restart_first; one && !why; one = one->next)
 		why = again(one);
 	while (!why && *at) {
 		if ((*at)->kind == POSTS_COLLECTIVE)

@@ -10,7 +10,7 @@
 #include "restart.h"
 #include <stdio.h>
 
-#define JOURNAL_MAGIC 0x31696e6d62647200ull
+#define JOURNAL_MAGIC 0x33696e6d62647200ull
 #define PARTS 8
 #define LARGEST (1 << 22) /* bytes that one argument may point to */
 
@@ -37,9 +37,11 @@ struct message {
 };
 
 struct saved {
-	uint32_t kind, id, cancelled, looked, lost;
+	uint32_t kind, id, cancelled, looked, complete, lost;
 	int32_t count, source, tag;
 	uint32_t type, comm, index, nargs, nheld;
+	uint32_t file, flight; /* what it reads of a file: so many bytes follow (restart_files_begun.c) */
+	int64_t bytes;
 	uint64_t buf, args[TRANSLATION_ARGUMENTS];
 	uint32_t held[PENDING_HANDLES][2];
 	char name[64];
@@ -56,5 +58,10 @@ void *journal_room(size_t bytes);
 /* A file of a branch's directory: a new one to write, or to read.  NULL: it
  * cannot be opened. */
 FILE *journal_open(const char *folder, const char *name, bool new);
+
+struct bytes;
+/* restart_files_begun.c: what a read brings that has been begun.  False: its datatype is gone. */
+bool flight_put(struct bytes *out, const struct inflight *flight);
+struct inflight *flight_get(struct bytes *in, bool *lost);
 
 #endif

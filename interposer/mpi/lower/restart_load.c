@@ -1,6 +1,8 @@
 /* The journal, from disk: what is there again before the branch goes on to its
  * own cut. */
 #include "restart_journal.h"
+#include "inflight.h"
+#include "together_bytes.h"
 #include "windows.h"
 
 static const char *call_again(struct entry *one)
@@ -62,6 +64,19 @@ static bool load_call(FILE *file, const char **why)
 	return true;
 }
 
+static bool load_flight(FILE *file, struct pending *one, uint32_t len)
+{
+	struct bytes in = {.base = journal_room(len)};
+	bool lost = false;
+
+	in.at = in.base;
+	in.end = in.base + len;
+	in.bad = fread(in.base, len, 1, file) != 1;
+	one->flight = flight_get(&in, &lost);
+	free(in.base);
+	return !in.bad;
+}
+
 static bool load_pending(FILE *file)
 {
 	struct saved saved;
@@ -77,6 +92,7 @@ static bool load_pending(FILE *file)
 	one = restart_follow(name, (enum kind)saved.kind, saved.id);
 	one->cancelled = saved.cancelled;
 	one->looked = saved.looked;
+	one->complete = saved.complete;
 	one->lost = saved.lost;
 	one->buf = (void *)saved.buf;
 	one->count = saved.count;
@@ -85,6 +101,10 @@ static bool load_pending(FILE *file)
 	one->index = saved.index;
 	one->nargs = saved.nargs;
 	memcpy(one->args, saved.args, sizeof(one->args));
+	one->file = saved.file;
+	one->bytes = saved.bytes;
+	if (saved.flight && !load_flight(file, one, saved.flight))
+		return false;
 	if (saved.type)
 		one->type = object_hold(type_of(saved.type));
 	if (saved.comm)
@@ -125,7 +145,7 @@ const char *restart_journal_load(const char *folder)
 		case CALL: good = load_call(file, &why); break;
 		case PENDING: good = load_pending(file); break;
 		case MESSAGE: good = load_message(file); break;
-		case WINDOW: good = restart_window_load(file); break;
+		case WINDOW: good = restart_window_load(file, &why); break;
 		case END: break;
 		default: good = false;
 		}

@@ -170,6 +170,8 @@ static void posted(const char *name, enum kind kind, unsigned index, uint32_t na
 	if (id < RDB_FIRST_DYNAMIC)
 		return;
 	one = restart_follow(name, kind, id);
+	if (kind == POSTS_DONE)
+		restart_file_posted(one);
 	if (kind == POSTS_RECEIVE) {
 		one->buf = (void *)a[0];
 		one->count = (int)a[1];
@@ -178,6 +180,8 @@ static void posted(const char *name, enum kind kind, unsigned index, uint32_t na
 		one->tag = tag_in((int)a[4]);
 		one->comm = object_hold(comm_of(a[5]));
 	}
+	if (kind == POSTS_OWN)
+		memcpy(one->args, a, nargs * sizeof(*a));
 	if (kind == POSTS_COLLECTIVE) {
 		one->index = index;
 		one->nargs = nargs;
@@ -240,7 +244,13 @@ static const char *answered(const char *name, enum kind kind, unsigned index, ui
 	case POSTS_RECEIVE:
 	case POSTS_COLLECTIVE:
 	case POSTS_DONE:
+	case POSTS_OWN:
 	case POSTS_COPY: posted(name, kind, index, nargs, a); break;
+	case COMPLETES_OWN:
+		one = *find(kind, (uint32_t)a[0]);
+		if (one)
+			one->complete = true;
+		break;
 	case STARTS: started(name); break;
 	case MATCHES: matched(name, a); break;
 	case TAKES:

@@ -1,5 +1,7 @@
 /* The journal, to disk. */
 #include "restart_journal.h"
+#include "inflight.h"
+#include "together_bytes.h"
 #include "windows.h"
 
 static bool put_out(FILE *file, uint32_t tag, const void *data, size_t len)
@@ -27,6 +29,7 @@ static bool save_pending(FILE *file, const struct pending *one)
 		.id = one->id,
 		.cancelled = one->cancelled,
 		.looked = one->looked,
+		.complete = one->complete,
 		.lost = one->lost,
 		.count = one->count,
 		.source = rank_out(one->source),
@@ -36,7 +39,11 @@ static bool save_pending(FILE *file, const struct pending *one)
 		.index = one->index,
 		.nargs = one->nargs,
 		.buf = (uint64_t)one->buf,
+		.file = one->file,
+		.bytes = one->bytes,
 	};
+	struct bytes read = {0};
+	bool good;
 
 	memcpy(saved.args, one->args, sizeof(saved.args));
 	if (one->type && type_of(one->type->o.id) != one->type)
@@ -49,7 +56,13 @@ static bool save_pending(FILE *file, const struct pending *one)
 		saved.held[saved.nheld][1] = one->held[saved.nheld]->id;
 	}
 	snprintf(saved.name, sizeof(saved.name), "%s", one->name);
-	return put_out(file, PENDING, &saved, sizeof(saved));
+	if (one->file)
+		saved.lost |= !flight_put(&read, one->flight);
+	saved.flight = (uint32_t)read.len;
+	good = put_out(file, PENDING, &saved, sizeof(saved)) &&
+	       (!read.len || fwrite(read.base, read.len, 1, file) == 1);
+	free(read.base);
+	return good;
 }
 
 static uint32_t comm_among(const struct pending *one)

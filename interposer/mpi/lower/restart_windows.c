@@ -2,6 +2,7 @@
  * cut alone.  A cut has no operation under way (rdb/live/windows.py); epochs that are open without any begin again. */
 #include "windows.h"
 #include "restart.h"
+#include "window_plan.h"
 
 #define CANONICAL_NOSUCCEED 16 /* MPI_MODE_NOSUCCEED */
 
@@ -18,7 +19,7 @@ static struct open_window **find(uint32_t id)
 	return at;
 }
 
-static void made(uint32_t id)
+static struct open_window *made(uint32_t id)
 {
 	struct open_window *one = calloc(1, sizeof(*one));
 
@@ -27,6 +28,7 @@ static void made(uint32_t id)
 	one->id = id;
 	*last = one;
 	last = &one->next;
+	return one;
 }
 
 static void gone(uint32_t id)
@@ -61,6 +63,26 @@ static const char *allocated(const uint64_t *a)
 	return NULL;
 }
 
+/* Mapped privately until the cut, like all that a replay has.  Two calls make it: the first has told the stub how much
+ * to map. */
+static const char *shared(const uint64_t *a)
+{
+	const struct window_plan *plan = (void *)a[6];
+	const char *why = a[7] ? allocated(a) : NULL;
+
+	if (why || !a[7])
+		return why;
+	struct open_window *one = made(rdb_id(RDB_WIN, *(void **)a[5]));
+
+	one->shared = (char *)a[7];
+	one->shared_bytes = plan->bytes;
+	one->offset = plan->offset;
+	/* the program may free its own */
+	if (PMPI_Comm_dup(REAL(MPI_Comm, comm_of(a[3])->o.real), &one->comm) != MPI_SUCCESS)
+		return restart_refuse("MPI_Win_allocate_shared", "its window cannot be made again");
+	return NULL;
+}
+
 const char *restart_window_asked(unsigned index, const uint64_t *a)
 {
 	windows_asleep = true;
@@ -69,13 +91,16 @@ const char *restart_window_asked(unsigned index, const uint64_t *a)
 	return NULL;
 }
 
-bool restart_window_load(FILE *file)
+bool restart_window_load(FILE *file, const char **why)
 {
 	struct open_window saved, *one;
 
 	if (fread(&saved, sizeof(saved), 1, file) != 1)
 		return false;
 	one = *find(saved.id);
+	if (saved.shared)
+		*why = restart_refuse("MPI_Win_allocate_shared",
+				      "the branch began with such a window; restart the job that it is a branch of");
 	if (one) {
 		one->fenced = saved.fenced;
 		one->all_locked = saved.all_locked;
@@ -93,6 +118,7 @@ const char *restart_window_answered(unsigned index, uint32_t nargs __attribute__
 		why = allocated(a);
 		made(rdb_id(RDB_WIN, *(void **)a[5]));
 		break;
+	case RDB_Win_allocate_shared: why = shared(a); break;
 	case RDB_Win_create: made(rdb_id(RDB_WIN, *(void **)a[5])); break;
 	case RDB_Win_create_dynamic: made(rdb_id(RDB_WIN, *(void **)a[2])); break;
 	case RDB_Win_fence:
@@ -126,6 +152,12 @@ const char *restart_windows_cut(void)
 	PMPI_Initialized(&begun);
 	if (!begun)
 		return NULL;
+	for (struct open_window *one = restart_windows; one; one = one->next) {
+		const char *why = one->shared ? restart_shared_cut(one) : NULL;
+
+		if (why)
+			return restart_refuse("MPI_Win_allocate_shared", why);
+	}
 	/* nobody goes on before everybody shows what he has */
 	windows_show();
 	rc = PMPI_Barrier(MPI_COMM_WORLD);

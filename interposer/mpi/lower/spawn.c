@@ -51,7 +51,14 @@ static bool is_option(const char *word, const char *name, bool *with_value)
 /* Not the new processes' own. */
 static bool left_out(const char *word, const char *value, bool *with_value)
 {
-	static const char *const names[] = {"--dir", "--rank", "--exe", "--sigmask", "--spawned"};
+	static const char *const names[] = {"--dir",       "--rank",    "--exe",     "--sigmask",
+					    "--spawned",   "--restart", "--at",      "--checkpoint",
+					    "--in-flight", "--tree",    "--process", "--inherit"};
+
+	if (is_option(word, "--in-place", with_value)) {
+		*with_value = true; /* it has none */
+		return true;
+	}
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (is_option(word, names[i], with_value))

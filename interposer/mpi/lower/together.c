@@ -2,18 +2,18 @@
 #include <stdio.h>
 #include "live/board.h"
 #include "requests.h"
+#include "together_files.h"
 #include "windows.h"
 
-bool together_on, together_exchanged;
+bool together_on;
 uint64_t *together_counts;
 uint64_t together_salt;
 
 static struct board_slot *own;
 static const char *why_not;
-static bool probed;     /* MPI_Mprobe */
 static int8_t *comm_at; /* of each function: 1 + which argument is the communicator of a collective */
 
-/* Serials of communicators made with the same context and members. */
+/* Serials of communicators made with the same members. */
 static struct made {
 	uint64_t base, count;
 } * made;
@@ -27,7 +27,7 @@ static const struct {
 	{3, " Win_allocate Win_allocate_shared "},
 	{0, " Barrier Ibarrier Comm_dup Comm_dup_with_info Comm_idup Comm_split Comm_split_type Comm_create"
 	    " Intercomm_create Intercomm_merge Cart_create Cart_sub Graph_create Dist_graph_create"
-	    " Dist_graph_create_adjacent "},
+	    " Dist_graph_create_adjacent File_open "},
 	{4, " Bcast Ibcast Win_create "},
 	{5, " Allreduce Iallreduce Scan Iscan Exscan Iexscan Reduce_scatter Ireduce_scatter Reduce_scatter_block"
 	    " Ireduce_scatter_block "},
@@ -50,7 +50,7 @@ static void learn_functions(void)
 
 		if (!name || strncmp(name, "MPI_", 4))
 			continue;
-		snprintf(word, sizeof(word), " %s ", name + 4);
+		procedure_word(name, word, sizeof(word));
 		for (size_t k = 0; k < sizeof(collectives) / sizeof(*collectives); k++) {
 			if (strstr(collectives[k].names, word))
 				comm_at[i] = (int8_t)(1 + collectives[k].at);
@@ -82,7 +82,7 @@ static uint64_t serial_of(uint64_t base)
 
 static struct board_clock *clock_of(uint64_t id)
 {
-	for (uint64_t i = 0; id && i < own->nclocks; i++) {
+	for (uint64_t i = 0; own && id && i < own->nclocks; i++) {
 		if (own->clocks[i].id == id)
 			return &own->clocks[i];
 	}
@@ -101,21 +101,47 @@ static void add_clock(uint64_t id)
 	__atomic_store_n(&own->nclocks, own->nclocks + 1, __ATOMIC_SEQ_CST);
 }
 
-void together_comm(struct vcomm *comm, int context)
+void together_clock(uint64_t id)
 {
-	uint64_t hash = mix(0xcbf29ce484222325ull, (uint64_t)context + (together_salt << 32));
+	add_clock(id);
+}
+
+static uint64_t mix_ranks(uint64_t hash, const int *world, int n)
+{
+	for (int i = 0; i < n; i++)
+		hash = mix(hash, (uint64_t)world[i]);
+	return hash;
+}
+
+/* The same from both sides. */
+static uint64_t mix_groups(uint64_t hash, const struct vcomm *comm)
+{
+	int *locals = together_locals(comm);
+	const bool first = comm->size && comm->remote && locals[0] < comm->world[0];
+
+	hash = first ? mix_ranks(hash, locals, comm->size) : mix_ranks(hash, comm->world, comm->remote);
+	hash = mix(hash, 0x696e746572);
+	hash = first ? mix_ranks(hash, comm->world, comm->remote) : mix_ranks(hash, locals, comm->size);
+	free(locals);
+	return hash;
+}
+
+/* By its members: those of several make them in the same order, since who makes one waits for the others.  Of a copy
+ * that MPI_Comm_idup begins that need not be so, and it has its name already. */
+void together_comm(struct vcomm *comm)
+{
+	uint64_t hash = mix(0xcbf29ce484222325ull, together_salt << 32);
 
 	if (!together_on)
 		return;
-	if (comm->inter) {
-		why_not = "it has an inter-communicator";
-		return;
+	for (int i = 0; i < comm_peers(comm); i++) {
+		if (comm->world[i] < 0)
+			why_not = "it has a communicator with processes that are not of its MPI_COMM_WORLD";
 	}
-	for (int i = 0; i < comm->size; i++)
-		hash = mix(hash, (uint64_t)comm->world[i]);
+	hash = comm->inter ? mix_groups(hash, comm) : mix_ranks(hash, comm->world, comm->size);
 	if (!comm->together)
 		comm->together = (mix(hash, serial_of(hash)) | 1) & ~BOARD_PAIR;
-	if (comm->size > 1)
+	if (comm->size > 1 || comm->inter)
 		add_clock(comm->together);
 }
 
@@ -129,23 +155,35 @@ void together_begin(void)
 	PMPI_Comm_size(MPI_COMM_WORLD, &size);
 	own = board_slot(host->board, (unsigned)host->rank);
 	together_counts = &own->sent;
-	own->nclocks = own->sent = own->received = 0;
+	own->nclocks = own->sent = own->received = own->inside = 0;
 	together_on = true;
 	if (rank != host->rank || size != (int)host->board->nranks)
 		why_not = "its MPI_COMM_WORLD is not the job's";
 	if (!comm_at)
 		learn_functions();
+	inside_ready(own);
 	for (uint32_t id = RDB_NULL_ID + 1; id < RDB_FIRST_DYNAMIC; id++) {
 		struct vcomm *comm = comm_of(id);
 
-		if (comm->o.real == BITS(MPI_COMM_WORLD) && comm->o.id == id)
-			together_comm(comm, 0);
+		if ((comm->o.real == BITS(MPI_COMM_WORLD) || comm->o.real == BITS(MPI_COMM_SELF)) && comm->o.id == id)
+			together_comm(comm);
 	}
 }
 
 void together_end(void)
 {
 	why_not = "it has called MPI_Finalize";
+}
+
+void together_forget(uint64_t id)
+{
+	struct board_clock *clock = clock_of(id);
+	const uint64_t last = own ? own->nclocks : 0;
+
+	if (!clock)
+		return;
+	*clock = own->clocks[last - 1];
+	__atomic_store_n(&own->nclocks, last - 1, __ATOMIC_SEQ_CST);
 }
 
 /* ---- the program's calls ---- */
@@ -175,18 +213,74 @@ void together_count(uint64_t id)
 		__atomic_add_fetch(&clock->count, 1, __ATOMIC_SEQ_CST);
 }
 
-void together_before(unsigned index, const uint64_t *a)
+/* A step that these two ranks take together: who is needed for it goes on until it has come. */
+static void count_pair(uint64_t name, bool second, int other)
 {
+	if (other < 0 || other == host->rank)
+		return;
+	together_count(board_pair(name, second, (unsigned)(other < host->rank ? other : host->rank),
+				  (unsigned)(other < host->rank ? host->rank : other)));
+}
+
+/* local_comm, local_leader, peer_comm, remote_leader, tag: the two groups know of each other by their leaders. */
+static void count_leaders(const uint64_t *a)
+{
+	const struct vcomm *peers = comm_of(a[2]);
+
+	if (comm_of(a[0])->rank == (int)a[1])
+		count_pair(mix(peers->together, (uint64_t)(int)a[4]), false, comm_world_rank(peers, (int)a[3]));
+}
+
+int *together_members(MPI_Group group, int *n)
+{
+	MPI_Group world;
+	int *ranks;
+
+	*n = 0;
+	if (PMPI_Group_size(group, n) != MPI_SUCCESS || PMPI_Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS) {
+		*n = 0;
+		return NULL;
+	}
+	ranks = malloc(((size_t)*n + 1) * sizeof(*ranks));
+	if (!ranks)
+		host->fatal("out of memory in the MPI boundary");
+	for (int i = 0; i < *n; i++) {
+		ranks[i] = MPI_UNDEFINED;
+		PMPI_Group_translate_ranks(group, 1, &i, world, &ranks[i]);
+		if (ranks[i] == MPI_UNDEFINED)
+			ranks[i] = -1;
+	}
+	PMPI_Group_free(&world);
+	return ranks;
+}
+
+/* comm, group: not all of the communicator, but all of the group. */
+static void count_members(const uint64_t *a)
+{
+	int n, *ranks = together_members(REAL(MPI_Group, group_of(a[1])->real), &n);
+
+	for (int i = 0; i < n; i++)
+		count_pair(comm_of(a[0])->together, true, ranks[i]);
+	free(ranks);
+}
+
+const uint64_t *together_before(unsigned index, const uint64_t *a, uint64_t *changed)
+{
+	const uint64_t *given = a;
+
 	host->at_rest(NULL, NULL);
-	if (comm_at[index])
+	if (comm_at[index]) {
+		given = inside_begin(index, a, comm_of(a[comm_at[index] - 1]), changed);
 		count(comm_of(a[comm_at[index] - 1]));
-	else if ((index == RDB_Comm_free || index == RDB_Comm_disconnect) && a[0])
+	} else if ((index == RDB_Comm_free || index == RDB_Comm_disconnect) && a[0])
 		count(comm_of(rdb_id(RDB_COMM, *(void **)a[0])));
 	else if (index == RDB_Comm_create_group)
-		why_not = "it has called MPI_Comm_create_group";
-	else if (index == RDB_Mprobe || index == RDB_Improbe)
-		probed = true;
+		count_members(a);
+	if (index == RDB_Intercomm_create)
+		count_leaders(a);
 	windows_called(index, a);
+	files_called(index, a);
+	return given;
 }
 
 static void asked(void **upper, const uint64_t *a, char mode)
@@ -202,6 +296,7 @@ static void asked(void **upper, const uint64_t *a, char mode)
 
 void together_after(unsigned index, const uint64_t *a, int64_t result)
 {
+	inside_end(result);
 	if (result)
 		return;
 	windows_answered(index, a);
@@ -256,7 +351,7 @@ static bool ahead(void)
 
 		for (uint64_t i = 0; i < own->nclocks; i++) {
 			for (uint64_t k = 0; k < s->nclocks; k++) {
-				if (s->clocks[k].id == own->clocks[i].id && s->clocks[k].count < own->clocks[i].count)
+				if (s->clocks[k].id == own->clocks[i].id && board_count(s, k) < board_count(own, i))
 					return true;
 			}
 		}
@@ -281,7 +376,7 @@ static bool may_hold(bool waits)
 {
 	if (!together_on)
 		return true;
-	if (!windows_quiet())
+	if (!windows_quiet() || !files_quiet())
 		return false;
 	return waits || (!pending_operations && !(collective_under_way() && ahead()));
 }
@@ -299,7 +394,7 @@ static uint64_t settle(void)
 		MPI_Status status = status_empty;
 		int flag = 0;
 
-		if (request->o.id != id || !request->active || request->blocking)
+		if (request->o.id != id || !request->active || request->blocking || request->generalized)
 			continue;
 		if (PMPI_Request_get_status(REAL(MPI_Request, request->o.real), &flag, &status) == MPI_SUCCESS && flag)
 			request_peek(request, &status);
@@ -309,10 +404,10 @@ static uint64_t settle(void)
 	for (uint32_t id = RDB_NULL_ID + 1; id < comms->next; id++) {
 		struct vcomm *comm = comm_of(id);
 
-		if (comm->o.id == id && comm->o.real && !comm->inter)
+		if (comm->o.id == id && comm->o.real)
 			drained_take(comm);
 	}
-	return pending;
+	return pending + messages_take();
 }
 
 static bool complete(const struct vreq *request)
@@ -329,24 +424,18 @@ static const char *refuses(void)
 		return NULL;
 	if (why_not)
 		return why_not;
-	const char *why = windows_refuse();
+	const char *why = files_refuse();
 
 	if (why)
 		return why;
-	if (tables[RDB_FILE].next > RDB_FIRST_DYNAMIC + tables[RDB_FILE].free_count)
-		return "it has a file of MPI open";
-	if (probed)
-		return "it uses MPI_Mprobe";
 	if (requests_have_orphans())
 		return "it has freed a request of a receive that goes on";
-	if (buffer_is_attached())
-		return "it has attached a buffer for MPI_Bsend";
 	for (uint32_t id = RDB_FIRST_DYNAMIC; id < tables[RDB_REQUEST].next; id++) {
 		const struct vreq *request = request_of(id);
 
-		if (request->o.id == id && request->o.real && !complete(request) &&
+		if (request->o.id == id && request->o.real && !request->generalized && !complete(request) &&
 		    (request->inflight || (!request->comm && !request->receive)))
-			return "it has a request of a file or its own";
+			return "it has a request of a file or a window";
 	}
 	return NULL;
 }
@@ -366,4 +455,5 @@ const struct rdb_together together_calls = {
 	.refuses = refuses,
 	.save = save,
 	.load = state_load,
+	.shares = windows_share,
 };

@@ -5,22 +5,34 @@
 #define RDB_MPI_TOGETHER_H
 #include "real.h"
 
-extern bool together_on;        /* there may be checkpoints */
-extern bool drained_any;        /* messages are in the queue */
-extern bool together_exchanged; /* the MPI_Sendrecv under way has sent */
+struct board_slot;
+
+extern bool together_on; /* there may be checkpoints */
+extern bool drained_any; /* messages are in the queue */
+/* The MPI_Sendrecv that the calling thread is in has sent. */
+bool together_exchanged(void);
+void together_exchange(bool sent);
 extern const struct rdb_together together_calls;
 
 /* After MPI_Init (and in a restart). */
 void together_begin(void);
 void together_end(void);
-void together_comm(struct vcomm *comm, int context);
-void together_before(unsigned index, const uint64_t *a);
+void together_comm(struct vcomm *comm);
+/* What the real call is to be given: `a`, or `changed`, of INSIDE_ARGUMENTS. */
+const uint64_t *together_before(unsigned index, const uint64_t *a, uint64_t *changed);
 void together_after(unsigned index, const uint64_t *a, int64_t result);
 /* Until `complete` says so, or a checkpoint has been taken meanwhile and it says so. */
 void together_until(bool (*complete)(void *), void *arg);
 int together_wait(MPI_Request *real, MPI_Status *status);
 static inline void together_sent(void);
 static inline void together_received(void);
+
+/* together_inside.c: blocking collectives in which this rank may be held, before others have begun them. */
+enum { INSIDE_ARGUMENTS = 6 };
+void inside_ready(struct board_slot *slot);
+/* Collectives are counted by comm->together.  Returns what the real call is to be given. */
+const uint64_t *inside_begin(unsigned index, const uint64_t *a, const struct vcomm *comm, uint64_t *changed);
+void inside_end(int64_t result);
 
 /* drained.c */
 typedef int64_t together_invoke(unsigned index, const uint64_t *a);
@@ -35,7 +47,23 @@ struct drained {
 };
 extern struct drained *drained_first;
 void drained_take(struct vcomm *comm);
-void drained_add(struct vcomm *comm, int source, int tag, const void *data, size_t bytes);
+struct drained *drained_new(struct vcomm *comm, int source, int tag, const void *data, size_t bytes);
+void drained_put(struct drained *one); /* into the queue */
+void drained_free(struct drained *one);
+/* The first that matches, by what the real MPI calls any source and tag; `take`: out of the queue, for the caller. */
+struct drained *drained_probe(struct vcomm *comm, int source, int tag, bool take, MPI_Status *status);
+MPI_Status drained_status(const struct drained *one);
+int64_t drained_deliver(const struct drained *one, void *buf, int count, const struct vtype *type);
+void drained_done(struct vreq *request, const struct drained *one);
+
+/* matched.c: messages that the program has matched and not received.  A checkpoint takes those out of the network, too. */
+extern unsigned messages_taken; /* so many */
+void message_seen(struct vmessage *message, const MPI_Status *status);
+void message_of_drained(void **upper, struct drained *one);
+bool message_here(void *message); /* all of it */
+unsigned messages_take(void);     /* how many are not here yet */
+bool message_receive(const uint64_t *a, int64_t *result);
+bool message_post(const uint64_t *a);
 /* A request that is complete, with this status. */
 int request_done(int source, int tag, int64_t bytes, bool cancelled, MPI_Request *real);
 
@@ -50,10 +78,16 @@ extern bool windows_any_closed;
 bool windows_closed(unsigned index, const uint64_t *a, int64_t *result);
 bool windows_quiet(void);
 void windows_complete(void);
-const char *windows_refuse(void);
 /* A count on the board, new ones from 0; a name for what this communicator's ranks have just made. */
 void together_count(uint64_t id);
+void together_clock(uint64_t id);
+/* All its ranks have begun to free it: nobody is behind in it any more. */
+void together_forget(uint64_t id);
 uint64_t together_name(const struct vcomm *comm);
+/* Their ranks in MPI_COMM_WORLD; of an inter-communicator those of the local group.  To be freed. */
+int *together_locals(const struct vcomm *comm);
+/* Of a group's n members; -1: of another MPI_COMM_WORLD.  To be freed. */
+int *together_members(MPI_Group group, int *n);
 
 /* together_state.c */
 int state_save(void **bytes, size_t *len);
@@ -62,7 +96,6 @@ const char *state_load(const void *bytes, size_t len);
 const char *plugin_alive(int level, const struct rdb_predef_table *upper);
 const struct rdb_predef_table *tables_shown(void);
 bool requests_have_orphans(void);
-bool buffer_is_attached(void);
 int op_again(struct vobject *op, void *function, void *caller, int commute);
 void op_functions(const struct vobject *op, void **function, void **caller);
 

@@ -10,6 +10,7 @@ struct bytes {
 	size_t len, room;
 	const char *at, *end; /* reading */
 	bool bad;
+	const char *why; /* it is; NULL: in general */
 };
 
 void put_bytes(struct bytes *out, const void *data, size_t len);
@@ -42,9 +43,28 @@ void put_info(struct bytes *out, MPI_Info info);
 MPI_Info get_info(struct bytes *in);
 void put_others(struct bytes *out);
 void get_others(struct bytes *in);
+/* windows_shared.c: the memory, and the window over it (into a struct that is no object yet) */
+struct vwin;
+struct window_part;
+void put_shared(struct bytes *out, const struct vwin *win);
+MPI_Win get_shared(struct bytes *in, MPI_Comm comm, int ranks, struct vwin *win, struct window_part **part);
 /* together_windows_state.c */
 void put_windows(struct bytes *out);
 void get_windows(struct bytes *in);
+/* matched.c */
+void put_messages(struct bytes *out);
+void get_messages(struct bytes *in);
+void put_drained(struct bytes *out, const struct drained *one);
+struct drained *get_drained(struct bytes *in);
+/* buffers.c */
+void put_buffer(struct bytes *out);
+void get_buffer(struct bytes *in);
+/* generalized.c */
+void put_generalized(struct bytes *out);
+void get_generalized(struct bytes *in);
+/* together_exchanges.c */
+void put_exchanges(struct bytes *out);
+void get_exchanges(struct bytes *in);
 /* together_requests.c */
 void put_requests(struct bytes *out);
 void get_request(struct bytes *in);

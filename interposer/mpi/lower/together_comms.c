@@ -119,6 +119,44 @@ static int by_name(const void *a, const void *b)
 	return x->together < y->together ? -1 : x->together > y->together;
 }
 
+int *together_locals(const struct vcomm *comm)
+{
+	int *ranks = calloc((size_t)comm->size + 1, sizeof(int)), *there = calloc((size_t)comm->size + 1, sizeof(int));
+	MPI_Group group, world;
+
+	if (!ranks || !there)
+		host->fatal("out of memory in the MPI boundary");
+	for (int i = 0; i < comm->size; i++)
+		ranks[i] = i;
+	PMPI_Comm_group(REAL(MPI_Comm, comm->o.real), &group);
+	PMPI_Comm_group(MPI_COMM_WORLD, &world);
+	PMPI_Group_translate_ranks(group, comm->size, ranks, world, there);
+	PMPI_Group_free(&group);
+	PMPI_Group_free(&world);
+	free(ranks);
+	return there;
+}
+
+/* The local group; of an inter-communicator who is first in the remote one. */
+static void put_members(struct bytes *out, const struct vcomm *comm)
+{
+	int *locals = together_locals(comm);
+
+	put_ints(out, locals, comm->size);
+	put_number(out, comm->inter ? comm->world[0] : -1);
+	free(locals);
+}
+
+/* Its first ranks find each other in MPI_COMM_WORLD, where nothing else is under way yet. */
+static MPI_Comm joined(struct bytes *in, MPI_Comm local, int leader)
+{
+	MPI_Comm made = MPI_COMM_NULL;
+
+	in->bad |= PMPI_Intercomm_create(local, 0, MPI_COMM_WORLD, leader, 0, &made) != MPI_SUCCESS;
+	PMPI_Comm_free(&local);
+	return made;
+}
+
 void put_comms(struct bytes *out)
 {
 	struct vcomm *comm, **all = calloc(tables[RDB_COMM].next + 1, sizeof(*all));
@@ -137,8 +175,9 @@ void put_comms(struct bytes *out)
 
 		put_number(out, all[i]->o.id);
 		put_number(out, (int64_t)all[i]->together);
-		put_ints(out, all[i]->world, all[i]->size);
-		put_topology(out, real);
+		put_members(out, all[i]);
+		if (!all[i]->inter)
+			put_topology(out, real);
 		name[0] = 0;
 		PMPI_Comm_get_name(real, name, &len);
 		put_text(out, name);
@@ -154,6 +193,7 @@ void get_comms(struct bytes *in)
 		uint32_t id = (uint32_t)get_number(in);
 		uint64_t together = (uint64_t)get_number(in);
 		MPI_Group group = get_group(in);
+		int leader = (int)get_number(in);
 		MPI_Comm real = MPI_COMM_NULL;
 		struct vcomm *comm;
 
@@ -162,7 +202,7 @@ void get_comms(struct bytes *in)
 		if (group != MPI_GROUP_NULL)
 			PMPI_Group_free(&group);
 		if (!in->bad)
-			real = with_topology(in, real);
+			real = leader < 0 ? with_topology(in, real) : joined(in, real, leader);
 		get_text(in, name, sizeof(name));
 		if (in->bad)
 			return;
@@ -170,8 +210,8 @@ void get_comms(struct bytes *in)
 			PMPI_Comm_set_name(real, name);
 		comm = (struct vcomm *)object_at(RDB_COMM, id, BITS(real));
 		comm->together = together;
-		comm->by = "MPI_Comm_create_group";
+		comm->by = leader < 0 ? "MPI_Comm_create_group" : "MPI_Intercomm_create";
 		comm_describe(comm);
-		together_comm(comm, 0);
+		together_comm(comm);
 	}
 }

@@ -52,7 +52,7 @@ void put_requests(struct bytes *out)
 		host->fatal("out of memory for a checkpoint");
 	EACH(RDB_REQUEST, one)
 	{
-		if (!one->blocking)
+		if (!one->blocking && !one->generalized)
 			all[n++] = one;
 	}
 	qsort(all, (size_t)n, sizeof(*all), by_order);

@@ -3,6 +3,7 @@
  * nowhere.  Numbers are the program's (ids, ranks in MPI_COMM_WORLD, combiners counted here), since the MPI
  * of the restart may be another one. */
 #include "together_bytes.h"
+#include "together_files.h"
 
 int state_save(void **bytes, size_t *len)
 {
@@ -18,19 +19,20 @@ int state_save(void **bytes, size_t *len)
 	put_number(&out, (int64_t)together_counts[0]);
 	put_number(&out, (int64_t)together_counts[1]);
 	put_number(&out, (int64_t)together_salt);
-	put_number(&out, together_exchanged);
+	put_exchanges(&out);
 	put_comms(&out);
 	put_others(&out);
 	put_windows(&out);
+	put_files(&out);
+	put_buffer(&out);
 	put_requests(&out);
+	put_generalized(&out);
 	for (const struct drained *one = drained_first; one; one = one->next) {
-		put_number(&out, one->comm->o.id);
-		put_number(&out, one->source);
-		put_number(&out, one->tag);
-		put_number(&out, (int64_t)one->bytes);
-		put_bytes(&out, one->data, one->bytes);
+		put_number(&out, true);
+		put_drained(&out, one);
 	}
-	put_number(&out, 0);
+	put_number(&out, false);
+	put_messages(&out);
 	*bytes = out.base;
 	*len = out.len;
 	return 0;
@@ -45,7 +47,6 @@ const char *state_load(const void *bytes, size_t len)
 	const struct rdb_predef_table *upper = get_bytes(&in, sizeof(*upper));
 	struct rdb_predef_table shown;
 	const char *why;
-	uint32_t id;
 
 	if (!upper)
 		return "what it had in MPI is damaged";
@@ -53,7 +54,7 @@ const char *state_load(const void *bytes, size_t len)
 	sent = get_number(&in);
 	received = get_number(&in);
 	together_salt = (uint64_t)get_number(&in) + 1;
-	together_exchanged = get_number(&in);
+	get_exchanges(&in);
 	why = plugin_alive(levels[level & 3], &shown);
 	if (why)
 		return why;
@@ -62,19 +63,23 @@ const char *state_load(const void *bytes, size_t len)
 		get_others(&in);
 	if (!in.bad)
 		get_windows(&in);
+	if (!in.bad)
+		get_files(&in);
+	if (!in.bad)
+		get_buffer(&in);
 	for (int64_t n = in.bad ? 0 : get_number(&in); n > 0 && !in.bad; n--)
 		get_request(&in);
-	while (!in.bad && (id = (uint32_t)get_number(&in))) {
-		int source = (int)get_number(&in), tag = (int)get_number(&in);
-		size_t size = (size_t)get_number(&in);
-		const void *data = get_bytes(&in, size);
-
-		if (data)
-			drained_add(comm_of(id), source, tag, data, size);
-	}
+	if (!in.bad)
+		get_generalized(&in);
+	while (!in.bad && get_number(&in))
+		drained_put(get_drained(&in));
+	if (!in.bad)
+		get_messages(&in);
 	if (together_on) {
 		together_counts[0] = (uint64_t)sent;
 		together_counts[1] = (uint64_t)received;
 	}
+	if (in.why)
+		return in.why;
 	return in.bad ? "an object that it had in MPI cannot be made again" : NULL;
 }

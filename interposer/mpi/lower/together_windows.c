@@ -50,20 +50,14 @@ void together_window_gone(struct vwin *win)
 /* A post of ours for each origin, or a start at each target; `to_us`: what these have done for us. */
 static void count_group(const struct epochs *e, MPI_Group group, bool second, bool to_us)
 {
-	MPI_Group world;
-	int n = 0;
+	int n, *ranks = together_members(group, &n);
 
-	if (PMPI_Group_size(group, &n) != MPI_SUCCESS || PMPI_Comm_group(MPI_COMM_WORLD, &world) != MPI_SUCCESS)
-		return;
 	for (int i = 0; i < n; i++) {
-		int rank = MPI_UNDEFINED;
-
-		PMPI_Group_translate_ranks(group, 1, &i, world, &rank);
-		if (rank != MPI_UNDEFINED && rank != host->rank)
-			together_count(board_pair(e->name, second, (unsigned)(to_us ? rank : host->rank),
-						  (unsigned)(to_us ? host->rank : rank)));
+		if (ranks[i] >= 0 && ranks[i] != host->rank)
+			together_count(board_pair(e->name, second, (unsigned)(to_us ? ranks[i] : host->rank),
+						  (unsigned)(to_us ? host->rank : ranks[i])));
 	}
-	PMPI_Group_free(&world);
+	free(ranks);
 }
 
 static MPI_Group copy_of(uint64_t id)
@@ -232,18 +226,4 @@ void windows_complete(void)
 		window_landed(win, WINDOW_ALL_TARGETS);
 		e->issued = false;
 	}
-}
-
-const char *windows_refuse(void)
-{
-	struct vwin *win;
-
-	EACH_WINDOW(win)
-	{
-		if (win->flavor == MPI_WIN_FLAVOR_SHARED)
-			return "it has a window of MPI_Win_allocate_shared";
-		if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
-			return "it has a window of MPI_Win_create_dynamic";
-	}
-	return NULL;
 }

@@ -2,6 +2,8 @@
 #include "together_bytes.h"
 #include "windows.h"
 
+enum { CREATED, ALLOCATED, DYNAMIC, SHARED };
+
 static int by_name(const void *a, const void *b)
 {
 	const struct vwin *x = *(struct vwin *const *)a, *y = *(struct vwin *const *)b;
@@ -23,14 +25,24 @@ static void put_window(struct bytes *out, const struct vwin *win)
 	put_number(out, (int64_t)e->name);
 	put_ints(out, e->world, e->size);
 	put_bytes(out, e->locks, (size_t)e->size);
-	put_number(out, win->flavor == MPI_WIN_FLAVOR_ALLOCATE);
-	put_number(out, flag ? *unit : 1);
-	put_number(out, part ? (int64_t)part->upper : 0);
-	put_number(out, part ? (int64_t)part->len : 0);
 	put_number(out, e->fenced);
 	put_number(out, e->locked);
 	put_number(out, e->closed);
 	put_text(out, name);
+	put_number(out, win->flavor == MPI_WIN_FLAVOR_ALLOCATE  ? ALLOCATED
+			: win->flavor == MPI_WIN_FLAVOR_DYNAMIC ? DYNAMIC
+			: win->flavor == MPI_WIN_FLAVOR_SHARED  ? SHARED
+								: CREATED);
+	put_number(out, flag ? *unit : 1);
+	if (win->flavor == MPI_WIN_FLAVOR_SHARED) {
+		put_shared(out, win);
+		return;
+	}
+	for (; part; part = window_part_next(win, part)) {
+		put_number(out, (int64_t)part->upper);
+		put_number(out, (int64_t)part->len);
+	}
+	put_number(out, 0);
 }
 
 void put_windows(struct bytes *out)
@@ -50,18 +62,35 @@ void put_windows(struct bytes *out)
 }
 
 /* Over what the program's memory holds, whichever call made it before. */
-static MPI_Win make(struct bytes *in, char *upper, size_t len, int unit, MPI_Comm comm, struct window_part **part)
+static MPI_Win make(struct bytes *in, int unit, MPI_Comm comm, struct window_part **part)
 {
+	char *upper = (char *)get_number(in);
+	size_t len = upper ? (size_t)get_number(in) : 0;
 	MPI_Win real = MPI_WIN_NULL;
 
-	*part = upper && len ? window_part_new(upper, len, false) : NULL;
-	in->bad |= upper && len && !*part;
+	*part = upper && len && !in->bad ? window_part_new(upper, len, false) : NULL;
+	in->bad |= upper && (!*part || get_number(in)); /* it has one */
 	if (!in->bad)
 		in->bad = PMPI_Win_create(*part ? (*part)->public : NULL, (MPI_Aint)len, unit, MPI_INFO_NULL, comm,
 					  &real) != MPI_SUCCESS;
 	if (!in->bad && *part)
 		window_placed(real, (*part)->public, "MPI_Win_create");
 	return real;
+}
+
+static void attach(struct bytes *in, struct vwin *win)
+{
+	char *upper;
+
+	while (!in->bad && (upper = (char *)get_number(in))) {
+		size_t len = (size_t)get_number(in);
+		struct window_part *part = in->bad ? NULL : window_part_new(upper, len, true);
+
+		if (part)
+			window_part_add(part, win);
+		in->bad |= !part ||
+			   PMPI_Win_attach(REAL(MPI_Win, win->o.real), part->public, (MPI_Aint)len) != MPI_SUCCESS;
+	}
 }
 
 static void get_window(struct bytes *in)
@@ -73,18 +102,15 @@ static void get_window(struct bytes *in)
 	struct bytes again = {.at = ranks, .end = in->end};
 	int64_t size = 0;
 	MPI_Comm comm = MPI_COMM_NULL;
-	struct window_part *part;
+	struct window_part *part = NULL;
+	struct vwin shared = {.comm = MPI_COMM_NULL};
 	char name[MPI_MAX_OBJECT_NAME];
+	MPI_Win real = MPI_WIN_NULL;
 
 	e.world = get_ints(&again, &size);
 	e.size = (int)size;
 	e.locks = room_for(in, size, 1);
 	const void *locks = get_bytes(in, (size_t)size);
-	bool allocated = get_number(in);
-	int unit = (int)get_number(in);
-	char *upper = (char *)get_number(in);
-	size_t len = (size_t)get_number(in);
-
 	e.fenced = get_number(in);
 	e.locked = get_number(in);
 	e.closed = get_number(in);
@@ -97,8 +123,14 @@ static void get_window(struct bytes *in)
 	PMPI_Group_free(&group);
 	if (in->bad)
 		return;
-	MPI_Win real = make(in, upper, len, unit, comm, &part);
+	int flavor = (int)get_number(in), unit = (int)get_number(in);
 
+	if (flavor == DYNAMIC)
+		in->bad |= PMPI_Win_create_dynamic(MPI_INFO_NULL, comm, &real) != MPI_SUCCESS;
+	else if (flavor == SHARED)
+		real = get_shared(in, comm, e.size, &shared, &part);
+	else
+		real = make(in, unit, comm, &part);
 	if (in->bad)
 		return;
 	PMPI_Win_set_errhandler(real, MPI_ERRORS_RETURN);
@@ -106,14 +138,25 @@ static void get_window(struct bytes *in)
 		PMPI_Win_set_name(real, name);
 	struct vwin *win = (struct vwin *)object_at(RDB_WIN, id, BITS(real));
 
-	win->flavor = allocated ? MPI_WIN_FLAVOR_ALLOCATE : MPI_WIN_FLAVOR_CREATE;
+	win->flavor = flavor == ALLOCATED ? MPI_WIN_FLAVOR_ALLOCATE
+		      : flavor == DYNAMIC ? MPI_WIN_FLAVOR_DYNAMIC
+		      : flavor == SHARED  ? MPI_WIN_FLAVOR_SHARED
+					  : MPI_WIN_FLAVOR_CREATE;
 	PMPI_Comm_rank(comm, &win->rank);
-	win->comm = MPI_COMM_NULL;
+	win->comm = shared.comm;
+	win->ranks = shared.ranks;
+	win->shared = shared.shared;
+	win->shared_bytes = shared.shared_bytes;
+	win->sizes = shared.sizes;
+	win->offsets = shared.offsets;
+	win->units = shared.units;
 	win->last = &win->first;
 	e.comm = comm;
 	win->epochs = e;
 	if (part)
 		window_part_add(part, win);
+	if (flavor == DYNAMIC)
+		attach(in, win);
 }
 
 static int begin_again(struct vwin *win)

@@ -1,5 +1,5 @@
 /* Datatypes: which bytes of upper memory a typed buffer covers. */
-#include "real.h"
+#include "large.h"
 
 #define GAP_FACTOR 8   /* log the gaps too while the span is at most this times the data */
 #define GAP_FREE 65536 /* or this many bytes */
@@ -39,44 +39,109 @@ static void blocks_repeat(struct blocks *blocks, MPI_Datatype type, MPI_Aint bas
 		blocks_of(blocks, type, base + i * extent);
 }
 
+/* What a constructor was given: MPI_Type_get_contents and its kin of large counts say it alike but for the widths. */
+struct contents {
+	int combiner;
+	MPI_Count n[4]; /* integers, addresses, large counts, datatypes */
+	MPI_Count *i, *d;
+	MPI_Datatype *t;
+};
+
+static void *zeros(MPI_Count n, size_t size)
+{
+	void *room = calloc((size_t)n + 1, size);
+
+	if (!room)
+		host->fatal("out of memory in the MPI boundary");
+	return room;
+}
+
+static void envelope(MPI_Datatype type, struct contents *c)
+{
+#if LARGE_COUNTS
+	PMPI_Type_get_envelope_c(type, &c->n[0], &c->n[1], &c->n[2], &c->n[3], &c->combiner);
+#else
+	int ni = 0, na = 0, nd = 0;
+
+	PMPI_Type_get_envelope(type, &ni, &na, &nd, &c->combiner);
+	c->n[0] = ni;
+	c->n[1] = na;
+	c->n[3] = nd;
+#endif
+}
+
+/* Integers and displacements: of large counts the latter come after the former (MPI-4.0, 5.1.13). */
+static void contents(MPI_Datatype type, struct contents *c)
+{
+	int *integers = zeros(c->n[0], sizeof(*integers));
+	MPI_Aint *addresses = zeros(c->n[1], sizeof(*addresses));
+	MPI_Count *large = zeros(c->n[2], sizeof(*large));
+
+	c->t = zeros(c->n[3], sizeof(MPI_Datatype));
+	c->i = zeros(c->n[0] + c->n[2], sizeof(MPI_Count));
+	c->d = zeros(c->n[1] + c->n[2], sizeof(MPI_Count));
+#if LARGE_COUNTS
+	PMPI_Type_get_contents_c(type, c->n[0], c->n[1], c->n[2], c->n[3], integers, addresses, large, c->t);
+#else
+	PMPI_Type_get_contents(type, (int)c->n[0], (int)c->n[1], (int)c->n[3], integers, addresses, c->t);
+#endif
+	for (MPI_Count k = 0; k < c->n[0]; k++)
+		c->i[k] = integers[k];
+	for (MPI_Count k = 0; k < c->n[1]; k++)
+		c->d[k] = addresses[k];
+	if (c->n[2]) {
+		MPI_Count first = c->combiner == MPI_COMBINER_HVECTOR || c->combiner == MPI_COMBINER_HINDEXED_BLOCK
+					  ? 2
+					  : 1 + large[0];
+
+		memcpy(c->i, large, (size_t)c->n[2] * sizeof(*large));
+		for (MPI_Count k = first; k < c->n[2]; k++)
+			c->d[k - first] = large[k];
+	}
+	free(integers);
+	free(addresses);
+	free(large);
+}
+
 /* The parts of one constructor; integers i and addresses d as MPI_Type_get_contents gives them
  * (MPI 3.1, table in section 4.1.13). */
-static void blocks_inside(struct blocks *blocks, int combiner, const int *i, const MPI_Aint *d, const MPI_Datatype *t,
-			  MPI_Aint base)
+static void blocks_inside(struct blocks *blocks, const struct contents *c, MPI_Aint base)
 {
+	const MPI_Count *i = c->i, *d = c->d;
+	const MPI_Datatype *t = c->t;
 	MPI_Aint lb, extent;
 
 	PMPI_Type_get_extent(t[0], &lb, &extent);
-	switch (combiner) {
+	switch (c->combiner) {
 	case MPI_COMBINER_DUP:
 	case MPI_COMBINER_RESIZED: blocks_of(blocks, t[0], base); break;
 	case MPI_COMBINER_CONTIGUOUS: blocks_repeat(blocks, t[0], base, i[0]); break;
 	case MPI_COMBINER_VECTOR:
-		for (int k = 0; k < i[0]; k++)
+		for (MPI_Count k = 0; k < i[0]; k++)
 			blocks_repeat(blocks, t[0], base + k * i[2] * extent, i[1]);
 		break;
 	case MPI_COMBINER_HVECTOR:
-		for (int k = 0; k < i[0]; k++)
+		for (MPI_Count k = 0; k < i[0]; k++)
 			blocks_repeat(blocks, t[0], base + k * d[0], i[1]);
 		break;
 	case MPI_COMBINER_INDEXED:
-		for (int k = 0; k < i[0]; k++)
+		for (MPI_Count k = 0; k < i[0]; k++)
 			blocks_repeat(blocks, t[0], base + i[1 + i[0] + k] * extent, i[1 + k]);
 		break;
 	case MPI_COMBINER_HINDEXED:
-		for (int k = 0; k < i[0]; k++)
+		for (MPI_Count k = 0; k < i[0]; k++)
 			blocks_repeat(blocks, t[0], base + d[k], i[1 + k]);
 		break;
 	case MPI_COMBINER_INDEXED_BLOCK:
-		for (int k = 0; k < i[0]; k++)
+		for (MPI_Count k = 0; k < i[0]; k++)
 			blocks_repeat(blocks, t[0], base + i[2 + k] * extent, i[1]);
 		break;
 	case MPI_COMBINER_HINDEXED_BLOCK:
-		for (int k = 0; k < i[0]; k++)
+		for (MPI_Count k = 0; k < i[0]; k++)
 			blocks_repeat(blocks, t[0], base + d[k], i[1]);
 		break;
 	case MPI_COMBINER_STRUCT:
-		for (int k = 0; k < i[0]; k++)
+		for (MPI_Count k = 0; k < i[0]; k++)
 			blocks_repeat(blocks, t[k], base + d[k], i[1 + k]);
 		break;
 	}
@@ -84,41 +149,36 @@ static void blocks_inside(struct blocks *blocks, int combiner, const int *i, con
 
 static bool is_named(MPI_Datatype type)
 {
-	int ni, na, nd, combiner;
+	struct contents c = {.combiner = MPI_COMBINER_NAMED};
 
-	return PMPI_Type_get_envelope(type, &ni, &na, &nd, &combiner) != MPI_SUCCESS || combiner == MPI_COMBINER_NAMED;
+	envelope(type, &c);
+	return c.combiner == MPI_COMBINER_NAMED;
 }
 
 static void blocks_of(struct blocks *blocks, MPI_Datatype type, MPI_Aint base)
 {
 	MPI_Aint true_lb = 0, true_extent = 0;
-	int ni, na, nd, combiner, size = 0;
+	struct contents c = {.combiner = MPI_COMBINER_NAMED};
+	MPI_Count size = 0;
 
-	PMPI_Type_size(type, &size);
+	PMPI_Type_size_x(type, &size);
 	PMPI_Type_get_true_extent(type, &true_lb, &true_extent);
-	PMPI_Type_get_envelope(type, &ni, &na, &nd, &combiner);
+	envelope(type, &c);
 	/* A subarray's gaps are all inside one array: its span is memory the program owns. */
-	if (true_extent <= (MPI_Aint)size * GAP_FACTOR || combiner == MPI_COMBINER_NAMED ||
-	    combiner == MPI_COMBINER_SUBARRAY || combiner == MPI_COMBINER_DARRAY || nd == 0) {
+	if (true_extent <= (MPI_Aint)size * GAP_FACTOR || c.combiner == MPI_COMBINER_NAMED ||
+	    c.combiner == MPI_COMBINER_SUBARRAY || c.combiner == MPI_COMBINER_DARRAY || c.n[3] == 0) {
 		blocks_add(blocks, base + true_lb, true_extent);
 		return;
 	}
-
-	int *integers = calloc(ni + 1, sizeof(int));
-	MPI_Aint *addresses = calloc(na + 1, sizeof(MPI_Aint));
-	MPI_Datatype *types = calloc(nd, sizeof(MPI_Datatype));
-
-	if (!integers || !addresses || !types)
-		host->fatal("out of memory in the MPI boundary");
-	PMPI_Type_get_contents(type, ni, na, nd, integers, addresses, types);
-	blocks_inside(blocks, combiner, integers, addresses, types, base);
-	for (int k = 0; k < nd; k++) {
-		if (!is_named(types[k]))
-			PMPI_Type_free(&types[k]);
+	contents(type, &c);
+	blocks_inside(blocks, &c, base);
+	for (MPI_Count k = 0; k < c.n[3]; k++) {
+		if (!is_named(c.t[k]))
+			PMPI_Type_free(&c.t[k]);
 	}
-	free(integers);
-	free(addresses);
-	free(types);
+	free(c.i);
+	free(c.d);
+	free(c.t);
 }
 
 void type_describe(struct vtype *type)

@@ -40,6 +40,7 @@ struct vwin {
 	struct inflight *first, **last;
 	int ranks; /* of a shared window: who has what, from where on */
 	char *shared;
+	size_t shared_bytes;
 	MPI_Aint *sizes, *offsets;
 	int *units;
 	struct epochs epochs;
@@ -60,6 +61,13 @@ static inline struct vwin *win_of(uint64_t id)
 	return (void *)object_of(RDB_WIN, id);
 }
 void window_release(struct vobject *win);
+struct vwin *window_new(MPI_Win real, int flavor, const struct vcomm *comm, void *upper);
+/* What ranks of one machine have may be one block of memory, in which the next one's begins after ours. */
+MPI_Aint even_size(MPI_Aint size);
+
+/* windows_shared.c: is that memory of a shared window?  A restart maps it again; NULL, or why it cannot. */
+bool windows_share(uint64_t start, uint64_t end);
+const char *shared_again(MPI_Comm comm, int ranks, int rank, char *at, size_t bytes);
 
 /* windows.c: reads from that target, or from all, are complete. */
 void window_landed(struct vwin *win, int target);

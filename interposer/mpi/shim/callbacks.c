@@ -1,4 +1,5 @@
 /* Functions of the program that the core calls: with handles, keyvals and codes as the program knows them. */
+#include "attributes.h"
 #include "shim.h"
 
 typedef int copy_function(void *, int, void *, void *, void *, int *);
@@ -7,6 +8,7 @@ typedef int delete_function(void *, int, void *, void *);
 typedef int delete_function_int(int, int, void *, void *);
 typedef void errhandler_function(void *, int *, ...);
 typedef void user_function(void *, void *, int *, MPI_Datatype *);
+typedef void user_function_c(void *, void *, MPI_Count *, MPI_Datatype *);
 
 /* MPI_COMM_DUP_FN and its kin, in the ABI where they are numbers. */
 #define DUP_FUNCTION ((copy_function *)1)
@@ -53,22 +55,56 @@ void rdb_call_op(void *in, void *inout, int *len, void **type, user_function *fn
 	fn(in, inout, len, &native);
 }
 
+void rdb_call_op_c(void *in, void *inout, int *len, void **type, user_function_c *fn);
+void rdb_call_op_c(void *in, void *inout, int *len, void **type, user_function_c *fn)
+{
+	MPI_Datatype native = SHIM_OUT(RDB_TYPE, MPI_Datatype, *type);
+	MPI_Count count = *len;
+
+	fn(in, inout, &count, &native);
+}
+
 /* Generalized requests: the core's status on one side, the ABI's on the other. */
 struct generalized {
 	int (*query)(void *, MPI_Status *);
 	int (*release)(void *);
 	int (*cancel)(void *, int);
 	void *extra;
+	struct generalized *next;
+	const void *request; /* the core's */
+	int in_fortran;
 };
+
+static struct generalized *generalized;
+static struct rdb_lock {
+	int taken;
+} lock;
+void rdb_lock(struct rdb_lock *lock);
+void rdb_unlock(struct rdb_lock *lock);
+
+void rdb_generalized_in_fortran(const void *request)
+{
+	struct generalized *g;
+
+	rdb_lock(&lock);
+	for (g = generalized; g && g->request != request; g = g->next)
+		;
+	if (g)
+		g->in_fortran = 1;
+	rdb_unlock(&lock);
+}
 
 static int on_query(void *state, struct rdb_status *core)
 {
 	const struct generalized *g = state;
 	MPI_Status status;
-	int rc;
+	MPI_Fint rc = 0;
 
 	shim_status_out(&status, core);
-	rc = g->query(g->extra, &status);
+	if (g->in_fortran)
+		((void (*)(void *, void *, MPI_Fint *))(void *)g->query)(g->extra, &status, &rc);
+	else
+		rc = g->query(g->extra, &status);
 	shim_status_in(core, &status);
 	return shim_error_in(rc);
 }
@@ -76,15 +112,29 @@ static int on_query(void *state, struct rdb_status *core)
 static int on_cancel(void *state, int complete)
 {
 	const struct generalized *g = state;
+	MPI_Fint rc = 0;
 
+	if (g->cancel && g->in_fortran) {
+		((void (*)(void *, MPI_Fint *, MPI_Fint *))(void *)g->cancel)(g->extra, &complete, &rc);
+		return shim_error_in(rc);
+	}
 	return g->cancel ? shim_error_in(g->cancel(g->extra, complete)) : 0;
 }
 
 static int on_release(void *state)
 {
-	struct generalized *g = state;
-	int rc = g->release ? g->release(g->extra) : 0;
+	struct generalized *g = state, **link;
+	MPI_Fint rc = 0;
 
+	if (g->release && g->in_fortran)
+		((void (*)(void *, MPI_Fint *))(void *)g->release)(g->extra, &rc);
+	else if (g->release)
+		rc = g->release(g->extra);
+	rdb_lock(&lock);
+	for (link = &generalized; *link != g; link = &(*link)->next)
+		;
+	*link = g->next;
+	rdb_unlock(&lock);
 	rdb_free(g, sizeof(*g));
 	return shim_error_in(rc);
 }
@@ -99,8 +149,13 @@ EXPORT int PMPI_Grequest_start(void *query, void *release, void *cancel, void *e
 
 	if (!g)
 		return MPI_ERR_NO_MEM;
-	*g = (struct generalized){query, release, cancel, extra};
+	*g = (struct generalized){.query = query, .release = release, .cancel = cancel, .extra = extra};
+	rdb_lock(&lock);
+	g->next = generalized;
+	generalized = g;
+	rdb_unlock(&lock);
 	rc = core_MPI_Grequest_start(on_query, on_release, on_cancel, g, request ? &core : NULL);
+	g->request = core;
 	if (rc == 0)
 		*request = SHIM_OUT(RDB_REQUEST, MPI_Request, core);
 	return shim_error_out(rc);

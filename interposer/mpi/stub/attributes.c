@@ -16,6 +16,7 @@ struct keyval {
 	MPI_Comm_copy_attr_function *copy;
 	MPI_Comm_delete_attr_function *delete;
 	void *extra;
+	void *proxy_copy, *proxy_delete; /* by which a Fortran library has the functions called */
 };
 
 static struct rdb_lock lock;   /* of lists of keyvals and attributes */
@@ -52,6 +53,22 @@ int rdb_keyval_create(unsigned class, void *copy, void *delete, int *id, void *e
 	*id = keyval->id;
 	return MPI_SUCCESS;
 }
+
+#ifdef RDB_CORE
+void rdb_keyval_proxies(int id, void *copy, void *delete);
+void rdb_keyval_proxies(int id, void *copy, void *delete)
+{
+	struct keyval *keyval = keyvals;
+
+	while (keyval && keyval->id != id)
+		keyval = keyval->next;
+	if (!keyval)
+		return;
+	keyval->proxy_copy = copy;
+	keyval->proxy_delete = delete;
+	keyval->language = IN_FORTRAN_ADDRESS;
+}
+#endif
 
 /* Attributes that have it keep their callbacks. */
 static int keyval_free(unsigned class, int *id)
@@ -104,6 +121,9 @@ static int call_delete(const struct keyval *keyval, void *handle, struct rdb_att
 {
 	if (!keyval->delete)
 		return MPI_SUCCESS;
+	if (keyval->proxy_delete)
+		return rdb_proxy_delete(keyval->proxy_delete, keyval->delete, keyval->class, handle, keyval->id,
+					attr->value, keyval->extra);
 	if (keyval->language != IN_C)
 		return rdb_fortran_delete(keyval->delete, keyval->class, handle, keyval->id, (int64_t)attr->value,
 					  (int64_t)keyval->extra, keyval->language);
@@ -115,6 +135,9 @@ static int call_copy(const struct keyval *keyval, void *handle, const struct rdb
 {
 	struct rdb_attr in = *attr;
 
+	if (keyval->proxy_copy)
+		return rdb_proxy_copy(keyval->proxy_copy, keyval->copy, keyval->class, handle, keyval->id,
+				      keyval->extra, attr->value, value, flag);
 	if (keyval->language != IN_C)
 		return rdb_fortran_copy(keyval->copy, keyval->class, handle, keyval->id, (int64_t)keyval->extra,
 					(int64_t)attr->value, (int64_t *)value, flag, keyval->language);

@@ -11,7 +11,12 @@ int rdb_call_delete(MPI_Comm_delete_attr_function *fn, unsigned class, void *han
 void rdb_call_errhandler(MPI_Comm_errhandler_function *fn, unsigned class, void *handle, int *code, const char *name);
 /* Calls the function that is its fifth argument. */
 void rdb_call_op(void *in, void *inout, int *len, MPI_Datatype *type, MPI_User_function *fn);
-/* Its Fortran library calls Fortran's functions itself. */
+void rdb_call_op_c(void *in, void *inout, int *len, MPI_Datatype *type, MPI_User_function_c *fn);
+/* Its Fortran library calls Fortran's functions itself, by proxies that it has given for the keyval. */
+int rdb_proxy_copy(void *proxy, void *user, unsigned class, void *handle, int keyval, void *extra, void *value,
+		   void **copy, int *flag) __attribute__((weak));
+int rdb_proxy_delete(void *proxy, void *user, unsigned class, void *handle, int keyval, void *value, void *extra)
+	__attribute__((weak));
 #define rdb_fortran_copy(fn, class, handle, keyval, extra, in, out, flag, language) MPI_ERR_OTHER
 #define rdb_fortran_delete(fn, class, handle, keyval, value, extra, language) MPI_ERR_OTHER
 #define rdb_fortran_errhandler(fn, class, handle, code) ((void)0)
@@ -20,6 +25,8 @@ int rdb_fortran_copy(void *fn, unsigned class, void *handle, int keyval, int64_t
 		     int *flag, enum rdb_language language);
 int rdb_fortran_delete(void *fn, unsigned class, void *handle, int keyval, int64_t value, int64_t extra,
 		       enum rdb_language language);
+#define rdb_proxy_copy(...) MPI_ERR_OTHER
+#define rdb_proxy_delete(...) MPI_ERR_OTHER
 void rdb_fortran_errhandler(void *fn, unsigned class, void *handle, int *code);
 #define rdb_call_copy(fn, class, handle, keyval, extra, in, out, flag) fn(handle, keyval, extra, in, out, flag)
 #define rdb_call_delete(fn, class, handle, keyval, value, extra) fn(handle, keyval, value, extra)

@@ -54,13 +54,13 @@ static void say(const char *who, const char *a, const char *b)
 static void place(unsigned class, const void *handle, char *on, size_t size)
 {
 	static const char *const kinds[RDB_CLASSES] = {
-		[RDB_COMM] = "communicator ", [RDB_WIN] = "win ", [RDB_FILE] = "file"};
+		[RDB_COMM] = "communicator ", [RDB_WIN] = "win ", [RDB_FILE] = "file", [RDB_SESSION] = "session"};
 	char name[MPI_MAX_OBJECT_NAME] = "";
 	uint32_t id = rdb_id(class, handle);
 	int len;
 	size_t at = append(on, 0, size, kinds[class]);
 
-	if (class == RDB_FILE || id <= RDB_NULL_ID)
+	if (class == RDB_FILE || class == RDB_SESSION || id <= RDB_NULL_ID)
 		return;
 	rdb_call(class == RDB_COMM ? RDB_Comm_get_name : RDB_Win_get_name, 3,
 		 (uint64_t[]){id, (uint64_t)name, (uint64_t)&len});
@@ -173,8 +173,10 @@ static int may_have(unsigned class, const void *handle)
 
 static int no_object(unsigned class, const char *name)
 {
-	static const int codes[RDB_CLASSES] = {
-		[RDB_COMM] = MPI_ERR_COMM, [RDB_WIN] = MPI_ERR_WIN, [RDB_FILE] = MPI_ERR_FILE};
+	static const int codes[RDB_CLASSES] = {[RDB_COMM] = MPI_ERR_COMM,
+					       [RDB_WIN] = MPI_ERR_WIN,
+					       [RDB_FILE] = MPI_ERR_FILE,
+					       [RDB_SESSION] = MPI_ERR_ARG};
 
 	return rdb_error(MPI_COMM_WORLD, codes[class], name);
 }
@@ -280,3 +282,5 @@ typedef MPI_Win_errhandler_function Win_handler;
 typedef MPI_File_errhandler_function File_handler;
 HANDLERS(Win, RDB_WIN, MPI_Win)
 HANDLERS(File, RDB_FILE, MPI_File)
+typedef MPI_Session_errhandler_function Session_handler;
+HANDLERS(Session, RDB_SESSION, MPI_Session)

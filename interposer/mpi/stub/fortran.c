@@ -77,23 +77,31 @@ CONVERSIONS(Info, RDB_INFO, MPI_Info)
 CONVERSIONS(Errhandler, RDB_ERRHANDLER, MPI_Errhandler)
 CONVERSIONS_LOOKED_INTO(Win, RDB_WIN, MPI_Win)
 CONVERSIONS(File, RDB_FILE, MPI_File)
+CONVERSIONS(Session, RDB_SESSION, MPI_Session)
 
-/* Its words are the structure's. */
-RDB_MPI(int, Status_c2f, const MPI_Status *status, MPI_Fint *fortran)
+/* Their words are the structure's. */
+static int status_copied(const void *from, void *to)
 {
-	if (!status || fortran == MPI_F_STATUS_IGNORE || fortran == MPI_F_STATUSES_IGNORE)
-		return MPI_ERR_ARG;
-	memcpy(fortran, status, sizeof(*status));
+	const void *const ignored[] = {NULL, MPI_F_STATUS_IGNORE, MPI_F_STATUSES_IGNORE};
+
+	for (unsigned i = 0; i < COUNT(ignored); i++)
+		if (from == ignored[i] || to == ignored[i])
+			return MPI_ERR_ARG;
+	memcpy(to, from, sizeof(MPI_Status));
 	return MPI_SUCCESS;
 }
 
-RDB_MPI(int, Status_f2c, const MPI_Fint *fortran, MPI_Status *status)
-{
-	if (!status || fortran == MPI_F_STATUS_IGNORE || fortran == MPI_F_STATUSES_IGNORE)
-		return MPI_ERR_ARG;
-	memcpy(status, fortran, sizeof(*status));
-	return MPI_SUCCESS;
-}
+#define STATUS_COPIED(name, from_type, to_type) \
+	RDB_MPI(int, name, const from_type *from, to_type *to) \
+	{ \
+		return status_copied(from, to); \
+	}
+STATUS_COPIED(Status_c2f, MPI_Status, MPI_Fint)
+STATUS_COPIED(Status_f2c, MPI_Fint, MPI_Status)
+STATUS_COPIED(Status_c2f08, MPI_Status, MPI_F08_status)
+STATUS_COPIED(Status_f082c, MPI_F08_status, MPI_Status)
+STATUS_COPIED(Status_f2f08, MPI_Fint, MPI_F08_status)
+STATUS_COPIED(Status_f082f, MPI_F08_status, MPI_Fint)
 
 /* Without the blanks around it. */
 static char *string_of(const char *text, int length)

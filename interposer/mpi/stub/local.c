@@ -2,12 +2,14 @@
 #include <sys/syscall.h>
 #include "stub.h"
 
-static int initialized, finalized;
+static int initialized, finalized; /* by the program */
+static int begun, ended;           /* below */
+static int begun_level;
 
 int rdb_alive(void);
 int rdb_alive(void)
 {
-	return initialized && !finalized;
+	return begun && !ended;
 }
 
 /* gcc may make calls of these from loops and initialisers; there is no libc here to have them. */
@@ -39,25 +41,74 @@ void rdb_absent(const char *name)
 	__builtin_trap();
 }
 
+/* MPI_Info_create and sessions may come before MPI_Init, or there is none: the world is there all the same.  What the
+ * program may still ask for is not known. */
+int rdb_begin(int level)
+{
+	int err = 0;
+
+	if (begun)
+		return 0;
+	err = (int)rdb_call(
+		RDB_Init_thread, 5,
+		(uint64_t[]){0, 0, (uint64_t)(int64_t)level, (uint64_t)&begun_level, (uint64_t)&rdb_predefined});
+	if (err)
+		return rdb_error(MPI_COMM_WORLD, err, "MPI_Session_init");
+	begun = 1;
+	return MPI_SUCCESS;
+}
+
+static int end(void)
+{
+	int err = (int)rdb_call(RDB_Finalize, 0, NULL);
+
+	if (err)
+		return rdb_error(MPI_COMM_WORLD, err, "MPI_Finalize");
+	ended = 1;
+	return MPI_SUCCESS;
+}
+
+int rdb_session_ended(void)
+{
+	return finalized && begun && !ended && !rdb_sessions_open() ? end() : MPI_SUCCESS;
+}
+
+/* Of a program that has only sessions nobody knows which is the last. */
+__attribute__((destructor)) static void at_exit(void)
+{
+	if (begun && !ended && !rdb_sessions_open() && (finalized || !initialized))
+		end();
+}
+
 RDB_MPI(int, Init, int *argc, char ***argv)
 {
+	if (begun) {
+		initialized = 1;
+		return MPI_SUCCESS;
+	}
 	int err = (int)rdb_call(RDB_Init, 3, (uint64_t[]){(uint64_t)argc, (uint64_t)argv, (uint64_t)&rdb_predefined});
 
 	if (err)
 		return rdb_error(MPI_COMM_WORLD, err, "MPI_Init");
-	initialized = 1;
+	initialized = begun = 1;
 	return MPI_SUCCESS;
 }
 
 RDB_MPI(int, Init_thread, int *argc, char ***argv, int required, int *provided)
 {
+	if (begun) {
+		*provided = required < begun_level ? required : begun_level;
+		initialized = 1;
+		return MPI_SUCCESS;
+	}
 	int err = (int)rdb_call(RDB_Init_thread, 5,
 				(uint64_t[]){(uint64_t)argc, (uint64_t)argv, (uint64_t)(int64_t)required,
 					     (uint64_t)provided, (uint64_t)&rdb_predefined});
 
 	if (err)
 		return rdb_error(MPI_COMM_WORLD, err, "MPI_Init_thread");
-	initialized = 1;
+	initialized = begun = 1;
+	begun_level = *provided;
 	return MPI_SUCCESS;
 }
 
@@ -72,12 +123,12 @@ RDB_MPI(int, Finalize, void)
 {
 	int err = initialized ? rdb_attrs_delete_all(RDB_COMM, MPI_COMM_SELF) : 0;
 
-	if (!err)
-		err = (int)rdb_call(RDB_Finalize, 0, NULL);
 	if (err)
 		return rdb_error(MPI_COMM_WORLD, err, "MPI_Finalize");
-	finalized = 1;
-	return MPI_SUCCESS;
+	if (!rdb_sessions_open())
+		err = end();
+	finalized = !err;
+	return err;
 }
 
 RDB_MPI(int, Initialized, int *flag)

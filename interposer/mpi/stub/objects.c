@@ -58,6 +58,22 @@ void rdb_object_forget(unsigned class, uint32_t id)
 	rdb_unlock(&lock);
 }
 
+void *rdb_predefined_named(unsigned class, const char *name)
+{
+	for (uint32_t id = RDB_NULL_ID; id < rdb_predefined.count[class]; id++) {
+		const struct rdb_predef *one = rdb_predefined.handles[class][id];
+		const char *a = one ? one->name : "", *b = name;
+
+		while (*a && *a == *b) {
+			a++;
+			b++;
+		}
+		if (!*a && !*b)
+			return HANDLE(class, id);
+	}
+	return HANDLE(class, RDB_NULL_ID);
+}
+
 /* A new communicator inherits the error handler of the one it was made from. */
 void rdb_comm_made(MPI_Comm parent, MPI_Comm comm)
 {

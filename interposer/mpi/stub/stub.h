@@ -13,7 +13,7 @@
 #include "handles.h"
 
 typedef struct rdb_predef *MPI_Comm, *MPI_Datatype, *MPI_Group, *MPI_Op, *MPI_Request, *MPI_Message, *MPI_Info,
-	*MPI_Errhandler, *MPI_Win, *MPI_File;
+	*MPI_Errhandler, *MPI_Win, *MPI_File, *MPI_Session;
 typedef ptrdiff_t MPI_Aint;
 typedef int MPI_Fint;
 typedef long long MPI_Count, MPI_Offset;
@@ -23,8 +23,10 @@ typedef struct {
 	int cancelled;
 	size_t bytes;
 } MPI_Status;
+typedef MPI_Status MPI_F08_status; /* its words are the same */
 
 typedef void MPI_User_function(void *, void *, int *, MPI_Datatype *);
+typedef void MPI_User_function_c(void *, void *, MPI_Count *, MPI_Datatype *);
 typedef void MPI_Comm_errhandler_function(MPI_Comm *, int *, ...);
 typedef MPI_Comm_errhandler_function MPI_Handler_function;
 typedef void MPI_Win_errhandler_function(MPI_Win *, int *, ...);
@@ -32,6 +34,10 @@ typedef void MPI_File_errhandler_function(MPI_File *, int *, ...);
 typedef int MPI_Comm_copy_attr_function(MPI_Comm, int, void *, void *, void *, int *);
 typedef int MPI_Comm_delete_attr_function(MPI_Comm, int, void *, void *);
 typedef struct rdb_tool *MPI_T_enum, *MPI_T_cvar_handle, *MPI_T_pvar_handle, *MPI_T_pvar_session;
+typedef void MPI_Session_errhandler_function(MPI_Session *, int *, ...);
+typedef struct rdb_tool *MPI_T_event_registration, *MPI_T_event_instance;
+typedef int MPI_T_cb_safety, MPI_T_source_order;
+typedef void *MPI_T_event_cb_function, *MPI_T_event_free_cb_function, *MPI_T_event_dropped_cb_function;
 typedef int MPI_Grequest_query_function(void *, MPI_Status *);
 typedef int MPI_Grequest_free_function(void *);
 typedef int MPI_Grequest_cancel_function(void *, int);
@@ -186,6 +192,15 @@ int rdb_window_attribute(MPI_Win win, int keyval, void **value, int *flag);
 
 /* files.c */
 void rdb_file_opened(MPI_File file);
+
+/* local.c: starts MPI below, for what may be called before MPI_Init; 0 or an error code. */
+int rdb_begin(int level);
+enum { RDB_LEVEL_MULTIPLE = 3 };
+int rdb_session_ended(void);
+int rdb_sessions_open(void); /* sessions.c */
+
+/* objects.c: the predefined handle of that name. */
+void *rdb_predefined_named(unsigned class, const char *name);
 
 /* memory.c: NULL: no memory. */
 void *rdb_map(size_t bytes);

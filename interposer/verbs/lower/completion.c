@@ -3,6 +3,7 @@
 #include "numbers.h"
 #include "plugin.h"
 #include "refill.h"
+#include "told.h"
 
 enum { BATCH = 256 };
 
@@ -113,6 +114,7 @@ int64_t verbs_poll_cq(const uint64_t *a)
 				return got ? got : more;
 			n += more > 0 ? more : 0;
 		}
+		told_completed(wc, n);
 		for (int i = 0; numbers_rebound && i < n; i++) {
 			wc[i].qp_num = shown_qp_number(wc[i].qp_num);
 			wc[i].src_qp = shown_peer_number(wc[i].src_qp);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include "plugin.h"
+#include "refill.h"
 #include "../subject.h"
 
 enum { DEVICES = 64 };
@@ -103,8 +104,7 @@ int64_t verbs_query_pkey(const uint64_t *a)
 	return rc;
 }
 
-/* 0: of a port, or of the device. */
-static enum kind subject(int type)
+enum kind event_kind(int type)
 {
 	static const enum kind kinds[] = {[SUBJECT_CQ] = CQ, [SUBJECT_QP] = QP, [SUBJECT_SRQ] = SRQ, [SUBJECT_WQ] = 0};
 	return kinds[verbs_subject((enum ibv_event_type)type)];
@@ -113,13 +113,20 @@ static enum kind subject(int type)
 int64_t verbs_async_event(const uint64_t *a)
 {
 	FIND(context, a[0], CONTEXT);
+	const struct object *of = NULL;
+	int first = refilled ? refill_async(context, &of) : -1;
+	if (first >= 0) {
+		struct verbs_event event = {.object = of->cookie, .type = (uint32_t)first};
+		put(a[1], &event, sizeof(event));
+		return 0;
+	}
 	for (;;) {
 		int type = 0, port = 0;
 		void *handle = NULL;
 		int rc = provider->async_event(context->handle, &type, &handle, &port);
 		if (rc)
 			return rc;
-		enum kind kind = subject(type);
+		enum kind kind = event_kind(type);
 		struct object *o = kind ? object_of(handle, kind) : NULL;
 		if (kind && !o)
 			continue; /* it was destroyed meanwhile */

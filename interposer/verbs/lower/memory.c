@@ -1,6 +1,7 @@
 /* Protection domains, and what is made of nothing else: regions, windows, address handles. */
 #include "numbers.h"
 #include "plugin.h"
+#include "told.h"
 
 int64_t verbs_alloc_pd(const uint64_t *a)
 {
@@ -38,6 +39,8 @@ int64_t verbs_reg_mr(const uint64_t *a)
 	int rc = register_free(pd, a, &made.handle, &keys);
 	if (rc)
 		return rc;
+	if (a[1] != a[3] || a[4] & IBV_ACCESS_ZERO_BASED)
+		told_elsewhere();
 	made.made.mr.addr = a[1];
 	made.made.mr.length = a[2];
 	made.made.mr.iova = a[3];
@@ -91,11 +94,25 @@ int64_t verbs_dereg_mr(const uint64_t *a)
 	return rc;
 }
 
+/* With a key that the program does not know as another's. */
+static int window_free(const struct object *pd, int type, void **handle, uint32_t *rkey)
+{
+	void *taken[16];
+	unsigned ntaken = 0;
+	int rc;
+	while (!(rc = provider->alloc_mw(pd->handle, type, handle, rkey)) && numbers_rebound && ntaken < 16 &&
+	       !number_free(NUMBER_RKEY, *rkey))
+		taken[ntaken++] = *handle;
+	while (ntaken)
+		provider->dealloc_mw(taken[--ntaken]);
+	return rc;
+}
+
 int64_t verbs_alloc_mw(const uint64_t *a)
 {
 	FIND(pd, a[0], PD);
 	struct object made = {.kind = MW, .parents = {pd}, .made.mw.type = (int)a[1]};
-	int rc = provider->alloc_mw(pd->handle, (int)a[1], &made.handle, &made.made.mw.rkey);
+	int rc = window_free(pd, (int)a[1], &made.handle, &made.made.mw.rkey);
 	if (!rc)
 		put(a[2], &made.made.mw.rkey, sizeof(uint32_t));
 	return object_made(rc, &made);
@@ -103,7 +120,12 @@ int64_t verbs_alloc_mw(const uint64_t *a)
 
 int64_t verbs_dealloc_mw(const uint64_t *a)
 {
-	return object_destroy(a[0], MW, provider->dealloc_mw);
+	FIND(mw, a[0], MW);
+	const uint32_t rkey = mw->made.mw.rkey;
+	int64_t rc = object_destroy(a[0], MW, provider->dealloc_mw);
+	if (!rc && numbers_rebound)
+		number_forget(NUMBER_WINDOW, rkey);
+	return rc;
 }
 
 int64_t verbs_bind_mw(const uint64_t *a)
@@ -116,10 +138,16 @@ int64_t verbs_bind_mw(const uint64_t *a)
 	struct ibv_mw_bind bind = *(const struct ibv_mw_bind *)a[3];
 	uint32_t rkey = mw->made.mw.rkey;
 	bind.bind_info.mr = NULL;
-	mw->made.mw.bound = mr != NULL;
+	told_lost(qp);
 	int rc = provider->bind_mw(qp->handle, mw->handle, mr ? mr->handle : NULL, &bind, &rkey);
 	if (rc)
 		return rc;
+	mw->made.mw.bound = bind.bind_info.length != 0;
+	mw->made.mw.qp = (uint32_t)a[0];
+	mw->made.mw.mr = (uint32_t)a[2];
+	mw->made.mw.to = bind.bind_info;
+	if (numbers_rebound)
+		rkey = number_shown(NUMBER_RKEY, rkey);
 	mw->made.mw.rkey = rkey;
 	put(a[4], &rkey, sizeof(rkey));
 	return 0;

@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NUMBERS_NO_RANK = -1, NUMBERS_GIDS = 32 };
+enum { NUMBERS_NO_RANK = -1, NUMBERS_GIDS = 32, NUMBERS_LIDS = 8 };
 
-enum number_kind { NUMBER_QP, NUMBER_LKEY, NUMBER_RKEY };
+/* WINDOW: of keys that change with each bind, a number in the upper 24 bits and how far the lower 8 have come */
+enum number_kind { NUMBER_QP, NUMBER_LKEY, NUMBER_RKEY, NUMBER_WINDOW };
 
 extern bool numbers_rebound; /* after a restart */
 
@@ -56,7 +57,7 @@ static inline uint32_t shown_peer_number(uint32_t lower)
 
 void number_bind(enum number_kind kind, uint32_t shown, uint32_t lower);
 /* Where this rank was and is. */
-void numbers_bind_port(uint16_t was_lid, uint16_t lid, bool ethernet);
+void numbers_bind_port(const uint16_t *was_lids, unsigned nlids, uint16_t lid, bool ethernet);
 void numbers_bind_gid(unsigned index, const union ibv_gid *was, unsigned now_index, const union ibv_gid *now);
 /* To the ranks of the job, and from them; a file for each in `folder`, for now.  NULL, or why not. */
 const char *numbers_exchange(const char *folder, int rank, const int *ranks, unsigned nranks);

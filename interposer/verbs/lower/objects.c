@@ -1,4 +1,5 @@
 #include "plugin.h"
+#include "told.h"
 
 static struct {
 	struct object **by_id; /* NULL: gone */
@@ -76,6 +77,40 @@ int64_t object_destroy(uint64_t id, enum kind kind, int (*destroy)(void *handle)
 	return 0;
 }
 
+uint32_t objects_ids(void)
+{
+	return table.n;
+}
+
+void objects_ids_used(uint32_t n)
+{
+	while (table.n < n) {
+		struct object **place = new_place();
+		if (!place)
+			host->fatal("out of memory for verbs objects");
+		*place = NULL;
+	}
+}
+
+struct object *object_again(const struct object *was)
+{
+	struct object *o = malloc(sizeof(*o));
+	if (!o)
+		host->fatal("out of memory for verbs objects");
+	objects_ids_used(was->id);
+	*o = *was;
+	o->users = 0;
+	table.by_id[o->id - 1] = o;
+	return o;
+}
+
+const struct object *object_context(const struct object *o)
+{
+	while (o && o->kind != CONTEXT)
+		o = o->parents[0];
+	return o;
+}
+
 static bool made_of(const struct object *o, const struct object *context)
 {
 	while (o && o != context)
@@ -99,6 +134,7 @@ void objects_destroy_of(const struct object *context)
 
 void objects_forget(void)
 {
+	told_forget();
 	for (uint32_t i = 0; i < table.n; i++)
 		table.by_id[i] = NULL; /* not freed: a copy of the parent's heap, in an unknown state */
 }

@@ -76,6 +76,8 @@ static void completed(const struct verbs_completed *c)
 	struct verbs_note_completed note = {.received = c->received, .solicited = c->solicited, .request = c->request};
 	struct ibv_wc wc = c->wc;
 	_Static_assert(sizeof(wc) == sizeof(note.wc), "struct ibv_wc");
+	if (numbers_rebound && !c->received)
+		note.request -= recreated_requests(wc.qp_num);
 	wc.qp_num = shown_qp_number(wc.qp_num);
 	memcpy(note.wc, &wc, sizeof(wc));
 	host->note(RDB_NOTE_COMPLETED, &note, sizeof(note));
@@ -86,6 +88,15 @@ static void taken(uint32_t source, uint32_t dest, uint32_t number, uint64_t was)
 	struct verbs_note_taken note = {
 		.source = shown_peer_number(source), .dest = shown_qp_number(dest), .number = number, .was = was};
 	host->note(RDB_NOTE_TAKEN, &note, sizeof(note));
+}
+
+static void happened(int type, void *handle)
+{
+	const struct object *o = object_of(handle, event_kind(type)), *context = object_context(o);
+	if (!context)
+		return;
+	struct verbs_note_async note = {.context = context->id, .type = (uint32_t)type, .object = o->id};
+	host->note(RDB_NOTE_ASYNC, &note, sizeof(note));
 }
 
 static const struct verbs_provider *started(const struct verbs_provider *p)
@@ -130,6 +141,7 @@ static int plugin_init(const struct rdb_host *given)
 		.arrival = arrival,
 		.completed = completed,
 		.taken = taken,
+		.happened = happened,
 		.arrived = host->arrived,
 		.device_memory = host->device_memory,
 		.keep_descriptor = host->keep_descriptor,
@@ -176,8 +188,7 @@ static bool plugin_brings(void)
 
 static bool plugin_quick(uint32_t fn, const uint64_t *args)
 {
-	return (fn & 0xffff) == VERBS_POLL_CQ && provider && provider->by_itself && !forked && !restart_posts_wait &&
-	       verbs_polls_nothing(args);
+	return provider && provider->by_itself && !forked && !restart_posts_wait && verbs_polls_nothing(args);
 }
 
 static void plugin_in_child(void)
@@ -196,6 +207,7 @@ __attribute__((visibility("default"))) const struct rdb_plugin rdb_plugin = {
 	.progress = plugin_progress,
 	.brings = plugin_brings,
 	.quick = plugin_quick,
+	.quick_index = VERBS_POLL_CQ,
 	.in_child = plugin_in_child,
 	.restart = plugin_restart,
 };

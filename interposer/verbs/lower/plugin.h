@@ -47,7 +47,9 @@ struct object {
 		struct {
 			int type;
 			uint32_t rkey;
-			bool bound;
+			bool bound;      /* if so, by what and to what */
+			uint32_t qp, mr; /* ids */
+			struct ibv_mw_bind_info to;
 		} mw;
 		struct {
 			int entries, vector;
@@ -56,6 +58,7 @@ struct object {
 		struct {
 			struct ibv_qp_init_attr init;
 			uint32_t number;
+			struct told *told;     /* told.h; NULL: nothing yet */
 			int rank;              /* of the peer, after a restart (numbers.h) */
 			struct ibv_qp_attr is; /* as the program has set it, with the masks that made its states */
 			int masks[IBV_QPS_RTS + 1];
@@ -81,10 +84,18 @@ void objects_destroy_of(const struct object *context);
 void objects_forget(void);
 /* Oldest first; those that are gone are left out.  `next` begins at 0. */
 struct object *object_next(uint32_t *next);
+/* How many ids have been given; so many are; one under the id that it had, whose parents the caller finds. */
+uint32_t objects_ids(void);
+const struct object *object_context(const struct object *o);
+void objects_ids_used(uint32_t n);
+struct object *object_again(const struct object *was);
 
 /* The program's own duplicate of a provider's descriptor, with the lowest free number, as it would have been without
  * rdb.  -errno */
 int descriptor_shown(int fd);
+
+/* Whose event it is; 0: of a port, or of the device. */
+enum kind event_kind(int type);
 
 /* Writes to upper memory and says so. */
 static inline void put(uint64_t upper, const void *value, size_t len)
@@ -112,6 +123,10 @@ int qp_peer(struct ibv_qp_attr *attr);
 /* recreate.c: the objects of the program, made again.  NULL, or why not. */
 const char *recreate_objects(void);
 const char *recreate_connections(void);
+const char *recreate_binds(void);
+/* Requests that a restart has made by that queue pair (of the provider's number), which are not the program's. */
+uint32_t recreated_requests(uint32_t number);
+void recreated_forget(uint32_t number);
 
 #define FIND(var, id, kind) \
 	struct object *var = object_find(id, kind); \

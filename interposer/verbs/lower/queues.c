@@ -2,6 +2,7 @@
 #include "numbers.h"
 #include "plugin.h"
 #include "refill.h"
+#include "told.h"
 
 int64_t verbs_create_srq(const uint64_t *a)
 {
@@ -106,8 +107,12 @@ int64_t verbs_modify_qp(const uint64_t *a)
 	if (rc)
 		return rc;
 	qp->made.qp.rank = rank;
+	if ((mask & IBV_QP_STATE) && attr.qp_state == IBV_QPS_RESET)
+		told_empty(qp);
 	if (refilled && (mask & IBV_QP_STATE) && attr.qp_state == IBV_QPS_RESET)
 		refill_forget(qp);
+	if (numbers_rebound && (mask & IBV_QP_STATE) && attr.qp_state == IBV_QPS_RESET)
+		recreated_forget(number_lower(NUMBER_QP, qp->made.qp.number));
 	qp_modified(qp, (const struct ibv_qp_attr *)a[1], mask);
 	return 0;
 }
@@ -139,11 +144,15 @@ int64_t verbs_destroy_qp(const uint64_t *a)
 {
 	FIND(qp, a[0], QP);
 	uint32_t number = qp->made.qp.number;
+	if (!qp->users)
+		told_empty(qp);
 	if (refilled && !qp->users)
 		refill_forget(qp);
 	int64_t rc = object_destroy(a[0], QP, provider->destroy_qp);
-	if (!rc && numbers_rebound)
+	if (!rc && numbers_rebound) {
+		recreated_forget(number_lower(NUMBER_QP, number));
 		number_forget(NUMBER_QP, number);
+	}
 	return rc;
 }
 

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KINDS = 3, RANK_FILE_MAGIC = 0x31764252, PATIENCE_S = 120, LOOK_NS = 5000000, BOUND_MAX = 1 << 20 };
+enum { KINDS = 4, RANK_FILE_MAGIC = 0x33764252, PATIENCE_S = 120, LOOK_NS = 5000000, BOUND_MAX = 1 << 20 };
 
 struct bound {
 	uint32_t shown, lower;
@@ -18,8 +18,8 @@ struct rank {
 	struct {
 		uint32_t magic;
 		int32_t rank;
-		uint16_t was_lid, lid;
-		uint32_t ethernet, ngids, n[KINDS];
+		uint16_t was_lids[NUMBERS_LIDS], lid, reserved;
+		uint32_t nlids, ethernet, ngids, n[KINDS];
 	} head;
 	struct {
 		uint32_t index, now_index;
@@ -54,16 +54,42 @@ static const struct bound *by_lower(const struct rank *r, enum number_kind kind,
 	return NULL;
 }
 
+static const struct bound *window(const struct rank *r, uint32_t key, bool shown)
+{
+	for (uint32_t i = 0; i < r->head.n[NUMBER_WINDOW]; i++) {
+		const struct bound *b = &r->bound[NUMBER_WINDOW][i];
+		if ((shown ? b->shown : b->lower) >> 8 == key >> 8)
+			return b;
+	}
+	return NULL;
+}
+
+/* The low byte has gone as far from there as that of the key has from its own. */
+static uint32_t as_far(uint32_t there, uint32_t here, uint32_t key)
+{
+	return (there & ~0xffu) | (uint8_t)(there + (key - here));
+}
+
 uint32_t number_lower(enum number_kind kind, uint32_t shown)
 {
-	const struct bound *b = by_shown(&numbers.own, kind, shown);
-	return b ? b->lower : shown;
+	const struct bound *b = by_shown(&numbers.own, kind, shown),
+			   *w = b || kind != NUMBER_RKEY ? NULL : window(&numbers.own, shown, true);
+	return b ? b->lower : w ? as_far(w->lower, w->shown, shown) : shown;
 }
 
 uint32_t number_shown(enum number_kind kind, uint32_t lower)
 {
-	const struct bound *b = by_lower(&numbers.own, kind, lower);
-	return b ? b->shown : lower;
+	const struct bound *b = by_lower(&numbers.own, kind, lower),
+			   *w = b || kind != NUMBER_RKEY ? NULL : window(&numbers.own, lower, false);
+	return b ? b->shown : w ? as_far(w->shown, w->lower, lower) : lower;
+}
+
+static bool rkey_of(const struct rank *r, uint32_t shown, uint32_t *lower)
+{
+	const struct bound *b = by_shown(r, NUMBER_RKEY, shown), *w = b ? NULL : window(r, shown, true);
+	if (b || w)
+		*lower = b ? b->lower : as_far(w->lower, w->shown, shown);
+	return b || w;
 }
 
 static const struct rank *rank_of(int rank)
@@ -78,14 +104,11 @@ static const struct rank *rank_of(int rank)
 uint32_t number_rkey_of(int rank, uint32_t shown)
 {
 	const struct rank *r = rank_of(rank);
-	const struct bound *b = r ? by_shown(r, NUMBER_RKEY, shown) : NULL;
-	unsigned found = 0;
-	for (unsigned i = 0; !r && i < numbers.nranks; i++) {
-		const struct bound *one = by_shown(&numbers.ranks[i], NUMBER_RKEY, shown);
-		b = one ? one : b;
-		found += one != NULL;
-	}
-	return b && found < 2 ? b->lower : shown;
+	uint32_t lower = shown;
+	unsigned found = r ? rkey_of(r, shown, &lower) : 0;
+	for (unsigned i = 0; !r && i < numbers.nranks; i++)
+		found += rkey_of(&numbers.ranks[i], shown, &lower);
+	return found == 1 ? lower : shown;
 }
 
 uint32_t number_peer_shown(uint32_t lower)
@@ -110,7 +133,10 @@ static bool is_at(const struct rank *r, const struct ibv_ah_attr *a)
 {
 	if (a->is_global)
 		return gid_of(r, &a->grh.dgid, true) >= 0 || gid_of(r, &a->grh.dgid, false) >= 0;
-	return a->dlid == r->head.was_lid || a->dlid == r->head.lid;
+	for (uint32_t i = 0; i < r->head.nlids; i++)
+		if (a->dlid == r->head.was_lids[i])
+			return true;
+	return a->dlid == r->head.lid;
 }
 
 /* The number decides; where several hosts have the same one, the address does. */
@@ -167,12 +193,15 @@ void number_address(struct ibv_ah_attr *address)
 			go_to(&numbers.ranks[i], address);
 			return;
 		}
+	if (address->is_global) /* of a group */
+		address->grh.sgid_index = own_index(address->grh.sgid_index);
 }
 
 bool number_free(enum number_kind kind, uint32_t number)
 {
 	if (kind != NUMBER_QP)
-		return !by_shown(&numbers.own, kind, number);
+		return !by_shown(&numbers.own, kind, number) &&
+		       !(kind == NUMBER_RKEY && window(&numbers.own, number, true));
 	for (unsigned i = 0; i < numbers.nranks; i++)
 		if (by_shown(&numbers.ranks[i], kind, number))
 			return false;
@@ -181,7 +210,8 @@ bool number_free(enum number_kind kind, uint32_t number)
 
 void number_forget(enum number_kind kind, uint32_t shown)
 {
-	struct bound *b = (struct bound *)by_shown(&numbers.own, kind, shown);
+	struct bound *b = (struct bound *)(kind == NUMBER_WINDOW ? window(&numbers.own, shown, true)
+								 : by_shown(&numbers.own, kind, shown));
 	if (b)
 		*b = numbers.own.bound[kind][--numbers.own.head.n[kind]];
 }
@@ -200,9 +230,10 @@ void number_bind(enum number_kind kind, uint32_t shown, uint32_t lower)
 	numbers.own.bound[kind][numbers.own.head.n[kind]++] = (struct bound){shown, lower};
 }
 
-void numbers_bind_port(uint16_t was_lid, uint16_t lid, bool ethernet)
+void numbers_bind_port(const uint16_t *was_lids, unsigned nlids, uint16_t lid, bool ethernet)
 {
-	numbers.own.head.was_lid = was_lid;
+	memcpy(numbers.own.head.was_lids, was_lids, nlids * sizeof(*was_lids));
+	numbers.own.head.nlids = nlids;
 	numbers.own.head.lid = lid;
 	numbers.own.head.ethernet = ethernet;
 }
@@ -317,7 +348,7 @@ static time_t deadline(void)
 static bool read_rank(int fd, struct rank *r, int rank)
 {
 	bool good = all(read, fd, &r->head, sizeof(r->head)) && r->head.magic == RANK_FILE_MAGIC &&
-		    r->head.rank == rank && r->head.ngids <= NUMBERS_GIDS;
+		    r->head.rank == rank && r->head.ngids <= NUMBERS_GIDS && r->head.nlids <= NUMBERS_LIDS;
 	for (unsigned kind = 0; kind < KINDS; kind++)
 		good = good && r->head.n[kind] <= BOUND_MAX;
 	return good && move_rank(read, fd, r);

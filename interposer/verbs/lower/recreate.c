@@ -1,9 +1,12 @@
 /* The program's objects, made again at the cut, under the ids and numbers that it knows. */
 #include <stdio.h>
+#include <time.h>
 #include "../qp_attr.h"
 #include "numbers.h"
 #include "plugin.h"
 #include "refill.h"
+
+enum { NOBODYS = 1 }; /* a number that no connected queue pair has */
 
 static char text[256];
 
@@ -61,6 +64,10 @@ static int open_again(struct object *o)
 	int n = provider->devices(list, 64), fd = -1, vectors = 0;
 	unsigned device = (int)o->made.context.device < n ? o->made.context.device : 0;
 	int rc = provider->open(device, &o->handle, &fd, &vectors);
+	if (!rc && !provider->restore_event) {
+		fd = refill_channel(o, fd);
+		rc = fd < 0 ? fd : 0;
+	}
 	if (!rc)
 		host->descriptor(o->id, -1, fd);
 	return rc;
@@ -80,7 +87,9 @@ static int window_again(struct object *o)
 {
 	uint32_t rkey = 0;
 	int rc = provider->alloc_mw(o->parents[0]->handle, o->made.mw.type, &o->handle, &rkey);
-	number_bind(NUMBER_RKEY, o->made.mw.rkey, rkey);
+	if (o->made.mw.bound) /* as ibv_inc_rkey(3); recreate_binds() looks whether it became so */
+		rkey = (rkey & ~0xffu) | (uint8_t)(rkey + 1);
+	number_bind(NUMBER_WINDOW, o->made.mw.rkey, rkey);
 	return rc;
 }
 
@@ -136,8 +145,6 @@ const char *recreate_objects(void)
 		for (struct object *o; (o = object_next(&next));) {
 			if (o->kind != order[i])
 				continue;
-			if (o->kind == MW && o->made.mw.bound)
-				return refuse(o, "is bound, which cannot be brought back", 0);
 			int rc = again(o);
 			if (rc)
 				return refuse(o, "cannot be made again", rc);
@@ -174,8 +181,10 @@ static const char *connect_again(struct object *qp)
 	if (masks[IBV_QPS_RTR] && !rc) {
 		if (qp->made.qp.init.qp_type != IBV_QPT_UD) {
 			qp->made.qp.rank = qp_peer(&as);
-			if (qp->made.qp.rank == NUMBERS_NO_RANK)
-				return refuse(qp, "is connected to a process that is not of the job", 0);
+			if (qp->made.qp.rank == NUMBERS_NO_RANK) { /* the peer's is gone, as the plan has seen */
+				as.dest_qp_num = NOBODYS;
+				number_address(&as.ah_attr);
+			}
 		}
 		rc = step(qp, &as, IBV_QPS_RTR, masks[IBV_QPS_RTR]);
 	}
@@ -200,6 +209,102 @@ const char *recreate_connections(void)
 		number_address(&attr);
 		if (provider->create_ah(o->parents[0]->handle, &attr, &o->handle))
 			o->handle = NULL;
+	}
+	return NULL;
+}
+
+/* ---- windows ---- */
+
+static struct {
+	uint32_t number, requests;
+} bound_by[64];
+static unsigned nbound_by;
+
+uint32_t recreated_requests(uint32_t number)
+{
+	for (unsigned i = 0; i < nbound_by; i++)
+		if (bound_by[i].number == number)
+			return bound_by[i].requests;
+	return 0;
+}
+
+/* It is reset, or gone. */
+void recreated_forget(uint32_t number)
+{
+	for (unsigned i = 0; i < nbound_by; i++)
+		if (bound_by[i].number == number)
+			bound_by[i--] = bound_by[--nbound_by];
+}
+
+static bool one_more_request(uint32_t number)
+{
+	unsigned i = 0;
+	while (i < nbound_by && bound_by[i].number != number)
+		i++;
+	if (i == sizeof(bound_by) / sizeof(*bound_by))
+		return false;
+	nbound_by = i == nbound_by ? i + 1 : nbound_by;
+	bound_by[i].number = number;
+	bound_by[i].requests++;
+	return true;
+}
+
+static bool can_bind(const struct object *qp, const struct object *window)
+{
+	return qp && qp->kind == QP && qp->parents[0] == window->parents[0] && qp->parents[1] &&
+	       qp->made.qp.is.qp_state == IBV_QPS_RTS && qp->made.qp.init.qp_type != IBV_QPT_UD;
+}
+
+/* Any queue pair of the protection domain will do. */
+static const struct object *binder(const struct object *window)
+{
+	uint32_t next = 0;
+	const struct object *qp = object_find(window->made.mw.qp, QP);
+	if (can_bind(qp, window))
+		return qp;
+	while ((qp = object_next(&next)))
+		if (can_bind(qp, window))
+			return qp;
+	return NULL;
+}
+
+static bool succeeds(const struct object *cq)
+{
+	enum { TURNS = 5000 };
+	const struct timespec pause = {.tv_nsec = 1000000};
+	struct ibv_wc wc;
+	for (int i = 0; i < TURNS; i++) {
+		provider->progress();
+		int n = provider->poll_cq(cq->handle, 1, &wc);
+		if (n)
+			return n == 1 && !wc.status;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+static const char *bind_again(const struct object *window)
+{
+	const struct object *qp = binder(window), *region = object_find(window->made.mw.mr, MR);
+	struct ibv_mw_bind bind = {.send_flags = IBV_SEND_SIGNALED, .bind_info = window->made.mw.to};
+	uint32_t rkey = 0;
+	if (!qp || !region || !one_more_request(number_lower(NUMBER_QP, qp->made.qp.number)))
+		return refuse(window, "is bound, and no queue pair is there to do it again", 0);
+	int rc = provider->bind_mw(qp->handle, window->handle, region->handle, &bind, &rkey);
+	if (!rc && !succeeds(qp->parents[1]))
+		rc = -EIO;
+	if (!rc && rkey != number_lower(NUMBER_RKEY, window->made.mw.rkey))
+		rc = -ENOTSUP;
+	return rc ? refuse(window, "cannot be bound again", rc) : NULL;
+}
+
+const char *recreate_binds(void)
+{
+	uint32_t next = 0;
+	for (const struct object *o; (o = object_next(&next));) {
+		const char *why = o->kind == MW && o->made.mw.bound ? bind_again(o) : NULL;
+		if (why)
+			return why;
 	}
 	return NULL;
 }

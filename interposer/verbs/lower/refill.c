@@ -9,7 +9,12 @@ struct refill {
 	uint32_t object;
 	struct ibv_wc *wc; /* a queue: with the provider's numbers */
 	unsigned at, count, events;
-	int event_fd; /* a channel */
+	int event_fd; /* a channel, a context */
+	struct {
+		int type;
+		uint32_t object;
+	} * async;
+	unsigned nasync, async_at;
 };
 
 bool refilled;
@@ -91,6 +96,32 @@ const struct object *refill_event(const struct object *channel)
 		return cq;
 	}
 	return NULL;
+}
+
+int refill_add_async(const struct object *context, int type, const struct object *of)
+{
+	struct refill *r = find(context);
+	const uint64_t one = 1;
+	void *p = r ? realloc(r->async, (r->nasync + 1ul) * sizeof(*r->async)) : NULL;
+	if (!p)
+		return -ENOMEM;
+	r->async = p;
+	r->async[r->nasync].type = type;
+	r->async[r->nasync++].object = of->id;
+	return write(r->event_fd, &one, sizeof(one)) == sizeof(one) ? 0 : -errno;
+}
+
+int refill_async(const struct object *context, const struct object **of)
+{
+	struct refill *r = find(context);
+	uint64_t one;
+	while (r && r->async_at < r->nasync && read(r->event_fd, &one, sizeof(one)) == sizeof(one)) {
+		const int type = r->async[r->async_at].type;
+		*of = object_find(r->async[r->async_at++].object, event_kind(type));
+		if (*of)
+			return type;
+	}
+	return -1;
 }
 
 void refill_forget(const struct object *qp)

@@ -6,9 +6,13 @@
 
 extern bool refilled; /* there may be some */
 
-/* The descriptor to be shown in place of the provider's: it can be read when that can, or when there is an event of
+/* Of a channel or a context, the descriptor to be shown in place of the provider's: it can be read when that can, or when there is an event of
  * ours.  Or -errno. */
 int refill_channel(const struct object *channel, int fd);
+/* An asynchronous event for the program; the type of the next one and its object, or -1.  Those of objects that are gone
+ * are left out. */
+int refill_add_async(const struct object *context, int type, const struct object *of);
+int refill_async(const struct object *context, const struct object **of);
 /* 0 or -errno */
 int refill_queue(const struct object *cq, const struct verbs_queued *queued);
 /* How many of ours it was given. */

@@ -1,5 +1,6 @@
 /* Lines of words: `rank R`, `send OBJECT ORDINAL`, `recv OBJECT ORDINAL`, `read OBJECT ORDINAL`, `value
- * OBJECT ORDINAL WORD`, `failed QP`, `queue CQ ARMED SOLICITED-ONLY
+ * OBJECT ORDINAL WORD`, `failed QP`, `async
+ * CONTEXT TYPE OBJECT`, `limit SRQ COUNT`, `queue CQ ARMED SOLICITED-ONLY
  * EVENTS`, and after that `wc RECEIVED SOLICITED HEX`, an entry of that queue (struct ibv_wc). */
 #include "restart_plan.h"
 #include <stdio.h>
@@ -59,6 +60,10 @@ static bool take(struct plan *plan, const char *line)
 		*ADD(plan->requests, plan->nrequests) = (struct plan_request){.object = a, .ordinal = b};
 	else if (sscanf(line, "failed %u", &a) == 1)
 		*ADD(plan->failed, plan->nfailed) = a;
+	else if (sscanf(line, "async %u %u %u", &a, &b, &c) == 3)
+		*ADD(plan->async, plan->nasync) = (struct plan_async){a, b, c};
+	else if (sscanf(line, "limit %u %u", &a, &b) == 2)
+		*ADD(plan->limits, plan->nlimits) = (struct plan_limit){a, b};
 	else if (sscanf(line, "queue %u %u %u %u", &a, &b, &c, &d) == 4)
 		*ADD(plan->queues, plan->nqueues) = (struct plan_queue){a,
 									{.armed = b, .solicited_only = c, .events = d}};

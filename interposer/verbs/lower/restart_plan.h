@@ -26,10 +26,16 @@ struct plan_queue {
 
 struct plan {
 	int *ranks; /* those that use verbs */
-	unsigned nranks, nrequests, nqueues, nfailed;
+	unsigned nranks, nrequests, nqueues, nfailed, nasync, nlimits;
 	struct plan_request *requests; /* by (send, object, ordinal) */
 	struct plan_queue *queues;
 	uint32_t *failed; /* queue pairs in the ERR state */
+	struct plan_async {
+		uint32_t context, type, object;
+	} * async; /* asynchronous events that nobody had asked for */
+	struct plan_limit {
+		uint32_t object, limit;
+	} * limits; /* of shared receive queues, that were not reached */
 };
 
 /* NULL, or what is wrong with it. */

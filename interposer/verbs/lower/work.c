@@ -1,6 +1,7 @@
 /* Work requests: the program's lists, copied with the provider's handles in place of its pointers. */
 #include "numbers.h"
 #include "plugin.h"
+#include "told.h"
 
 static struct {
 	union {
@@ -103,6 +104,7 @@ static int links(const struct object *qp, struct ibv_send_wr *wr, const struct i
 		if (!window || (mr && !region))
 			return EINVAL;
 		wr->bind_mw.mw = window->handle;
+		wr->bind_mw.rkey = lower_own_rkey(from->bind_mw.rkey);
 		wr->bind_mw.bind_info.mr = region ? region->handle : NULL;
 		break;
 	}
@@ -153,12 +155,15 @@ int64_t verbs_post_send(const uint64_t *a)
 			wrong = bad ? (size_t)(bad - own) : 0;
 		}
 	}
-	for (i = 0; i < wrong; i++)
+	for (i = 0; i < wrong; i++) {
 		note(own[i].wr_id, own[i].sg_list, own[i].num_sge, own[i].opcode, own[i].send_flags);
+		told_posted_send(qp, &own[i]);
+	}
 	return error ? verbs_bad(error, (uint32_t)wrong) : 0;
 }
 
-static int64_t post_receives(void *handle, const struct ibv_recv_wr *first,
+/* `qp`: whose queue alone it is, or NULL. */
+static int64_t post_receives(void *handle, struct object *qp, const struct ibv_recv_wr *first,
 			     int (*post)(void *, struct ibv_recv_wr *, struct ibv_recv_wr **))
 {
 	size_t n = 0, sges = 0, used = 0, i = 0;
@@ -174,19 +179,22 @@ static int64_t post_receives(void *handle, const struct ibv_recv_wr *first,
 	}
 	int rc = post(handle, own, &bad);
 	size_t taken = !rc ? n : bad ? (size_t)(bad - own) : 0;
-	for (i = 0; i < taken; i++)
+	for (i = 0; i < taken; i++) {
 		note(own[i].wr_id, own[i].sg_list, own[i].num_sge, UINT32_MAX, 0);
+		if (qp)
+			told_posted_recv(qp, &own[i]);
+	}
 	return rc ? verbs_bad(-rc, (uint32_t)taken) : 0;
 }
 
 int64_t verbs_post_recv(const uint64_t *a)
 {
 	FIND(qp, a[0], QP);
-	return post_receives(qp->handle, (void *)a[1], provider->post_recv);
+	return post_receives(qp->handle, qp, (void *)a[1], provider->post_recv);
 }
 
 int64_t verbs_post_srq_recv(const uint64_t *a)
 {
 	FIND(srq, a[0], SRQ);
-	return post_receives(srq->handle, (void *)a[1], provider->post_srq_recv);
+	return post_receives(srq->handle, NULL, (void *)a[1], provider->post_srq_recv);
 }

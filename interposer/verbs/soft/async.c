@@ -22,16 +22,28 @@ void hca_flag_set(int fd, bool *set, bool to)
 		hca_warn("software HCA: a notification was lost: errno %d", errno);
 }
 
-void hca_async_raise(struct hca_context *c, enum ibv_event_type type, void *object, int port)
+static int raise_event(struct hca_context *c, enum ibv_event_type type, void *object, int port)
 {
 	struct async_event *e = malloc(sizeof(*e));
 	if (!e) {
 		hca_warn("software HCA: out of memory, event %d is lost", type);
-		return;
+		return -ENOMEM;
 	}
 	*e = (struct async_event){.type = type, .object = object, .port = port};
 	list_append(&c->events, &e->link);
 	hca_flag_set(c->async_fd, &c->signalled, true);
+	return 0;
+}
+
+void hca_async_raise(struct hca_context *c, enum ibv_event_type type, void *object, int port)
+{
+	if (!raise_event(c, type, object, port) && object && hca.above->happened)
+		hca.above->happened((int)type, object);
+}
+
+int hca_restore_event(void *context, int type, void *object)
+{
+	return raise_event(context, (enum ibv_event_type)type, object, 0);
 }
 
 int hca_async_event(void *context, int *type, void **object, int *port)

@@ -100,7 +100,9 @@ int hca_query_port(void *context, uint8_t port, struct ibv_port_attr *attr)
 				       .active_width = 2,
 				       .active_speed = 32,
 				       .phys_state = 5,
-				       .link_layer = IBV_LINK_LAYER_ETHERNET};
+				       .lid = hca.lid,
+				       .sm_lid = hca.lid,
+				       .link_layer = hca.lid ? IBV_LINK_LAYER_INFINIBAND : IBV_LINK_LAYER_ETHERNET};
 	return 0;
 }
 

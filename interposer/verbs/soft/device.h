@@ -21,6 +21,7 @@ int hca_query_pkey(void *context, uint8_t port, int index, __be16 *pkey);
 
 /* async.c */
 int hca_async_event(void *context, int *type, void **object, int *port);
+int hca_restore_event(void *context, int type, void *object);
 void hca_async_raise(struct hca_context *c, enum ibv_event_type type, void *object, int port);
 /* Events of an object that is no more. */
 void hca_async_forget(struct hca_context *c, const void *object);

@@ -48,7 +48,7 @@ bool hca_gid_address(const struct ibv_ah_attr *attr, uint32_t *ip)
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 	*ip = htonl(INADDR_LOOPBACK);
 	if (!attr->is_global)
-		return true;
+		return !hca.lid || attr->dlid == hca.lid; /* nobody else is on the fabric */
 	if (memcmp(attr->grh.dgid.raw, mapped, sizeof(mapped)))
 		return false;
 	memcpy(ip, attr->grh.dgid.raw + 12, 4);

@@ -36,6 +36,22 @@ static int base_port(void)
 	return (int)port;
 }
 
+/* 0: none was asked for */
+static int port_lid(void)
+{
+	enum { LAST_UNICAST = 0xbfff };
+	const char *text = getenv("RDB_HCA_LID");
+	char *end;
+	if (!text || !*text)
+		return 0;
+	long lid = strtol(text, &end, 0);
+	if (*end || lid < 1 || lid > LAST_UNICAST) {
+		hca_warn("software HCA: RDB_HCA_LID is %s; use a LID from 1 to %d", text, LAST_UNICAST);
+		return -EINVAL;
+	}
+	return (int)lid;
+}
+
 static int listen_at(uint16_t port)
 {
 	int one = 1;
@@ -120,7 +136,10 @@ static int hca_start(const struct verbs_above *above)
 	hca_pump_forget();
 	memset(hca.qps, 0, sizeof(hca.qps));
 	hca.nqps = hca.nconns = hca.nstrangers = 0;
-	int rc = start();
+	int rc = port_lid();
+	hca.lid = rc > 0 ? (uint16_t)rc : 0;
+	if (rc >= 0)
+		rc = start();
 	if (rc) {
 		hca_thread_stop();
 		close_ours();
@@ -199,6 +218,7 @@ const struct verbs_provider *verbs_soft(void)
 		.detach_mcast = hca_detach_mcast,
 		.fork_status = fork_status,
 		.restore_cq = hca_restore_cq,
+		.restore_event = hca_restore_event,
 		.progress = hca_progress,
 	};
 	return &soft;

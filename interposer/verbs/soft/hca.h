@@ -39,6 +39,7 @@ struct hca_gid {
 
 struct hca {
 	const struct verbs_above *above;
+	uint16_t lid; /* 0: a port of Ethernet; else one of InfiniBand, with this LID, on a fabric of one host */
 	int slot, listener, epoll;
 	uint16_t base;
 	uint64_t instance; /* tells this process from others that used the slot */

@@ -62,9 +62,7 @@ program f08
   type(MPI_Info) :: info
   include 'body.inc'
   print '(i0,a,2i4)', rank, ': from ', status%MPI_SOURCE, status%MPI_TAG
-#ifdef OPEN_MPI
   include 'attributes.inc'
-#endif
   call MPI_Op_free(op, ierr)
   call MPI_Comm_free(comm, ierr)
   call MPI_Finalize(ierr)

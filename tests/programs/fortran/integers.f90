@@ -1,9 +1,13 @@
-! Generalized requests, whose functions are Fortran's, and MPI-1's keyvals: attributes are default integers.
+! Generalized requests, whose functions are Fortran's, and MPI-1's keyvals: attributes are default integers; other
+! functions of MPI-1; a file.
 program integers
   implicit none
   include 'mpif.h'
   integer ierr, rank, req, key, val, status(MPI_STATUS_SIZE), comm, i
   integer(kind=MPI_ADDRESS_KIND) extra, av
+  integer(kind=MPI_OFFSET_KIND) offset
+  integer file, got, old(2), lengths(2), offsets(2), types(2), type, extent, handler
+  character(len=1000) name
   logical there, flag
   external q, f, c, cp, de, fe
   call MPI_Init(ierr)
@@ -23,6 +27,26 @@ program integers
   call MPI_Comm_free(comm, ierr)
   call MPI_Attr_delete(MPI_COMM_WORLD, key, ierr)
   call MPI_Keyval_free(key, ierr)
+  call get_command_argument(1, name)
+  call MPI_File_open(MPI_COMM_SELF, trim(name), MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, file, ierr)
+  offset = 16
+  call MPI_File_write_at(file, offset, 1234, 1, MPI_INTEGER, status, ierr)
+  call MPI_File_read_at(file, offset, got, 1, MPI_INTEGER, status, ierr)
+  call MPI_Get_count(status, MPI_INTEGER, i, ierr)
+  flag = file == MPI_FILE_NULL
+  call MPI_File_close(file, ierr)
+  print *, rank, 'file', got, i, flag, file == MPI_FILE_NULL
+  call MPI_Address(old(1), offsets(1), ierr)
+  call MPI_Address(old(2), offsets(2), ierr)
+  offsets = offsets - offsets(1)
+  lengths = 1
+  types = MPI_INTEGER
+  call MPI_Type_struct(2, lengths, offsets, types, type, ierr)
+  call MPI_Type_extent(type, extent, ierr)
+  call MPI_Type_free(type, ierr)
+  call MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)
+  call MPI_Errhandler_get(MPI_COMM_WORLD, handler, ierr)
+  print *, rank, 'mpi-1', extent, handler == MPI_ERRORS_RETURN
   call MPI_Finalize(ierr)
 end program
 subroutine q(extra, status, ierr)

@@ -1,6 +1,6 @@
 /* For restarts: persistent requests, started and not; nonblocking collectives, among them one by an operation of the
  * program and one whose communicator is a copy that is made meanwhile; messages that are matched long before they are
- * received; receives that are cancelled.  Every rank prints a sum of all. */
+ * received; receives that are cancelled; requests of its own.  Every rank prints a sum of all. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,11 +23,33 @@ static void mixed(void *in, void *inout, int *n, MPI_Datatype *type)
 		b[i] += a[i] + 5;
 }
 
+static int query(void *state, MPI_Status *status)
+{
+	MPI_Status_set_elements(status, MPI_LONG, (int)*(long *)state);
+	MPI_Status_set_cancelled(status, 0);
+	status->MPI_SOURCE = status->MPI_TAG = 1;
+	return MPI_SUCCESS;
+}
+
+static int released(void *state)
+{
+	*(long *)state += 3;
+	return MPI_SUCCESS;
+}
+
+static int cancelled(void *state, int complete)
+{
+	(void)state;
+	(void)complete;
+	return MPI_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
 	int rank, size, left, right, flag;
 	long out[2][LENGTH], in[2][LENGTH], mine[8], all[8], more[4 * 8], bytes[LENGTH];
-	MPI_Request lasting[4], collective[3], copying, matched, never;
+	MPI_Request lasting[4], collective[3], copying, matched, never, own[2];
+	long states[2];
 	MPI_Message message;
 	MPI_Status status;
 	MPI_Comm copy, world;
@@ -51,6 +73,11 @@ int main(int argc, char **argv)
 			for (int i = 0; i < LENGTH; i++)
 				out[k][i] = sum + round * 7 + k * 3 + i;
 		MPI_Startall(4, lasting);
+		for (int k = 0; k < 2; k++) {
+			states[k] = round + k;
+			MPI_Grequest_start(query, released, cancelled, &states[k], &own[k]);
+		}
+		MPI_Grequest_complete(own[1]);
 		/* a message that is matched now and received at the end of the round */
 		for (int i = 0; i < LENGTH; i++)
 			bytes[i] = sum * 5 + i;
@@ -84,6 +111,12 @@ int main(int argc, char **argv)
 		add(more, 8 * (size < 4 ? size : 4));
 		MPI_Wait(&matched, MPI_STATUS_IGNORE);
 		add(bytes, LENGTH);
+		MPI_Grequest_complete(own[0]);
+		for (int k = 0; k < 2; k++) {
+			MPI_Wait(&own[k], &status);
+			MPI_Get_count(&status, MPI_LONG, &flag);
+			sum = sum * 31 + flag + states[k];
+		}
 		MPI_Bcast(all, 1, MPI_LONG, round % size, copy);
 		add(all, 1);
 		MPI_Comm_free(&copy);

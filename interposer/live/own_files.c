@@ -1,0 +1,228 @@
+#include "live/own_files.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "live/live.h"
+#include "live/own_table.h"
+#include "live/tree.h"
+#include "live/written_copies.h"
+#include "process/descriptors.h"
+#include "process/private_file.h"
+
+static void place_of(const struct opened *f, char *place)
+{
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->copy);
+	ssize_t n = readlink(link, place, LONGEST - 1);
+	place[n < 0 ? 0 : n] = 0;
+}
+
+static struct opened *same_path(const struct opened *f, const char *path)
+{
+	for (struct opened *o = open_table.opened; *path && o < open_table.opened + OPENED; o++)
+		if (o != f && o->kind == FILE_WRITTEN && !strcmp(o->path, path))
+			return o;
+	return NULL;
+}
+
+static bool opened_again(struct opened *f, const struct rdb_note_opened *note)
+{
+	const struct opened *other = same_path(f, f->path);
+	struct own *left = own_find(f->path);
+	struct stat st;
+	if (other) {
+		f->copy = lower_fd(dup(other->copy));
+		memcpy(f->why, other->why, sizeof(f->why));
+	} else if (left) {
+		const bool as_left = !(f->flags & O_EXCL) && stat(left->place, &st) == 0 &&
+				     (f->flags & O_TRUNC || (note && note->size == (uint64_t)st.st_size));
+		if (!as_left) { /* another has written to it, or it is a new one */
+			own_drop(left);
+			return false;
+		}
+		f->copy = lower_fd(descriptor_open(AT_FDCWD, left->place, O_RDWR, 0));
+		if (!left->whole)
+			snprintf(f->why, sizeof(f->why), "what was in it before is not known");
+		*left->path = 0;
+	} else {
+		return false;
+	}
+	if (f->copy < 0)
+		live_refuse("%s: its copy cannot be opened again: %s", f->path, strerror(-f->copy));
+	return true;
+}
+
+void own_opened(struct opened *f, const struct rdb_note_opened *note)
+{
+	const bool again = opened_again(f, note);
+	if (!again) {
+		copy_new(f);
+		copy_fill_before(f, note);
+	} else if (f->flags & O_TRUNC) {
+		if (ftruncate(f->copy, 0))
+			live_refuse("%s: its copy cannot be cut: %s", f->path, strerror(errno));
+		for (struct opened *o = open_table.opened; o < open_table.opened + OPENED; o++)
+			if (o->kind == FILE_WRITTEN && !strcmp(o->path, f->path))
+				*o->why = 0;
+	}
+}
+
+void own_closed(const struct opened *f)
+{
+	char place[LONGEST];
+	if (lower.opt.in_place || tree() || same_path(f, f->path))
+		return;
+	place_of(f, place);
+	if (!*f->path || !own_new(f->path, place, !*f->why, true))
+		unlink(place);
+}
+
+/* A file, or one in a directory that was renamed. */
+static void renamed(char *path, const char *from, const char *to)
+{
+	char now[LONGEST];
+	const size_t len = strlen(from);
+	if (strncmp(path, from, len) || (path[len] && path[len] != '/'))
+		return;
+	if ((size_t)snprintf(now, sizeof(now), "%s%s", to, path + len) < sizeof(now))
+		memcpy(path, now, strlen(now) + 1);
+}
+
+void own_renamed(const char *from, const char *to)
+{
+	own_unlinked(to);
+	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++)
+		if (f->kind == FILE_WRITTEN || f->kind == FILE_READ)
+			renamed(f->path, from, to);
+	for (struct own *o = own_table.file; o < own_table.file + own_table.n; o++)
+		renamed(o->path, from, to);
+}
+
+void own_unlinked(const char *path)
+{
+	struct own *left = own_find(path);
+	if (left)
+		own_drop(left);
+	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++) {
+		if (strcmp(f->path, path))
+			continue;
+		if (f->kind == FILE_READ)
+			snprintf(f->why, sizeof(f->why), "it was deleted, or another took its name");
+		else if (f->kind == FILE_WRITTEN)
+			*f->path = 0;
+	}
+}
+
+void own_linked(const char *path, const char *also)
+{
+	char place[LONGEST], new_place[LONGEST];
+	const struct own *left = own_find(path);
+	const struct opened *f = same_path(NULL, path);
+	if (lower.opt.in_place || tree() || (!left && !f))
+		return;
+	if (f)
+		place_of(f, place);
+	else
+		snprintf(place, sizeof(place), "%s", left->place);
+	copy_place(new_place, sizeof(new_place), also);
+	if (!link(place, new_place) && !own_new(also, new_place, f ? !*f->why : left->whole, true))
+		unlink(new_place);
+}
+
+static bool same_content(const char *one, const char *other)
+{
+	static char a[65536], b[sizeof(a)];
+	struct stat st, su;
+	int fd = descriptor_open(AT_FDCWD, one, O_RDONLY, 0), ge = descriptor_open(AT_FDCWD, other, O_RDONLY, 0);
+	bool same = fd >= 0 && ge >= 0 && !fstat(fd, &st) && !fstat(ge, &su) && st.st_size == su.st_size;
+	for (off_t at = 0; same && at < st.st_size; at += (off_t)sizeof(a)) {
+		ssize_t n = pread(fd, a, sizeof(a), at);
+		same = n > 0 && n == pread(ge, b, sizeof(b), at) && !memcmp(a, b, (size_t)n);
+	}
+	close(fd);
+	close(ge);
+	return same;
+}
+
+static void keep(unsigned number, const char *place)
+{
+	char path[LONGEST + 32];
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/was-own-%u", lower.opt.branch, number);
+	if (stat(place, &st))
+		live_refuse("%s: %s", place, strerror(errno));
+	copy_keep(path, place, (uint64_t)st.st_size);
+}
+
+void own_at_cut(void)
+{
+	char path[LONGEST + 32];
+	unsigned kept = 0;
+	int fd = -1;
+	for (struct own *o = own_table.file; o < own_table.file + own_table.n; o++) {
+		if (!*o->path || !o->left)
+			continue;
+		if (!o->whole || strchr(o->path, '\n') || same_content(o->place, o->path)) {
+			own_drop(o);
+			continue;
+		}
+		if (fd < 0) {
+			snprintf(path, sizeof(path), "%s/own-files", lower.opt.branch);
+			fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
+		}
+		if (dprintf(fd, "%s\n", o->path) < 0)
+			live_refuse("%s/own-files: %s", lower.opt.branch, strerror(errno));
+		keep(kept++, o->place);
+	}
+	if (fd >= 0)
+		close(fd);
+	for (const struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++) {
+		char place[LONGEST];
+		if (lower.opt.in_place || f->kind != FILE_WRITTEN || !*f->path || own_find(f->path))
+			continue;
+		place_of(f, place);
+		own_add(f->path, place);
+	}
+}
+
+void own_add(const char *path, const char *place)
+{
+	if (!own_find(path) && !own_new(path, place, true, false))
+		live_refuse("it has more than %d files of its own", OWN);
+}
+
+void own_forget(const char *path)
+{
+	struct own *left = own_find(path);
+	if (left && left->left)
+		own_drop(left);
+}
+
+void own_load(void)
+{
+	char path[LONGEST + 32], line[LONGEST];
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/own-files", lower.opt.restart);
+	int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
+	FILE *lines = fd < 0 ? NULL : fdopen(fd, "r");
+	for (unsigned number = 0; lines && fgets(line, sizeof(line), lines); number++) {
+		struct opened one = {.kind = FILE_WRITTEN};
+		char place[LONGEST];
+		line[strcspn(line, "\n")] = 0;
+		snprintf(one.path, sizeof(one.path), "%s", line);
+		snprintf(path, sizeof(path), "%s/was-own-%u", lower.opt.restart, number);
+		if (stat(path, &st))
+			live_refuse("%s: %s", path, strerror(errno));
+		copy_new(&one);
+		copy_fill(path, &one, (uint64_t)st.st_size);
+		place_of(&one, place);
+		if (!own_new(one.path, place, true, true))
+			live_refuse("%s is damaged", path);
+		lower_fd_close(one.copy);
+	}
+	if (lines)
+		fclose(lines);
+}

@@ -1,0 +1,36 @@
+/* Files of the branch's own, by the path that the program knows: those that it was writing to at the cut, and those that are
+ * not any more as it had left them, because the recorded job changed, renamed or deleted them after the cut. */
+#ifndef RDB_OWN_FILES_H
+#define RDB_OWN_FILES_H
+#include <stdint.h>
+#include "boundary/host.h"
+#include "live/open_table.h"
+
+/* ---- on the way to the cut ---- */
+
+/* Opened for writing, or again: its copy, with what was in it. */
+void own_opened(struct opened *f, const struct rdb_note_opened *note);
+/* Nobody has it open any more: what it left is kept until the cut. */
+void own_closed(const struct opened *f);
+void own_renamed(const char *from, const char *to);
+void own_unlinked(const char *path);
+void own_linked(const char *path, const char *also);
+
+/* ---- at the cut ---- */
+
+/* Which are the branch's from here on; written down, for restarts of the branch. */
+void own_at_cut(void);
+/* What a branch began with. */
+void own_load(void);
+void own_add(const char *path, const char *place);
+/* What this rank had left in it is not what the branch has. */
+void own_forget(const char *path);
+
+/* ---- in the branch ---- */
+
+/* NULL: it is the real one. */
+const char *own_place(const char *path);
+/* The paths of a system call become those of the branch's files. */
+void own_paths(uint64_t nr, uint64_t args[6]);
+
+#endif

@@ -1,0 +1,39 @@
+/* The index of a log: used, as librdblog.so, by rdb.recording. */
+#ifndef RDB_LOG_INDEX_H
+#define RDB_LOG_INDEX_H
+#include "log/log_reader.h"
+
+/* One record, as the index of a whole log gives it. */
+struct log_entry {
+	uint64_t event;
+	int64_t result;
+	uint64_t at_ns;
+	uint64_t offset; /* of the record in its segment */
+	uint32_t segment;
+	uint32_t size; /* that it takes there */
+	uint32_t nr;
+	uint32_t repeat;
+	uint16_t kind;
+	uint16_t nargs;
+	uint32_t thread;
+};
+
+/* Index of a whole log: *entries is malloc'ed.  Returns 0, or -errno with *entries holding what came
+ * before the damage and error (at least 256 bytes) the message. */
+LOG_API int log_index(const char *dir, struct log_entry **entries, size_t *count, char *error);
+/* The same of the first record and of the last two segments only: what a log is and how it ended, at a
+ * cost that does not grow with the log.  Damage in between goes unnoticed. */
+LOG_API int log_index_tail(const char *dir, struct log_entry **entries, size_t *count, char *error);
+/* The same, of the whole log or (tail) of so many segments at its end, for one that is read on later: *place is where it
+ * ends, and *room how many entries there is room for. */
+LOG_API int log_index_begin(const char *dir, unsigned tail, struct log_place *place, struct log_entry **entries,
+			    size_t *count, size_t *room, char *error);
+/* What has come since: entries[*count] and on, as far as there is room (-ENOSPC: there is more), and how often the last
+ * one is repeated by now.  0 or -errno: it is to be read anew. */
+LOG_API int log_index_more(const char *dir, struct log_place *place, struct log_entry *entries, size_t *count,
+			   size_t room, char *error);
+/* A copy with more room, or NULL. */
+LOG_API struct log_entry *log_index_copy(const struct log_entry *entries, size_t count, size_t room);
+LOG_API void log_index_free(struct log_entry *entries);
+
+#endif

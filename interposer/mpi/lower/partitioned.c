@@ -1,0 +1,122 @@
+/* Partitioned communication (MPI-4.0, 4.2): what is sent is the program's memory; what comes arrives in lower memory, and
+ * reaches the program by partitions, as it asks for them, or when the request is complete.  Recordings of the order have
+ * it in the log: when which partition came is not to be had again, and no other message depends on it. */
+#include "large.h"
+#include "pending.h"
+#include "requests.h"
+
+int64_t addition_missing(const char *name)
+{
+	host->fatal("%s: the MPI library that the program runs with does not have it", name);
+	abort();
+}
+
+#if MPI_4
+/* Not of a communicator: such messages are apart from all others, which are matched by their order. */
+static int64_t prepared(int rc, struct vreq *request, MPI_Request real, uint64_t upper)
+{
+	if (rc != MPI_SUCCESS) {
+		object_drop(&request->o);
+		return rc;
+	}
+	request->o.real = BITS(real);
+	request->persistent = true;
+	request->active = false;
+	put_handle((void *)upper, RDB_REQUEST, request->o.id);
+	return rc;
+}
+
+/* buf, partitions, count, datatype, dest, tag, comm, info, request */
+int64_t real_Psend_init(const uint64_t *a)
+{
+	struct vtype *type = type_of(a[3]);
+	struct vreq *request;
+	MPI_Request real;
+	int rc;
+
+	rc = PMPI_Psend_init((void *)a[0], (int)a[1], (MPI_Count)a[2], REAL(MPI_Datatype, type->o.real), (int)a[4],
+			     (int)a[5], REAL(MPI_Comm, comm_of(a[6])->o.real), REAL(MPI_Info, info_of(a[7])->real),
+			     a[8] ? &real : NULL);
+	request = request_new(BITS(NULL));
+	request->type = object_hold(type);
+	return prepared(rc, request, real, a[8]);
+}
+
+/* buf, partitions, count, datatype, source, tag, comm, info, request */
+int64_t real_Precv_init(const uint64_t *a)
+{
+	struct vtype *type = type_of(a[3]);
+	struct vcomm *comm = comm_of(a[6]);
+	struct vreq *request = request_new(BITS(NULL));
+	struct landing land;
+	MPI_Request real;
+	int rc;
+
+	landing_keep(&land, (void *)a[0]);
+	for (int i = 0; i < (int)a[1]; i++)
+		landing_part(&land, (char *)a[0] + (MPI_Aint)i * (MPI_Aint)a[2] * type->extent, (int64_t)a[2], type);
+	landing_ready(&land);
+	rc = PMPI_Precv_init(land.buffer, (int)a[1], (MPI_Count)a[2], REAL(MPI_Datatype, type->o.real), (int)a[4],
+			     (int)a[5], REAL(MPI_Comm, comm->o.real), REAL(MPI_Info, info_of(a[7])->real),
+			     a[8] ? &real : NULL);
+	pending_begin(request, comm, &land, NULL, NULL, NULL, NULL);
+	object_release(&request->comm->o);
+	request->comm = NULL;
+	request->partitioned = true;
+	return prepared(rc, request, real, a[8]);
+}
+
+/* request, partition, flag */
+int64_t real_Parrived(const uint64_t *a)
+{
+	struct vreq *request = request_of(a[0]);
+	int flag = 0, rc = PMPI_Parrived(REAL(MPI_Request, request->o.real), (int)a[1], a[2] ? &flag : NULL);
+
+	if (rc != MPI_SUCCESS)
+		return failure(rc, request_comm(request));
+	if (flag && request->active && request->pending)
+		pending_deliver_part(request->pending, (unsigned)a[1]);
+	put((void *)a[2], &flag, sizeof(flag));
+	return rc;
+}
+
+static MPI_Request real_of(uint64_t id)
+{
+	return REAL(MPI_Request, request_of(id)->o.real);
+}
+
+static int64_t done(int rc, uint64_t id)
+{
+	return failure(rc, request_comm(request_of(id)));
+}
+
+/* partition, request */
+int64_t real_Pready(const uint64_t *a)
+{
+	return done(PMPI_Pready((int)a[0], real_of(a[1])), a[1]);
+}
+
+/* partition_low, partition_high, request */
+int64_t real_Pready_range(const uint64_t *a)
+{
+	return done(PMPI_Pready_range((int)a[0], (int)a[1], real_of(a[2])), a[2]);
+}
+
+/* length, array_of_partitions, request */
+int64_t real_Pready_list(const uint64_t *a)
+{
+	return done(PMPI_Pready_list((int)a[0], (int *)a[1], real_of(a[2])), a[2]);
+}
+#else
+#define MISSING(name) \
+	int64_t real_##name(const uint64_t *a __attribute__((unused))) \
+	{ \
+		return addition_missing("MPI_" #name); \
+	}
+MISSING(Psend_init)
+MISSING(Precv_init)
+MISSING(Pready)
+MISSING(Pready_range)
+MISSING(Pready_list)
+MISSING(Parrived)
+#endif

@@ -1,0 +1,130 @@
+/* Files of MPI at a checkpoint that all ranks take together: nonblocking operations on them are waited for, as for all
+ * requests; a rank between the two calls of a split collective goes on until that is over; collectives are counted, so who
+ * is needed by another in one goes on until it has come. */
+#include "together_files.h"
+#include <stdio.h>
+#include "live/board.h"
+#include "real.h"
+
+static const char collectives[] = " set_view set_size preallocate set_atomicity sync set_info seek_shared ";
+
+enum { NOT_LEARNT, ALONE, TOGETHER, BEGINS, ENDS, TURNS = 8 /* the shared file pointer */ };
+static uint8_t *what_is;
+
+static unsigned learn(const char *name)
+{
+	char word[64];
+	size_t len = strlen(name);
+	unsigned turns;
+
+	if (strncmp(name, "MPI_File_", 9))
+		return ALONE;
+	snprintf(word, sizeof(word), " %s ", name + 9);
+	turns = strstr(name, "_shared") || strstr(name, "_ordered") ? TURNS : 0;
+	if (len > 6 && !strcmp(name + len - 6, "_begin"))
+		return turns | BEGINS;
+	if (len > 4 && !strcmp(name + len - 4, "_end"))
+		return turns | ENDS;
+	if (strstr(collectives, word) || strstr(name, "_all") || strstr(name, "_ordered"))
+		return turns | TOGETHER;
+	return turns | ALONE;
+}
+
+static uint64_t hash(uint64_t value, const void *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		value = (value ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3ull;
+	return value;
+}
+
+void together_file(struct vfile *file, const struct vcomm *comm)
+{
+	static unsigned opened;
+	int size = 0;
+
+	file->serial = ++opened;
+	file->comm = MPI_COMM_NULL;
+	if (!together_on)
+		return;
+	if (PMPI_Comm_dup(REAL(MPI_Comm, comm->o.real), &file->comm) != MPI_SUCCESS)
+		host->fatal("%s: its communicator cannot be kept", file->path);
+	PMPI_Comm_size(file->comm, &size);
+	if (size == 1)
+		return;
+	file->together = comm->together;
+	if (!file->together) { /* of a restart: the ranks that have it open */
+		uint64_t name = hash(0xcbf29ce484222325ull, file->path, strlen(file->path));
+
+		name = hash(name, comm->world, (size_t)size * sizeof(*comm->world));
+		name = hash(name, &together_salt, sizeof(together_salt));
+		file->together = (name | 1) & ~BOARD_PAIR;
+	}
+	together_clock(file->together);
+}
+
+void together_file_closed(struct vfile *file)
+{
+	if (file->comm != MPI_COMM_NULL)
+		PMPI_Comm_free(&file->comm);
+}
+
+void files_called(unsigned index, const uint64_t *a)
+{
+	struct vfile *file;
+	unsigned what;
+
+	if (!what_is)
+		what_is = calloc(real_function_count, 1);
+	if (!what_is)
+		host->fatal("out of memory in the MPI boundary");
+	if (what_is[index] == NOT_LEARNT)
+		what_is[index] = (uint8_t)(real_functions[index].name ? learn(real_functions[index].name) : ALONE);
+	what = what_is[index] & ~(unsigned)TURNS;
+	if (index == RDB_File_close && a[0]) {
+		file = file_of(rdb_id(RDB_FILE, *(void **)a[0]));
+	} else if (what_is[index] != ALONE) {
+		file = file_of(a[0]);
+		file->splitting = what == BEGINS;
+		file->turned |= (what_is[index] & TURNS) != 0;
+	} else {
+		return;
+	}
+	if (file->together && what != ENDS && (what != ALONE || index == RDB_File_close))
+		together_count(file->together);
+}
+
+struct vfile *file_after(const struct vfile *file)
+{
+	struct vfile *one, *next = NULL;
+
+	EACH(RDB_FILE, one)
+	{
+		if (one->serial > (file ? file->serial : 0) && (!next || one->serial < next->serial))
+			next = one;
+	}
+	return next;
+}
+
+bool files_quiet(void)
+{
+	for (const struct vfile *one = file_after(NULL); one; one = file_after(one))
+		if (one->splitting)
+			return false;
+	return true;
+}
+
+const char *files_refuse(void)
+{
+	static char why[FILE_PATH + 64];
+	unsigned written = 0;
+
+	for (const struct vfile *one = file_after(NULL); one; one = file_after(one)) {
+		if (one->amode & MPI_MODE_SEQUENTIAL) {
+			snprintf(why, sizeof(why), "%s: MPI has it open to be read or written in sequence only",
+				 one->path);
+			return why;
+		}
+		written += one->first && one->writes;
+	}
+	return written > BOARD_FILES ? "it writes to too many files of MPI" : NULL;
+}

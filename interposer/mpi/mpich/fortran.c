@@ -1,0 +1,85 @@
+/* What MPICH's Fortran library, which runs in the program, asks of its libmpi besides the C functions: attributes that
+ * are numbers, and whose functions it calls itself, by proxies. */
+#include "attributes.h"
+#include "shim.h"
+
+/* How a value was given: a pointer, or a number of addresses' or of integers' size. */
+enum { VALUE_POINTER = 0, VALUE_ADDRESS = 1, VALUE_INTEGER = 3 };
+
+static int language(int type)
+{
+	return type == VALUE_POINTER   ? RDB_IN_C
+	       : type == VALUE_INTEGER ? RDB_IN_FORTRAN_INTEGER
+				       : RDB_IN_FORTRAN_ADDRESS;
+}
+
+typedef int copy_proxy(void *user, int handle, int keyval, void *extra, int type, void *value, void **copy, int *flag);
+typedef int delete_proxy(void *user, int handle, int keyval, int type, void *value, void *extra);
+
+EXPORT void MPII_Keyval_set_proxy(int keyval, copy_proxy *copy, delete_proxy *delete);
+EXPORT void MPII_Keyval_set_proxy(int keyval, copy_proxy *copy, delete_proxy *delete)
+{
+	rdb_keyval_proxies(shim_keyval_in(keyval), (void *)copy, (void *)delete);
+}
+
+int rdb_proxy_copy(void *proxy, void *user, unsigned class, void *handle, int keyval, void *extra, void *value,
+		   void **copy, int *flag)
+{
+	return shim_error_in(((copy_proxy *)proxy)(user, (int)shim_out(class, handle), shim_keyval_out(keyval), extra,
+						   VALUE_ADDRESS, value, copy, flag));
+}
+
+int rdb_proxy_delete(void *proxy, void *user, unsigned class, void *handle, int keyval, void *value, void *extra)
+{
+	return shim_error_in(((delete_proxy *)proxy)(user, (int)shim_out(class, handle), shim_keyval_out(keyval),
+						     VALUE_ADDRESS, value, extra));
+}
+
+/* Fortran's predefined keyvals are one more than C's. */
+static int keyval_in(int keyval)
+{
+	int known = shim_keyval_in(keyval);
+
+	return known == INT32_MAX ? shim_keyval_in(keyval - 1) : known;
+}
+
+static int set(unsigned class, int64_t handle, int keyval, void *value, int type)
+{
+	return shim_error_out(rdb_attr_set(class, shim_in(class, handle), shim_keyval_in(keyval), value, language(type),
+					   "MPI_Comm_set_attr"));
+}
+
+static int get(unsigned class, int64_t handle, int keyval, void *value, int *flag)
+{
+	int known = keyval_in(keyval), err;
+	int64_t number = 0;
+
+	err = rdb_attr_number(class, shim_in(class, handle), known, &number, flag, "MPI_Comm_get_attr");
+	if (known == keyval_in(MPI_HOST) || known == keyval_in(MPI_IO))
+		number = shim_rank_out((int)number);
+	if (!err && *flag)
+		*(int64_t *)value = number;
+	return shim_error_out(err);
+}
+
+#define ATTRIBUTES(name, class) \
+	EXPORT int MPII_##name##_set_attr(int handle, int keyval, void *value, int type); \
+	EXPORT int MPII_##name##_set_attr(int handle, int keyval, void *value, int type) \
+	{ \
+		return set(class, handle, keyval, value, type); \
+	} \
+	EXPORT int MPII_##name##_get_attr(int handle, int keyval, void *value, int *flag, int type); \
+	EXPORT int MPII_##name##_get_attr(int handle, int keyval, void *value, int *flag, int type) \
+	{ \
+		(void)type; \
+		return get(class, handle, keyval, value, flag); \
+	}
+ATTRIBUTES(Comm, RDB_COMM)
+ATTRIBUTES(Type, RDB_TYPE)
+ATTRIBUTES(Win, RDB_WIN)
+
+EXPORT void MPII_Grequest_set_lang_f77(MPI_Request request);
+EXPORT void MPII_Grequest_set_lang_f77(MPI_Request request)
+{
+	rdb_generalized_in_fortran(SHIM_IN(RDB_REQUEST, request));
+}

@@ -1,0 +1,124 @@
+/* Who waits for whom while payloads are made again: a rank that has waited for a while says so, once and again, and who
+ * goes on says that before anything else.  So what the files of all ranks say is true of one moment, and whoever reads
+ * them (rdb/live/expand_waits.py) can tell a rank that is slow from one that will never go on. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "boundary/boundary.h"
+#include "process/private_file.h"
+#include "replay/expand.h"
+
+enum { LOOK_MS = 250 };
+
+static struct {
+	pthread_mutex_t lock;
+	uint64_t turn; /* how often it has begun or ended to wait */
+	uint64_t event;
+	enum rdb_wait what;
+	int peer, tag;
+	atomic_ulong looks; /* in vain */
+	uint64_t since_ms;  /* processor time when it began to wait */
+	bool said, over;
+	char host[64];
+} waits = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t spent_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
+}
+
+/* A file that is there is whole.  Of a collective, which looks by itself, the last number is processor time. */
+static void say(const char *what)
+{
+	bool together = waits.what == RDB_WAIT_TOGETHER;
+	char temp[4096], path[4096], text[256];
+	snprintf(path, sizeof(path), "%s/expanding", lower.opt.dir);
+	snprintf(temp, sizeof(temp), "%s/expanding.new", lower.opt.dir);
+	int len = snprintf(text, sizeof(text), "%d %s %lu %lu %s %d %d %lu\n", getpid(), waits.host,
+			   (unsigned long)waits.turn, (unsigned long)waits.event, what, waits.peer, waits.tag,
+			   together ? (unsigned long)(spent_ms() - waits.since_ms) : atomic_load(&waits.looks));
+	int fd = private_create(AT_FDCWD, temp, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	int rc = fd < 0 ? 0 : write(fd, text, (size_t)len) == len ? 0 : -EIO;
+	rc = private_publish(fd, rc, temp, path);
+	if (rc)
+		rdb_warn("%s: %s: a rank that waits for ever is not noticed", path, strerror(-rc));
+}
+
+static const char *words(enum rdb_wait what)
+{
+	static const char *const all[] = {"computes", "message", "receiver", "together"};
+	return all[what];
+}
+
+static void *attend(void *arg)
+{
+	const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000l};
+	uint64_t seen = 0;
+	for (;;) {
+		nanosleep(&pause, NULL);
+		pthread_mutex_lock(&waits.lock);
+		if (waits.what != RDB_WAIT_NOTHING && waits.turn == seen && !waits.over) {
+			say(words(waits.what));
+			waits.said = true;
+		}
+		seen = waits.turn;
+		pthread_mutex_unlock(&waits.lock);
+	}
+	return arg;
+}
+
+int expand_waits_begin(void)
+{
+	pthread_t id;
+	pthread_attr_t attr;
+	if (gethostname(waits.host, sizeof(waits.host) - 1) || !waits.host[0])
+		snprintf(waits.host, sizeof(waits.host), "?");
+	int rc = -pthread_attr_init(&attr);
+	if (rc)
+		return rc;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	rc = -pthread_create(&id, &attr, attend, NULL);
+	pthread_attr_destroy(&attr);
+	return rc;
+}
+
+void expand_waits_at(uint64_t event)
+{
+	waits.event = event; /* nobody reads it but while the rank waits */
+}
+
+void expand_waits(enum rdb_wait what, int peer, int tag)
+{
+	pthread_mutex_lock(&waits.lock);
+	waits.turn++;
+	waits.what = what;
+	waits.peer = peer;
+	waits.tag = tag;
+	atomic_store(&waits.looks, 0);
+	waits.since_ms = what == RDB_WAIT_TOGETHER ? spent_ms() : 0;
+	if (waits.said && !waits.over)
+		say(words(RDB_WAIT_NOTHING));
+	waits.said = false;
+	pthread_mutex_unlock(&waits.lock);
+}
+
+void expand_looked(void)
+{
+	atomic_fetch_add_explicit(&waits.looks, 1, memory_order_relaxed);
+}
+
+void expand_waits_ended(bool asks)
+{
+	pthread_mutex_lock(&waits.lock);
+	waits.turn++;
+	waits.over = true;
+	waits.what = RDB_WAIT_NOTHING;
+	say(asks ? "asks" : "ended");
+	pthread_mutex_unlock(&waits.lock);
+}

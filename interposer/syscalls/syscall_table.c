@@ -1,0 +1,199 @@
+#include "syscalls/syscall_table.h"
+#include <errno.h>
+#include <asm/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "boundary/boundary.h"
+#include "memory/memory_calls.h"
+#include "memory/shared_memory.h"
+#include "process/descriptors.h"
+#include "process/process.h"
+#include "replay/replay.h"
+#include "signals/signals.h"
+#include "syscalls/syscall_outputs.h"
+#include "threads/thread.h"
+
+/* the kernel's own list: headers may be older */
+enum {
+#define NR(name, number) NR_##name = number,
+#include "syscalls/syscall_numbers.def"
+#undef NR
+};
+
+#define A(i) (ev->args[i])
+#define P(i) ((void *)ev->args[i])
+
+/* ---- answered here, in the same way in every mode ---- */
+
+static long call_sigaction(struct event *ev, ucontext_t *uc)
+{
+	return signals_sigaction((int)A(0), P(1), P(2), A(3));
+}
+
+static long call_sigprocmask(struct event *ev, ucontext_t *uc)
+{
+	return signals_sigprocmask((int)A(0), P(1), P(2), A(3));
+}
+
+static long call_sigreturn(struct event *ev, ucontext_t *uc)
+{
+	signals_sigreturn(uc);
+	return (long)UC_REG(uc, RAX);
+}
+
+static long call_sigaltstack(struct event *ev, ucontext_t *uc)
+{
+	return signals_sigaltstack(P(0), P(1), uc);
+}
+
+static long call_arch_prctl(struct event *ev, ucontext_t *uc)
+{
+	switch (A(0)) {
+	case ARCH_SET_FS: thread_self()->upper.fs_base = A(1); return 0;
+	case ARCH_GET_FS: *(uint64_t *)P(1) = thread_self()->upper.fs_base; return 0;
+	case ARCH_GET_GS: *(uint64_t *)P(1) = 0; return 0;
+	case ARCH_SET_GS:
+		if (A(1))
+			rdb_fatal("the program uses the GS base (arch_prctl), which rdb needs for itself");
+		return 0;
+	default: return -EINVAL; /* CET, AMX and the like: not offered */
+	}
+}
+
+static long call_set_tid_address(struct event *ev, ucontext_t *uc)
+{
+	struct upper_thread *u = &thread_self()->upper;
+	u->clear_child_tid = A(0);
+	return u->tid;
+}
+
+static long call_set_robust_list(struct event *ev, ucontext_t *uc)
+{
+	struct upper_thread *u = &thread_self()->upper;
+	u->robust_list = A(0);
+	u->robust_len = A(1);
+	return 0;
+}
+
+static long call_close_range(struct event *ev, ucontext_t *uc)
+{
+	unsigned last = (unsigned)A(1);
+	if (replaying())
+		return (long)ev->result; /* there are no descriptors */
+	if (A(0) > last)
+		return -EINVAL;
+	return descriptors_close_range((unsigned)A(0), last, (unsigned)A(2));
+}
+
+long call_exit(struct event *ev, ucontext_t *uc)
+{
+	if (ev->nr == SYS_exit && threads_alive() > 1) {
+		thread_dying();
+		return 0;
+	}
+	if (replaying()) {
+		replay_ended(uc);
+		return 0;
+	}
+	boundary_final_hash();
+	boundary_end(LOG_END_EXIT, (int)A(0) & 0xff, NULL);
+	for (;;)
+		raw_syscall(SYS_exit_group, (long)A(0), 0, 0, 0, 0, 0);
+}
+
+#define NOTHING \
+	{ \
+		O_END, 0, 0, 0, NULL \
+	}
+#define FIX(a, n) \
+	{ \
+		O_FIX, a, n, 0, NULL \
+	}
+#define RET(a, n) \
+	{ \
+		O_RET, a, n, 0, NULL \
+	}
+#define CAP(a, c) \
+	{ \
+		O_CAP, a, c, 0, NULL \
+	}
+#define VAL(a, l) \
+	{ \
+		O_VAL, a, l, 0, NULL \
+	}
+#define ARR(a, c, n) \
+	{ \
+		O_ARR, a, c, n, NULL \
+	}
+#define ERR(a, n) \
+	{ \
+		O_ERR, a, n, 0, NULL \
+	}
+#define FN(f) \
+	{ \
+		O_FN, 0, 0, 0, f \
+	}
+#define ROW_PASS(nm, spec...) \
+	{ \
+		.name = nm, .class = PASS, .out = spec \
+	}
+#define ROW_FAIL(nm, err, reason) \
+	{ \
+		.name = nm, .class = FAIL, .error = err, .why = reason \
+	}
+#define ROW_NONE(nm, reason) ROW_FAIL(nm, ENOSYS, reason)
+#define ROW_EMU(nm, f) \
+	{ \
+		.name = nm, .class = EMU, .emu = f \
+	}
+#define ROW_DENY(nm, reason) \
+	{ \
+		.name = nm, .class = DENY, .why = reason \
+	}
+#define SYS(nm, class, what...) [NR_##nm] = ROW_##class(#nm, what),
+
+static const struct row rows[] = {
+#include "syscalls/syscalls.def"
+};
+enum { NROWS = sizeof(rows) / sizeof(*rows) };
+
+const struct row *syscall_row(uint64_t nr)
+{
+	return nr < NROWS ? &rows[nr] : NULL;
+}
+
+void syscall_row_outputs(struct event *ev, const struct row *row)
+{
+	bool ok = ev->result >= 0 || ev->result < -4095;
+	switch (row->out.kind) {
+	case O_END: break;
+	case O_FIX:
+		if (ok)
+			out_if(ev, A(row->out.arg), row->out.n);
+		break;
+	case O_RET:
+		if (ev->result > 0)
+			out_if(ev, A(row->out.arg), (uint64_t)ev->result * row->out.n);
+		break;
+	case O_CAP:
+		if (ev->result > 0)
+			out_if(ev, A(row->out.arg),
+			       A(row->out.n) < (uint64_t)ev->result ? A(row->out.n) : (uint64_t)ev->result);
+		break;
+	case O_VAL:
+		if (ok && P(row->out.arg) && P(row->out.n)) {
+			out_if(ev, A(row->out.arg), *(uint32_t *)P(row->out.n));
+			out_if(ev, A(row->out.n), 4);
+		}
+		break;
+	case O_ARR:
+		if (ok)
+			out_if(ev, A(row->out.arg), A(row->out.n) * row->out.m);
+		break;
+	case O_ERR:
+		if (ev->result == -EINTR)
+			out_if(ev, A(row->out.arg), row->out.n);
+		break;
+	case O_FN: row->out.fn(ev); break;
+	}
+}

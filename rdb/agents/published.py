@@ -1,0 +1,70 @@
+"""What ranks tell each other by files of their job's directory, and an agent on to other hosts.
+
+At a restart: which numbers queue pairs have now, and where sockets meet; without a recording: who
+speaks for all ranks.  A file is seen whole or not at all, and does not change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+from rdb.agents.peer import Answer
+from rdb.errors import Usage
+from rdb.private import opener
+
+_NAME = re.compile(r"(?:(?:sockets|verbs(?:-(?:reads|connected|ready))?)-\d+|relay\.json)\Z")
+_LOOK_S = 0.01
+_PATIENCE_S = 5.0  # of one question; who asks asks again
+
+
+async def news(job: Path, known: Collection[str]) -> dict[str, bytes]:
+    """Those that are not KNOWN; none, if there are none for some seconds."""
+    until_s = time.monotonic() + _PATIENCE_S
+    while True:
+        found = _found(job, known)
+        if found or time.monotonic() > until_s:
+            return found
+        await asyncio.sleep(_LOOK_S)
+
+
+def _found(job: Path, known: Collection[str]) -> dict[str, bytes]:
+    try:
+        names = os.listdir(job)
+    except FileNotFoundError:  # the job has been removed
+        return {}
+    found = {}
+    for name in names:
+        if _NAME.match(name) and name not in known:
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            with open(os.open(job / name, flags), "rb") as file:
+                found[name] = file.read()
+    return found
+
+
+def put(job: Path, name: str, data: bytes) -> None:
+    """It gets its name when it is whole."""
+    if not _NAME.match(name):
+        raise Usage(f"agent: {name!r} is nothing that ranks tell each other")
+    own = job / f".{name}.{secrets.token_hex(4)}"
+    with open(own, "xb", opener=opener) as file:
+        file.write(data)
+    os.rename(own, job / name)
+
+
+def packed(files: dict[str, bytes]) -> Answer:
+    return {"files": [[name, len(data)] for name, data in files.items()]}, b"".join(files.values())
+
+
+def unpacked(answer: Answer) -> dict[str, bytes]:
+    message, data = answer
+    found, at = {}, 0
+    for name, size in message["files"]:
+        found[str(name)] = data[at : at + size]
+        at += size
+    return found

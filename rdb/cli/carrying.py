@@ -1,0 +1,66 @@
+"""A job that hosts do not see goes to them as a pack."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rdb.agents.elsewhere import Elsewhere
+from rdb.agents.gathering import gather, is_apart
+from rdb.cli.elsewhere import reached
+from rdb.launch.hosts import folded, read_hosts
+from rdb.launch.newjob import home
+from rdb.live.coordinated import choose, unrecorded
+from rdb.live.pack_checkpoints import pack_checkpoints
+from rdb.recording import Job, open_job
+from rdb.recording.packing import pack
+
+
+def gathered(job: Job, at: str | None = None, since: int | None = None) -> Job:
+    """With what its hosts have on disks of their own."""
+    if not is_apart(job) or job.packed:
+        return job
+    if unrecorded(job):
+        return gather(job, at, since)
+    if len(job.ranks) < int(job.meta.get("nranks") or 1):
+        with reached(job) as elsewhere:
+            if elsewhere is not None:
+                elsewhere.fetch()
+        return open_job(job.path)
+    return job
+
+
+@contextmanager
+def carried(job: Job, args: argparse.Namespace) -> Iterator[tuple[Job, Path | None]]:
+    """The job as a restart is to know it, and the pack that hosts which do not see it get."""
+    given = Path(args.job)
+    if given.is_file():
+        yield job, given
+        return
+    job = gathered(job, args.at)
+    hosts = _blind(job, args)
+    if not hosts:
+        yield job, None
+        return
+    path = Path(home()) / f".carried-{os.getpid()}.rdb"
+    print(f"rdb: {folded(hosts)} does not see {job.path}: it goes there as a pack", file=sys.stderr)
+    try:
+        if unrecorded(job):
+            pack_checkpoints(job, path, choose(job, args.at).number)
+        else:
+            pack(job, path)
+        yield open_job(path), path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _blind(job: Job, args: argparse.Namespace) -> list[str]:
+    if not args.hosts or args.launcher == "srun" or args.plan:
+        return []
+    with Elsewhere(job, [one.name for one in read_hosts(args.hosts)]) as elsewhere:
+        elsewhere.agents.need_all()
+        return elsewhere.apart

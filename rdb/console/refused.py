@@ -1,0 +1,43 @@
+"""Commands of GDB that would take the recording away from the console, or its terminal."""
+
+from __future__ import annotations
+
+from rdb.errors import Usage
+
+_LEAVE = "`quit` leaves the console, `run` goes to the start"
+_OTHER = "another job: `rdb attach JOB` in a shell"
+_CORE = "`rdb pack JOB` makes one file to carry away"
+
+# Its name, the shortest form that GDB takes, why not, what instead.
+_REFUSED = (
+    ("kill", 1, "would end what the rank is seen through", _LEAVE),
+    ("detach", 3, "would end what the rank is seen through", _LEAVE),
+    ("disconnect", 4, "would end what the rank is seen through", _LEAVE),
+    ("attach", 2, "would leave this recording", _OTHER),
+    ("target", 3, "would leave this recording", _OTHER),
+    ("record", 3, "is for programs that run: this is a recording", "reverse commands work"),
+    ("edit", 2, "has no terminal here", "`shell EDITOR FILE`"),
+    ("generate-core-file", 3, "cannot be made of a replica", _CORE),
+    ("gcore", 2, "cannot be made of a replica", _CORE),
+)
+
+# What GDB can catch in a process of its own only.
+_CAUGHT = {
+    "syscall": "`find-event NAME` goes to the next call, --prev to the one before",
+    "signal": "`find-event SIGNAME` goes to the next one, --prev to the one before",
+    "fork": "`find-event fork`",
+    "vfork": "`find-event vfork`",
+    "exec": "`find-event execve`",
+}
+
+
+def refuse(line: str) -> None:
+    """Raises Usage if LINE is one of them."""
+    word, what = [*line.split(), "", ""][:2]
+    if word in ("cat", "catc", "catch", "tcatch"):
+        for name, instead in _CAUGHT.items():
+            if what and name.startswith(what) and len(what) >= 2:
+                raise Usage(f"GDB cannot catch a {name} of a recording", instead)
+    for name, shortest, why, instead in _REFUSED:
+        if len(word) >= shortest and name.startswith(word):
+            raise Usage(f"`{name}` {why}", instead)

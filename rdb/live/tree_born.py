@@ -1,0 +1,115 @@
+"""What a branch with several processes began with, for restarts of it.
+
+The files are those of interposer/live/tree_born.h.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rdb.private import opener
+
+_NODES, _PIDS, _NUMBERS, _CHILDREN = "tree-nodes", "tree-pids", "tree-began", "children-before"
+PID_ENTRY = struct.Struct("<iiIii")  # struct pid_entry
+_COUNT = struct.Struct("<I")
+
+
+@dataclass(frozen=True, slots=True)
+class BornNode:
+    """A process that was there: the first one, its children, theirs, in this order."""
+
+    parent: int
+    """Which of them; -1: the first has none of these."""
+    child: int
+    """N of its directory, child-N."""
+    lives: bool
+    """False: it has ended, and was not waited for."""
+    status: int
+    told: bool
+    """Its parent had got SIGCHLD for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BornPid:
+    """As the program knows it, with its group and session (0: those of the first)."""
+
+    pid: int
+    group: int
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class BornNumber:
+    """An open descriptor."""
+
+    number: int
+    cloexec: bool
+    pipe: bool
+    file: bool
+    writes: bool
+    shared: int
+    """By several processes: which; 0: by none."""
+    index: int
+    """Both ends of a pipe of one process have one."""
+    size_bytes: int
+    """Of what was in the pipe."""
+
+
+def is_born(top: Path) -> bool:
+    """Is it a branch that began with several processes?"""
+    return (top / _NUMBERS).exists()
+
+
+def write_born(folder: Path, nodes: Sequence[BornNode]) -> None:
+    with open(folder / "nodes", "x", encoding="ascii", opener=opener) as file:
+        json.dump([asdict(one) for one in nodes], file)
+
+
+def read_born(top: Path) -> list[tuple[BornNode, BornPid]] | None:
+    """None: it is a branch that an older rdb has made."""
+    try:
+        nodes = [BornNode(**one) for one in json.loads((top / _NODES).read_text(encoding="ascii"))]
+        pids = (top / _PIDS).read_bytes()
+    except OSError:
+        return None
+    entries = [
+        BornPid(known, group, session)
+        for known, _, _, group, session in PID_ENTRY.iter_unpack(pids)
+    ]
+    return list(zip(nodes, entries, strict=False))  # those that are of the past come last
+
+
+def born_numbers(process: Path) -> list[BornNumber]:
+    found = []
+    for line in (process / _NUMBERS).read_text(encoding="ascii").splitlines():
+        number, cloexec, kind, shared, index, size = line.split()
+        found.append(
+            BornNumber(
+                int(number),
+                cloexec == "1",
+                kind in ("reads", "writes"),
+                kind == "file",
+                kind == "writes",
+                int(shared),
+                int(index),
+                int(size),
+            )
+        )
+    return found
+
+
+def born_bytes(top: Path, shared: int) -> int:
+    """In that pipe, when the branch began."""
+    return (top / f"shared-{shared}-was").stat().st_size
+
+
+def children_before(program: Path) -> int:
+    """How many it had made when the branch began: its directories of later ones are numbered on."""
+    try:
+        return int(_COUNT.unpack((program / _CHILDREN).read_bytes())[0])
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,218 @@
+"""Which open files the processes of a tree share, and what each has done to them (by the logs)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rdb.live.tree_born import born_bytes, born_numbers
+from rdb.recording.record import Record
+
+if TYPE_CHECKING:
+    from rdb.live.tree import Node
+
+# x86-64 system calls
+_READS, _WRITES = (0, 19, 17, 295), (1, 20, 18, 296)
+_OPEN, _CREAT, _OPENAT, _CLOSE, _CLOSE_RANGE = 2, 85, 257, 3, 436
+_DUP, _DUP2, _DUP3, _FCNTL, _LSEEK, _GETDENTS64 = 32, 33, 292, 72, 8, 217
+_PIPE, _PIPE2 = 22, 293
+_COPIES = (40, 275, 276, 278)  # sendfile, splice, tee, vmsplice
+_CALLS = (
+    *(_OPEN, _CREAT, _OPENAT, _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL, _LSEEK),
+    *(_PIPE, _PIPE2, _GETDENTS64, 56, 57, 58, 435),
+    *(*_READS, *_WRITES, *_COPIES),
+)
+_CLOEXEC = 0o2000000
+_F_DUPFD, _F_SETFD, _F_DUPFD_CLOEXEC = 0, 2, 1030
+_RANGE_CLOEXEC = 4
+
+
+@dataclass(frozen=True)
+class Held:
+    """An open file, by where it was opened."""
+
+    number: int
+    what: str
+    pipe: bool
+    had_bytes: int = 0
+    """In it when a branch began."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    node: Node
+    place: int
+    at_ns: int
+    held: Held
+    size: int
+    writes: bool
+    copies: bool = False
+    """By a call whose bytes no replay knows."""
+
+
+@dataclass
+class Ends:
+    writers: dict[Node, int] = field(default_factory=dict)
+    """Where each that could write to it has let it go; it has not ended: its end."""
+    holders: set[Node] = field(default_factory=set)
+    """Who has it at the end of what was followed."""
+
+
+@dataclass
+class _Number:
+    held: Held
+    writes: bool
+    cloexec: bool
+
+
+class _Follower:
+    def __init__(self, top: Node, until: Mapping[Node, int]) -> None:
+        self.top = top.programs[0].path
+        self.until = until
+        self.made = 0
+        self.born: dict[int, Held] = {}
+        """What the processes of a branch shared when it began, by number."""
+        self.ends: dict[Held, Ends] = defaultdict(Ends)
+        self.operations: dict[Held, list[Operation]] = defaultdict(list)
+
+    def process(self, node: Node, numbers: dict[int, _Number]) -> None:
+        limit = self.until.get(node, node.over)
+        numbers = self._begun_with(node) if node.born and node.programs else numbers
+        for child in node.children:
+            if child.born:
+                self.process(child, {})
+        self._writers(node, numbers, node.over)
+        for number, program in enumerate(node.programs):
+            forks = {
+                one.fork_event: one
+                for one in node.children
+                if one.program_of_parent == number and not one.born
+            }
+            for at in program.index.of_calls(*_CALLS):
+                record = program.index.record(at)
+                place = node.place(number, record.event)
+                if place > limit:
+                    break
+                forked = forks.get(record.event)
+                if forked is not None:
+                    self.process(
+                        forked, {key: _Number(**vars(one)) for key, one in numbers.items()}
+                    )
+                elif record.result >= 0:
+                    before = set(self._written(numbers))
+                    self._call(node, place, record, numbers)
+                    self._gone(node, place, before, numbers)
+            if number + 1 < len(node.programs) and node.bases[number + 1] <= limit:
+                before = set(self._written(numbers))
+                for one in [key for key, value in numbers.items() if value.cloexec]:
+                    del numbers[one]
+                self._gone(node, node.bases[number + 1], before, numbers)
+        if limit < node.over:
+            for value in numbers.values():
+                self.ends[value.held].holders.add(node)
+
+    def _begun_with(self, node: Node) -> dict[int, _Number]:
+        own: dict[int, Held] = {}
+        numbers: dict[int, _Number] = {}
+        for one in born_numbers(node.programs[0].path):
+            if not one.pipe and not one.file:
+                continue
+            known = self.born if one.shared else own
+            key = one.shared or 2 * one.index + one.pipe
+            if key not in known:
+                shared = one.pipe and one.shared
+                size = born_bytes(self.top, one.shared) if shared else one.size_bytes
+                what = "a pipe" if one.pipe else f"descriptor {one.number}"
+                known[key] = self._new(what, one.pipe, size)
+            numbers[one.number] = _Number(known[key], one.writes, one.cloexec)
+        return numbers
+
+    @staticmethod
+    def _written(numbers: dict[int, _Number]) -> list[Held]:
+        return [one.held for one in numbers.values() if one.writes]
+
+    def _writers(self, node: Node, numbers: dict[int, _Number], place: int) -> None:
+        for held in self._written(numbers):
+            self.ends[held].writers[node] = place
+
+    def _gone(self, node: Node, place: int, before: set[Held], numbers: dict[int, _Number]) -> None:
+        self._writers(node, numbers, node.over)
+        for held in before.difference(self._written(numbers)):
+            self.ends[held].writers[node] = place
+
+    def _new(self, what: str, pipe: bool, had_bytes: int = 0) -> Held:
+        self.made += 1
+        return Held(self.made, what, pipe, had_bytes)
+
+    def _call(self, node: Node, place: int, record: Record, numbers: dict[int, _Number]) -> None:
+        number, args, result = record.nr, record.args, record.result
+        if number in (_OPEN, _CREAT, _OPENAT):
+            flags = args[2] if number == _OPENAT else args[1] if number == _OPEN else 0
+            held = self._new(f"descriptor {result}", False)
+            numbers[result] = _Number(held, False, bool(flags & _CLOEXEC))
+        elif number in (_PIPE, _PIPE2):
+            ends = record.written(args[0], 8)
+            held = self._new("a pipe", True)
+            cloexec = number == _PIPE2 and bool(args[1] & _CLOEXEC)
+            for at in (0, 4):
+                one = int.from_bytes(ends[at : at + 4], "little")
+                numbers[one] = _Number(held, at == 4, cloexec)
+        elif number == _CLOSE:
+            numbers.pop(args[0], None)
+        elif number == _CLOSE_RANGE:
+            for key in [key for key in numbers if args[0] <= key <= args[1]]:
+                if args[2] & _RANGE_CLOEXEC:
+                    numbers[key].cloexec = True
+                else:
+                    del numbers[key]
+        elif number in (_DUP, _DUP2, _DUP3) or number == _FCNTL:
+            self._descriptor(record, numbers)
+        else:
+            self._moved(node, place, record, numbers)
+
+    @staticmethod
+    def _descriptor(record: Record, numbers: dict[int, _Number]) -> None:
+        number, args = record.nr, record.args
+        if number == _FCNTL and args[1] not in (_F_DUPFD, _F_DUPFD_CLOEXEC):
+            if args[1] == _F_SETFD and args[0] in numbers:
+                numbers[args[0]].cloexec = bool(args[2] & 1)
+            return
+        if args[0] == record.result:
+            return
+        cloexec = (number == _DUP3 and bool(args[2] & _CLOEXEC)) or (
+            number == _FCNTL and args[1] == _F_DUPFD_CLOEXEC
+        )
+        one = numbers.get(args[0])
+        if one is None:
+            numbers.pop(record.result, None)
+        else:
+            numbers[record.result] = _Number(one.held, one.writes, cloexec)
+
+    def _moved(self, node: Node, place: int, record: Record, numbers: dict[int, _Number]) -> None:
+        copies = record.nr in _COPIES
+        for at in (0, 1, 2) if copies else (0,):
+            one = numbers.get(record.args[at])
+            if one is None or not (record.result or not one.held.pipe or record.nr in _READS):
+                continue
+            for again in range(record.repeat + 1):
+                self.operations[one.held].append(
+                    Operation(
+                        *(node, place + again, record.at_ns, one.held, record.result),
+                        record.nr in _WRITES,
+                        copies,
+                    )
+                )
+
+
+def follow(
+    top: Node, until: Mapping[Node, int]
+) -> tuple[dict[Held, Ends], dict[Held, list[Operation]]]:
+    """Up to these places (all if there is none): who has what open then, and what was done to it,
+    in the order of time."""
+    follower = _Follower(top, until)
+    follower.process(top, {})
+    for operations in follower.operations.values():
+        operations.sort(key=lambda one: one.at_ns)
+    return follower.ends, follower.operations

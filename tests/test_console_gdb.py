@@ -1,0 +1,121 @@
+"""What users of GDB type into the console, and what must not end the session."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from terminal import DEADLINE_S, environment
+
+from rdb.console.refused import refuse
+from rdb.errors import Usage
+
+PROGRAM = r"""
+#include <unistd.h>
+static char large[1 << 17];
+struct pair { int first, second; } pair;
+int main(void)
+{
+	getppid();
+	large[70000] = 5; /* written */
+	pair.second = 3;
+	getppid();
+	return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("home")
+    program = tmp_path_factory.mktemp("program") / "large"
+    source = program.with_suffix(".c")
+    source.write_text(PROGRAM)
+    subprocess.run(["gcc", "-g", "-O0", "-o", program, source], check=True)
+    done = rdb(folder, "run", "--name", "large", "--", str(program))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def rdb(home: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rdb", *arguments],
+        env=environment(home),
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+
+def answers(home: Path, *commands: str) -> list[str]:
+    """What a console says to each of them."""
+    said = rdb(home, "attach", "large", text="\n".join(commands) + "\n").stdout
+    found = []
+    for command in commands:
+        _, _, said = said.partition(f"> {command}\n")
+        found.append(said.partition("large [0]")[0])
+    return found
+
+
+def test_commands_that_would_end_the_session_are_refused(home: Path) -> None:
+    killed, explored, after, changed, gone = answers(
+        home, "kill", "python print(input())", "print 40 + 2", "changes large", "origin large"
+    )
+    assert "`kill` would end" in killed and "`quit`" in killed
+    assert "asks questions" in explored
+    assert "= 42" in after, "an answer was taken from GDB's next command"
+    assert "<131,072 bytes>" in changed and "1 change" in changed
+    assert "computed" in gone
+
+
+def test_catchpoints_are_undone(home: Path) -> None:
+    *_, deleted, undone, left, again, none = answers(
+        home,
+        "run",
+        "catch load nosuch",
+        "condition 1 1 == 1",  # of no place: GDB does not survive to be asked about it
+        "delete",
+        "undo",
+        "info breakpoints",
+        "undo 2",
+        "info watchpoints",
+    )
+    assert not deleted
+    assert "undid delete" in undone and "load nosuch is back (it was 1)" in undone
+    assert "load of library matching nosuch" in left and "stop only if 1 == 1" in left
+    assert "undid catch load nosuch" in again and "undid run" not in again
+    assert "No watchpoints" in none
+
+
+def test_start_goes_to_main(home: Path) -> None:
+    started, undone, first = answers(home, "start", "undo", "starti")
+    assert "main () at large.c:7" in started and "disappeared" not in started
+    assert "undid start" in undone and "end of the recording" in undone
+    assert "start of the recording" in first
+
+
+def test_who_records_a_launcher_is_told(home: Path, tmp_path: Path) -> None:
+    launcher = tmp_path / "mpirun"
+    launcher.write_text("#!/bin/sh\ntrue\n")
+    launcher.chmod(0o755)
+    assert "rdb run -n N -- PROG" in rdb(home, "run", "--", str(launcher)).stderr
+    assert "rdb run -n N" not in rdb(home, "run", "--", str(launcher), "rdb", "exec").stderr
+
+
+@pytest.mark.parametrize(
+    "line", ["k", "kill inferiors 1", "det", "disc", "at 1", "tar rem :1", "catch sys 1"]
+)
+def test_short_forms_of_them_are_refused(line: str) -> None:
+    with pytest.raises(Usage):
+        refuse(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["", "tbreak f", "detour", "disable 1", "disassemble", "catch throw"]
+)
+def test_others_are_not(line: str) -> None:
+    refuse(line)

@@ -1,0 +1,150 @@
+"""rdb restart of programs with child processes: parents and children go on together."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Build, Rdb, run_rdb
+from events import events_called
+
+from rdb.recording import Job, open_job
+
+BuildText = Callable[..., Path]
+
+
+class Recorded:
+    def __init__(self, folder: Path, *command: str) -> None:
+        self.folder, self.home = folder, folder / "home"
+        done = self.rdb("run", "--name", "job", "--", *command)
+        assert done.returncode == 0, done.stderr
+        self.said = done.stdout
+        self.job: Job = open_job(self.home / "job")
+
+    def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return run_rdb(self.home, self.folder, *arguments)
+
+    def events(self, *calls: str) -> list[int]:
+        return events_called(self.job.rank(0), *calls)
+
+    def restart(self, at: int, job: str = "job") -> Job:
+        """What comes of it is what came of the uninterrupted run."""
+        where = f"{job} at {at}: {open_job(self.home / job).rank(0).describe(at)}"
+        name = f"{job}-{at}"
+        done = self.rdb("restart", job, "--at", str(at), "--name", name)
+        assert done.returncode == 0, f"{where}: {done.stderr}"
+        assert done.stdout and self.said.endswith(done.stdout), f"{where}: {done.stdout}"
+        verified = self.rdb("replay", name, "--verify")
+        assert verified.returncode == 0, f"{where}: {verified.stderr}"
+        return open_job(self.home / name)
+
+
+@pytest.fixture(scope="module")
+def talks(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    return Recorded(tmp_path_factory.mktemp("talks"), str(build("live_tree.c")))
+
+
+def test_a_child_goes_on_where_it_was(talks: Recorded) -> None:
+    """Its number, what was in the pipes, and how it ends."""
+    assert talks.said.endswith("its child, status 21\n")
+    asked = talks.events("getppid")
+    for at in (talks.events("clone", "fork", "vfork")[0], asked[-2]):
+        branch = talks.restart(at)
+        assert set(branch.process(0).children) == {1}
+    assert not talks.restart(asked[-1]).process(0).children
+
+
+def test_the_plan_says_where_each_is(talks: Recorded) -> None:
+    at = str(talks.events("getppid")[1])
+    planned = talks.rdb("restart", "job", "--at", at, "--plan")
+    assert planned.returncode == 0 and "process 0.1: replay to event" in planned.stdout
+    refused = talks.rdb("restart", "job", "--at", at, "--in-place")
+    assert refused.returncode == 2 and "--in-place: the program has child" in refused.stderr
+
+
+def test_branches_of_branches(talks: Recorded) -> None:
+    """What is in the pipes between them is there again; at last the child is waited for."""
+    first = talks.restart(talks.events("getppid")[2])
+    asked = [
+        event
+        for event in range(1, first.rank(0).last_event)
+        if first.rank(0).describe(event).startswith("getppid")
+    ]
+    second = talks.restart(asked[0], first.name)
+    third = talks.restart(1, second.name)
+    assert set(second.process(0).children) == set(third.process(0).children) == {1}
+    assert not talks.restart(asked[-1], first.name).process(0).children
+
+
+def test_a_pipeline(tmp_path: Path) -> None:
+    """Of programs that replaced the shell's children; one writes faster than the other reads."""
+    line = "seq 1 20000 | tail -n 3 | head -n 1; echo done"
+    shell = Recorded(tmp_path, "sh", "-c", line)
+    assert shell.said == "19998\ndone\n"
+    forks = shell.events("clone", "fork", "vfork")
+    waits = shell.events("wait4")
+    for at in (forks[2] + 1, waits[0]):
+        shell.restart(at)
+
+
+def test_groups_and_sessions(tmp_path: Path, build: Build) -> None:
+    groups = Recorded(tmp_path, str(build("live_groups.c")))
+    assert groups.said == "2 of the group\n"
+    groups.restart(groups.events("getppid")[0])
+
+
+GONE = """
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+    int up[2], down[2];
+    char c;
+    if (pipe(up) || pipe(down))
+        return 1;
+    if (!fork()) {
+        int file = open("gone", O_RDONLY);
+        close(down[1]);
+        if (write(up[1], "x", 1) != 1 || read(down[0], &c, 1))
+            return 1;
+        return file;
+    }
+    if (read(up[0], &c, 1) != 1)
+        return 1;
+    getppid();
+    close(down[1]);
+    wait(0);
+    return unlink("gone");
+}
+"""
+
+
+def test_if_one_cannot_go_on_none_does(
+    rdb: Rdb, build_text: BuildText, rdb_home: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "gone").touch()
+    assert rdb("run", "--name", "job", "--", build_text("gone", GONE)).returncode == 0
+    top = open_job("job").rank(0)
+    (at,) = (e for e in range(1, top.last_event) if "getppid" in top.describe(e))
+    done = rdb("restart", "job", "--at", str(at))
+    assert done.returncode == 125 and "gone: No such file" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert not (rdb_home / "job-branch-1").exists()
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    return Recorded(tmp_path_factory.mktemp("shared"), str(build("live_shared.c")))
+
+
+def test_memory_is_shared_again(shared: Recorded) -> None:
+    """In the middle of one process's turn, or of another's, and when there is one process left."""
+    assert shared.said.endswith("8, 8\n")
+    asked = shared.events("getppid")
+    for at in (asked[1], asked[4] - 1):
+        branch = shared.restart(at)
+        assert set(branch.process(0).children) == {1, 2}
+    assert not shared.restart(asked[-1]).process(0).children
