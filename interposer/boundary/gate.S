@@ -290,7 +290,7 @@ interruptible_call:
 	syscall
 	ret
 interruptible_abort:
-	movq	$-4, %rax		/* -EINTR */
+	movq	$-514, %rax		/* SIGNALS_UNMADE */
 	ret
 interruptible_halt:
 	movq	$-513, %rax		/* SIGNALS_HALT */

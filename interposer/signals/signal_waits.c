@@ -13,10 +13,14 @@
 #include "threads/thread.h"
 #include "threads/waited.h"
 
-enum { SIGNALS_HALT = -513 }; /* all threads are to stand still, and the call was not made */
+/* The call was not made, since */
+enum {
+	SIGNALS_HALT = -513,   /* all threads are to stand still */
+	SIGNALS_UNMADE = -514, /* a signal came first */
+};
 
 /* gate.S: the call, unless a signal is pending that the program has not blocked.  Between the two labels
- * nothing has happened yet: a signal that arrives there makes it -EINTR. */
+ * nothing has happened yet: a signal that arrives there makes it SIGNALS_UNMADE. */
 long interruptible_syscall(long nr, const uint64_t args[6], const volatile uint64_t *pending, uint64_t mask);
 
 /* signal(7): calls that are never restarted */
@@ -78,16 +82,20 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 	struct timespec left;
 	long r;
 	const uint64_t *given_args = args, begun_ns = begins(self, nr, args);
+	/* close(2): a program does not try that again after EINTR, so it is made whatever has come */
+	const bool closing = nr == SYS_close;
 	for (;;) {
 		signal_claim(self);
 		if (!may_kill(nr))
 			arrivals_still_begin();
-		r = interruptible_syscall(nr, args, &self->pending, self->upper.sigmask);
+		r = interruptible_syscall(nr, args, &self->pending, closing ? ~0ul : self->upper.sigmask);
 		arrivals_still_end();
 		if (r == SIGNALS_HALT)
 			coordinated_before_call();
-		else if (r != -EINTR || nr == SYS_close /* it is closed all the same */)
+		else if (r != SIGNALS_UNMADE && (r != -EINTR || closing))
 			break;
+		if (closing)
+			continue;
 		if (begun_ns) {
 			memcpy(own, given_args, sizeof(own));
 			waited_since(nr, own, monotonic_ns() - begun_ns, &left);

@@ -184,7 +184,7 @@ static long carried_out(long nr, const uint64_t args[6])
 static bool answers_at_once(long nr, const uint64_t args[6])
 {
 	switch (waits(nr, args)) {
-	case NEVER: return nr != SYS_close; /* that is done all the same */
+	case NEVER: return nr != SYS_close; /* it has been closed */
 	case READABLE: return is_ready((int)args[0], POLLIN | POLLPRI);
 	case WRITABLE: return small_write(nr, args) && is_ready((int)args[0], POLLOUT);
 	default: return false;
