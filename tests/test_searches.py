@@ -282,6 +282,18 @@ def test_calls_end_by_ctrl_c(much: Recorded) -> None:
         assert gdb.integer("i") == len(table) - 1
 
 
+def test_ctrl_c_waits_for_the_outermost_that_keeps_calm(gdb: Gdb) -> None:
+    """A search asks after each part of it, and parts keep calm themselves."""
+    nested = "with link.calm():\n with link.calm():\n  os.kill(os.getpid(), 2)\n had = link.pressed()"
+    late = "with link.calm():\n os.kill(os.getpid(), 2)"
+    gdb.run("python import os; from rdb_gdb import link")
+    gdb.run(f"python exec({nested!r})")
+    assert gdb.run("python print(had)") == "True\n"
+    gdb.run(f"python exec({late!r})")
+    gdb.run("python with_none = link.pressed()")
+    assert gdb.run("python print(with_none)") == "False\n"
+
+
 # Bisect.
 
 

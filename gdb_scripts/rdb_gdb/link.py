@@ -85,12 +85,13 @@ def ask(name: str, text: str = "", waiting: Any = None) -> dict[str, Any]:
 @contextmanager
 def calm() -> Iterator[None]:
     """Ctrl-C waits until it is asked for (`pressed`): GDB's own packets are not to be broken off
-    either.  What comes too late is dropped."""
+    either.  What comes too late is dropped, but within another calm, which may still ask."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        pressed()
+        if signal.SIGINT not in before:
+            pressed()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
