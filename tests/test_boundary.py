@@ -190,7 +190,9 @@ def test_cpuid_is_answered_from_the_log(how: str, tmp_path: Path) -> None:
     made.expect_equal()
 
 
-@pytest.mark.parametrize("source", ["signals_waits.c", "signals_queued.c", "signals_between.c"])
+@pytest.mark.parametrize(
+    "source", ["signals_waits.c", "signals_queued.c", "signals_between.c", "signals_futex.c"]
+)
 def test_signals_as_natively(source: str, tmp_path: Path) -> None:
     program = build(source, tmp_path, "-pthread", "-O1")
     native = subprocess.run([program], capture_output=True, text=True, check=True)

@@ -284,7 +284,9 @@ def test_calls_end_by_ctrl_c(much: Recorded) -> None:
 
 def test_ctrl_c_waits_for_the_outermost_that_keeps_calm(gdb: Gdb) -> None:
     """A search asks after each part of it, and parts keep calm themselves."""
-    nested = "with link.calm():\n with link.calm():\n  os.kill(os.getpid(), 2)\n had = link.pressed()"
+    nested = "\n".join(
+        ["with link.calm():", " with link.calm():", "  os.kill(os.getpid(), 2)", " had = link.pressed()"]
+    )
     late = "with link.calm():\n os.kill(os.getpid(), 2)"
     gdb.run("python import os; from rdb_gdb import link")
     gdb.run(f"python exec({nested!r})")

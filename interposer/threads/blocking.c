@@ -231,7 +231,7 @@ long blocking_futex(struct event *ev)
 		r = signals_syscall(SYS_futex, a);
 		baton_block_end(given);
 		break;
-	default: r = signals_syscall(SYS_futex, a);
+	default: r = blocking_syscall(SYS_futex, a);
 	}
 	/* the kernel writes to the futex itself (futex(2), FUTEX_WAKE_OP) */
 	if (r >= 0 && (op == FUTEX_WAKE_OP || op == FUTEX_WAIT_REQUEUE_PI || op == FUTEX_CMP_REQUEUE_PI))

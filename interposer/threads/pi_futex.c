@@ -61,7 +61,7 @@ static long lock(uint32_t *word, const uint64_t *a)
 		r = wait_for(word, v, a);
 		waited = true;
 		if (r)
-			return r;
+			return r == -EINTR ? SIGNALS_RESTART : r; /* whatever the handler's flags: kernel/futex/pi.c */
 	}
 	return 0;
 }
