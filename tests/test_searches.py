@@ -284,10 +284,9 @@ def test_calls_end_by_ctrl_c(much: Recorded) -> None:
 
 def test_ctrl_c_waits_for_the_outermost_that_keeps_calm(gdb: Gdb) -> None:
     """A search asks after each part of it, and parts keep calm themselves."""
-    nested = "\n".join(
-        ["with link.calm():", " with link.calm():", "  os.kill(os.getpid(), 2)", " had = link.pressed()"]
-    )
-    late = "with link.calm():\n os.kill(os.getpid(), 2)"
+    press = "os.kill(os.getpid(), 2)"
+    nested = f"with link.calm():\n with link.calm():\n  {press}\n had = link.pressed()"
+    late = f"with link.calm():\n {press}"
     gdb.run("python import os; from rdb_gdb import link")
     gdb.run(f"python exec({nested!r})")
     assert gdb.run("python print(had)") == "True\n"
