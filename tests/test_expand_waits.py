@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import Build, run_rdb
 
-from rdb.live.expand_waits import WAITS, Stuck, Watch
+from rdb.live.expand_waits import WAITS, Stuck, Watch, _certain
 from rdb.recording import Job, open_job
+from rdb.recording.collectives import Flow
 from rdb.recording.communication import WORLD
 
 ROUNDS = 3
@@ -167,3 +168,56 @@ def test_a_collective_that_both_are_in(said: Said) -> None:
     assert (said.watch.stuck(), said.watch.stuck()) == ([], [])
     said.say(1, 5, said.event_of_barrier(1, 1), "together", -1, 0)
     assert (said.watch.stuck(), said.watch.stuck()) == ([], [])  # rank 1 has been there
+
+
+def test_a_message_that_nobody_receives(said: Said) -> None:
+    said.say(1, 9, 6, "ended", -1, 0)
+    said.say(0, 5, 3, "receiver", 1, 0)
+    assert said.watch.stuck() == []
+    said.say(0, 5, 3, "receiver", 1, 10_000)
+    (found,) = said.watch.stuck()
+    assert (found.what, found.ranks) == ("its message with tag 7 to be received by", (1,))
+
+
+@pytest.mark.parametrize("peer", [-1, 0])
+def test_who_waits_for_nobody_else_is_not_stuck(said: Said, peer: int) -> None:
+    said.say(1, 9, 6, "ended", -1, 0)
+    said.say(0, 5, 3, "message", peer, 0)
+    assert said.watch.stuck() == []
+    said.say(0, 5, 3, "message", peer, 10_000_000)
+    assert said.watch.stuck() == []
+
+
+@pytest.mark.parametrize(
+    ("flow", "root", "rank", "absent", "certain"),
+    [
+        (Flow.ALL, -1, 4, [5, 7], [5, 7]),
+        (Flow.FROM_ROOT, 1, 4, [5, 7], [5]),  # the root's number is that in the communicator
+        (Flow.FROM_ROOT, 1, 4, [7], []),  # who has the root's bytes may go on
+        (Flow.FROM_ROOT, 0, 4, [5, 7], None),  # the root need not wait
+        (Flow.FROM_ROOT, 2, 4, [7], [7]),
+        (Flow.TO_ROOT, 0, 4, [5, 7], [5, 7]),
+        (Flow.TO_ROOT, 1, 4, [5, 7], None),
+        (Flow.TO_ROOT, 2, 7, [5], [5]),
+        (Flow.LATER, -1, 4, [5, 7], None),
+    ],
+)
+def test_without_whom_a_collective_cannot_end(
+    flow: Flow, root: int, rank: int, absent: list[int], certain: list[int] | None
+) -> None:
+    """In a communicator of ranks 4, 5 and 7 of the job."""
+    assert _certain(flow, root, rank, [4, 5, 7], absent) == certain
+
+
+@pytest.mark.parametrize(("looks", "stuck"), [(59_999, False), (60_000, True)])
+def test_a_collective_that_may_be_complete_counts_after_a_minute(
+    said: Said, monkeypatch: pytest.MonkeyPatch, looks: int, stuck: bool
+) -> None:
+    from rdb.live import expand_waits
+
+    last = said.event_of_barrier(0, ROUNDS - 1)
+    monkeypatch.setattr(expand_waits, "collectives", lambda: {})
+    said.say(1, 10, 20, "ended", -1, 0)
+    said.say(0, 5, last, "together", -1, looks)
+    assert said.watch.stuck() == []
+    assert bool(said.watch.stuck()) == stuck
