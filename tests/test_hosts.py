@@ -20,16 +20,24 @@ def write(folder: Path, text: str) -> str:
 
 
 def test_both_launchers_way_to_write_it(tmp_path: Path) -> None:
-    text = "# ours\nnode[1-2] slots=2\nbig:16 # MPICH's\nother max_slots=3\n\n"
+    text = "# ours\nnode[1-2] slots=2\nbig:16 # MPICH's\nother max_slots=3\n\nwide slots = 5\n"
     assert read_hosts(write(tmp_path, text)) == [
         Host("node1", 2),
         Host("node2", 2),
         Host("big", 16),
         Host("other", None),
+        Host("wide", 5),
     ]
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", "a:0\n", "-oProxyCommand=x\n", "a;b\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "# nothing\n", "a:0\n", "-oProxyCommand=x\n", "a;b\n"),
+        *("a slots=-1\n", "a slots=two\n", "a:-1\n", "a slots=\n", "a b c\n"),
+        *("a[1-999999999]\n", "a[1-999]b[1-999]\n", "a[3-1]\n", "a[1-\n"),
+    ],
+)
 def test_what_names_no_host(tmp_path: Path, text: str) -> None:
     with pytest.raises(Usage):
         read_hosts(write(tmp_path, text))

@@ -6,6 +6,7 @@ for several: `node[1-4]`.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ from pathlib import Path
 
 from rdb.errors import Usage
 
-_LINE = re.compile(r"(?P<names>[^\s:=]+)(?::(?P<count>\d+)|\s+slots=(?P<slots>\d+))?(?:\s.*)?\Z")
+_LINE = re.compile(r"(?P<names>[^\s:=]+)(?::(?P<count>\d+))?(?P<more>(?:\s+[\w-]+=\S+)*)\Z")
+_BRACKETS = re.compile(r"\[([^]]*)\]")
+_MOST = 1 << 16  # hosts that a name may stand for
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]*\Z")  # no option, nothing that a shell reads
 
 
@@ -50,6 +53,9 @@ def expand(names: str) -> list[str]:
     """`node[1-3,7]` as its hosts, each of which can be the word of a command."""
     from ClusterShell.NodeSet import NodeSet, NodeSetException  # late: it costs 60 ms
 
+    many = math.prod(sum(map(_size, one.split(","))) for one in _BRACKETS.findall(names))
+    if many > _MOST:
+        raise Usage(f"{names!r} stands for {many} hosts; at most {_MOST} can be named")
     try:
         found = [str(name) for name in NodeSet(names)]
     except NodeSetException as error:
@@ -89,11 +95,22 @@ def place(hosts: Sequence[Host], ranks: int, what: str) -> list[Placed]:
     return found
 
 
+def _size(part: str) -> int:
+    """Of `7` or `1-3`, before anything is made of it."""
+    ends = part.partition("/")[0].split("-")
+    if len(ends) == 2 and all(end.strip().isdecimal() for end in ends):
+        return max(int(ends[1]) - int(ends[0]) + 1, 0)
+    return 1
+
+
 def _of_line(where: str, words: str) -> list[Host]:
-    match = _LINE.match(words)
+    match = _LINE.match(re.sub(r"\s*=\s*", "=", words))
     if match is None:
         raise Usage(f"{where}: {words!r} names no host", "write NAME, NAME slots=4 or NAME:4")
-    count = match["count"] or match["slots"]
+    said = dict(word.split("=", 1) for word in match["more"].split())
+    count = match["count"] or said.get("slots")
+    if count is not None and not (count.isascii() and count.isdecimal()):
+        raise Usage(f"{where}: slots={count}: no number of ranks", "write slots=4")
     if count is not None and int(count) == 0:
         raise Usage(f"{where}: a host with 0 slots", "leave it out")
     return [Host(name, int(count) if count else None) for name in expand(match["names"])]
