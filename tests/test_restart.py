@@ -74,6 +74,17 @@ def test_it_goes_on_from_any_event(told: Told) -> None:
         assert branch.meta["parent"]["job"] == "told"
 
 
+@pytest.mark.parametrize(
+    "option", ["--hash-every=-1", "--keep=-1", "--checkpoint-every=x", "--record=off", "--name=a/b"]
+)
+def test_wrong_options_leave_no_branch(told: Told, option: str) -> None:
+    before = sorted(told.home.iterdir())
+    done = told.rdb("restart", "told", "--at", "20", option)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert option.partition("=")[0] in done.stderr or "a/b" in done.stderr
+    assert sorted(told.home.iterdir()) == before
+
+
 def test_a_branch_is_restarted_and_carried_away(told: Told) -> None:
     last = told.job("told").rank(0).last_event
     first = told.restart("told", last // 3, "first")

@@ -209,8 +209,7 @@ def build_parser() -> argparse.ArgumentParser:
     restart.add_argument(
         "--record",
         choices=("full", "off"),
-        default="off",
-        help="of a job that ran without a recording: record it from here on (default: off)",
+        help="of a job that ran without a recording: full records it from here on (default: off)",
     )
     restart.add_argument("--name", help="the new job's name (default: JOB-branch-1, ...)")
     restart.add_argument("-n", type=_count, metavar="N", help="as many ranks as the job has")
@@ -230,8 +229,10 @@ def build_parser() -> argparse.ArgumentParser:
         choices=HCA_CHOICES,
         help="what is below the program's verbs now (default: as when it was recorded)",
     )
-    for option, metavar in (("--hash-every", "N"), ("--checkpoint-every", "N"), ("--keep", "N")):
-        restart.add_argument(option, metavar=metavar, help="as of `rdb run`, for the new recording")
+    as_of_run = "as of `rdb run`, for the new recording"
+    restart.add_argument("--hash-every", type=_natural, metavar="N", help=as_of_run)
+    for option in ("--checkpoint-every", "--keep"):
+        restart.add_argument(option, metavar="N", help=as_of_run)
 
     replay = command(
         "replay", "replay each process, alone, at full speed", "rdb.cli.replay:replay_command", True

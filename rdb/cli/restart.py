@@ -7,7 +7,8 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rdb.agents.preparing import copies_elsewhere, prepared_hosts, recorded_elsewhere
@@ -41,6 +42,9 @@ def restart_command(args: argparse.Namespace) -> int:
 
 
 def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
+    if args.record == "off":
+        raise Usage(f"--record off: {job.name} was recorded, and so are its branches", "drop it")
+    common = _options(args)
     expand_if_needed(job)
     mpi = chosen_mpi(args.mpi)
     plan = make_plan(job, args.rank, args.at)
@@ -61,7 +65,26 @@ def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     place = Where(min(plan.ranks), len(plan.ranks) if plan.launched else None, launcher, None)
     cut = {rank: one.event for rank, one in plan.ranks.items()}
     branch = make_branch(job, cut, place, args.name, args.in_place, asked.names)
-    common = _options(args)
+    with _removed_unless_begun(Path(branch), plan.ranks):
+        code, apart, there = _go_on(job, args, pack, plan, asked, branch, mpi, common)
+    if _say(Path(branch), job, plan, code, asked.names if apart else ()) and there:
+        for host, path in copies_elsewhere(open_job(branch), there):
+            print(f"rdb: {path.name.split('-', 1)[1]} went on as {host}:{path}", file=sys.stderr)
+    return code
+
+
+def _go_on(
+    job: Job,
+    args: argparse.Namespace,
+    pack: Path | None,
+    plan: Plan,
+    asked: Placement,
+    branch: str,
+    mpi: str | None,
+    common: list[str],
+) -> tuple[int, bool, dict[Path, str]]:
+    """What its ranks begin from is written, and they run: the exit code, whether hosts have
+    disks of their own, and on which of those there are copies of files."""
     _socket_ranks(plan, branch)
     places = write_files(plan.files, branch, list(plan.ranks))
     if not args.in_place:
@@ -99,16 +122,18 @@ def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
         there.update((places[path], at) for path, at in homes(users, asked.hosts, names).items())
         return there
 
+    with prepared_hosts(open_job(branch), hosts, pack, job, copies_on) as apart:
+        return _run(branch, asked, plan.launched, next(iter(plan.ranks))), apart, there
+
+
+@contextmanager
+def _removed_unless_begun(branch: Path, ranks: Collection[int]) -> Iterator[None]:
+    """What cannot be started, or was given up before it had, leaves no branch behind."""
     try:
-        with prepared_hosts(open_job(branch), hosts, pack, job, copies_on) as apart:
-            code = _run(branch, asked, plan.launched, next(iter(plan.ranks)))
+        yield
     except BaseException:
-        _remove_empty(Path(branch), plan.ranks, ())
+        _remove_empty(branch, ranks, ())
         raise
-    if _say(Path(branch), job, plan, code, asked.names if apart else ()) and there:
-        for host, path in copies_elsewhere(open_job(branch), there):
-            print(f"rdb: {path.name.split('-', 1)[1]} went on as {host}:{path}", file=sys.stderr)
-    return code
 
 
 def _placement(args: argparse.Namespace, nranks: int, launched: bool, mpi: str | None) -> Placement:
@@ -124,6 +149,7 @@ def _placement(args: argparse.Namespace, nranks: int, launched: bool, mpi: str |
 
 def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     """A job that ran without a log goes on from what all its ranks have."""
+    common = _options(args)
     one, mpi = choose(job, args.at), chosen_mpi(args.mpi)
     launched = needs_launcher(job, one)
     asked = _placement(args, one.nranks, launched, mpi)
@@ -133,15 +159,12 @@ def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> i
     with alone_in_place(job.path, args.in_place):
         hosts = asked.names if asked.by_ssh else ()
         record = args.record == "full"
-        branch = prepare(
-            job, one, args.name, args.in_place, record, _options(args), mpi, asked.names
-        )
-        try:
-            with prepared_hosts(open_job(branch), hosts, pack, job) as apart:
-                code = _run(branch, asked, launched, 0)
-        except BaseException:
-            _remove_empty(Path(branch), range(one.nranks), ())
-            raise
+        branch = prepare(job, one, args.name, args.in_place, record, common, mpi, asked.names)
+        with (
+            _removed_unless_begun(Path(branch), range(one.nranks)),
+            prepared_hosts(open_job(branch), hosts, pack, job) as apart,
+        ):
+            code = _run(branch, asked, launched, 0)
     kept = apart and args.record != "full"  # no log says that a rank has begun
     if not kept and _remove_empty(Path(branch), range(one.nranks), asked.names if apart else ()):
         return code  # a rank said why

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rdb.errors import Unsupported
@@ -42,9 +43,20 @@ def make_branch(
         record,
     )
     files = Path(path) / "files"
-    for stored in (parent.path / "files").iterdir():
-        _link(stored, files / stored.name)
+    with removed_if_refused(path):
+        for stored in (parent.path / "files").iterdir():
+            _link(stored, files / stored.name)
     return path
+
+
+@contextmanager
+def removed_if_refused(branch: str) -> Iterator[None]:
+    """Of what is written before anything runs."""
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(branch)
+        raise
 
 
 def _link(source: Path, target: Path) -> None:

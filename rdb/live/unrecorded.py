@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rdb.errors import DamagedRecording, RdbError
 from rdb.launch.where import Where
-from rdb.live.branch import make_branch
+from rdb.live.branch import make_branch, removed_if_refused
 from rdb.live.coordinated import Together, missing
 from rdb.live.rank import write_plan
 from rdb.private import opener
@@ -60,7 +60,8 @@ def prepare(
             "options": options,
             "board": 0 if record else one.nranks,
         }
-    write_plan(branch, ranks)
+    with removed_if_refused(branch):
+        write_plan(branch, ranks)
     return branch
 
 
