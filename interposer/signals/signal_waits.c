@@ -111,6 +111,7 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 		self->yield = false;
 	}
 	baton_block_end(given);
+	self->unmade = due && (r == SIGNALS_UNMADE || r == SIGNALS_HALT);
 	if (!due)
 		return r;
 	int sig = __builtin_ctzl(due) + 1;

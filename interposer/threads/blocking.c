@@ -13,6 +13,7 @@
 #include "threads/pi_futex.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
+#include "threads/unwaiting.h"
 
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
@@ -184,32 +185,41 @@ static long carried_out(long nr, const uint64_t args[6])
 static bool answers_at_once(long nr, const uint64_t args[6])
 {
 	switch (waits(nr, args)) {
-	case NEVER: return nr != SYS_close; /* it has been closed */
+	case NEVER: return true;
 	case READABLE: return is_ready((int)args[0], POLLIN | POLLPRI);
 	case WRITABLE: return small_write(nr, args) && is_ready((int)args[0], POLLOUT);
 	default: return false;
 	}
 }
 
+/* Once the handler has run it can be made, and it would do harm to say that it was interrupted: much would be written,
+ * or the program would wait for a connection that nobody makes (connect(2)). */
+static bool better_later(long nr, const uint64_t args[6])
+{
+	return nr == SYS_connect || (waits(nr, args) == WRITABLE && is_ready((int)args[0], POLLOUT));
+}
+
 /* A signal that the program hears at this call, but that came before it: only what waits is interrupted, a file's
  * attributes are not (signal(7)).  Its handler runs after the call. */
 static long not_interrupted(long nr, const uint64_t args[6])
 {
-	uint64_t now[6];
-	memcpy(now, args, sizeof(now));
-	const bool epoll = nr == SYS_epoll_wait || nr == SYS_epoll_pwait;
-	if (!epoll && !answers_at_once(nr, args))
+	struct unwaiting u;
+	const uint64_t *a = args;
+	if (answers_at_once(nr, args))
+		return raw_syscall(nr, (long)a[0], (long)a[1], (long)a[2], (long)a[3], (long)a[4], (long)a[5]);
+	if (better_later(nr, args))
+		return SIGNALS_RESTART;
+	if (!unwaiting(nr, args, &u))
 		return -EINTR;
-	if (epoll)
-		now[3] = 0;
-	long r = raw_syscall(nr, (long)now[0], (long)now[1], (long)now[2], (long)now[3], (long)now[4], (long)now[5]);
-	return epoll && r == 0 ? -EINTR : r;
+	a = u.args;
+	long r = raw_syscall(u.nr, (long)a[0], (long)a[1], (long)a[2], (long)a[3], (long)a[4], (long)a[5]);
+	return r == u.would_wait ? -EINTR : r;
 }
 
 long blocking_syscall(long nr, const uint64_t args[6])
 {
 	long r = carried_out(nr, args);
-	return r == -EINTR ? not_interrupted(nr, args) : r;
+	return r == -EINTR && thread_self()->unmade ? not_interrupted(nr, args) : r;
 }
 
 long blocking_futex(struct event *ev)

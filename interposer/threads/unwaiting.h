@@ -1,0 +1,16 @@
+/* System calls without their wait. */
+#ifndef RDB_UNWAITING_H
+#define RDB_UNWAITING_H
+#include <stdbool.h>
+#include <stdint.h>
+
+struct unwaiting {
+	long nr;
+	uint64_t args[6];
+	long would_wait; /* the answer where the call itself would wait */
+};
+
+/* False: there is no such form of it. */
+bool unwaiting(long nr, const uint64_t args[6], struct unwaiting *u);
+
+#endif
