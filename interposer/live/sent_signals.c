@@ -8,6 +8,7 @@
 #include "live/open_table.h"
 #include "signals/signal_frame.h"
 #include "signals/signal_queue.h"
+#include "signals/signals.h"
 #include "threads/thread.h"
 
 #define STOPS (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU)) /* not kept: they stop at once */
@@ -148,4 +149,5 @@ void sent_signals_restore(void)
 		if ((!s->thread || t) && !ignored(s->sig))
 			signal_keep(s->sig, &s->info, t);
 	}
+	signal_to_kernel(signals_read_by_descriptor() & thread_self()->upper.sigmask);
 }

@@ -433,4 +433,5 @@ void tree_go(void)
 		info.si_status = WIFSIGNALED(m->status) ? WTERMSIG(m->status) : WEXITSTATUS(m->status);
 		signal_keep(SIGCHLD, &info, NULL);
 	}
+	signal_to_kernel(signals_read_by_descriptor() & thread_self()->upper.sigmask);
 }

@@ -111,6 +111,10 @@ static const char *named(const struct opened *f)
 {
 	if (f->kind == PIPE)
 		return f->read_end ? "reads" : "writes";
+	if (f->kind == EVENT)
+		return "counter";
+	if (f->kind == SIGNALS)
+		return "signals";
 	return f->kind == FILE_READ || f->kind == FILE_WRITTEN ? "file" : "other";
 }
 

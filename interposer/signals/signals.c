@@ -312,6 +312,8 @@ void signals_install_restored(void)
 			signals_install_one(sig);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	thread_self()->kernel_mask = 0;
+	signals_sync_kernel(thread_self());
 }
 
 /* Its signals are for the others; none may find its carrier any more. */

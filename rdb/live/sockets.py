@@ -60,11 +60,16 @@ class End:
 
 
 def uses_sockets(recording: RankRecording, until: int | None = None) -> bool:
-    """Has it connected, accepted or listened by then?"""
+    """Has it connected, accepted or listened by then?  Not if that failed, as of who looks for a
+    daemon that does not run."""
     if _begun(recording):
         return True
     index = recording.index
-    return any(until is None or index.brief(place)[1] <= until for place in index.of_calls(*_USES))
+    return any(
+        (record := index.record(place)).result >= 0 or record.result == _IN_PROGRESS
+        for place in index.of_calls(*_USES)
+        if until is None or index.brief(place)[1] <= until
+    )
 
 
 def listened_to(recording: RankRecording) -> Iterator[int]:

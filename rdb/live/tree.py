@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rdb.errors import RdbError
 from rdb.live.tree_born import children_before, is_born, read_born
-from rdb.live.tree_files import Held, Operation, follow
+from rdb.live.tree_files import Held, HeldKind, Operation, follow
 from rdb.recording import EndKind, Kind, RankRecording, Record
 from rdb.recording.processes import child_numbers
 from rdb.recording.record import Note
@@ -27,6 +27,8 @@ _WAIT4, _WAITID, _KILL = 61, 247, 62
 _CHLD = signal.SIGCHLD.value
 _ENDED = (1, 2, 3)  # CLD_EXITED, CLD_KILLED, CLD_DUMPED
 _INFO = struct.Struct("<iiiiiI")  # siginfo_t: signo, errno, code, -, pid, uid
+_READ_INFO, _READ_INFO_BYTES = struct.Struct("<IiiI"), 128  # signalfd_siginfo
+_SIGTIMEDWAIT = 128
 NOT_YET = -1
 
 
@@ -104,6 +106,17 @@ class Node:
         return place  # of one that was killed nobody knows when, but who heard of it
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A signal that came to a process, or that it took: by sigwaitinfo(2) or from a signalfd."""
+
+    place: int
+    at_ns: int
+    signal: int
+    code: int
+    sender: int
+
+
 class Tree:
     """All processes below one program of a rank."""
 
@@ -123,6 +136,15 @@ class Tree:
         self.signals: list[tuple[Node, int, int, Node, int]] = []
         """Sender, place, time, whom, which."""
         self.held, self.operations = follow(self.top, {})
+        self.taken = {node: list(_waited_signals(node)) for node in self.nodes}
+        """Signals by process, that is place, time, which and its sender's code and number; in
+        order."""
+        for held, operations in self.operations.items():
+            if held.kind is HeldKind.SIGNALS:
+                for one in operations:
+                    self.taken[one.node].extend(_read_signals(one))
+        for taken in self.taken.values():
+            taken.sort(key=lambda one: one.place)
         for node in self.nodes:
             self._send(node)
         for node in self.nodes:
@@ -130,6 +152,8 @@ class Tree:
         for operations in self.operations.values():
             if operations[0].held.pipe:
                 self._order_pipe(operations)
+            elif operations[0].held.kind is HeldKind.COUNTER:
+                self._order_counter(operations)
 
     def _add_born(self) -> None:
         """What a branch began with: the first processes of this tree."""
@@ -215,13 +239,11 @@ class Tree:
                 if pid in living:
                     self.waited[living[pid]] = where
                     self.needs[node].append((where, living[pid], living[pid].over))
-            for place in program.index.of_kind(Kind.SIGNAL):
-                record = program.index.record(place)
-                other = everybody.get(_sender(record)[1])
-                if other is not None:
-                    got[other, record.nr] += 1
-                    where = node.place(number, record.event)
-                    self._order_signal(node, where, record, other, got[other, record.nr])
+        for one in self.taken[node]:
+            other = everybody.get(one.sender)
+            if other is not None:
+                got[other, one.signal] += 1
+                self._order_signal(node, one, other, got[other, one.signal])
 
     def _everybody(self) -> dict[int, Node]:
         return {one.pid: one for one in self.nodes if one.pid}
@@ -242,25 +264,22 @@ class Tree:
             if other is not node or not group:
                 self.signals.append((node, where, record.at_ns, other, record.args[1]))
 
-    def _order_signal(
-        self, node: Node, where: int, record: Record, other: Node, number: int
-    ) -> None:
+    def _order_signal(self, node: Node, taken: Taken, other: Node, number: int) -> None:
         """NUMBER: the how-manieth of that kind from there."""
-        code, _ = _sender(record)
-        if record.nr == _CHLD and code in _ENDED:
-            self.told.setdefault(other, where)
-            self.needs[node].append((where, other, other.over))
-        elif code == 0:  # SI_USER
+        if taken.signal == _CHLD and taken.code in _ENDED:
+            self.told.setdefault(other, taken.place)
+            self.needs[node].append((taken.place, other, other.over))
+        elif taken.code == 0:  # SI_USER
             until = NOT_YET
             for sender, at, at_ns, whom, which in self.signals:
-                if sender is not other or whom is not node or which != record.nr:
+                if sender is not other or whom is not node or which != taken.signal:
                     continue
                 number -= 1
                 # the answer of a call that had begun by then may be logged later
-                if at_ns <= record.at_ns or (number >= 0 and _before(other, at) <= record.at_ns):
+                if at_ns <= taken.at_ns or (number >= 0 and _before(other, at) <= taken.at_ns):
                     until = at
             if until != NOT_YET:
-                self.needs[node].append((where, other, until))
+                self.needs[node].append((taken.place, other, until))
 
     def _order_pipe(self, operations: list[Operation]) -> None:
         """What was read had been written, and at the end all that could write had gone."""
@@ -283,6 +302,24 @@ class Tree:
             for node, place in (*newest.items(), *readers.items()):
                 self._need(one, node, place)
             readers[one.node] = one.place
+
+    def _order_counter(self, operations: list[Operation]) -> None:
+        """What a read took was written before: by a write that had begun when it was answered."""
+        writes = sorted(
+            (_before(one.node, one.place), one.node.number, one.place, one.node)
+            for one in operations
+            if one.writes
+        )
+        newest: dict[Node, int] = {}
+        done = 0
+        for one in operations:
+            if one.writes:
+                continue
+            while done < len(writes) and writes[done][0] <= one.at_ns:
+                newest[writes[done][3]] = max(newest.get(writes[done][3], 0), writes[done][2])
+                done += 1
+            for node, place in newest.items():
+                self._need(one, node, place)
 
     def _need(self, one: Operation, node: Node, place: int) -> None:
         if node is not one.node:
@@ -334,13 +371,39 @@ def _programs(folder: Path, files_dir: Path, name: str) -> Iterator[RankRecordin
 def _before(node: Node, place: int) -> int:
     """When the event before that one was answered."""
     program, event = node.at(place)
-    return node.programs[program].event(event - 1).at_ns
+    return node.programs[program].event(event - 1).at_ns if event > 1 else 0
 
 
-def _sender(record: Record) -> tuple[int, int]:
-    """Code and process of a signal."""
-    info: tuple[int, ...] = _INFO.unpack_from(struct.pack(f"<{len(record.args)}Q", *record.args))
-    return info[2], info[4]
+def _waited_signals(node: Node) -> Iterator[Taken]:
+    for number, program in enumerate(node.programs):
+        index = program.index
+        for place in index.of_kind(Kind.SIGNAL):
+            record = index.record(place)
+            args = struct.pack(f"<{len(record.args)}Q", *record.args)
+            yield _taken(
+                node.place(number, record.event), record, _INFO.unpack_from(args), record.nr
+            )
+        for place in index.of_calls(_SIGTIMEDWAIT):
+            record = index.record(place)
+            if record.result > 0:
+                there = record.args[1]
+                info = record.written(there, _INFO.size) if there else bytes(_INFO.size)
+                where = node.place(number, record.event)
+                yield _taken(where, record, _INFO.unpack(info), record.result)
+
+
+def _taken(where: int, record: Record, info: tuple[int, ...], number: int) -> Taken:
+    return Taken(where, record.at_ns, number, info[2], info[4])
+
+
+def _read_signals(one: Operation) -> Iterator[Taken]:
+    """From a signalfd."""
+    program, event = one.node.at(one.place)
+    record = one.node.programs[program].event(event)
+    data = record.written(record.args[1], record.result)
+    for at in range(0, record.result - _READ_INFO_BYTES + 1, _READ_INFO_BYTES):
+        number, _, code, pid = _READ_INFO.unpack_from(data, at)
+        yield Taken(one.place, one.at_ns, number, code, pid)
 
 
 def _waited_for(record: Record) -> int:

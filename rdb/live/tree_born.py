@@ -48,15 +48,18 @@ class BornNumber:
 
     number: int
     cloexec: bool
-    pipe: bool
-    file: bool
-    writes: bool
+    kind: str
+    """As interposer/live/tree_born.c names it."""
     shared: int
     """By several processes: which; 0: by none."""
     index: int
     """Both ends of a pipe of one process have one."""
     size_bytes: int
     """Of what was in the pipe."""
+
+    @property
+    def pipe(self) -> bool:
+        return self.kind in ("reads", "writes")
 
 
 def is_born(top: Path) -> bool:
@@ -91,9 +94,7 @@ def born_numbers(process: Path) -> list[BornNumber]:
             BornNumber(
                 int(number),
                 cloexec == "1",
-                kind in ("reads", "writes"),
-                kind == "file",
-                kind == "writes",
+                kind,
                 int(shared),
                 int(index),
                 int(size),

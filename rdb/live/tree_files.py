@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from rdb.live.tree_born import born_bytes, born_numbers
@@ -17,16 +18,35 @@ if TYPE_CHECKING:
 _READS, _WRITES = (0, 19, 17, 295), (1, 20, 18, 296)
 _OPEN, _CREAT, _OPENAT, _CLOSE, _CLOSE_RANGE = 2, 85, 257, 3, 436
 _DUP, _DUP2, _DUP3, _FCNTL, _LSEEK, _GETDENTS64 = 32, 33, 292, 72, 8, 217
-_PIPE, _PIPE2 = 22, 293
+_PIPE, _PIPE2, _EVENTFD, _EVENTFD2 = 22, 293, 284, 290
+_SIGNALFD, _SIGNALFD4 = 282, 289
 _COPIES = (40, 275, 276, 278)  # sendfile, splice, tee, vmsplice
 _CALLS = (
     *(_OPEN, _CREAT, _OPENAT, _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL, _LSEEK),
-    *(_PIPE, _PIPE2, _GETDENTS64, 56, 57, 58, 435),
+    *(_PIPE, _PIPE2, _EVENTFD, _EVENTFD2, _GETDENTS64, 56, 57, 58, 435),
+    *(_SIGNALFD, _SIGNALFD4),
     *(*_READS, *_WRITES, *_COPIES),
 )
 _CLOEXEC = 0o2000000
 _F_DUPFD, _F_SETFD, _F_DUPFD_CLOEXEC = 0, 2, 1030
 _RANGE_CLOEXEC = 4
+_ANY = 0xFFFFFFFF  # -1, as an int
+
+
+class HeldKind(Enum):
+    FILE = auto()
+    PIPE = auto()
+    COUNTER = auto()
+    """An eventfd."""
+    SIGNALS = auto()
+    """A signalfd."""
+
+
+_FOLLOWED = {
+    **{"reads": HeldKind.PIPE, "writes": HeldKind.PIPE, "file": HeldKind.FILE},
+    **{"counter": HeldKind.COUNTER, "signals": HeldKind.SIGNALS},
+}
+"""What a branch says that it began with."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +55,13 @@ class Held:
 
     number: int
     what: str
-    pipe: bool
+    kind: HeldKind
     had_bytes: int = 0
     """In it when a branch began."""
+
+    @property
+    def pipe(self) -> bool:
+        return self.kind is HeldKind.PIPE
 
 
 @dataclass(frozen=True)
@@ -117,7 +141,7 @@ class _Follower:
         own: dict[int, Held] = {}
         numbers: dict[int, _Number] = {}
         for one in born_numbers(node.programs[0].path):
-            if not one.pipe and not one.file:
+            if one.kind not in _FOLLOWED:
                 continue
             known = self.born if one.shared else own
             key = one.shared or 2 * one.index + one.pipe
@@ -125,8 +149,8 @@ class _Follower:
                 shared = one.pipe and one.shared
                 size = born_bytes(self.top, one.shared) if shared else one.size_bytes
                 what = "a pipe" if one.pipe else f"descriptor {one.number}"
-                known[key] = self._new(what, one.pipe, size)
-            numbers[one.number] = _Number(known[key], one.writes, one.cloexec)
+                known[key] = self._new(what, _FOLLOWED[one.kind], size)
+            numbers[one.number] = _Number(known[key], one.kind == "writes", one.cloexec)
         return numbers
 
     @staticmethod
@@ -142,23 +166,32 @@ class _Follower:
         for held in before.difference(self._written(numbers)):
             self.ends[held].writers[node] = place
 
-    def _new(self, what: str, pipe: bool, had_bytes: int = 0) -> Held:
+    def _new(self, what: str, kind: HeldKind, had_bytes: int = 0) -> Held:
         self.made += 1
-        return Held(self.made, what, pipe, had_bytes)
+        return Held(self.made, what, kind, had_bytes)
 
     def _call(self, node: Node, place: int, record: Record, numbers: dict[int, _Number]) -> None:
         number, args, result = record.nr, record.args, record.result
         if number in (_OPEN, _CREAT, _OPENAT):
             flags = args[2] if number == _OPENAT else args[1] if number == _OPEN else 0
-            held = self._new(f"descriptor {result}", False)
+            held = self._new(f"descriptor {result}", HeldKind.FILE)
             numbers[result] = _Number(held, False, bool(flags & _CLOEXEC))
         elif number in (_PIPE, _PIPE2):
             ends = record.written(args[0], 8)
-            held = self._new("a pipe", True)
+            held = self._new("a pipe", HeldKind.PIPE)
             cloexec = number == _PIPE2 and bool(args[1] & _CLOEXEC)
             for at in (0, 4):
                 one = int.from_bytes(ends[at : at + 4], "little")
                 numbers[one] = _Number(held, at == 4, cloexec)
+        elif number in (_EVENTFD, _EVENTFD2):
+            held = self._new(f"descriptor {result}", HeldKind.COUNTER)
+            cloexec = number == _EVENTFD2 and bool(args[1] & _CLOEXEC)
+            numbers[result] = _Number(held, False, cloexec)
+        elif number in (_SIGNALFD, _SIGNALFD4):
+            if args[0] & _ANY == _ANY:
+                held = self._new(f"descriptor {result}", HeldKind.SIGNALS)
+                cloexec = number == _SIGNALFD4 and bool(args[3] & _CLOEXEC)
+                numbers[result] = _Number(held, False, cloexec)
         elif number == _CLOSE:
             numbers.pop(args[0], None)
         elif number == _CLOSE_RANGE:

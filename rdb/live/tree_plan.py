@@ -18,7 +18,7 @@ from rdb.live.shared import shared_at, shares_memory
 from rdb.live.sockets import uses_sockets
 from rdb.live.tree import NOT_YET, Node, Tree
 from rdb.live.tree_born import PID_ENTRY, BornNode, is_born, write_born
-from rdb.live.tree_files import follow
+from rdb.live.tree_files import HeldKind, follow
 from rdb.private import make_directory, opener
 from rdb.recording import EndKind, Kind, RankRecording
 
@@ -152,7 +152,7 @@ def _counting(
                 f"{held.what} was used by a call of sendfile's kind",
             )
         gone = doers.intersection(ended)
-        if held.pipe:
+        if held.kind is not HeldKind.FILE:
             for node in gone:
                 found |= _line(node)
         elif gone or len(doers) > 1:
@@ -168,25 +168,19 @@ def _signals(tree: Tree, places: dict[Node, int], lives: list[Node]) -> Iterator
     for sender, where, at_ns, whom, which in tree.signals:
         if where > places[sender] or whom not in lives or not which:
             continue
-        for number, program in enumerate(whom.programs):
-            later = [
-                record
-                for place in program.index.of_kind(Kind.SIGNAL)
-                if (record := program.index.record(place)).nr == which and record.at_ns >= at_ns
-            ]
-            ends = program.end
-            dies = (
-                which == signal.SIGKILL
-                if ends is None
-                else ends.kind is EndKind.SIGNAL and ends.value == which
+        later = [one for one in tree.taken[whom] if one.signal == which and one.at_ns >= at_ns]
+        end = whom.programs[-1].end
+        dies = (
+            which == signal.SIGKILL
+            if end is None
+            else end.kind is EndKind.SIGNAL and end.value == which
+        )
+        if dies or any(one.place > places[whom] for one in later[:1]):
+            name = signal.Signals(which).name if which < 32 else str(which)
+            yield (
+                f"process {whom.name} cannot be restarted at event {whom.at(places[whom])[1]}: "
+                f"{name} from process {sender.name} is on its way"
             )
-            if dies or any(whom.place(number, record.event) > places[whom] for record in later[:1]):
-                name = signal.Signals(which).name if which < 32 else str(which)
-                yield (
-                    f"process {whom.name} cannot be restarted at event {whom.at(places[whom])[1]}: "
-                    f"{name} from process {sender.name} is on its way"
-                )
-                break
 
 
 # ---- what rdb-exec is told ----
