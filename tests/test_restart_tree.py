@@ -148,3 +148,19 @@ def test_memory_is_shared_again(shared: Recorded) -> None:
         branch = shared.restart(at)
         assert set(branch.process(0).children) == {1, 2}
     assert not shared.restart(asked[-1]).process(0).children
+
+
+def test_memory_with_a_name(tmp_path: Path, build: Build) -> None:
+    """Of shm_open and sem_open, as long as nobody opens it by that name later."""
+    program = str(build("live_shared_named.c"))
+    (tmp_path / "again").mkdir()
+    named = Recorded(tmp_path, program)
+    assert named.said.endswith("30, status 6\n")
+    asked = named.events("getppid")
+    for at in (asked[2], asked[5]):
+        assert set(named.restart(at).process(0).children) == {1}
+    again = Recorded(tmp_path / "again", program, "again")
+    at = str(again.events("getppid")[2])
+    refused = again.rdb("restart", "job", "--at", at, "--plan")
+    assert refused.returncode == 1
+    assert "mapped shared, which process 0 opens later, at its event" in refused.stderr

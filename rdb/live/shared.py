@@ -203,8 +203,16 @@ def shared_at(
     having = {node: mapped(node, places[node]) for node in having}
     for regions in having.values():
         for one in regions:
-            if one.kind in (NAMED, FILE):
+            if one.kind == FILE:
                 raise _refused(tree, places, f"{one.what} is mapped shared")
+    named = {one.memory for of in having.values() for one in of if one.kind == NAMED}
+    for node, event in _mapped_later(tree, places, named):
+        raise _refused(
+            tree,
+            places,
+            f"{_KINDS[NAMED]} is mapped shared, which process {node.name} opens later, at its "
+            f"event {event}",
+        )
     for node in ended:  # one without a program had ended before the branch began
         if node.programs and not _seen_after(node, having, places):
             raise _refused(
@@ -234,6 +242,21 @@ def shared_at(
         for node, regions in having.items()
         if regions
     }
+
+
+def _mapped_later(
+    tree: Tree, places: Mapping[Node, int], memories: set[tuple[int, int]]
+) -> Iterator[tuple[Node, int]]:
+    """By whom, and at which event: there it has its name no more."""
+    for node in tree.nodes if memories else []:
+        for number, program in enumerate(node.programs):
+            index = program.index
+            for at in index.of_calls(_MMAP):
+                if node.place(number, index.brief(at)[1]) <= places[node]:
+                    continue
+                record = index.record(at)
+                if any(one.memory in memories for one in _made(record)):
+                    yield node, record.event
 
 
 def _waiting_since(node: Node, place: int, at_ns: int) -> int:
