@@ -12,6 +12,7 @@ from rdb.errors import MissingTool, UnknownJob
 from rdb.live.coordinated import unrecorded
 from rdb.recording import Job, open_job
 from rdb.recording.processes import ProcessName
+from rdb.recording.ranges import format_ranks
 
 
 def need_gdb() -> None:
@@ -30,9 +31,17 @@ def need_ranks(name: str, rank: str | None = None, replayed: bool = True) -> Job
         raise UnknownJob(f"{job.name} has no ranks")
     for number in job.ranks:
         _ = job.rank(number).index
+    say_missing(job)
     if replayed:
         expand_if_needed(job)
     return job
+
+
+def say_missing(job: Job) -> None:
+    """An answer about the job is one about those of its ranks that are here."""
+    if job.missing:
+        where = "in this pack" if job.packed else f"in {job.path}"
+        print(f"rdb: no recording of rank {format_ranks(job.missing)} is {where}", file=sys.stderr)
 
 
 def attach_command(args: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
+from rdb.cli.debug import say_missing
 from rdb.cli.output import print_json, print_table
 from rdb.errors import Usage
 from rdb.recording import Job, open_job
@@ -25,6 +26,7 @@ def find_command(args: argparse.Namespace) -> int:
             f"rdb attach {args.job}, and there: find-event {args.query}",
         )
     job = _opened(args.job, args.rank)
+    say_missing(job)
     search = partial(_search, args.job, args.rank, args.query, args.limit)
     workers = min(len(job.ranks), os.cpu_count() or 1)
     if workers > 1:

@@ -8,6 +8,7 @@ import sys
 import time
 from typing import Any
 
+from rdb.cli.debug import say_missing
 from rdb.cli.far_ranks import look_elsewhere
 from rdb.cli.output import print_json, print_table
 from rdb.errors import RdbError, UnknownJob
@@ -203,6 +204,9 @@ def info_command(args: argparse.Namespace) -> int:
     if unrecorded(job):
         _print_together(job)
     _print_verbs(verbs)
+    shown = {row["rank"] for row in processes}
+    if not shown.issuperset(job.missing):  # none of another host, either
+        say_missing(job)
     for row in programs:
         for text in row["cautions"]:
             print(f"rank {row['name']}, {text}")

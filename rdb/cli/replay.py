@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from rdb.cli.debug import say_missing
 from rdb.cli.expand import expand_if_needed
 from rdb.cli.output import print_json
 from rdb.errors import RdbError, UnknownJob, Usage
 from rdb.paths import rdb_exec_path
 from rdb.recording import Job, ProcessName, RankRecording, find_process, open_job
 from rdb.recording.places import place_name
+from rdb.replay.replica import cause
 
 
 def replay_command(args: argparse.Namespace) -> int:
@@ -22,6 +24,8 @@ def replay_command(args: argparse.Namespace) -> int:
     recordings = _chosen(job, args.rank)
     if not recordings:
         raise RdbError(f"{job.name} has no ranks", "was it recorded at all?", exit_code=4)
+    if args.rank is None:
+        say_missing(job)
     for recording in recordings:
         _ = recording.index  # refuses a damaged log, with file and offset
     expand_if_needed(job)
@@ -112,7 +116,7 @@ def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dic
         if not isinstance(answer, dict) or "ok" not in answer:
             raise ValueError(done.stdout)
     except (ValueError, IndexError):
-        said = " ".join((done.stderr or done.stdout).split()) or "it said nothing"
+        said = cause(done.stderr or done.stdout) or "it said nothing"
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit {done.returncode}"
         return {"ok": False, "what": f"the replica ended ({how}): {said}"}
     if done.returncode != 0:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rdb.errors import Unsupported
+from rdb.errors import DamagedRecording, Unsupported
 from rdb.launch.newjob import create_job
 from rdb.launch.where import Where
 from rdb.recording import Job
@@ -44,7 +44,7 @@ def make_branch(
     )
     files = Path(path) / "files"
     with removed_if_refused(path):
-        for stored in (parent.path / "files").iterdir():
+        for stored in _stored(parent.path / "files"):
             _link(stored, files / stored.name)
     return path
 
@@ -57,6 +57,13 @@ def removed_if_refused(branch: str) -> Iterator[None]:
     except BaseException:
         shutil.rmtree(branch)
         raise
+
+
+def _stored(files: Path) -> list[Path]:
+    try:
+        return list(files.iterdir())
+    except OSError as error:
+        raise DamagedRecording(f"{files}: {error.strerror}") from error
 
 
 def _link(source: Path, target: Path) -> None:

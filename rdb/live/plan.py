@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rdb.errors import RdbError, UnknownJob
+from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.live.consistent import Cut, Traffic, finalized, uses_mpi
 from rdb.live.cut import cut_event, names_an_event
 from rdb.live.file_order import FilePlan, copies
@@ -18,6 +18,7 @@ from rdb.live.verbs_rank import device_name
 from rdb.live.world import check_beginning, start_image
 from rdb.live.worlds import first_world
 from rdb.recording import Job, RankRecording
+from rdb.recording.ranges import format_ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,11 @@ class Plan:
 def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
     """Refuses what cannot be brought back, as far as the recording says."""
     job = first_world(job, rank)
+    if job.missing:
+        raise DamagedRecording(
+            f"{job.name}: no recording of rank {format_ranks(job.missing)} is here",
+            "a job is restarted with all its ranks",
+        )
     first = job.ranks[0] if rank is None else rank
     if first not in job.ranks:
         raise UnknownJob(f"{job.name} has no rank {first}")

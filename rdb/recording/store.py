@@ -78,6 +78,12 @@ class Job:
             if entry.name.removeprefix("rank-").isdigit() and entry.is_dir()
         )
 
+    @property
+    def missing(self) -> list[int]:
+        """Ranks that the job was started with and that have no directory here."""
+        here = set(self.ranks)
+        return [rank for rank in range(self.meta.get("nranks") or 0) if rank not in here]
+
     def rank(self, rank: int | str) -> RankRecording:
         """The recording of a rank, or of one of its processes or programs: 0, "0.1", "0:1".
 
@@ -163,6 +169,10 @@ class _Only(Job):
     @property
     def ranks(self) -> list[int]:
         return [self._shown.rank]
+
+    @property
+    def missing(self) -> list[int]:
+        return []  # nobody asked for others
 
     def rank(self, rank: int | str) -> RankRecording:
         return self._shown if rank == self._shown.rank else super().rank(rank)

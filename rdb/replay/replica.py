@@ -181,12 +181,19 @@ class Replica:
         _reap_ended()
 
 
+def cause(said: str) -> str:
+    """Of what a replica said before it gave up: the newest line that says what was wrong."""
+    lines = [line.removeprefix("rdb: ") for line in said.strip().splitlines()]
+    telling = [line for line in lines if ": cannot be replayed: " not in line]
+    return (telling or lines or [""])[-1]
+
+
 def _start_failure(stderr: IO[bytes], code: int, path: Path) -> RdbError:
     """What the replica said before it gave up, as our error."""
     stderr.seek(0)
     said = stderr.read().decode(errors="replace").strip()
     stderr.close()
-    last = said.splitlines()[-1].removeprefix("rdb: ") if said else f"exit code {code}"
+    last = cause(said) or f"exit code {code}"
     return DamagedRecording(
         f"the recording in {path} cannot be replayed: {last}",
         exit_code=code if code in (3, 4, 5, 125) else None,

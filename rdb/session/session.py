@@ -236,8 +236,8 @@ class Session:
             await self.open(ranks)
             usable = tuple(rank for rank in usable if rank in self._debuggers)
         if not usable:
-            reasons = "; ".join(f"rank {rank}: {self.failed[rank]}" for rank in sorted(ranks))
-            raise RdbError(f"cannot open {format_ranks(ranks)} ({reasons})")
+            reason = self.failed[min(ranks)].removeprefix(f"rank {min(ranks)}: rdb: ")
+            raise RdbError(f"cannot open {format_ranks(ranks)}; rank {min(ranks)}: {reason}")
         before, self._focus = self._focus, usable
         if text is not None:
             self.log.add(text, {}, before, usable)
