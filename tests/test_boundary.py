@@ -191,7 +191,14 @@ def test_cpuid_is_answered_from_the_log(how: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["signals_waits.c", "signals_queued.c", "signals_between.c", "signals_futex.c"]
+    "source",
+    [
+        "signals_waits.c",
+        "signals_queued.c",
+        "signals_between.c",
+        "signals_futex.c",
+        "signals_timed.c",
+    ],
 )
 def test_signals_as_natively(source: str, tmp_path: Path) -> None:
     program = build(source, tmp_path, "-pthread", "-O1")

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <string.h>
 #include "boundary/arrivals.h"
+#include "boundary/guarded_copy.h"
 #include "live/coordinated.h"
 #include "threads/baton.h"
 #include "signals/signal_frame.h"
@@ -24,9 +25,10 @@ enum {
 long interruptible_syscall(long nr, const uint64_t args[6], const volatile uint64_t *pending, uint64_t mask);
 
 /* signal(7): calls that are never restarted */
-static bool restartable(long nr)
+static bool restartable(long nr, const uint64_t args[6])
 {
 	switch (nr) {
+	case SYS_futex: return !args[3]; /* kernel/futex/waitwake.c, futex_wait: not with a time-out */
 	case SYS_poll:
 	case SYS_ppoll:
 	case SYS_select:
@@ -62,33 +64,56 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Where checkpoints without a log may interrupt it: when the call began; 0: it has no time-out that would know. */
+/* When the call began; 0: it has no time-out that would know.  Checkpoints without a log may interrupt it. */
 static uint64_t begins(struct thread *self, long nr, const uint64_t args[6])
 {
 	const struct event *ev = event_current();
 	self->asked_ns = 0;
-	if (!lower.opt.checkpoints_only || replaying() || !waited_ends(nr, args))
+	if (replaying() || !waited_ends(nr, args))
 		return 0;
 	const uint64_t now = monotonic_ns();
-	self->asked_ns = now - (ev ? ev->waited_ns : 0);
+	if (lower.opt.checkpoints_only)
+		self->asked_ns = now - (ev ? ev->waited_ns : 0);
 	return now;
+}
+
+/* The call as the kernel is to see it from now on.  What is left of a sleep it would write at each interruption; the
+ * program is told at one that is its own. */
+static void from_now(long nr, const uint64_t args[6], uint64_t begun_ns, struct timespec *left, uint64_t own[6])
+{
+	const unsigned rest = waited_rest(nr, args);
+	memcpy(own, args, 6 * sizeof(*own));
+	if (rest)
+		own[rest] = 0;
+	if (begun_ns && !waited_told(nr))
+		waited_since(nr, own, monotonic_ns() - begun_ns, left);
+}
+
+/* The answer to a call that the program's signal has ended. */
+static long interrupted(long nr, const uint64_t args[6], const struct timespec *left)
+{
+	const unsigned rest = waited_rest(nr, args);
+	const bool told = !rest || left->tv_nsec < 0 ||
+			  guarded_copy((void *)args[rest], left, sizeof(*left)) == sizeof(*left);
+	return told ? -EINTR : -EFAULT;
 }
 
 long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 {
 	struct thread *self = thread_self();
-	bool given = false;
-	uint64_t due = 0, own[6];
-	struct timespec left;
-	long r;
-	const uint64_t *given_args = args, begun_ns = begins(self, nr, args);
+	const uint64_t begun_ns = begins(self, nr, args);
 	/* close(2): a program does not try that again after EINTR, so it is made whatever has come */
 	const bool closing = nr == SYS_close;
+	struct timespec left = {.tv_nsec = -1};
+	uint64_t due = 0, own[6];
+	bool given = false;
+	long r;
+	from_now(nr, args, 0, &left, own);
 	for (;;) {
 		signal_claim(self);
 		if (!may_kill(nr))
 			arrivals_still_begin();
-		r = interruptible_syscall(nr, args, &self->pending, closing ? ~0ul : self->upper.sigmask);
+		r = interruptible_syscall(nr, own, &self->pending, closing ? ~0ul : self->upper.sigmask);
 		arrivals_still_end();
 		if (r == SIGNALS_HALT)
 			coordinated_before_call();
@@ -96,11 +121,7 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 			break;
 		if (closing)
 			continue;
-		if (begun_ns) {
-			memcpy(own, given_args, sizeof(own));
-			waited_since(nr, own, monotonic_ns() - begun_ns, &left);
-			args = own;
-		}
+		from_now(nr, args, begun_ns, &left, own);
 		due = signal_due(self);
 		if (due)
 			break;
@@ -115,8 +136,8 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 	if (!due)
 		return r;
 	int sig = __builtin_ctzl(due) + 1;
-	bool restart = lower.upper.sigactions[sig].flags & SA_RESTART;
-	return restart && restartable(shown) ? SIGNALS_RESTART : -EINTR;
+	bool restart = lower.upper.sigactions[sig].flags & SA_RESTART && restartable(shown, args);
+	return restart ? SIGNALS_RESTART : interrupted(nr, args, &left);
 }
 
 long signals_syscall(long nr, const uint64_t args[6])

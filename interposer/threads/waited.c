@@ -40,6 +40,13 @@ static bool futex_waits(long nr, const uint64_t args[6])
 	return nr == SYS_futex && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET);
 }
 
+/* clock_nanosleep(2): not until then, nor by a clock that stands still meanwhile */
+static bool for_a_while(const uint64_t args[6])
+{
+	const int clock = (int)args[0];
+	return !(args[1] & TIMER_ABSTIME) && clock >= 0 && clock != CLOCK_PROCESS_CPUTIME_ID;
+}
+
 void waited_since(long nr, uint64_t args[6], uint64_t waited_ns, struct timespec *left)
 {
 	switch (nr) {
@@ -49,7 +56,7 @@ void waited_since(long nr, uint64_t args[6], uint64_t waited_ns, struct timespec
 		break;
 	case SYS_nanosleep: seconds(&args[0], 1, waited_ns, left); break;
 	case SYS_clock_nanosleep:
-		if (!(args[1] & TIMER_ABSTIME))
+		if (for_a_while(args))
 			seconds(&args[2], 1, waited_ns, left);
 		break;
 	case SYS_poll: milliseconds(&args[2], waited_ns); break;
@@ -81,6 +88,18 @@ bool waited_ends(long nr, const uint64_t args[6])
 	case SYS_select: return args[4] != 0;
 	default: return false;
 	}
+}
+
+bool waited_told(long nr)
+{
+	return nr == SYS_select || nr == SYS_pselect6 || nr == SYS_ppoll; /* fs/select.c, poll_select_finish */
+}
+
+unsigned waited_rest(long nr, const uint64_t args[6])
+{
+	if (nr == SYS_clock_nanosleep)
+		return for_a_while(args) && args[3] ? 3 : 0;
+	return nr == SYS_nanosleep && args[1] ? 1 : 0;
 }
 
 bool waited_before(const struct event *ev, uint64_t args[6], struct timespec *left)

@@ -1,4 +1,5 @@
-/* Calls that a restarted program makes again, in which it had waited already. */
+/* Calls that are made again, in which the program had waited already: by a restarted one, and after an interruption
+ * that is not the program's. */
 #ifndef RDB_WAITED_H
 #define RDB_WAITED_H
 #include <time.h>
@@ -10,5 +11,9 @@ bool waited_before(const struct event *ev, uint64_t args[6], struct timespec *le
 void waited_since(long nr, uint64_t args[6], uint64_t waited_ns, struct timespec *left);
 /* Has it a time-out from now on? */
 bool waited_ends(long nr, const uint64_t args[6]);
+/* Does the kernel itself put what is left where the time-out is? */
+bool waited_told(long nr);
+/* Which argument says where what is left is to be put if a signal ends it, and only then; 0: none. */
+unsigned waited_rest(long nr, const uint64_t args[6]);
 
 #endif
