@@ -44,6 +44,7 @@ enum rdb_note {
 	RDB_NOTE_FILE_TURN = 27, /* struct rdb_note_file_turn: a shared file pointer was used */
 	RDB_NOTE_SHARED_OF = 28, /* struct rdb_note_shared_of: which memory was mapped shared */
 	RDB_NOTE_ASKED = 29,     /* uint64_t, as at_ns of a record: when a call was asked for (shared_memory.h) */
+	RDB_NOTE_WAS = 30,       /* struct rdb_note_was: what had a name before the call (syscalls/kept_files.h) */
 };
 
 enum { RDB_ADDRESS_BYTES = 112 };
@@ -63,6 +64,26 @@ struct rdb_note_shared_of {
 struct rdb_note_opened {
 	/* and, after it, where it is: text; none of a recording of an older rdb */
 	uint64_t size; /* when it was open: what a restart must find again below it */
+};
+
+/* What had a name right before a call that changes that. */
+enum rdb_was {
+	RDB_WAS_ABSENT,
+	RDB_WAS_EMPTY,
+	RDB_WAS_KEPT, /* what was in the file is beside the log: kept-NUMBER */
+	RDB_WAS_SAME, /* a file as this process has written it, or as it has it open */
+	RDB_WAS_LOST, /* it could not be kept */
+	RDB_WAS_DIRECTORY,
+	RDB_WAS_LINK,
+	RDB_WAS_OTHER
+};
+
+struct rdb_note_was {
+	uint32_t was, number, mode;
+	uint32_t unused;
+	uint64_t size;
+	uint64_t changed_ns; /* not 0: it is the file itself, and is to be as it was then (st_mtim) */
+	/* texts with a zero each: the name, a second one (where that came from), where the link led */
 };
 
 /* What a file of MPI held right before the call. */

@@ -243,8 +243,11 @@ void open_files_syscall(const struct event *ev)
 	case SYS_writev: moved_parts(ev, true, NULL); break;
 	case SYS_pwritev: moved_parts(ev, true, &A(3)); break;
 	case SYS_mmap:
+		f = NULL;
 		if (!(A(3) & MAP_ANONYMOUS) && A(3) & MAP_SHARED && (f = open_at(A(4))))
 			f->mapped = true;
+		if (f && f->mapped && f->kind == FILE_WRITTEN)
+			snprintf(f->why, sizeof(f->why), "it was mapped, and what was stored there is not followed");
 		break;
 	case SYS_lseek:
 		if ((f = open_at(A(0)))) {

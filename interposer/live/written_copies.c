@@ -10,8 +10,10 @@
 #include "live/live.h"
 #include "live/open_files.h"
 #include "live/own_files.h"
+#include "live/own_table.h"
 #include "process/descriptors.h"
 #include "process/private_file.h"
+#include "replay/replay.h"
 
 bool open_whole_path(int dirfd, const char *path, char *out, bool follow)
 {
@@ -81,6 +83,14 @@ void copy_fill_before(struct opened *f, const struct rdb_note_opened *note)
 	if (f->flags & (O_TRUNC | O_EXCL) || (note && !note->size))
 		return;
 	struct stat st;
+	size_t len = 0;
+	const struct rdb_note_was *was = replay_note(RDB_NOTE_WAS, &len);
+	if (was && len > sizeof(*was) && was->was == RDB_WAS_KEPT) {
+		char kept[LONGEST + 32];
+		snprintf(kept, sizeof(kept), "%s/kept-%u", lower.opt.restart, was->number);
+		copy_fill(kept, f, was->size);
+		return;
+	}
 	if (!note)
 		snprintf(f->why, sizeof(f->why), "what was in it before is not known");
 	else if (!(f->flags & O_APPEND))

@@ -15,6 +15,7 @@
 #include "process/descriptors.h"
 #include "syscalls/socket_notes.h"
 #include "syscalls/ioctls.h"
+#include "syscalls/kept_files.h"
 #include "live/kernel_files.h"
 #include "live/live.h"
 #include "live/own_files.h"
@@ -265,6 +266,8 @@ void syscall_event(ucontext_t *uc)
 		event_replay(ev, uc);
 	if (lower.opt.checkpoints_only && !answered)
 		kernel_files_closing(ev);
+	struct kept kept;
+	kept_before(ev, &kept);
 	if (class == EMU) {
 		int64_t recorded = ev->result;
 		ev->emulated = true;
@@ -290,6 +293,7 @@ void syscall_event(ucontext_t *uc)
 		if (row && lower.mode == MODE_RECORD && lower.started) {
 			syscall_row_outputs(ev, row);
 			note_opened(ev);
+			kept_after(ev, &kept);
 			note_socket(ev);
 		}
 	} else {

@@ -1,8 +1,7 @@
 """Ordinary files that the recorded job wrote to after the cut: the branch is not to find that.
 
-The log has of each file that was opened for writing where it is and how much was in it.  Of a file
-that the job only appended to after the cut the present one begins with what was in it then: the
-branch has a copy of that, which it opens instead.  Others are named.
+What was in them at the cut (rdb/live/files_before.py) the branch has copies of, which it opens
+instead; those of which that is not known are named.
 """
 
 from __future__ import annotations
@@ -10,36 +9,21 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from rdb.live.files_before import Change, Content, Names, Was, changes_of, now
+from rdb.live.files_held import held
+from rdb.live.tree import Node
+from rdb.live.tree_plan import TreePlan
 from rdb.private import make_directory, opener
 from rdb.recording import Job, RankRecording
-from rdb.recording.record import Note
 
-_OPEN, _OPENAT, _CREAT = 2, 257, 85
 _NOT_FOLLOWED = (40, 275, 276, 285, 326, 327, 328)  # sendfile and its kin, fallocate
 _FOLDER, _LIST = "later", "later-files"
 _OWN = re.compile(r"/rank-\d+/file-\d+-[^/]*$")  # a branch's, which its rank follows
-_SIZE_BYTES = 8  # struct rdb_note_opened
 _PAGE = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A file, for writing."""
-
-    rank: int
-    event: int
-    at_ns: int
-    path: str
-    size_bytes: int
-    flags: int
-
-    @property
-    def appends(self) -> bool:
-        return bool(self.flags & os.O_APPEND) and not self.flags & os.O_TRUNC
 
 
 @dataclass(slots=True)
@@ -50,6 +34,8 @@ class LaterFiles:
     """What is to be said of others."""
     sources: dict[str, str] = field(default_factory=dict)
     """Path -> where the job, a branch itself, has its own copy."""
+    kept: dict[str, str] = field(default_factory=dict)
+    """Path -> where what was in it is, if not there."""
     users: dict[str, set[int]] = field(default_factory=dict)
     """Ranks that open a file for writing."""
     real: set[str] = field(default_factory=set)
@@ -63,40 +49,110 @@ class LaterFiles:
         ]
 
 
-def later_files(job: Job, events: Mapping[int, int], alone: bool = True) -> LaterFiles:
-    """ALONE: the ranks have no child processes, which might write, too."""
-    found: dict[str, list[Opened]] = defaultdict(list)
+def later_files(
+    job: Job, events: Mapping[int, int], trees: Mapping[int, TreePlan] | None = None
+) -> LaterFiles:
+    """TREES: of ranks that have child processes at the cut, where these are."""
     plan = LaterFiles(sources=_places(job.path))
     paths = {place: path for path, place in plan.sources.items()}
-    for rank in events:
-        for one in _opened(job.rank(rank), rank):
-            if not _OWN.search(one.path):
-                found[paths.get(one.path, one.path)].append(one)
-    for path, opened in found.items():
-        plan.users[path] = {one.rank for one in opened}
-        later = sorted(
-            (one for one in opened if one.event > events[one.rank]), key=lambda one: one.at_ns
-        )
-        known = not later or later[0].flags & os.O_TRUNC
-        if not known and not (alone and _followed(job, path, opened, events)):
-            _sort_out(plan, path, opened, later)
+    later: list[Change] = []
+    opened: dict[str, list[tuple[Change, bool]]] = defaultdict(list)
+    for rank, event in events.items():
+        for recording, until in _programs(job.rank(rank), event, (trees or {}).get(rank)):
+            for one in changes_of(recording, rank):
+                if _OWN.search(one.path):
+                    continue
+                one = replace(one, path=paths.get(one.path, one.path))
+                after = one.event > until
+                if after:
+                    later.append(one)
+                if one.opens:
+                    opened[one.path].append((one, after))
+    for path, all_of in opened.items():
+        plan.users[path] = {one.rank for one, _ in all_of}
         if len(plan.users[path]) > 1:
             plan.real.add(path)
-    for path, place in plan.sources.items():
-        if path not in plan.copies and not any(line.startswith(f"{path}: ") for line in plan.left):
-            there = Path(place)
-            plan.copies[path] = there.stat().st_size if there.exists() else None
+    open_at_cut = {
+        path
+        for rank, event in events.items()
+        for path in _held(job.rank(rank), event, (trees or {}).get(rank))
+    }
+    for path, content in Names(plan.sources).before(later).items():
+        if not (
+            path in open_at_cut
+            or (
+                (content.was in (Was.SAME, Was.LOST) and not trees)
+                and _followed(job, path, opened[path], events)
+            )
+        ):
+            _sort_out(plan, path, content)
+    _as_it_began(plan)
     plan.real.difference_update(plan.copies)
     return plan
 
 
-def _followed(job: Job, path: str, opened: list[Opened], events: Mapping[int, int]) -> bool:
+def _programs(
+    top: RankRecording, event: int, tree: TreePlan | None
+) -> Iterator[tuple[RankRecording, int]]:
+    """All that ran for a rank, and how far it is at the cut."""
+    if tree is not None:
+        for node, place in tree.places.items():
+            for number, program in enumerate(node.programs):
+                yield program, place - node.bases[number]
+        return
+    yield top, event
+    at_ns = top.event(event).at_ns if event else 0
+    for folder in sorted(top.path.rglob("log-000000.seg")):
+        if folder.parent != top.path:
+            program = RankRecording(folder.parent, top.files_dir, top.name)
+            yield program, _by_time(program, at_ns)
+
+
+def _held(top: RankRecording, event: int, tree: TreePlan | None) -> set[str]:
+    """What any of its processes has open for writing at the cut, which each makes again."""
+    if tree is None:
+        return set(held([(top, event)], {}).values())
+    return {path for node in tree.lives for path in _held_by(node, tree.places[node]).values()}
+
+
+def _held_by(node: Node, place: int) -> dict[int, str]:
+    begun = _held_by(node.parent, node.forked) if node.parent is not None else {}
+    return held(((one, place - node.bases[k]) for k, one in enumerate(node.programs)), begun)
+
+
+def _by_time(program: RankRecording, at_ns: int) -> int:
+    """Its last event by then."""
+    until = -1
+    for record in program.records():
+        if record.at_ns > at_ns:
+            break
+        if record.kind.is_event:
+            until = record.event + record.repeat
+    return until
+
+
+def _as_it_began(plan: LaterFiles) -> None:
+    """What a branch had from its beginning, and has not changed."""
+    for path, place in plan.sources.items():
+        if path not in plan.copies and not any(line.startswith(f"{path}: ") for line in plan.left):
+            there = Path(place)
+            plan.copies[path] = there.stat().st_size if there.exists() else None
+
+
+def _followed(
+    job: Job, path: str, opened: list[tuple[Change, bool]], events: Mapping[int, int]
+) -> bool:
     """One rank has all that is in it at the cut, on its way there (interposer/live/own_files.h)."""
-    rank = opened[0].rank
-    before = [one for one in opened if one.event <= events[one.rank]]
-    if any(one.rank != rank for one in opened) or not before:
+    before = [one for one, after in opened if not after]
+    if not before or len({one.rank for one, _ in opened}) > 1:
         return False
-    known = any(not one.size_bytes or one.flags & (os.O_TRUNC | os.O_EXCL) for one in before)
+    rank = before[0].rank
+    known = any(
+        not one.size_bytes
+        or one.flags & (os.O_TRUNC | os.O_EXCL)
+        or (one.before is not None and one.before.was is not Was.LOST)
+        for one in before
+    )
     index = job.rank(rank).index
     return known and not any(
         index.brief(place)[1] <= events[rank] for place in index.of_calls(*_NOT_FOLLOWED)
@@ -106,10 +162,13 @@ def _followed(job: Job, path: str, opened: list[Opened], events: Mapping[int, in
 def lacks_files(recording: RankRecording, image: int, cut: int) -> bool:
     """A replay from an image at that event does not know what the program had left in a file that
     is not any more as it was at the cut."""
-    opened = _opened(recording, recording.rank)
-    later = {one.path for one in opened if one.event > cut}
+    changes = list(changes_of(recording, recording.rank))
+    later = {one.path for one in changes if one.event > cut}
+    later |= {one.other for one in changes if one.event > cut}
     return any(
-        one.event <= image and (one.path in later or not os.path.exists(one.path)) for one in opened
+        one.event <= image and (one.path in later or not os.path.exists(one.path))
+        for one in changes
+        if one.opens
     )
 
 
@@ -122,44 +181,23 @@ def _places(job: Path) -> dict[str, str]:
     return {path: place for place, path in pairs if Path(place).parent.name == _FOLDER}
 
 
-def _sort_out(plan: LaterFiles, path: str, opened: list[Opened], later: list[Opened]) -> None:
-    first = later[0]
-    shared = len({one.rank for one in opened}) > 1
-    if not shared and first.flags & os.O_EXCL:
-        plan.copies[path] = None
-    elif not shared and (not first.size_bytes or all(one.appends for one in later)):
-        try:
-            there = os.stat(plan.sources.get(path, path)).st_size
-        except OSError:
-            there = 0
-        if there >= first.size_bytes:
-            plan.copies[path] = first.size_bytes
-            return
-        plan.left.append(f"{path}: what was in it at the cut is gone")
+def _sort_out(plan: LaterFiles, path: str, content: Content) -> None:
+    there = now(plan.sources.get(path, path))
+    if content.was is Was.ABSENT:
+        if there.was is not Was.ABSENT:
+            plan.copies[path] = None
+    elif content.was is Was.EMPTY:
+        plan.copies[path] = 0
+    elif content.was is Was.KEPT and not content.lost():
+        place = plan.sources.get(path, path)
+        if (content.place, content.size_bytes) != (place, there.size_bytes):
+            plan.copies[path] = content.size_bytes
+            plan.kept[path] = content.place
     else:
-        who = "several ranks wrote" if shared else f"rank {first.rank} wrote"
         plan.left.append(
-            f"{path}: {who} to it after the cut (event {first.event}), and what was in it before "
-            "is not known: the branch finds what is now"
+            f"{path}: rank {content.rank} wrote to it after the cut (event {content.event}), and "
+            "what was in it before is not known: the branch finds what is now"
         )
-
-
-def _opened(recording: RankRecording, rank: int) -> list[Opened]:
-    found = []
-    index = recording.index
-    for place in index.of_calls(_OPEN, _OPENAT, _CREAT):
-        record = index.record(place)
-        for chunk in record.chunks if record.result >= 0 else []:
-            if chunk.addr or chunk.note != Note.OPENED or len(chunk.data) <= _SIZE_BYTES:
-                continue
-            size = int.from_bytes(chunk.data[:_SIZE_BYTES], "little")
-            path = bytes(chunk.data[_SIZE_BYTES:]).decode(errors="surrogateescape")
-            flags = os.O_CREAT | os.O_TRUNC
-            if record.nr != _CREAT:
-                flags = record.args[1 if record.nr == _OPEN else 2]
-            if "\n" not in path and "\t" not in path:
-                found.append(Opened(rank, record.event, record.at_ns, path, size, flags))
-    return found
 
 
 def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dict[str, Path]:
@@ -175,7 +213,7 @@ def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dic
     for number, (path, size) in enumerate(sorted(plan.copies.items())):
         places[path] = folder / f"{number}-{Path(path).name[:200]}"
         if size is not None:
-            _copy(plan.sources.get(path, path), places[path], size)
+            _copy(plan.kept.get(path) or plan.sources.get(path, path), places[path], size)
     text = "".join(f"{place}\t{path}\n" for path, place in sorted(places.items()))
     text += "".join(f"\t{path}\n" for path in sorted(plan.real.difference(places)))
     encoded = os.fsencode(text)

@@ -118,7 +118,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         again,
         files,
         trees,
-        later_files(job, cut.events, not trees),
+        later_files(job, cut.events, trees),
         device,
     )
 

@@ -72,6 +72,7 @@ class Note(IntEnum):
     FILE_TURN = 27
     SHARED_OF = 28
     ASKED = 29
+    WAS = 30
 
 
 class EndKind(IntEnum):

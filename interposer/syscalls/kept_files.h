@@ -1,0 +1,24 @@
+/* Files that a recorded call is about to change for good: what was there goes beside the log, for restarts from before it
+ * (rdb/live/files_before.py).  What is appended or new needs no copy, nor what this process has written itself: its replay
+ * has that. */
+#ifndef RDB_KEPT_FILES_H
+#define RDB_KEPT_FILES_H
+#include "boundary/event.h"
+
+enum { KEPT_TEXT = 3 * 1024 };
+
+/* Of one call. */
+struct kept {
+	bool any;
+	size_t len;
+	struct {
+		struct rdb_note_was head;
+		char text[KEPT_TEXT];
+	} note;
+};
+
+void kept_before(const struct event *ev, struct kept *k);
+/* It has its answer. */
+void kept_after(struct event *ev, struct kept *k);
+
+#endif

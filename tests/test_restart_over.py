@@ -1,0 +1,137 @@
+"""rdb restart and files that the recorded job overwrote, renamed or removed after the cut."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Rdb, run_rdb
+
+from rdb.recording import open_job
+
+BuildText = Callable[..., Path]
+CUTS = 8
+
+# Each round says what it finds, and writes over some of it.
+SOURCE = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static const char *const names[] = {"over", "cut", "mapped", "made", "log", "old", "new"};
+static void show(void)
+{
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		char text[64] = "";
+		int fd = open(names[i], O_RDONLY);
+		if (fd >= 0)
+			read(fd, text, sizeof(text) - 1);
+		dprintf(1, "%s%s %s\\n", names[i], fd < 0 ? " is not there" : ":", text);
+		close(fd);
+	}
+}
+static void put(const char *name, int flags, const char *text, int at)
+{
+	int fd = open(name, flags, 0666);
+	pwrite(fd, text, strlen(text), at);
+	close(fd);
+}
+int main(void)
+{
+	char text[8];
+	for (int round = 0; round < 5; round++) {
+		show();
+		sprintf(text, "[%d]", round);
+		put("over", O_RDWR, text, 3 * round);
+		put("cut", O_WRONLY | O_TRUNC, text, 0);
+		put("made", O_WRONLY | O_CREAT, text, 0);
+		put("log", O_WRONLY | O_APPEND, text, 0);
+		int fd = open("mapped", O_RDWR);
+		char *there = mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, fd, 0);
+		close(fd);
+		memcpy(there + 3 * round, text, 3);
+		munmap(there, 4096);
+		if (round == 1)
+			truncate("log", 3);
+		if (round == 2)
+			rename("old", "new");
+		if (round == 3)
+			unlink("new");
+	}
+	show();
+	return 0;
+}
+"""
+BEFORE = {
+    "over": "what was there before it began",
+    "cut": "and here",
+    "mapped": "what is mapped, and stored to",
+    "log": "earlier ",
+    "old": "an old one",
+}
+
+
+def _restarted_anywhere(home: Path, folder: Path, program: Path, start: int) -> None:
+    """Each branch says what the recorded program had still to say."""
+    for name, text in BEFORE.items():
+        (folder / name).write_text(text)
+    told = run_rdb(home, folder, "run", "--name", "told", "--", str(program))
+    assert told.returncode == 0, told.stderr
+    events = random.Random(start).sample(range(open_job(home / "told").rank(0).last_event), CUTS)
+    left = {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+    for number, event in enumerate(events):
+        done = run_rdb(
+            home, folder, "restart", "told", "--at", str(event), "--name", f"branch{number}"
+        )
+        if "a file is mapped shared" in done.stderr:
+            continue
+        assert done.returncode == 0, (event, done.stderr)
+        assert done.stdout and told.stdout.endswith(done.stdout), (event, done.stdout)
+        assert "not known" not in done.stderr, event
+    assert left == {one.name: one.read_bytes() for one in folder.iterdir() if one.is_file()}
+
+
+@pytest.mark.parametrize("start", [1, 2])
+def test_a_branch_finds_what_was_there(
+    rdb_home: Path, build_text: BuildText, tmp_path: Path, start: int
+) -> None:
+    _restarted_anywhere(rdb_home, tmp_path, build_text("overwrites", SOURCE), start)
+
+
+def test_what_cannot_be_kept_is_named(rdb: Rdb, build_text: BuildText, tmp_path: Path) -> None:
+    for name, text in BEFORE.items():
+        (tmp_path / name).write_text(text)
+    program = build_text("overwrites", SOURCE)
+    told = rdb("run", "--name", "told", "--keep", "100MB", "--", program)
+    assert told.returncode == 0, told.stderr
+    done = rdb("restart", "told", "--plan", "--at", "1")
+    assert f"{tmp_path}/over: rank 0 wrote to it after the cut (event " in done.stderr
+    assert not list((tmp_path / "home").rglob("kept-*"))
+
+
+def test_a_file_written_once_or_left_by_itself_is_not_copied(
+    rdb: Rdb, build_text: BuildText, rdb_home: Path
+) -> None:
+    program = build_text(
+        "again",
+        """
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int round = 0; round < 4; round++) {
+		FILE *file = fopen("state", "w");
+		fprintf(file, "round %d", round);
+		fclose(file);
+		rename("state", "saved");
+		getppid();
+	}
+	return 0;
+}
+""",
+    )
+    assert rdb("run", "--name", "again", "--", program).returncode == 0
+    assert not list((rdb_home / "again").rglob("kept-*"))
