@@ -61,6 +61,8 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	ev->begun = 0;
 	ev->waited_ns = self->waited_ns;
 	self->waited_ns = 0;
+	ev->done = self->done;
+	self->done = 0;
 	ev->asked_ns = shared_regions ? shared_clock_ns() : 0;
 	if (restarting())
 		self->asked_ns = replay_now_ns();

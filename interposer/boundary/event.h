@@ -19,6 +19,7 @@ struct event {
 	bool emulated;      /* a system call that a replay carries out again, after its chunks */
 	uint64_t begun;     /* stamp_begin(), of a call of a plug-in; 0: not known */
 	uint64_t waited_ns; /* struct thread, waited_ns */
+	uint64_t done;      /* struct thread, done */
 	uint64_t asked_ns;  /* where there is shared memory: CLOCK_REALTIME then */
 	unsigned nchunks, chunk_cap;
 	struct event_chunk *chunks;

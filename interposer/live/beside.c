@@ -15,6 +15,7 @@
 #include "live/kernel_files.h"
 #include "live/kept_signals.h"
 #include "live/open_table.h"
+#include "live/scheduling.h"
 #include "log/crc32c.h"
 #include "log/keep.h"
 #include "process/io.h"
@@ -25,7 +26,7 @@
 static struct {
 	struct board *board;
 	struct board_slot *slot;
-	struct table library, files, threads;
+	struct table library, files, threads, scheduling;
 	struct kept_signals kept;
 	struct state_head head;
 } own;
@@ -53,6 +54,9 @@ static int write_state(unsigned number)
 	at += own.head.signals_len;
 	if (!rc)
 		rc = io_write_all(fd, own.threads.base, own.threads.len, at, 1 << 20);
+	at += own.head.threads_len;
+	if (!rc)
+		rc = io_write_all(fd, own.scheduling.base, own.scheduling.len, at, 1 << 20);
 	return private_publish(fd, rc, temp, path);
 }
 
@@ -156,7 +160,8 @@ static int gather_threads(void)
 	for (const struct thread *t = threads_first(); t && !rc; t = t->next) {
 		const struct state_thread one = {.number = t->upper.number,
 						 .waited_ns = halt_waited_ns(t),
-						 .pending = t == thread_self() ? 0 : t->pending};
+						 .pending = t == thread_self() ? 0 : t->pending,
+						 .done = t->state == THREAD_ASKS ? t->asked_done : 0};
 		rc = table_add(&own.threads, &one, sizeof(one));
 	}
 	return rc;
@@ -164,11 +169,13 @@ static int gather_threads(void)
 
 static int gather(unsigned number)
 {
-	own.library.len = own.files.len = own.threads.len = 0;
+	own.library.len = own.files.len = own.threads.len = own.scheduling.len = 0;
 	memset(&own.head, 0, sizeof(own.head));
 	int rc = host_together_save(&own.library);
 	if (!rc)
 		rc = gather_threads();
+	if (!rc)
+		rc = scheduling_look(&own.scheduling);
 	if (rc)
 		return rc;
 	const char *why = kernel_files_save(&own.files, number);
@@ -182,6 +189,7 @@ static int gather(unsigned number)
 	own.head.library_len = own.library.len;
 	own.head.files_len = own.files.len;
 	own.head.threads_len = own.threads.len;
+	own.head.scheduling_len = own.scheduling.len;
 	rc = kept_signals_look(&own.head, &own.kept);
 	if (rc)
 		return rc;
@@ -189,7 +197,8 @@ static int gather(unsigned number)
 	check = crc32c_data(check, own.files.base, own.files.len);
 	check = crc32c_data(check, own.kept.timers, own.head.timers_len);
 	check = crc32c_data(check, own.kept.signals, own.head.signals_len);
-	own.head.check = crc32c_data(check, own.threads.base, own.threads.len);
+	check = crc32c_data(check, own.threads.base, own.threads.len);
+	own.head.check = crc32c_data(check, own.scheduling.base, own.scheduling.len);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "live/interval.h"
 #include "live/kernel_files.h"
 #include "live/objections.h"
+#include "live/scheduling.h"
 #include "signals/signals.h"
 #include "threads/halt.h"
 #include "threads/thread.h"
@@ -60,6 +61,7 @@ void coordinated_begin(void)
 	if (!own.board)
 		coordinated_join();
 	kernel_files_begin();
+	scheduling_begin();
 	set_state(BOARD_RUNS);
 	interval_begin(own.cost_s);
 }

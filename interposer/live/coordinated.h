@@ -36,7 +36,7 @@ int thaw_prepare(unsigned number);
 void thaw(ucontext_t *uc);
 
 #define STATE_MAGIC 0x657461746262646cull
-#define STATE_VERSION 5
+#define STATE_VERSION 6
 struct state_head {
 	uint64_t magic;
 	uint32_t version, check; /* crc32c_data of all that follows it */
@@ -44,7 +44,8 @@ struct state_head {
 	uint64_t library_len, files_len; /* what follows: of the MPI library, then open files, */
 	uint64_t timers_len;             /* then timers of timer_create(2), */
 	uint64_t signals_len;            /* signals that the program has not got yet, */
-	uint64_t threads_len;            /* and threads */
+	uint64_t threads_len;            /* threads, */
+	uint64_t scheduling_len;         /* and what processors and priorities they have asked for */
 	uint64_t pending;                /* signals that it reads by a descriptor, as bits */
 	uint8_t timers[96];
 };
@@ -54,6 +55,7 @@ struct state_thread {
 	uint32_t number, reserved;
 	uint64_t waited_ns; /* it stands before a call in which it has waited for so long; 0: it does not */
 	uint64_t pending;   /* signals for it alone; of who runs they are with those for anybody */
+	uint64_t done;      /* so many bytes of that call are written, or read */
 };
 
 #endif

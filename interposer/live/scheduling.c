@@ -22,6 +22,7 @@ static struct {
 	struct asked list[THREADS];
 	size_t n;
 	bool begun;
+	struct asked given; /* by the launcher */
 } all;
 
 static void begin(void)
@@ -96,6 +97,51 @@ void scheduling_save(void)
 	begin();
 	if (all.n)
 		branch_file_save("scheduling", all.list, all.n * sizeof(*all.list));
+}
+
+/* As the kernel has it now. */
+static void look_at(long tid, struct asked *one)
+{
+	long len = raw_syscall(SYS_sched_getaffinity, tid, MASK_BYTES, (long)one->mask, 0, 0, 0);
+	one->mask_len = len > 0 ? (uint32_t)len : 0;
+	one->policy = (int32_t)raw_syscall(SYS_sched_getscheduler, tid, 0, 0, 0, 0, 0);
+	raw_syscall(SYS_sched_getparam, tid, (long)&one->priority, 0, 0, 0, 0);
+	/* getpriority(2): the system call has 20 less it */
+	one->nice = 20 - (int32_t)raw_syscall(SYS_getpriority, PRIO_PROCESS, tid, 0, 0, 0, 0);
+}
+
+void scheduling_begin(void)
+{
+	all.given = (struct asked){0};
+	look_at(0, &all.given);
+}
+
+int scheduling_look(struct table *out)
+{
+	int rc = 0;
+	for (const struct thread *t = threads_first(); t && !rc; t = t->next) {
+		struct asked one = {.tid = t->upper.tid};
+		look_at((long)threads_number_now((uint64_t)(int64_t)one.tid), &one);
+		if (one.mask_len != all.given.mask_len || memcmp(one.mask, all.given.mask, one.mask_len) != 0)
+			one.what |= AFFINITY;
+		if (one.policy != all.given.policy || one.priority != all.given.priority)
+			one.what |= POLICY;
+		if (one.nice != all.given.nice)
+			one.what |= NICE;
+		if (one.what)
+			rc = table_add(out, &one, sizeof(one));
+	}
+	return rc;
+}
+
+bool scheduling_from(const void *bytes, size_t len)
+{
+	if (len > sizeof(all.list) || len % sizeof(*all.list))
+		return false;
+	memcpy(all.list, bytes, len);
+	all.n = len / sizeof(*all.list);
+	all.begun = true;
+	return true;
 }
 
 static void say(const char *what, long rc)

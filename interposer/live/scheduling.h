@@ -2,11 +2,18 @@
 #ifndef RDB_SCHEDULING_H
 #define RDB_SCHEDULING_H
 #include "boundary/event.h"
+#include "boundary/table.h"
 
 /* A system call that succeeded in the recording. */
 void scheduling_syscall(const struct event *ev);
 /* For restarts of the branch; and when its threads are there.  What this machine does not allow is said. */
 void scheduling_save(void);
 void scheduling_restore(void);
+
+/* Without a log: what the launcher has given the process; later, what its threads have that is not that (0 or -errno),
+ * and in a restart (false: it is damaged) what scheduling_restore() is to ask for. */
+void scheduling_begin(void);
+int scheduling_look(struct table *out);
+bool scheduling_from(const void *bytes, size_t len);
 
 #endif

@@ -16,6 +16,7 @@
 #include "live/live_threads.h"
 #include "live/open_files.h"
 #include "live/posix_timers.h"
+#include "live/scheduling.h"
 #include "live/timers.h"
 #include "log/crc32c.h"
 #include "log/log_writer.h"
@@ -47,7 +48,9 @@ static int check_state(const char *path)
 	bool whole = head.magic == STATE_MAGIC && head.number == lower.opt.checkpoint && head.library_len <= len &&
 		     head.files_len <= len - head.library_len && head.timers_len <= sizeof(timers) &&
 		     head.signals_len <= sizeof(signals) && p != MAP_FAILED && head.threads_len <= len &&
-		     len == head.library_len + head.files_len + head.timers_len + head.signals_len + head.threads_len;
+		     head.scheduling_len <= len &&
+		     len == head.library_len + head.files_len + head.timers_len + head.signals_len + head.threads_len +
+				     head.scheduling_len;
 	if (whole) {
 		const uint8_t *bytes = (const uint8_t *)p + sizeof(head);
 		uint32_t check = crc32c_data(0, bytes, head.library_len);
@@ -58,7 +61,11 @@ static int check_state(const char *path)
 		memcpy(signals, bytes, head.signals_len);
 		check = crc32c_data(check, timers, head.timers_len);
 		check = crc32c_data(check, signals, head.signals_len);
-		whole = crc32c_data(check, bytes + head.signals_len, head.threads_len) == head.check;
+		bytes += head.signals_len;
+		check = crc32c_data(check, bytes, head.threads_len);
+		bytes += head.threads_len;
+		whole = crc32c_data(check, bytes, head.scheduling_len) == head.check &&
+			scheduling_from(bytes, head.scheduling_len);
 	}
 	if (!whole) {
 		rdb_warn("%s: it is damaged: expected bytes with a matching checksum at offset %zu", path,
@@ -110,6 +117,7 @@ static void threads_waited(void)
 			thread_unwind(t);
 		t->waited_ns = one.waited_ns;
 		t->pending = one.pending;
+		t->done = one.done;
 		for (int sig = 1; sig <= 64; sig++)
 			if (one.pending >> (sig - 1) & 1)
 				t->info[sig] = (siginfo_t){.si_signo = sig};
@@ -141,6 +149,7 @@ void thaw(ucontext_t *uc)
 		boundary_begin(uc);
 	else if (lower.upper.tsc_mode)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	scheduling_restore();
 	live_threads_begin(uc);
 	signals_want_delivery(uc);
 }

@@ -8,6 +8,7 @@
 #include "boundary/guarded_copy.h"
 #include "live/coordinated.h"
 #include "threads/baton.h"
+#include "threads/partial.h"
 #include "signals/signal_frame.h"
 #include "signals/signal_queue.h"
 #include "signals/signals.h"
@@ -98,7 +99,7 @@ static long interrupted(long nr, const uint64_t args[6], const struct timespec *
 	return told ? -EINTR : -EFAULT;
 }
 
-long signals_syscall_as(long shown, long nr, const uint64_t args[6])
+static long made(long shown, long nr, const uint64_t args[6])
 {
 	struct thread *self = thread_self();
 	const uint64_t begun_ns = begins(self, nr, args);
@@ -113,6 +114,7 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 		signal_claim(self);
 		if (!may_kill(nr))
 			arrivals_still_begin();
+		self->interrupted = false;
 		r = interruptible_syscall(nr, own, &self->pending, closing ? ~0ul : self->upper.sigmask);
 		arrivals_still_end();
 		if (r == SIGNALS_HALT)
@@ -138,6 +140,32 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 	int sig = __builtin_ctzl(due) + 1;
 	bool restart = lower.upper.sigactions[sig].flags & SA_RESTART && restartable(shown, args);
 	return restart ? SIGNALS_RESTART : interrupted(nr, args, &left);
+}
+
+/* What it has moved when a signal comes that is not the program's is kept by who it is, for a checkpoint there. */
+long signals_syscall_as(long shown, long nr, const uint64_t args[6])
+{
+	struct thread *self = thread_self();
+	const struct event *ev = event_current();
+	uint64_t rest[6], done = ev && ev->kind == LOG_SYSCALL && ev->nr == nr && shown == nr ? ev->done : 0;
+	long r;
+	for (;;) {
+		const long now = done ? partial_rest(nr, args, done, rest) : nr;
+		self->asked_done = done;
+		r = made(done ? now : shown, now, done ? rest : args);
+		if (r <= 0)
+			break;
+		const bool part = done && (uint64_t)r == rest[2]; /* of a vector, of which there may be more */
+		done += (uint64_t)r;
+		if (!(self->interrupted || part) || shown != nr || signal_due(self) || done >= partial_asks(nr, args))
+			break;
+		if (coordinated_waits) {
+			self->asked_done = done;
+			coordinated_before_call();
+		}
+	}
+	self->asked_done = 0;
+	return done ? (long)done : r;
 }
 
 long signals_syscall(long nr, const uint64_t args[6])

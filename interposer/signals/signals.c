@@ -174,6 +174,7 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	struct thread *self = thread_self();
 	uint64_t pc = UC_REG(uc, RIP);
+	self->interrupted = true;
 	if (sig == SIGNALS_REMINDER && info->si_value.sival_ptr == &cookie) {
 		on_reminder(self, uc);
 		return;

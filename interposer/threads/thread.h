@@ -96,8 +96,10 @@ struct thread {
 	/* replica */
 	uint64_t parked_sp;
 	/* on the way to a restart, and after it; asked_ns also in signal_waits.c, by the monotonic clock */
-	uint64_t asked_ns;  /* when it began to wait for the answer to what it asks, by the recording's clock */
-	uint64_t waited_ns; /* it makes a call again that had waited for so long; 0: it does not */
+	uint64_t asked_ns;         /* when it began to wait for the answer to what it asks, by the recording's clock */
+	uint64_t waited_ns;        /* it makes a call again that had waited for so long; 0: it does not */
+	uint64_t asked_done, done; /* the same of the bytes that the call has moved already (partial.h) */
+	bool interrupted;          /* a signal has come since the call began */
 
 	struct thread *next; /* all living threads, oldest first */
 };

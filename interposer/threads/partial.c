@@ -1,0 +1,92 @@
+#include "threads/partial.h"
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+struct vector {
+	const struct iovec *parts;
+	uint64_t n;
+};
+
+static bool vector_of(long nr, const uint64_t args[6], struct vector *v)
+{
+	const struct msghdr *m = (const void *)args[1];
+	switch (nr) {
+	case SYS_writev:
+	case SYS_pwritev: *v = (struct vector){(const void *)args[1], args[2]}; return true;
+	case SYS_sendmsg: *v = (struct vector){m->msg_iov, m->msg_iovlen}; return true;
+	default: return false;
+	}
+}
+
+static bool never_blocks(int fd)
+{
+	const int flags = fcntl(fd, F_GETFL);
+	return flags < 0 || flags & O_NONBLOCK;
+}
+
+uint64_t partial_asks(long nr, const uint64_t args[6])
+{
+	struct vector v;
+	uint64_t sum = 0;
+	switch (nr) {
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_writev:
+	case SYS_pwritev: break;
+	case SYS_sendto:
+		if (args[3] & MSG_DONTWAIT)
+			return 0;
+		break;
+	case SYS_sendmsg:
+		if (args[2] & MSG_DONTWAIT)
+			return 0;
+		break;
+	case SYS_recvfrom:
+		if ((args[3] & (MSG_WAITALL | MSG_PEEK | MSG_DONTWAIT)) != MSG_WAITALL)
+			return 0;
+		break;
+	default: return 0;
+	}
+	if (never_blocks((int)args[0]))
+		return 0;
+	if (!vector_of(nr, args, &v))
+		return args[2];
+	for (uint64_t i = 0; i < v.n; i++)
+		sum += v.parts[i].iov_len;
+	return sum;
+}
+
+/* Of a vector the rest of the part that it is in: what follows is one more call. */
+static void part_at(const struct vector *v, uint64_t done, uint64_t rest[6])
+{
+	uint64_t i = 0;
+	for (; i + 1 < v->n && done >= v->parts[i].iov_len; i++)
+		done -= v->parts[i].iov_len;
+	rest[1] = (uint64_t)v->parts[i].iov_base + done;
+	rest[2] = v->parts[i].iov_len - done;
+}
+
+long partial_rest(long nr, const uint64_t args[6], uint64_t done, uint64_t rest[6])
+{
+	struct vector v;
+	memcpy(rest, args, 6 * sizeof(*rest));
+	if (vector_of(nr, args, &v)) {
+		part_at(&v, done, rest);
+	} else {
+		rest[1] += done;
+		rest[2] -= done;
+	}
+	switch (nr) {
+	case SYS_writev: return SYS_write;
+	case SYS_pwrite64:
+	case SYS_pwritev: rest[3] += done; return SYS_pwrite64;
+	case SYS_sendmsg: /* a stream's: nothing else takes a part of a message */
+		rest[3] = args[2];
+		rest[4] = rest[5] = 0;
+		return SYS_sendto;
+	default: return nr;
+	}
+}
