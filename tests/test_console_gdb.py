@@ -72,6 +72,13 @@ def test_commands_that_would_end_the_session_are_refused(home: Path) -> None:
     assert "computed" in gone
 
 
+def test_what_only_a_process_has_is_refused(home: Path) -> None:
+    mapped, core, listed = answers(home, "info proc mappings", "gcore", "info files")
+    assert "`info proc` asks about a process" in mapped and "`info files`" in mapped
+    assert "`gcore` makes no core file of a replica; `rdb pack JOB`" in core
+    assert " is .text" in listed
+
+
 def test_catchpoints_are_undone(home: Path) -> None:
     *_, deleted, undone, left, again, none = answers(
         home,

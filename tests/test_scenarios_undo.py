@@ -75,6 +75,55 @@ def test_row_9_undo_gives_back_what_was_deleted(gdb: Gdb, recorded: Recorded) ->
     assert gdb.integer("i") == 5  # the condition is back too
 
 
+def test_row_9_undo_of_dprintf(gdb: Gdb, recorded: Recorded) -> None:
+    """GDB's Python does not show them."""
+
+    def shown() -> list[str]:
+        lines = gdb.run("info breakpoints").splitlines()
+        return [" ".join(line.split()[1:4]) for line in lines if " dprintf " in line] + [
+            line.strip() for line in lines if line.strip().startswith(("printf ", "stop only"))
+        ]
+
+    place = recorded.at("tick")
+    states = [shown()]
+    for command in (
+        f'dprintf {place},"first %d\\n", i',
+        f'dprintf {place},"second\\n"',
+        "condition 1 i == 600",
+        "disable 2",
+        "delete",
+    ):
+        gdb.run(command)
+        gdb.run("rdb-state --command " + command)  # as the console does
+        states.append(shown())
+    assert [len(state) for state in states] == [0, 2, 4, 5, 5, 0]
+    for state in reversed(states[:-1]):
+        gdb.run("undo")
+        assert shown() == state
+    for state in states[1:-1]:
+        gdb.run("redo")
+        assert shown() == state
+    gdb.run(f"break {recorded.at('after-ticks')}")
+    said = gdb.run("continue")
+    assert said.count("first 600") == 1 and "first 599" not in said and "second" not in said
+
+
+def test_row_9_undo_of_handle(gdb: Gdb) -> None:
+    before = gdb.run("info signals")
+    gdb.run("handle SIGUSR1 nostop noprint")
+    gdb.run("rdb-state --command handle SIGUSR1 nostop noprint")
+    some = gdb.run("info signals")
+    gdb.run("handle all nopass")
+    gdb.run("rdb-state --command handle all nopass")
+    assert len({before, some, gdb.run("info signals")}) == 3
+    gdb.run("undo")
+    assert gdb.run("info signals") == some
+    said = gdb.run("undo")
+    assert gdb.run("info signals") == before and "SIGUSR1 is stop, print, pass again." in said
+    gdb.run("redo")
+    assert gdb.run("info signals") == some
+
+
 @pytest.mark.parametrize("command", MOTIONS)
 def test_row_10_undo_of_a_motion(gdb: Gdb, recorded: Recorded, command: str) -> None:
     go(gdb, recorded, "tick", "i == 600")

@@ -92,7 +92,7 @@ def _irreplaceable() -> str | None:
     """Why this GDB cannot be put away."""
     if branches.known:
         return "it has branches"
-    mine = [point for point in gdb.breakpoints() or () if point.visible]
+    mine = [point for point in points.everything() if point.visible]
     if len(mine) != len(points.current()):
         return "it has catchpoints"
     if any(scopes.waiting(point) for point in mine):
@@ -125,7 +125,7 @@ def _points() -> dict[int, points.PointState]:
     known = {state.identity: state for state in points.current()}
     return {
         point.number: known[points.identity(point.number)]
-        for point in gdb.breakpoints() or ()
+        for point in points.everything()
         if points.identity(point.number) in known
     }
 

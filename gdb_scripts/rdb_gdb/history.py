@@ -15,7 +15,7 @@ from typing import Any
 
 import gdb
 
-from . import branches, link, place, scopes, settings, snapshot
+from . import branches, link, place, points, scopes, settings, snapshot
 from .snapshot import Snapshot
 
 
@@ -73,7 +73,12 @@ class History:
             of = settings.changed(self.current.settings, now.settings)
             alone = replace(self.current, settings=now.settings)
             if not now.same(alone):
-                self._add(f"set {of}", alone)
+                self._add(f"set {of}" if of != "handle" else of, alone)
+        printed = points.with_dprintfs_of(self.current.points, now.points)
+        if printed != self.current.points:
+            alone = replace(self.current, points=printed)
+            if not now.same(alone):
+                self._add("dprintf", alone)
         self._add(text, now)
 
     def _add(self, text: str, now: Snapshot) -> None:

@@ -1,4 +1,4 @@
-"""Breakpoints and watchpoints as values that can be compared and put back.
+"""Breakpoints, watchpoints and dprintfs as values that can be compared and put back.
 
 A breakpoint that is put back gets a new number from GDB; `identity` is the first number it had,
 and stays the same.
@@ -11,7 +11,7 @@ from typing import Any
 
 import gdb
 
-from . import catchpoints, scopes
+from . import catchpoints, dprintfs, scopes
 
 _first: dict[int, int] = {}  # number now -> identity
 _WATCH_COMMANDS = {
@@ -43,6 +43,7 @@ class PointState:
     def words(self) -> str:
         caught = self.type == catchpoints.TYPE
         kind = "Catchpoint" if caught else "Watchpoint" if self.is_watch else "Breakpoint"
+        kind = "Dprintf" if self.type == dprintfs.TYPE else kind
         return f"{kind} {{}}: {self.spec}"
 
 
@@ -52,24 +53,36 @@ def identity(number: int) -> int:
 
 def current(without: int | None = None) -> tuple[PointState, ...]:
     """All the user's breakpoints, but for the number `without`, which is on its way out."""
-    states = [
-        state(point)
-        for point in gdb.breakpoints() or ()
-        if point.number != without and _kept(point)
-    ]
+    states = [state(point) for point in everything() if point.number != without and _kept(point)]
     return tuple(sorted(states, key=lambda one: one.identity))
+
+
+def everything() -> list[Any]:
+    """All that GDB has, also what its Python does not show."""
+    return [*(gdb.breakpoints() or ()), *dprintfs.current()]
+
+
+def with_dprintfs_of(
+    states: tuple[PointState, ...], others: tuple[PointState, ...]
+) -> tuple[PointState, ...]:
+    """No event tells of dprintfs."""
+    mixed = [one for one in states if one.type != dprintfs.TYPE]
+    mixed += [one for one in others if one.type == dprintfs.TYPE]
+    return tuple(sorted(mixed, key=lambda one: one.identity))
 
 
 def _kept(point: Any) -> bool:
     """Is it one of the user's that can be put back?"""
     if point.type == catchpoints.TYPE:
         return bool(catchpoints.spec(point))
-    return point.visible and point.type in (*_BREAKS, *_WATCH_COMMANDS)
+    return point.visible and point.type in (*_BREAKS, *_WATCH_COMMANDS, dprintfs.TYPE)
 
 
 def _spec(point: Any) -> str:
     if point.type == catchpoints.TYPE:
         return catchpoints.spec(point)
+    if point.type == dprintfs.TYPE:
+        return str(point.spec)
     return (point.expression if point.type in _WATCH_COMMANDS else point.location) or ""
 
 
@@ -93,19 +106,20 @@ def remove_others(wanted: tuple[PointState, ...]) -> list[str]:
     """Deletes the breakpoints that are not among those; gives a line for each."""
     keep = {one.identity for one in wanted}
     said = []
-    for point in gdb.breakpoints() or ():
+    for point in everything():
         if not _kept(point):
             continue
         if identity(point.number) not in keep:
             said.append(f"Deleted {state(point).words().format(point.number).lower()}.")
             point.delete()
+    dprintfs.forget()
     return said
 
 
 def put_back(wanted: tuple[PointState, ...]) -> list[str]:
     """Makes those that are not there and has all as they were; gives a line for each new one."""
     said = []
-    now = {identity(p.number): p for p in gdb.breakpoints() or () if p.visible}
+    now = {identity(p.number): p for p in everything() if p.visible}
     for one in wanted:
         key = one.identity
         if key in now:
@@ -139,11 +153,12 @@ def _made_again(one: PointState) -> tuple[Any, str]:
 def _create(one: PointState) -> Any:
     if one.scope is not None and scopes.find(one.scope) is None:
         raise gdb.error("its frame is not there")
-    before = {point.number for point in gdb.breakpoints() or ()}
+    before = {point.number for point in everything()}
     with scopes.selected_scope(one.scope):
         # By command, because what gdb.Breakpoint says cannot be kept from the terminal.
         gdb.execute(f"{_command(one)} {one.spec}", to_string=True)
-        made = next(p for p in gdb.breakpoints() if p.number not in before)
+        dprintfs.forget()
+        made = next(p for p in everything() if p.number not in before)
         scopes.created(made)
         return made
 
@@ -153,6 +168,8 @@ def _command(one: PointState) -> str:
         return _WATCH_COMMANDS[one.type]
     if one.type == catchpoints.TYPE:
         return "tcatch" if one.temporary else "catch"
+    if one.type == dprintfs.TYPE:
+        return "dprintf"
     hard = "h" if one.type == gdb.BP_HARDWARE_BREAKPOINT else ""
     return f"{'t' if one.temporary else ''}{hard}break"
 

@@ -1,4 +1,4 @@
-"""GDB's settings (`set print pretty on`) as values that can be compared and put back."""
+"""GDB's settings (`set print pretty on`, `handle`) as values that can be compared and put back."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from typing import Any
 
 import gdb
 
+from . import signals
+
 # What GDB or the terminal changes by itself (it is without pagination while a stop is told), what
 # only programs set, and what is no matter of debugging.
 _LEFT_OUT = re.compile(
     r"(annotate|debug|editing|extended-prompt|height|history|interactive-mode|logging|pagination"
     r"|prompt|remote|remotetimeout|style|sysroot|trace-.*|tui|width)( |$)"
 )
+_HANDLE = "handle"  # a command, and what it sets is as many settings as there are signals
 Settings = tuple[Any, ...]
 
 _names: list[str] = []
@@ -25,6 +28,7 @@ def names() -> list[str]:
         for name in re.findall(r"(?m)^([a-z][\w +-]*):  ", shown):
             if not _LEFT_OUT.match(name) and _is_parameter(name):
                 _names.append(name)
+        _names.append(_HANDLE)
     return _names
 
 
@@ -46,7 +50,11 @@ def again(name: str) -> None:
 
 
 def current() -> Settings:
-    return tuple(_meant[name] if name in _meant else gdb.parameter(name) for name in names())
+    return tuple(_meant[name] if name in _meant else _value(name) for name in names())
+
+
+def _value(name: str) -> Any:
+    return signals.current() if name == _HANDLE else gdb.parameter(name)
 
 
 def changed(before: Settings, after: Settings) -> str:
@@ -59,7 +67,9 @@ def restore(wanted: Settings) -> list[str]:
     """Puts them back; gives a line for each."""
     said = []
     for name, value, now in zip(names(), wanted, current(), strict=True):
-        if value != now:
+        if value != now and name == _HANDLE:
+            said += signals.restore(value, now)
+        elif value != now:
             _set(name, value)
             said.append(f"{name} is {_word(value)} again.")
     return said

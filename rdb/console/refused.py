@@ -7,6 +7,7 @@ from rdb.errors import Usage
 _LEAVE = "`quit` leaves the console, `run` goes to the start"
 _OTHER = "another job: `rdb attach JOB` in a shell"
 _CORE = "`rdb pack JOB` makes one file to carry away"
+_PROCESS = "`info files` lists the mapped sections, `rdb info JOB` the processes"
 
 # Its name, the shortest form that GDB takes, why not, what instead.
 _REFUSED = (
@@ -17,8 +18,8 @@ _REFUSED = (
     ("target", 3, "would leave this recording", _OTHER),
     ("record", 3, "is for programs that run: this is a recording", "reverse commands work"),
     ("edit", 2, "has no terminal here", "`shell EDITOR FILE`"),
-    ("generate-core-file", 3, "cannot be made of a replica", _CORE),
-    ("gcore", 2, "cannot be made of a replica", _CORE),
+    ("generate-core-file", 3, "makes no core file of a replica", _CORE),
+    ("gcore", 2, "makes no core file of a replica", _CORE),
 )
 
 # What GDB can catch in a process of its own only.
@@ -38,6 +39,8 @@ def refuse(line: str) -> None:
         for name, instead in _CAUGHT.items():
             if what and name.startswith(what) and len(what) >= 2:
                 raise Usage(f"GDB cannot catch a {name} of a recording", instead)
+    if word in ("i", "inf", "info") and what == "proc":
+        raise Usage("`info proc` asks about a process: this is a recording", _PROCESS)
     for name, shortest, why, instead in _REFUSED:
         if len(word) >= shortest and name.startswith(word):
             raise Usage(f"`{name}` {why}", instead)
