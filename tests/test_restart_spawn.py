@@ -1,35 +1,157 @@
-"""rdb restart of a job whose ranks start others: from before that; what is said after it."""
+"""rdb restart of a job whose ranks start others (MPI_Comm_spawn): from before that, and after it.
+
+`make test` restarts at a few events; RDB_TEST_LIVE=50 (make test-live) at 20.
+"""
 
 from __future__ import annotations
 
+import os
+import random
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import Build, run_rdb
 from events import events_called
 
-from rdb.recording import open_job
+from rdb.errors import RdbError
+from rdb.live.consistent import Traffic, finalized
+from rdb.live.refusals import refused
+from rdb.live.worlds import there
+from rdb.recording import Job, open_job
 
 SAID = ["0: good", "1: good", "child 0: good", "child 1: good"]
+MANY = min(int(os.environ.get("RDB_TEST_LIVE", "0")), 20)
+BEFORE, WITH_TWO, WITH_FOUR = (0, 1), (0, 1, 2, 3), (0, 1, 2, 3, 4, 5)
 
 
-def test_they_are_started_again(
-    tmp_path: Path, build: Build, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OMPI_MCA_pml", "ob1")
-    monkeypatch.setenv("OMPI_MCA_btl", "self,vader,tcp")
-    monkeypatch.setenv("OMPI_MCA_rmaps_base_oversubscribe", "1")  # four processes, whatever it has
+@pytest.fixture(autouse=True, scope="module")
+def many_processes() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMPI_MCA_pml", "ob1")
+        patch.setenv("OMPI_MCA_btl", "self,vader,tcp")
+        patch.setenv("OMPI_MCA_rmaps_base_oversubscribe", "1")  # six, whatever it has
+        yield
+
+
+class Worlds:
+    """A job of two ranks that starts two processes, and later two of two commands."""
+
+    def __init__(self, folder: Path, name: str, said: list[str]) -> None:
+        self.folder, self.name, self.said = folder, name, said
+        self.job: Job = open_job(folder / "home" / name)
+        self.traffic = Traffic(self.job)
+
+    def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return run_rdb(self.folder / "home", self.folder, *arguments)
+
+    def cuts(self, seed: int) -> Iterator[tuple[int, int, dict[int, int]]]:
+        """Rank, event, and the cut of those that are there."""
+        chosen = random.Random(seed)
+        while True:
+            rank = chosen.choice(self.job.ranks)
+            event = chosen.randrange(self.job.rank(rank).last_event)
+            try:
+                events = self.traffic.cut(rank, event).events
+                ranks = there(self.job, self.traffic.started(), events).ranks
+            except RdbError as error:
+                assert error.hint is not None and error.hint.startswith("try --at")
+                continue
+            if rank in ranks and not any(finalized(self.job, one, events[one]) for one in ranks):
+                yield rank, event, {one: events[one] for one in ranks}
+
+    def restart(self, rank: int, event: int, cut: dict[int, int], mpi: str, name: str) -> Worlds:
+        at = ["--rank", str(rank), "--at", str(event)]
+        done = self.rdb("restart", self.name, *at, "--name", name, "--mpi", mpi)
+        where = f"{self.name}, rank {rank} at {event}: {cut}, {mpi}"
+        assert done.returncode == 0, f"{where}: {done.stderr}"
+        again = Counter(done.stdout.splitlines())
+        # each line is a write of its own; what was written before the cut is not written again
+        written = sum(
+            self.job.rank(one).describe(at).startswith("write(1,")
+            for one, until in cut.items()
+            for at in range(1, until + 1)
+        )
+        assert again <= Counter(self.said), where
+        assert again.total() == len(self.said) - written, where
+        branch = Worlds(self.folder, name, sorted(again.elements()))
+        assert branch.job.meta["parent"]["cut"] == {str(one): at for one, at in cut.items()}
+        return branch
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory, build: Build, many_processes: None) -> Worlds:
+    folder = tmp_path_factory.mktemp("worlds")
+    program = str(build("mpi/restarted_worlds.c"))
+    line = ["run", "-n", "2", "--name", "job", "--", program, "12"]
+    done = run_rdb(folder / "home", folder, *line)
+    assert done.returncode == 0, done.stderr
+    said = sorted(done.stdout.splitlines())
+    assert len(said) == 6
+    return Worlds(folder, "job", said)
+
+
+def test_their_messages_are_matched(worlds: Worlds) -> None:
+    among = Counter((one.source // 2, one.destination // 2) for one in worlds.traffic.messages)
+    assert set(among) == {(0, 1), (1, 0), (0, 2), (2, 0)}
+    assert all(one.received is not None for one in worlds.traffic.messages)
+    said = worlds.job.rank(2)
+    (first, *_) = events_called(said, "MPI_Send(")
+    assert " to rank 0 of the job" in said.describe(first)
+
+
+@pytest.mark.parametrize("ranks", [BEFORE, WITH_TWO, WITH_FOUR], ids=len)
+def test_random_cuts(worlds: Worlds, ranks: tuple[int, ...]) -> None:
+    """Results are those of the uninterrupted run; over Open MPI, and over MPICH where nothing is
+    started later (Debian's cannot, with or without rdb); and so are those of a branch of each."""
+    seed = random.randrange(1 << 32) if MANY else 7
+    print(f"seed {seed}")
+    chosen = (one for one in worlds.cuts(seed) if tuple(one[2]) == ranks)
+    mpis = ["openmpi", "mpich"] if ranks == WITH_FOUR else ["openmpi"]
+    for number in range(MANY or len(mpis)):
+        rank, event, cut = next(chosen)
+        branch = worlds.restart(rank, event, cut, mpis[number % len(mpis)], "branch")
+        verified = branch.rdb("replay", "branch", "--verify")
+        assert verified.returncode == 0, verified.stderr
+        again = next((one for one, _ in zip(branch.cuts(seed), range(1), strict=False)), None)
+        if again is not None:
+            last = mpis[(number + 1) % len(mpis)] if len(again[2]) == 6 else "openmpi"
+            branch.restart(*again, last, "again")
+            branch.rdb("rm", "again")
+        branch.rdb("rm", "branch")
+
+
+def test_they_are_started_again(tmp_path: Path, build: Build) -> None:
     home = tmp_path / "home"
-    done = run_rdb(
-        home, tmp_path, "run", "-n", "2", "--name", "job", "--", str(build("mpi/spawn.c"))
-    )
+    program = str(build("mpi/spawn.c"))
+    done = run_rdb(home, tmp_path, "run", "-n", "2", "--name", "job", "--", program, "meet")
     assert done.returncode == 0 and sorted(done.stdout.splitlines()) == SAID, done.stderr
-    (spawns,) = events_called(open_job(home / "job").rank(0), "MPI_Comm_spawn(")
-    again = run_rdb(home, tmp_path, "restart", "job", "--at", str(spawns - 1), "--name", "branch")
-    assert again.returncode == 0 and sorted(again.stdout.splitlines()) == SAID, again.stderr
-    assert open_job(home / "branch").ranks == [0, 1, 2, 3]
-    refused = run_rdb(home, tmp_path, "restart", "job", "--at", str(spawns), "--plan")
-    assert refused.returncode == 1
-    assert "processes of another MPI_COMM_WORLD cannot be brought back" in refused.stderr
-    refused = run_rdb(home, tmp_path, "restart", "job", "--rank", "2", "--at", "2", "--plan")
-    assert refused.returncode == 1 and "was started by MPI_Comm_spawn" in refused.stderr
+    recording = open_job(home / "job").rank(0)
+    (spawns,) = events_called(recording, "MPI_Comm_spawn(")
+    for at, name in ((spawns - 1, "before"), (spawns, "after")):
+        again = run_rdb(home, tmp_path, "restart", "job", "--at", str(at), "--name", name)
+        assert again.returncode == 0 and sorted(again.stdout.splitlines()) == SAID, again.stderr
+        assert open_job(home / name).ranks == [0, 1, 2, 3]
+    early = run_rdb(home, tmp_path, "restart", "job", "--rank", "2", "--at", "0", "--plan")
+    assert early.returncode == 1 and "rank 2 is not in MPI yet at event 0" in early.stderr
+    # who meets without having started the other is not brought back
+    (opens,) = events_called(recording, "MPI_Open_port(")
+    assert refused(recording, opens - 1) == []
+    (line,) = refused(recording, opens)
+    assert "MPI_Open_port: what it does cannot be brought back" in line
+
+
+def test_who_have_not_started_each_other(tmp_path: Path, build: Build) -> None:
+    """Three worlds of one process: the first and the last meet by way of the second."""
+    home = tmp_path / "home"
+    line = ["run", "-n", "1", "--name", "job", "--", str(build("mpi/bridge.c"))]
+    done = run_rdb(home, tmp_path, *line)
+    said = [f"depth {depth}: good" for depth in range(3)]
+    assert done.returncode == 0 and sorted(done.stdout.splitlines()) == said, done.stderr
+    ring = events_called(open_job(home / "job").rank(1), "MPI_Sendrecv(")[2]
+    for mpi in ("openmpi", "mpich"):
+        at = ["--rank", "1", "--at", str(ring), "--mpi", mpi, "--name", mpi]
+        again = run_rdb(home, tmp_path, "restart", "job", *at)
+        assert again.returncode == 0 and sorted(again.stdout.splitlines()) == said, again.stderr

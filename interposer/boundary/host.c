@@ -279,6 +279,9 @@ static const struct rdb_plugin *load(unsigned ns)
 	if (!p || p->version != RDB_HOST_VERSION)
 		rdb_fatal("%s: %s", path, p ? "made for another version of rdb-exec" : "not a plug-in of rdb");
 	offered.rank = lower.opt.rank;
+	offered.world_first = lower.opt.world_first;
+	offered.appnum = lower.opt.appnum;
+	offered.worlds = lower.opt.worlds;
 	offered.board = coordinated_board();
 	offered.branch = restarting() ? lower.opt.branch : NULL;
 	offered.order = lower.opt.order;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "boundary/gate.h"
 
-#define RDB_HOST_VERSION 11
+#define RDB_HOST_VERSION 12
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -116,7 +116,7 @@ struct rdb_note_payload {
 };
 
 struct rdb_note_recv {
-	int32_t peer; /* rank in MPI_COMM_WORLD (-1: unknown) */
+	int32_t peer; /* rank in MPI_COMM_WORLD (-1: unknown; -2 minus a rank of the job: of another MPI_COMM_WORLD) */
 	int32_t tag;
 	uint32_t comm;    /* virtual communicator id, the same number in every rank's stub table
 	                         only for predefined ones */
@@ -149,6 +149,9 @@ enum rdb_wait {
 struct rdb_host {
 	uint32_t version;
 	int rank;
+	int world_first; /* the rank that is 0 in its MPI_COMM_WORLD */
+	int appnum;
+	bool worlds; /* a restart: the launcher's MPI_COMM_WORLD holds several of the job's */
 	/* These bytes of upper memory were (over)written by the present event.  Call it after they
 	 * have their final content; it may be called many times; the bytes are copied into the log
 	 * when the event ends. */

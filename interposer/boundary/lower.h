@@ -34,6 +34,8 @@ struct options {
 	const char *hca_key;             /* secret of the job's software HCAs */
 	int rank;
 	int world_first;     /* the rank that is 0 in its MPI_COMM_WORLD: of spawned processes not 0 */
+	int appnum;          /* of these the number of their command */
+	bool worlds;         /* restart: the launcher starts several MPI_COMM_WORLDs as one */
 	uint64_t hash_every; /* record: a hash at every so many events; 0: by time budget */
 	long slice_ms;       /* a thread that computes gives way after so long, if another one waits */
 	const char *exe;     /* the program's file, where argv[0] is not its name */

@@ -81,8 +81,8 @@ void meta_log(const char *path)
 	if (gethostname(host, sizeof(host) - 1))
 		strcpy(host, "?");
 	meta.len = 0;
-	add("{\"version\":%d,\"rank\":%d,\"world_first\":%d,\"pid\":%d,\"machine\":\"x86_64\",\"started_ns\":%lu,\"exe\":",
-	    RDB_LOG_VERSION, lower.opt.rank, lower.opt.world_first, lower.pid,
+	add("{\"version\":%d,\"rank\":%d,\"world_first\":%d,\"appnum\":%d,\"pid\":%d,\"machine\":\"x86_64\",\"started_ns\":%lu,\"exe\":",
+	    RDB_LOG_VERSION, lower.opt.rank, lower.opt.world_first, lower.opt.appnum, lower.pid,
 	    (unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
 	add_string(path);
 	add(",\"cwd\":");

@@ -18,10 +18,11 @@ static void __attribute__((noreturn)) usage(void)
 	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
 	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--log-budget NMB] [--slice MS]\n"
 	      "                [--board FILE --ranks N --board-rank N [--mtbf S]]\n"
-	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK] -- PROG ARGS\n"
+	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK [--appnum N]] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD | --expand) [--checkpoint K]\n"
 	      "                [--checked] [--patience S] [--until EVENT]\n"
-	      "       rdb-exec --restart RANKDIR --at EVENT [--checkpoint K] [--in-place] [--in-flight FILE] --dir ...\n"
+	      "       rdb-exec --restart RANKDIR --at EVENT [--checkpoint K] [--in-place] [--in-flight FILE]\n"
+	      "                [--world FIRSTRANK [--appnum N]] --dir ...\n"
 	      "       rdb-exec --probe\n",
 	      stderr);
 	exit(2);
@@ -104,6 +105,8 @@ void options_parse(int argc, char **argv)
 		HCA,
 		HCA_KEY,
 		SPAWNED,
+		WORLD,
+		APPNUM,
 		RESTART,
 		AT,
 		IN_PLACE,
@@ -133,6 +136,8 @@ void options_parse(int argc, char **argv)
 		{"hca", 1, 0, HCA},
 		{"hca-key", 1, 0, HCA_KEY},
 		{"spawned", 1, 0, SPAWNED},
+		{"world", 1, 0, WORLD},
+		{"appnum", 1, 0, APPNUM},
 		{"record", 1, 0, RECORD},
 		{"lax", 0, 0, LAX},
 		{"replay", 1, 0, REPLAY},
@@ -197,6 +202,11 @@ void options_parse(int argc, char **argv)
 			break;
 		case HCA_KEY: o->hca_key = optarg; break;
 		case SPAWNED: first = (int)number("spawned", optarg, 1 << 30); break;
+		case WORLD:
+			o->world_first = (int)number("world", optarg, 1 << 30);
+			o->worlds = true;
+			break;
+		case APPNUM: o->appnum = (int)number("appnum", optarg, 1 << 20); break;
 		case RECORD:
 			o->checkpoints_only = !strcmp(optarg, "checkpoints");
 			o->order = !strcmp(optarg, "order");

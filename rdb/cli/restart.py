@@ -244,7 +244,7 @@ def _verbs_options(plan: Plan, branch: str, hca: str | None) -> list[str]:
 
 def _rank_options(branch: str, rank: int, plan: RankPlan) -> list[str]:
     options = ["--restart", str(plan.recording.path), "--at", str(plan.event)]
-    options += ["--checkpoint", str(plan.image)]
+    options += ["--checkpoint", str(plan.image), *plan.options]
     if plan.sends:
         path = os.path.join(branch, f"in-flight-{rank}")
         with open(path, "x", encoding="ascii", opener=opener) as file:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
-from rdb.live import mpi_files, sockets
+from rdb.live import mpi_files, sockets, worlds
 from rdb.live.file_order import FilePlan, file_plan
 from rdb.live.verbs import VerbsTraffic
 from rdb.live.windows import Exposure
@@ -48,6 +48,11 @@ class Cut:
 
     events: dict[int, int]
     under_way: list[Message]
+
+    def among(self, ranks: Collection[int]) -> Cut:
+        """Of these ranks alone."""
+        under_way = [one for one in self.under_way if one.source in ranks]
+        return Cut({rank: self.events[rank] for rank in ranks}, under_way)
 
     def sent_again(self, rank: int) -> list[tuple[int, int]]:
         """The rank's events whose messages are under way, and which of theirs, in order."""
@@ -265,8 +270,10 @@ class Traffic:
                 done = {rank: known[rank].completed.get((name, number)) for rank in members}
                 if any(event is not None for event in done.values()):
                     yield {rank: _NEVER if event is None else event for rank, event in done.items()}
-        starts = {rank: self._start(rank) for rank in self.ranks}
-        yield {rank: event if event is not None else _NEVER for rank, event in starts.items()}
+        yield from worlds.meetings(known, _NEVER)
+        for world in worlds.worlds(self._job).values():
+            starts = {rank: self._start(rank) for rank in world}
+            yield {rank: event if event is not None else _NEVER for rank, event in starts.items()}
 
     def _closed(self, rank: int, event: int) -> int:
         """When the rank had no file of MPI open any more, which it opened by that event."""
@@ -285,8 +292,12 @@ class Traffic:
 
     def _members(self, known: Mapping[int, RankCommunication], name: str) -> list[int]:
         if name == WORLD.name:
-            return self.ranks
+            return worlds.worlds(self._job)[0]
         return [rank for rank in self.ranks if name in known[rank].communicators]
+
+    def started(self) -> dict[int, int | None]:
+        """Of each rank the event of MPI_Init."""
+        return {rank: self._start(rank) for rank in self.ranks}
 
     def _start(self, rank: int) -> int | None:
         """The event of MPI_Init."""

@@ -16,7 +16,7 @@ from rdb.live.tree_plan import TreePlan, plan_tree, tree_lines
 from rdb.live.verbs import VerbsTraffic
 from rdb.live.verbs_rank import device_name
 from rdb.live.world import check_beginning, start_image
-from rdb.live.worlds import first_world
+from rdb.live.worlds import known_worlds, there, unknown, world_options
 from rdb.recording import Job, RankRecording
 from rdb.recording.ranges import format_ranks
 
@@ -28,6 +28,8 @@ class RankPlan:
     image: int
     sends: list[tuple[int, int]]
     """Events whose messages were under way, and which of theirs."""
+    options: list[str]
+    """For rdb-exec: of which MPI_COMM_WORLD it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,12 @@ class Plan:
 
 def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
     """Refuses what cannot be brought back, as far as the recording says."""
-    job = first_world(job, rank)
     if job.missing:
         raise DamagedRecording(
             f"{job.name}: no recording of rank {format_ranks(job.missing)} is here",
             "a job is restarted with all its ranks",
         )
+    job = known_worlds(job)
     first = job.ranks[0] if rank is None else rank
     if first not in job.ranks:
         raise UnknownJob(f"{job.name} has no rank {first}")
@@ -74,18 +76,27 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
             "them is not kept",
             "restart the job that it is a branch of",
         )
+    refusals: list[str] = []
     if launched:
         traffic = Traffic(job)
         if not names_an_event(at):
             event = traffic.settled(first, event)
         cut, verbs = traffic.cut(first, event), traffic.verbs
         files = traffic.file_plan(cut)
+        job = there(job, traffic.started(), cut.events)
+        if first not in job.ranks:
+            raise RdbError(
+                f"rank {first} is not in MPI yet at event {event}: it is started anew",
+                "choose a later event, or one of who has started it",
+            )
+        refusals += [line for one in job.ranks for line in unknown(job, one, cut.events[one])]
+        cut = cut.among(job.ranks)
     else:
         cut, verbs, files = Cut({first: event}, []), VerbsTraffic(job), FilePlan()
     verbs_plans, verbs_begun = verbs.plans(cut.events)
     trees: dict[int, TreePlan] = {}
     ranks: dict[int, RankPlan] = {}
-    refusals: list[str] = []
+    options = world_options(job, job.ranks)
     for one in job.ranks:
         recording, until = job.rank(one), cut.events[one]
         if finalized(job, one, until):
@@ -99,7 +110,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
             trees[one] = tree
         image = recording.images[0].number if tree else _image(recording, until)
         refusals += [] if tree else refused(recording, until)
-        ranks[one] = RankPlan(recording, until, image, cut.sent_again(one))
+        ranks[one] = RankPlan(recording, until, image, cut.sent_again(one), options[one])
     refusals += refused_between(job, cut.events)
     if refusals:
         raise RdbError("\nrdb: ".join(refusals), "choose another event")

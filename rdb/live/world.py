@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from rdb.errors import DamagedRecording, RdbError
 from rdb.live.sockets import uses_sockets
 from rdb.recording import RankRecording
+from rdb.recording.describe import mpi_functions
 from rdb.recording.record import Kind, Record
 
 # x86-64 system calls by what they do to the table of descriptors (syscalls(2))
@@ -124,7 +125,7 @@ def start_image(recording: RankRecording, cut: int) -> int:
     branch = (recording.path / "descriptors").exists()
     began_in_mpi = (recording.path / "mpi-objects").exists()
     began_in_verbs = (recording.path / "verbs-objects").exists()
-    if _MPI in called and branch and not began_in_mpi:
+    if _MPI in called and branch and not began_in_mpi and not _begins_mpi(recording):
         raise RdbError(
             f"rank {recording.name} began in MPI: it is a branch that an older rdb has made",
             "restart the job that it is a branch of",
@@ -132,6 +133,13 @@ def start_image(recording: RankRecording, cut: int) -> int:
     # what it made in MPI, verbs and sockets is followed from the beginning
     followed = bool(called & {_MPI, _VERBS}) or uses_sockets(recording, cut)
     return images[0].number if followed or began_in_mpi or began_in_verbs else chosen
+
+
+def _begins_mpi(recording: RankRecording) -> bool:
+    """It calls MPI_Init itself: what it is a branch of had not."""
+    begins = ("MPI_Init", "MPI_Init_thread")
+    numbers = frozenset(int(one["nr"]) for one in mpi_functions() if one["name"] in begins)
+    return bool(recording.index.of_hypercalls(numbers))
 
 
 def _libraries(recording: RankRecording, cut: int) -> set[int]:

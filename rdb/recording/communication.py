@@ -146,9 +146,9 @@ class RankCommunication:
     Messages are named by the places of their items (`item`).
     """
 
-    def __init__(self, path: Path, world_first: int = 0) -> None:
+    def __init__(self, path: Path, world_first: int = 0, rank: int | None = None) -> None:
         """WORLD_FIRST: the rank of the job that is 0 in this one's MPI_COMM_WORLD, from which the
-        log counts: of processes that the program spawned it is not 0."""
+        log counts: of processes that the program spawned it is not 0.  RANK: of the job."""
         ffi, library, wanted, wanted_count = _library()
         found = ffi.new("struct log_message **")
         count = ffi.new("size_t *")
@@ -165,7 +165,7 @@ class RankCommunication:
         if status != 0:
             raise RdbError(f"{path}: {text or os.strerror(-status)}", exit_code=5)
         self._path = path
-        self._world_first = world_first
+        self._world_first, self._own = world_first, rank
         # Spawned processes have a world of their own.
         self._world = (
             Communicator(f"{WORLD.name} of {world_first}...", None) if world_first else WORLD
@@ -179,6 +179,8 @@ class RankCommunication:
         self.posted = array("Q")
         self.completed: dict[tuple[str, int], int] = {}
         """(communicator, number of the nonblocking collective on it) -> event that completed it."""
+        self.born: dict[str, tuple[int, str]] = {}
+        """By the names of communicators: the event and the call that made it."""
         self.epochs: dict[str, Epochs] = defaultdict(Epochs)
         """By the names of windows."""
         self.locks: dict[str, Locks] = defaultdict(Locks)
@@ -194,7 +196,7 @@ class RankCommunication:
         if place >= self.count:
             return self._sent_before[place - self.count]
         item = Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
-        if self._world_first and item.what in (What.SEND, What.RECV):
+        if item.what in (What.SEND, What.RECV):
             return item._replace(peer=self._rank(item.peer))
         return item
 
@@ -302,8 +304,8 @@ class RankCommunication:
             self.collectives[name].append(place)
 
     def _rank(self, peer: int) -> int:
-        """The rank of the job; -1: of another world."""
-        return peer + self._world_first if peer >= 0 else -1
+        """The rank of the job; -1: not known (interposer/mpi/lower/worlds.h)."""
+        return peer + self._world_first if peer >= 0 else max(-2 - peer, -1)
 
     def _in_order(self, places: array[int]) -> array[int]:
         """As the receives were posted; mostly that is how they were completed, too."""
@@ -339,7 +341,7 @@ class RankCommunication:
                 peer, tag, comm, size_bytes = map(int, sent.groups())
                 place = self.count + len(self._sent_before)
                 self._sent_before.append(
-                    Item(0, 0, size_bytes, 0, 0, peer, tag, comm, 0, 0, int(What.SEND))
+                    Item(0, 0, size_bytes, 0, 0, self._rank(peer), tag, comm, 0, 0, int(What.SEND))
                 )
                 name = names.get(comm) or self.communicator(comm).name
                 self.sends[(self._rank(peer), name, tag)].append(place)
@@ -357,6 +359,7 @@ class RankCommunication:
         own = int(found[4])
         # The remote group's ranks are those of an intercommunicator: one's own is not among them.
         inter = "Intercomm_create" in found[3] or not 0 <= own < len(members)
+        inter = inter or (self._own is not None and members[own] != self._own)
         whole = not text.endswith("...")
         context = _context(int(found[2]))
         basis = f"context {context}" if inter else f"context {context} of {members}"
@@ -368,6 +371,7 @@ class RankCommunication:
         known = Communicator(name, members if whole else None, inter)
         names[int(found[1])] = name
         self.communicators[name] = known
+        self.born[name] = (event, found[3])
         self._ids[int(found[1])].append((event, known))
 
 

@@ -238,5 +238,7 @@ def _messages(record: Record) -> str:
             peer = message.source
             way = "from" if chunk.note == Note.RECV else "to"
             who = f"rank {peer}" if peer >= 0 else "an unknown rank"
+            if peer < -1:  # interposer/mpi/lower/worlds.h
+                who = f"rank {-2 - peer} of the job"
             said.append(f" {way} {who}, tag {message.tag}, {message.size_bytes} bytes")
     return ";".join(said)

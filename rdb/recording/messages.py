@@ -169,7 +169,8 @@ class Messages:
 
     def _read(self, rank: int) -> RankCommunication:
         recording = self._whole(rank)
-        return RankCommunication(recording.path, int(recording.meta.get("world_first", 0)))
+        first = int(recording.meta.get("world_first", 0))
+        return RankCommunication(recording.path, first, rank)
 
     def sent_as(self, rank: int, received: Receive) -> Send:
         """The send of what RANK received.  RdbError: why it is not known."""

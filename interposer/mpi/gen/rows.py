@@ -125,7 +125,7 @@ _rows(
     Row(blocks=True, made="rdb_comm_made({comm}, *{new});"),
 )
 _rows(
-    "Cart_create Cart_sub Graph_create Intercomm_create",
+    "Cart_create Cart_sub Graph_create",
     Row(blocks=True, made="rdb_comm_made({comm}, *{new});"),
 )
 _rows(

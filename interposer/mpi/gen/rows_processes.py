@@ -9,6 +9,7 @@ add("Grequest_complete", Row(real="hand"))
 
 # Processes that join.
 add("Comm_spawn Comm_spawn_multiple", Row(real="hand", made="rdb_comm_made({comm}, *{new});"))
+add("Intercomm_create", Row(real="hand", made="rdb_comm_made({comm}, *{new});"))
 add("Comm_accept Comm_connect", Row(blocks=True, made="rdb_comm_made({comm}, *{new});"))
 add("Comm_join", Row(blocks=True))
 add("Open_port Close_port Publish_name Unpublish_name Lookup_name", Row(blocks=True))

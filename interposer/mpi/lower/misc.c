@@ -1,5 +1,6 @@
 /* Freeing, and the calls whose parameter lists do not say enough. */
 #include "together.h"
+#include "worlds.h"
 
 typedef int (*free_call)(void *real);
 
@@ -31,7 +32,10 @@ int64_t real_Comm_free(const uint64_t *a)
 
 int64_t real_Comm_disconnect(const uint64_t *a)
 {
-	return free_handle((void **)a[0], RDB_COMM, (free_call)PMPI_Comm_disconnect);
+	bool alone = host->branch && worlds_within(comm_of(rdb_id(RDB_COMM, *(void **)a[0])));
+
+	/* those that were cut after theirs do not come to this one */
+	return free_handle((void **)a[0], RDB_COMM, (free_call)(alone ? PMPI_Comm_free : PMPI_Comm_disconnect));
 }
 
 int64_t real_Group_free(const uint64_t *a)
@@ -99,11 +103,15 @@ int64_t real_Type_get_contents(const uint64_t *a)
  * keeps as an int behind a pointer.  The stub asks for each once. */
 int64_t real_Comm_get_attr(const uint64_t *a)
 {
-	int *value = NULL, flag = 0;
+	int *value = NULL, flag = 0, appnum = host->appnum;
 	int rc = PMPI_Comm_get_attr(MPI_COMM_WORLD, (int)a[1], &value, &flag);
 
 	if (rc != MPI_SUCCESS)
 		return rc;
+	if (host->worlds && (int)a[1] == MPI_APPNUM) {
+		value = &appnum; /* not that of the restart's launcher */
+		flag = true;
+	}
 	put((void *)a[3], &flag, sizeof(flag));
 	if (flag && value)
 		put((void *)a[2], value, sizeof(*value));

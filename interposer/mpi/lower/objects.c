@@ -5,6 +5,7 @@
 #include "real.h"
 #include "together.h"
 #include "windows.h"
+#include "worlds.h"
 
 #define TABLE_FIRST 1024
 
@@ -138,7 +139,8 @@ void tables_predefine(const struct rdb_predef_table *upper)
 	upper_predefined = *upper;
 	for (unsigned i = 0; i < predefined_handle_count; i++) {
 		const struct predefined_handle *row = &predefined_handles[i];
-		struct vobject *object = object_place(row->class, row->id, row->real);
+		bool world = row->class == RDB_COMM && row->real == BITS(MPI_COMM_WORLD);
+		struct vobject *object = object_place(row->class, row->id, world ? BITS(own_world) : row->real);
 
 		if (row->id == RDB_NULL_ID)
 			continue;
@@ -263,8 +265,8 @@ struct vtype *type_new(MPI_Datatype real)
 void comm_describe(struct vcomm *comm)
 {
 	MPI_Comm real = comm->o.real;
-	MPI_Group group, world;
-	int inter = 0, *ranks, n;
+	MPI_Group group;
+	int inter = 0, n;
 
 	PMPI_Comm_set_errhandler(real, MPI_ERRORS_RETURN); /* one that joined us has its own */
 	PMPI_Comm_rank(real, &comm->rank);
@@ -275,22 +277,12 @@ void comm_describe(struct vcomm *comm)
 		PMPI_Comm_remote_size(real, &comm->remote);
 	n = comm_peers(comm);
 	comm->world = allocate(n, sizeof(int));
-	ranks = allocate(n, sizeof(int));
-	for (int i = 0; i < n; i++)
-		ranks[i] = i;
 	if (inter)
 		PMPI_Comm_remote_group(real, &group);
 	else
 		PMPI_Comm_group(real, &group);
-	PMPI_Comm_group(MPI_COMM_WORLD, &world);
-	PMPI_Group_translate_ranks(group, n, ranks, world, comm->world);
-	for (int i = 0; i < n; i++) {
-		if (comm->world[i] == MPI_UNDEFINED)
-			comm->world[i] = -1;
-	}
+	worlds_ranks(group, n, comm->world);
 	PMPI_Group_free(&group);
-	PMPI_Group_free(&world);
-	free(ranks);
 }
 
 /* Of the communicator; of an inter-communicator, of both groups: each gets the other's at first. */
@@ -307,18 +299,18 @@ static uint64_t largest(const struct vcomm *comm, uint64_t mine)
 }
 
 /* Agreed upon: all its ranks are in the call that made it now.  The largest of their numbers, which each of them uses
- * once.  With processes of other jobs, which may not know of us, nothing is agreed. */
+ * once.  With processes that are not of the job, which may not know of us, nothing is agreed. */
 static uint64_t context_of(const struct vcomm *comm)
 {
 	static uint64_t made;
-	int rank;
 
 	for (int i = 0; i < comm_peers(comm); i++) {
-		if (comm->world[i] < 0)
+		if (comm->world[i] == -1)
 			return (uint64_t)PMPI_Comm_c2f(REAL(MPI_Comm, comm->o.real));
 	}
-	PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	return largest(comm, ++made << 24 | (uint64_t)rank);
+	if (comm->inter && !worlds_known(REAL(MPI_Comm, comm->o.real)))
+		return (uint64_t)PMPI_Comm_c2f(REAL(MPI_Comm, comm->o.real));
+	return largest(comm, ++made << 24 | (uint64_t)host->rank);
 }
 
 uint64_t comm_copy_context(struct vcomm *comm)

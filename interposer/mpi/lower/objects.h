@@ -50,7 +50,7 @@ struct vcomm {
 	uint64_t together;        /* its name on the board (together.h); 0: none */
 	uint64_t context, copies; /* copies: that MPI_Comm_idup has begun */
 	const char *by;           /* the call that made it */
-	int *world;               /* rank in it (remote group's, if inter) -> rank in MPI_COMM_WORLD */
+	int *world;               /* rank in it (remote group's, if inter) -> its number for the log (worlds.h) */
 };
 
 struct vop {

@@ -7,6 +7,7 @@
 #include "together.h"
 #include "restart.h"
 #include "windows.h"
+#include "worlds.h"
 
 const struct rdb_host *host;
 static enum { BEFORE_INIT, ALIVE, FINALIZED } state;
@@ -28,8 +29,10 @@ static int64_t started(int rc, const struct rdb_predef_table *upper)
 	/* The stub acts on errors: the program's handlers are upper code. */
 	PMPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+	worlds_begin();
 	tables_predefine(upper);
 	state = ALIVE;
+	worlds_begun();
 	PMPI_Query_thread(&level);
 	together_begin();
 	if (level == MPI_THREAD_MULTIPLE)

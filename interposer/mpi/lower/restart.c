@@ -5,6 +5,7 @@
 #include "large.h"
 #include "restart.h"
 #include "restart_files.h"
+#include "worlds.h"
 
 static const struct {
 	enum kind kind;
@@ -91,7 +92,7 @@ static bool makes(enum kind kind, const uint64_t *a)
 {
 	if (kind == FREES)
 		return a[0] && request_at((void **)a[0])->persistent;
-	return kind == MAKES || kind == PERSISTENT || kind == POSTS_COPY;
+	return kind == MAKES || kind == JOINS || kind == PERSISTENT || kind == POSTS_COPY;
 }
 
 /* Communicators that are made again have the ranks that they had, wherever these are now. */
@@ -138,7 +139,7 @@ static void split_as_recorded(uint64_t *a)
 	a[2] = (uint64_t)(int64_t)rank;
 }
 
-static int64_t made_again(unsigned index, uint32_t nargs, const uint64_t *given)
+static int64_t made_again(unsigned index, uint32_t nargs, const uint64_t *given, const uint64_t *joined)
 {
 	struct rdb_host listening = *host;
 	uint64_t a[TRANSLATION_ARGUMENTS];
@@ -150,6 +151,11 @@ static int64_t made_again(unsigned index, uint32_t nargs, const uint64_t *given)
 		nargs = 4;
 		split_as_recorded(a);
 	}
+	if (joined) {
+		index = RDB_Intercomm_create;
+		nargs = 6;
+		memcpy(a, joined, nargs * sizeof(*a));
+	}
 	/* what it frees is named by the program's memory as it is now */
 	restart_journal_asked(index, nargs, a);
 	comms.host = host;
@@ -158,6 +164,30 @@ static int64_t made_again(unsigned index, uint32_t nargs, const uint64_t *given)
 	result = restart_call(index, nargs, a);
 	host = comms.host;
 	return result;
+}
+
+/* Those that this process has started are there, and the other way round. */
+static const uint64_t *starts(unsigned index, const uint64_t *a)
+{
+	bool multiple = index == RDB_Comm_spawn_multiple;
+
+	return worlds_join(comms.recorded, a[multiple ? 6 : 5], a[multiple ? 7 : 6]);
+}
+
+static const char *started_by(void)
+{
+	static void *handle;
+	const uint64_t *joined = worlds_join(comms.recorded, rdb_id(RDB_COMM, upper_handle(RDB_COMM, 2)),
+					     (uint64_t)&handle);
+
+	if (!joined)
+		return restart_refuse("MPI_Init", "who has started the process is not known");
+	restart_journal_asked(RDB_Intercomm_create, 6, joined);
+	if (restart_silent_call(RDB_Intercomm_create, 6, joined))
+		return restart_refuse("MPI_Init", failed_here());
+	restart_journal_answered();
+	worlds_joined(RDB_Intercomm_create, joined, handle);
+	return NULL;
 }
 
 const char *restart_renamed(const uint64_t *handles)
@@ -238,13 +268,20 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 			cannot = restart_window_asked(index, a);
 		comms.made[0] = 0;
 		if (!cannot && !*result && makes(kind, a)) {
-			*result = 1 + made_again(index, nargs, a);
+			const uint64_t *joined = kind == JOINS ? starts(index, a) : NULL;
+
+			if (kind == JOINS && !joined)
+				return restart_refuse(function->name, "who was started is not known");
+			*result = 1 + made_again(index, nargs, a, joined);
 			if (*result != 1)
 				cannot = restart_refuse(function->name, failed_here());
 			else if (other_ranks())
 				cannot = restart_refuse(function->name, "its ranks are others here than they were");
 			if (!cannot && (index == RDB_Init || index == RDB_Init_thread))
 				cannot = file_steps_load();
+			if (!cannot && (index == RDB_Init || index == RDB_Init_thread) && host->worlds &&
+			    host->world_first)
+				cannot = started_by();
 		}
 		comms.recorded[0] = 0;
 		return cannot;

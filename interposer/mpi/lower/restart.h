@@ -10,6 +10,7 @@ enum kind {
 	UNKNOWN,
 	QUIET,
 	MAKES,
+	JOINS,       /* the same, with processes that are there already */
 	MAKES_LATER, /* the same, when it is known what the log says */
 	WINDOWS,     /* epochs */
 	SENDS,

@@ -4,6 +4,7 @@
 #include "inflight.h"
 #include "together_bytes.h"
 #include "windows.h"
+#include "worlds.h"
 
 static const char *call_again(struct entry *one)
 {
@@ -33,6 +34,8 @@ static const char *call_again(struct entry *one)
 		}
 		memcpy(now, one->parts[i].after, one->parts[i].len);
 	}
+	if (!why && one->nparts)
+		worlds_joined(one->index, one->args, *(void **)one->parts[0].after);
 	if (!why && strstr(name, "Win_"))
 		why = restart_window_answered(one->index, one->nargs, a);
 	for (uint32_t i = 0; i < one->nparts; i++)

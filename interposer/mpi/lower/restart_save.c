@@ -3,6 +3,7 @@
 #include "inflight.h"
 #include "together_bytes.h"
 #include "windows.h"
+#include "worlds.h"
 
 static bool put_out(FILE *file, uint32_t tag, const void *data, size_t len)
 {
@@ -75,20 +76,19 @@ static uint32_t comm_among(const struct pending *one)
 
 static void save_window(FILE *file, uint32_t id)
 {
-	MPI_Group group, world;
-	int size = 0, rank;
+	MPI_Group group;
+	int size = 0, *ranks;
 
 	PMPI_Win_get_group(REAL(MPI_Win, win_of(id)->o.real), &group);
-	PMPI_Comm_group(MPI_COMM_WORLD, &world);
 	PMPI_Group_size(group, &size);
+	ranks = journal_room((size_t)size * sizeof(int));
+	worlds_ranks(group, size, ranks);
 	fprintf(file, "window=%u ranks=", id);
-	for (int i = 0; i < size; i++) {
-		PMPI_Group_translate_ranks(group, 1, &i, world, &rank);
-		fprintf(file, "%s%d", i ? "," : "", rank);
-	}
+	for (int i = 0; i < size; i++)
+		fprintf(file, "%s%d", i ? "," : "", ranks[i]);
 	fprintf(file, "\n");
 	PMPI_Group_free(&group);
-	PMPI_Group_free(&world);
+	free(ranks);
 }
 
 static bool save_words(FILE *file)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "real.h"
+#include "worlds.h"
 
 #define OPTIONS 96
 
@@ -51,9 +51,9 @@ static bool is_option(const char *word, const char *name, bool *with_value)
 /* Not the new processes' own. */
 static bool left_out(const char *word, const char *value, bool *with_value)
 {
-	static const char *const names[] = {"--dir",       "--rank",    "--exe",     "--sigmask",
-					    "--spawned",   "--restart", "--at",      "--checkpoint",
-					    "--in-flight", "--tree",    "--process", "--inherit"};
+	static const char *const names[] = {"--dir",     "--rank",    "--exe",        "--sigmask",   "--spawned",
+					    "--restart", "--at",      "--checkpoint", "--in-flight", "--tree",
+					    "--process", "--inherit", "--world",      "--appnum"};
 
 	if (is_option(word, "--in-place", with_value)) {
 		*with_value = true; /* it has none */
@@ -160,25 +160,29 @@ static void give_back(const struct wrapping *wrap, int processes)
 	}
 }
 
-/* The arguments of rdb-exec for one command: malloc'ed, the strings are not. */
-static char **wrap_arguments(struct wrapping *wrap, const char *command, char *const *argv)
+/* The arguments of rdb-exec for the command of that number: malloc'ed, the strings are not, but for the number. */
+static char **wrap_arguments(struct wrapping *wrap, int number, const char *command, char *const *argv)
 {
-	static char dir[] = "--dir", spawned[] = "--spawned", end[] = "--", root[] = "/";
+	static char dir[] = "--dir", spawned[] = "--spawned", appnum[] = "--appnum", end[] = "--", root[] = "/";
 	unsigned n = 0, given = 0;
-	char **list;
+	char **list, *text;
 
 	while (argv && argv[given])
 		given++;
-	list = calloc(wrap->count + given + 8, sizeof(*list));
+	list = calloc(1, (wrap->count + given + 10) * sizeof(*list) + 16);
 	if (!list)
 		host->fatal("out of memory in the MPI boundary");
 	for (unsigned i = 0; i < wrap->count; i++)
 		list[n++] = wrap->options[i];
 	list[n++] = dir;
 	list[n++] = wrap->off ? root : wrap->job;
+	text = (char *)(list + wrap->count + given + 10);
 	if (!wrap->off) {
 		list[n++] = spawned;
 		list[n++] = wrap->first;
+		list[n++] = appnum;
+		list[n++] = text;
+		snprintf(text, 16, "%d", number);
 	}
 	list[n++] = end;
 	list[n++] = (char *)command;
@@ -190,8 +194,10 @@ static char **wrap_arguments(struct wrapping *wrap, const char *command, char *c
 static int spawned(int rc, const int *codes, int count, void *upper_codes, void **upper_comm, MPI_Comm real,
 		   const char *by)
 {
-	if (rc == MPI_SUCCESS)
+	if (rc == MPI_SUCCESS) {
+		worlds_met(real);
 		put_handle(upper_comm, RDB_COMM, comm_new(real, by)->o.id);
+	}
 	if (count > 0)
 		put(upper_codes, codes, count * sizeof(int));
 	return rc;
@@ -221,7 +227,7 @@ int64_t real_Comm_spawn(const uint64_t *a)
 
 	if (root && count > 0) {
 		wrap_begin(&wrap, count);
-		argv = wrap_arguments(&wrap, (char *)a[0], (char **)a[1]);
+		argv = wrap_arguments(&wrap, 0, (char *)a[0], (char **)a[1]);
 	}
 	rc = BLOCKING(PMPI_Comm_spawn(wrap.exe, argv, (int)a[2], info, (int)a[4], comm->o.real, &real, codes));
 	if (rc != MPI_SUCCESS)
@@ -256,7 +262,7 @@ int64_t real_Comm_spawn_multiple(const uint64_t *a)
 		wrap_begin(&wrap, processes);
 	for (int i = 0; i < count; i++) {
 		wrapped[i] = wrap.exe;
-		arguments[i] = wrap_arguments(&wrap, commands[i], argvs ? argvs[i] : NULL);
+		arguments[i] = wrap_arguments(&wrap, i, commands[i], argvs ? argvs[i] : NULL);
 	}
 	codes = codes_new(processes);
 	rc = BLOCKING(PMPI_Comm_spawn_multiple(count, wrapped, arguments, maxprocs, infos, (int)a[5], comm->o.real,
@@ -277,18 +283,10 @@ int64_t real_Comm_spawn_multiple(const uint64_t *a)
 /* parent: the same handle each time, until it is freed */
 int64_t real_Comm_get_parent(const uint64_t *a)
 {
-	const struct table *table = &tables[RDB_COMM];
 	MPI_Comm real = MPI_COMM_NULL;
 	int rc = PMPI_Comm_get_parent(a[0] ? &real : NULL);
 
-	if (rc != MPI_SUCCESS)
-		return rc;
-	for (uint32_t id = RDB_FIRST_DYNAMIC; id < table->next; id++) {
-		if (table->slot[id]->real == BITS(real)) {
-			put_handle((void **)a[0], RDB_COMM, id);
-			return rc;
-		}
-	}
-	put_handle((void **)a[0], RDB_COMM, comm_new(real, "MPI_Comm_get_parent")->o.id);
+	if (rc == MPI_SUCCESS)
+		put_handle((void **)a[0], RDB_COMM, worlds_parent());
 	return rc;
 }
