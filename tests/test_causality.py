@@ -205,6 +205,20 @@ def test_deadlock_names_the_cycle(store: Store) -> None:
         assert lines[at + 2] == f"  waits for a message from rank {following}, tag 7"
 
 
+def test_receives_that_ranks_wait_in_are_posted(store: Store) -> None:
+    done = store.rdb("messages", "cycle", "--json")
+    assert done.returncode == 0, done.stderr
+    for rank, queue in enumerate(json.loads(done.stdout)):
+        (post,) = queue["posted"]
+        assert (post["source"], post["tag"], post["count"]) == ((rank + 1) % RANKS, 7, 1)
+        assert post["event"] == queue["event"] + 1
+    said = store.rdb("attach", "cycle", text="messages\nfocus 1\ngoto START\nmessages\n").stdout
+    assert "1 receives posted" in said.partition("focus 1")[0]
+    assert "0 receives posted" in said.partition("goto START")[2]
+    earlier = store.rdb("messages", "cycle", "--rank", "1", "--at", "1", "--json")
+    assert json.loads(earlier.stdout)[0]["posted"] == []
+
+
 def test_deadlock_by_another_tag(store: Store) -> None:
     done = store.rdb("deadlock", "tag", "--json")
     assert done.returncode == 1, done.stderr

@@ -7,7 +7,7 @@ from rdb.commands.values import MessagesShown
 from rdb.recording.messages import Messages
 from rdb.recording.queues import queues
 from rdb.session import Session
-from rdb.session.deadlock import Deadlock, deadlock
+from rdb.session.deadlock import Deadlock, asked_at_end, deadlock
 
 _FEW, _NEWEST = 4, 8
 
@@ -18,7 +18,8 @@ async def messages(session: Session, count: int = 0) -> MessagesShown:
 
     Each rank of the job counts as far as it stands, one that has not been opened to its end. A
     message is on its way if its sender has sent it and its receiver has not received it; it is
-    expected if a receive that could take it has been posted. Of those that were received the
+    expected if a receive that could take it has been posted, which one is in which a rank waits at
+    the end of its recording. Of those that were received the
     newest COUNT are shown: 8 if nothing is said, of more than four ranks none. `rdb messages JOB`
     shows the queues of all ranks.
     """
@@ -29,7 +30,8 @@ async def messages(session: Session, count: int = 0) -> MessagesShown:
         rank: states[rank].event if rank in states else session.job.rank(rank).last_event
         for rank in session.ranks
     }
-    return MessagesShown(queues(Messages(session.job), at, list(session.focus), count))
+    asked = await asked_at_end(session, session.focus)
+    return MessagesShown(queues(Messages(session.job), at, list(session.focus), count, asked))
 
 
 @command("deadlock", group=Group.RANKS)

@@ -8,9 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rdb.recording.communication import Item, RankCommunication, What
 from rdb.recording.messages import Messages
+
+if TYPE_CHECKING:
+    from rdb.recording.waiting import Call
+
+_PROC_NULL = -2
+_RECEIVES = {  # that block: their parameters of tag and count
+    "MPI_Recv": ("tag", "count"),
+    "MPI_Sendrecv": ("recvtag", "recvcount"),
+    "MPI_Sendrecv_replace": ("recvtag", "count"),
+}
 
 ANY = -1
 """MPI_ANY_SOURCE and MPI_ANY_TAG as the stub has them."""
@@ -18,7 +29,10 @@ ANY = -1
 
 @dataclass(frozen=True)
 class Posted:
-    """A receive that was posted and has not been completed; -1: from any rank, of any tag."""
+    """A receive that was posted and has not been completed; -1: from any rank, of any tag.
+
+    A blocking one, in which its rank waits, has no request: 0.
+    """
 
     rank: int
     event: int
@@ -66,14 +80,23 @@ class Queues:
 
 
 def queues(
-    messages: Messages, at: Mapping[int, int], ranks: list[int], newest: int = 8
+    messages: Messages,
+    at: Mapping[int, int],
+    ranks: list[int],
+    newest: int = 8,
+    asked: Mapping[int, Call] | None = None,
 ) -> list[Queues]:
-    """Of RANKS, when each rank of the job stands at the event that AT says; NEWEST received."""
-    return [_queues(messages, at, rank, newest) for rank in ranks]
+    """Of RANKS, when each rank of the job stands at the event that AT says; NEWEST received.
+    ASKED: the calls that ranks are in, which have had no answer."""
+    return [_queues(messages, at, rank, newest, (asked or {}).get(rank)) for rank in ranks]
 
 
-def _queues(messages: Messages, at: Mapping[int, int], rank: int, newest: int) -> Queues:
+def _queues(
+    messages: Messages, at: Mapping[int, int], rank: int, newest: int, call: Call | None
+) -> Queues:
     posted = posted_receives(messages.communication(rank), rank, at[rank])
+    if call is not None:
+        posted += _blocking_receive(messages.communication(rank), rank, at[rank], call)
     incoming = []
     for source in at:
         for one in unreceived(messages, at, source, rank):
@@ -120,6 +143,21 @@ def posted_receives(communication: RankCommunication, rank: int, event: int) -> 
             Posted(rank, item.event, source, item.tag, comm.name, item.request, item.size_bytes)
         )
     return found
+
+
+def _blocking_receive(
+    communication: RankCommunication, rank: int, event: int, call: Call
+) -> list[Posted]:
+    """The receive that RANK waits in, after EVENT."""
+    names = _RECEIVES.get(call.name)
+    if names is None or call.arguments["source"] == _PROC_NULL:
+        return []
+    comm = communication.communicator(call.arguments["comm"], event)
+    source, members = call.arguments["source"], comm.members
+    if members is not None and 0 <= source < len(members):
+        source = members[source]
+    tag, count = (call.arguments[name] for name in names)
+    return [Posted(rank, event + 1, source, tag, comm.name, 0, count)]
 
 
 def unreceived(messages: Messages, at: Mapping[int, int], source: int, dest: int) -> list[Message]:

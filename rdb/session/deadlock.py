@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,24 @@ async def deadlock(session: Session) -> Deadlock:
     answered = [rank for rank in calls if at[rank] < session.job.rank(rank).last_event]
     graph = wait_for(Messages(session.job), at, calls, ended, answered)
     return Deadlock(graph, places, problems)
+
+
+async def asked_at_end(session: Session, ranks: Sequence[Rank]) -> dict[Rank, Call]:
+    """The MPI calls in which those of RANKS wait that are at the end of their recordings."""
+    states = session.states
+    waits = [
+        rank
+        for rank in ranks
+        if not session.job.rank(rank).state.startswith(_ENDED)
+        and (rank not in states or states[rank].at_end)
+    ]
+    found = {}
+    for rank, answer in (await session.look(_asked, waits)).items():
+        if isinstance(answer, RdbError):
+            raise answer
+        if answer[0] is not None:
+            found[rank] = answer[0]
+    return found
 
 
 async def _asked(rank: Looking) -> tuple[Call | None, Place | None]:
