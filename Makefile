@@ -148,7 +148,9 @@ LIVE ?= 50
 test-live: dev
 	@RDB_TEST_LIVE=$(LIVE) $(BIN)/python3 -m pytest -q -rP tests/test_restart.py tests/test_restart_mpi.py \
 	  tests/test_restart_verbs.py tests/test_restart_pingpongs.py tests/test_restart_sockets.py \
-	  tests/test_restart_threads.py tests/test_restart_io.py tests/test_restart_spawn.py tests/live_helpers.py tests/live_together.py $(ARGS)
+	  tests/test_restart_threads.py tests/test_restart_io.py tests/test_restart_spawn.py \
+	  tests/test_restart_tree_sockets.py tests/test_restart_tree_events.py tests/live_helpers.py \
+	  tests/live_together.py $(ARGS)
 
 # The walks of `make test` are the same each time; these are not.
 WALK ?= 10

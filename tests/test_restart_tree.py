@@ -164,3 +164,30 @@ def test_memory_with_a_name(tmp_path: Path, build: Build) -> None:
     refused = again.rdb("restart", "job", "--at", at, "--plan")
     assert refused.returncode == 1
     assert "mapped shared, which process 0 opens later, at its event" in refused.stderr
+
+
+LEFT = """
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+    int ends[2];
+    char b[8];
+    if (pipe(ends))
+        return 1;
+    if (!fork())
+        return write(ends[1], "left\\n", 5) != 5;
+    if (wait(0) < 0)
+        return 2;
+    close(ends[1]);
+    getppid();
+    return write(1, b, (size_t)read(ends[0], b, 8)) != 5;
+}
+"""
+
+
+def test_what_a_child_left_in_a_pipe(tmp_path: Path, build_text: BuildText) -> None:
+    """It has been waited for; nobody else is left."""
+    left = Recorded(tmp_path, str(build_text("left", LEFT)))
+    assert left.said == "left\n"
+    left.restart(left.events("getppid")[0])

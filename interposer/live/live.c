@@ -143,9 +143,10 @@ static void go(ucontext_t *uc)
 	open_files_save();
 	tree_children_save();
 	later_files_load();
-	sockets_restore();
 	if (tree())
 		tree_at_cut();
+	else
+		sockets_restore();
 	open_files_restore();
 	live_threads_carried();
 	if (tree())

@@ -89,13 +89,13 @@ static void clear_path(const struct sock *s)
 	close(probe);
 }
 
-static void options_again(const struct sock *s, int fd)
+void socket_options(const struct sock *s, int fd)
 {
 	for (unsigned i = 0; i < s->noptions; i++) /* those of another family do not matter here */
 		setsockopt(fd, s->options[i].level, s->options[i].name, s->options[i].value, s->options[i].len);
 }
 
-static void alone(struct sock *s)
+void socket_alone(struct sock *s)
 {
 	int one = 1, ends[2];
 	if (s->state == SOCKET_PAIRED) {
@@ -108,7 +108,7 @@ static void alone(struct sock *s)
 		return;
 	}
 	s->made = keep(socket(s->family, s->type | SOCK_CLOEXEC, s->protocol));
-	options_again(s, s->made);
+	socket_options(s, s->made);
 	if (s->state == SOCKET_LISTENS)
 		setsockopt(s->made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	clear_path(s);
@@ -433,7 +433,7 @@ void sockets_restore(void)
 		any += s->used;
 		if (s->used && !(s->state == SOCKET_CONNECTS || s->state == SOCKET_ACCEPTED) &&
 		    !(s->closed && !(s->other && !s->other->closed)))
-			alone(s);
+			socket_alone(s);
 	}
 	if (!any && access(path, F_OK))
 		return;
@@ -457,7 +457,7 @@ void sockets_restore(void)
 		if (!s->made || s->state == SOCKET_LISTENS || s->state == SOCKET_FRESH)
 			continue;
 		const struct far_end *far = s->state == SOCKET_PAIRED || s->named_again ? NULL : far_end_of(s);
-		options_again(s, s->made);
+		socket_options(s, s->made);
 		write_again(s, s->state == SOCKET_PAIRED ? s->other->read : far ? far->read : 0);
 	}
 	sockets_save();

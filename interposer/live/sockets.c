@@ -11,6 +11,8 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include "live/live.h"
+#include "live/tree.h"
+#include "live/tree_sockets.h"
 #include "replay/replay.h"
 
 #define A(i) (ev->args[i])
@@ -132,6 +134,7 @@ static void accepted(const struct event *ev, const struct sock *from)
 	const struct rdb_note_socket *note = noted();
 	int type = from->type | (ev->nr == SYS_accept4 ? (int)A(3) : 0);
 	struct sock *s = new_socket(ev->result, from->family, type, from->protocol, SOCKET_ACCEPTED);
+	s->second = true;
 	socket_name(s, note);
 }
 
@@ -155,6 +158,10 @@ static void option(const struct event *ev, struct sock *s)
 
 void socket_moved(struct sock *s, const void *bytes, uint64_t len, bool writing)
 {
+	if (tree()) {
+		tree_socket_moved(s, bytes, len, writing);
+		return;
+	}
 	if (!writing) {
 		s->read += len;
 		return;
@@ -188,6 +195,12 @@ static void message(const struct event *ev, struct sock *s, const struct msghdr 
 	}
 }
 
+static void flagged(struct opened *f, int waits_not)
+{
+	f->flags = waits_not ? O_NONBLOCK : 0;
+	f->set = true;
+}
+
 bool sockets_syscall(const struct event *ev)
 {
 	struct sock *s = at(A(0));
@@ -195,7 +208,9 @@ bool sockets_syscall(const struct event *ev)
 	case SYS_socket:
 		if (A(0) != AF_INET && A(0) != AF_INET6 && A(0) != AF_UNIX)
 			return false;
-		new_socket(ev->result, (int)A(0), (int)A(1), (int)A(2), SOCKET_FRESH);
+		s = new_socket(ev->result, (int)A(0), (int)A(1), (int)A(2), SOCKET_FRESH);
+		if (tree())
+			tree_socket_named(s);
 		return true;
 	case SYS_socketpair: {
 		const int *fds = (const int *)A(3);
@@ -203,6 +218,11 @@ bool sockets_syscall(const struct event *ev)
 		struct sock *b = new_socket(fds[1], (int)A(0), (int)A(1), (int)A(2), SOCKET_PAIRED);
 		a->other = b;
 		b->other = a;
+		b->second = true;
+		if (tree()) {
+			tree_socket_named(a);
+			memcpy(b->key, a->key, sizeof(b->key));
+		}
 		return true;
 	}
 	default: break;
@@ -232,11 +252,11 @@ bool sockets_syscall(const struct event *ev)
 		break;
 	case SYS_ioctl:
 		if (A(1) == FIONBIO)
-			open_at(A(0))->flags = *(const int *)A(2) ? O_NONBLOCK : 0;
+			flagged(open_at(A(0)), *(const int *)A(2));
 		break;
 	case SYS_recvfrom:
 		if (!(A(3) & MSG_PEEK))
-			socket_moved(s, NULL, (uint64_t)ev->result, false);
+			socket_moved(s, (const void *)A(1), (uint64_t)ev->result, false);
 		break;
 	case SYS_sendto: socket_moved(s, (const void *)A(1), (uint64_t)ev->result, true); break;
 	case SYS_recvmsg:

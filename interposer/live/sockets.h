@@ -29,6 +29,7 @@ struct sock {
 		uint8_t value[64];
 	} options[SOCKET_OPTIONS];
 	unsigned noptions;
+	bool second;        /* which end: the one that accepted, or the second of a pair */
 	struct sock *other; /* SOCKET_PAIRED */
 	int made;           /* the new one; 0: none yet */
 	uint64_t left;      /* what was written again to it */
@@ -45,6 +46,9 @@ struct sock *socket_of(const struct opened *f);
 /* rendezvous.c: made again, connected with those of the other ranks, with the bytes that were under way. */
 void sockets_restore(void);
 int socket_made(struct opened *f);
+/* One that needs no other process; a connection over the loopback device, or a pair. */
+void socket_alone(struct sock *s);
+void socket_options(const struct sock *s, int fd);
 /* What both ends call a connection: as connect(2) or accept(2) found it. */
 void socket_name(struct sock *s, const struct rdb_note_socket *note);
 /* sockets_begun.c: what a branch began with, for restarts of it.  Once all are made, before anything is closed. */

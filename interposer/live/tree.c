@@ -21,6 +21,7 @@
 #include "live/timers.h"
 #include "live/tree_born.h"
 #include "live/tree_share.h"
+#include "live/tree_sockets.h"
 #include "process/descriptors.h"
 #include "process/pids.h"
 #include "process/private_file.h"
@@ -102,6 +103,11 @@ int tree_begin(void)
 	return 0;
 }
 
+bool tree_is_refused(void)
+{
+	return __atomic_load_n(&pids()->refused, __ATOMIC_SEQ_CST);
+}
+
 void tree_refused(void)
 {
 	if (pids())
@@ -123,7 +129,8 @@ static int state_file(bool table)
 	head.base = table ? (uint64_t)&open_table : 0;
 	tree_share_fds(&head.fds);
 	if (fd < 0 || write(fd, &head, sizeof(head)) != (ssize_t)sizeof(head) ||
-	    write(fd, &open_table, sizeof(open_table)) != (ssize_t)sizeof(open_table) || lseek(fd, 0, SEEK_SET))
+	    write(fd, &open_table, sizeof(open_table)) != (ssize_t)sizeof(open_table) ||
+	    (table && !tree_sockets_hand_on(fd)) || lseek(fd, 0, SEEK_SET))
 		live_refuse("its open files cannot be handed on: %s", strerror(errno));
 	return fd;
 }
@@ -142,7 +149,8 @@ static void read_given(void)
 		return;
 	if (read(fd, &given, sizeof(given)) != (ssize_t)sizeof(given) || given.magic != STATE_MAGIC_TREE ||
 	    given.size != sizeof(open_table) ||
-	    (given.base && read(fd, &open_table, sizeof(open_table)) != (ssize_t)sizeof(open_table)))
+	    (given.base && read(fd, &open_table, sizeof(open_table)) != (ssize_t)sizeof(open_table)) ||
+	    (given.base && !tree_sockets_inherit(fd)))
 		live_refuse("what it had open at its beginning cannot be read");
 	close(fd);
 	open_table.begun = false;
@@ -326,6 +334,7 @@ static void end_as_recorded(void)
 	const char *v[1];
 	if (read_words("end", v, 1) < 1)
 		return;
+	tree_sockets_tell(true);
 	end(own.number, atoi(v[0]));
 }
 
@@ -386,7 +395,7 @@ static void await_all(uint32_t state)
 	const struct pids *p = pids();
 	__atomic_store_n(&pids()->list[own.number].state, state, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0, turn = 0; i < p->n;) {
-		if (__atomic_load_n(&p->refused, __ATOMIC_SEQ_CST))
+		if (tree_is_refused())
 			_exit(125);
 		if (__atomic_load_n(&p->list[i].state, __ATOMIC_SEQ_CST) >= state) {
 			i++;
@@ -401,11 +410,13 @@ static void await_all(uint32_t state)
 void tree_at_cut(void)
 {
 	tree_share_offsets();
+	tree_sockets_tell(false);
 	shared_again_tell();
 	group_again(true);
 	await_all(TREE_AT_CUT);
 	group_again(false);
 	tree_share_fill();
+	tree_sockets_make();
 	shared_again_make();
 	await_all(TREE_FILLED);
 	tree_born_save();

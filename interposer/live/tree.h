@@ -34,6 +34,7 @@ void tree_opened(void);
 void tree_go(void);
 /* It cannot be brought back: then none can. */
 void tree_refused(void);
+bool tree_is_refused(void);
 
 /* tree_share.c: open files that several processes have: made where they begin to be shared, not at the cut. */
 struct opened;

@@ -115,6 +115,8 @@ static const char *named(const struct opened *f)
 		return "counter";
 	if (f->kind == SIGNALS)
 		return "signals";
+	if (f->kind == SOCKET)
+		return "socket";
 	return f->kind == FILE_READ || f->kind == FILE_WRITTEN ? "file" : "other";
 }
 

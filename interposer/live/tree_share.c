@@ -20,7 +20,7 @@
 #include "process/private_file.h"
 #include "replay/replay.h"
 
-enum { STREAMS = 128, MODES = O_NONBLOCK | O_APPEND | O_DIRECT };
+enum { STREAMS = 4096, MODES = O_NONBLOCK | O_APPEND | O_DIRECT };
 
 /* What one process did to one of them: bytes follow. */
 struct op {
@@ -52,7 +52,7 @@ static void add_op(unsigned number, const void *bytes, uint64_t len, bool writin
 	while (i < share.n && share.streams[i].number != number)
 		i++;
 	if (i == STREAMS)
-		live_refuse("its processes share more than %d pipes", STREAMS);
+		live_refuse("its processes share more than %d pipes and sockets", STREAMS);
 	struct stream *s = &share.streams[i];
 	if (i == share.n)
 		share.streams[share.n++] = (struct stream){.number = number};
@@ -68,6 +68,11 @@ static void add_op(unsigned number, const void *bytes, uint64_t len, bool writin
 void tree_moved(struct opened *f, const void *bytes, uint64_t done, bool writing)
 {
 	add_op(f->shared, bytes, done, writing, replay_now_ns());
+}
+
+void tree_stream_moved(uint32_t number, const void *bytes, uint64_t len, bool writing)
+{
+	add_op(number, bytes, len, writing, replay_now_ns());
 }
 
 void tree_flagged(struct opened *f)
@@ -159,6 +164,7 @@ void tree_share(void)
 			f->shared = tree_shared_number();
 			break;
 		}
+		case SOCKET: f->set = false; break;
 		default: break;
 		}
 	}
@@ -179,8 +185,8 @@ void tree_share_in_child(void)
 	share.fds.nowned = 0;
 	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++) {
 		f->touched = f->set = false;
-		if (f->kind == SOCKET || f->kind == TIMER || f->kind == EPOLL || f->kind == LIBRARY) {
-			f->call = f->kind == SOCKET ? SYS_socket : SYS_timerfd_create;
+		if (f->kind == TIMER || f->kind == EPOLL || f->kind == LIBRARY) {
+			f->call = SYS_timerfd_create;
 			f->kind = OTHER; /* refused, if it still has it at the cut */
 		}
 	}
@@ -365,20 +371,38 @@ static size_t joined(const struct all *all, bool reads, uint8_t **out)
 	return len;
 }
 
+/* What was written and not read, to be freed; *whole: all that was written. */
+static size_t left_of(const struct all *all, uint8_t **whole, uint8_t **left)
+{
+	uint8_t *read;
+	const size_t in = joined(all, false, whole), out = joined(all, true, &read);
+	if (out > in || memcmp(*whole, read, out))
+		live_refuse("what was in a pipe or a socket of its processes cannot be told: choose another event");
+	free(read);
+	*left = *whole + out;
+	return in - out;
+}
+
+size_t tree_stream_left(uint32_t number, uint8_t **whole, uint8_t **left)
+{
+	struct all all = {0};
+	gather(&all, number);
+	const size_t len = left_of(&all, whole, left);
+	free(all.bytes);
+	free(all.ops);
+	return len;
+}
+
 static void fill_pipe(const struct all *all, int write_end, uint32_t number)
 {
-	uint8_t *written, *read;
-	const size_t in = joined(all, false, &written), out = joined(all, true, &read);
-	if (out > in || memcmp(written, read, out))
-		live_refuse("what was in a pipe of its processes cannot be told: choose another event");
-	const size_t left = in - out;
+	uint8_t *written, *from;
+	const size_t left = left_of(all, &written, &from);
 	if (left > (size_t)fcntl(write_end, F_GETPIPE_SZ) && fcntl(write_end, F_SETPIPE_SZ, (int)left) < 0)
 		live_refuse("%zu bytes are in a pipe of its processes: %s", left, strerror(errno));
-	if (left && write(write_end, written + out, left) != (ssize_t)left)
+	if (left && write(write_end, from, left) != (ssize_t)left)
 		live_refuse("a pipe of its processes does not take what was in it");
-	tree_born_filled(number, written + out, left);
+	tree_born_filled(number, from, left);
 	free(written);
-	free(read);
 }
 
 static void fill_event(const struct all *all, int fd, uint32_t number)

@@ -31,6 +31,9 @@ int tree_share_ready(int fd);
 void tree_share_born(uint32_t number, const int fd[2], int copy);
 void tree_share_own(uint32_t number, int read_end, int write_end);
 void tree_share_did(uint32_t number, const void *bytes, size_t len);
+/* What this process has done to a direction of a connection (tree_sockets.h); what all have left in it, at the cut. */
+void tree_stream_moved(uint32_t number, const void *bytes, uint64_t len, bool writing);
+size_t tree_stream_left(uint32_t number, uint8_t **whole, uint8_t **left);
 /* In a child: all of that is its parent's to fill. */
 void tree_share_in_child(void);
 /* They stay open in the next program. */

@@ -111,7 +111,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         image = recording.images[0].number if tree else _image(recording, until)
         refusals += [] if tree else refused(recording, until)
         ranks[one] = RankPlan(recording, until, image, cut.sent_again(one), options[one])
-    refusals += refused_between(job, cut.events)
+    refusals += refused_between(job, cut.events, trees)
     if refusals:
         raise RdbError("\nrdb: ".join(refusals), "choose another event")
     device = next((device_name(job.rank(one)) for one in verbs.ranks), None)

@@ -4,7 +4,7 @@ windows of type 2.  As rdb/live/refusals.py, of a whole cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from rdb.live.sockets import End, ends_of, listened_to
 from rdb.recording import Job, RankRecording
@@ -16,14 +16,15 @@ _TYPE_2 = 2  # of enum ibv_mw_type
 _CALLS = (Call.ALLOC_MW, Call.POST_SEND, Call.DEALLOC_MW, Call.CLOSE)
 
 
-def refused_between(job: Job, events: Mapping[int, int]) -> list[str]:
-    """A line for each, with the event that made it; EVENTS: the cut."""
+def refused_between(job: Job, events: Mapping[int, int], trees: Collection[int] = ()) -> list[str]:
+    """A line for each, with the event that made it; EVENTS: the cut; TREES: ranks of which the
+    plan of their processes knows the sockets."""
     found = [
         (rank, *one) for rank, until in events.items() for one in _verbs(job.rank(rank), until)
     ]
     return [
         f"rank {rank} cannot be restarted at event {events[rank]}: {what} (event {event})"
-        for rank, what, event in (*found, *_sockets(job, events))
+        for rank, what, event in (*found, *_sockets(job, events, trees))
     ]
 
 
@@ -53,12 +54,14 @@ def _verbs(recording: RankRecording, until: int) -> Iterator[tuple[str, int]]:
         yield "a memory window of it is bound by a posted request", bound
 
 
-def _sockets(job: Job, events: Mapping[int, int]) -> Iterator[tuple[int, str, int]]:
+def _sockets(
+    job: Job, events: Mapping[int, int], trees: Collection[int]
+) -> Iterator[tuple[int, str, int]]:
     ends = {rank: ends_of(job.rank(rank)) for rank in events}
     known = {(end.key, end.connects) for of in ends.values() for end in of}
     ports = {port for rank in events for port in listened_to(job.rank(rank))}
     for rank, until in events.items():
-        for end in ends[rank]:
+        for end in ends[rank] if rank not in trees else []:
             if end.begun <= until < end.closed and not _has_other(end, known, ports):
                 what = "one of its sockets is connected to a process that is not of the job"
                 yield rank, f"{what} ({end.key})", end.begun

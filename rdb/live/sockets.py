@@ -192,6 +192,11 @@ def _note(record: Record) -> tuple[int, int, int, bytes, bytes] | None:
     return None if note is None else _NOTE.unpack(bytes(note.data))
 
 
+def end_of(record: Record, nth: dict[tuple[bool, str], int]) -> End | None:
+    """The end that connect(2) or accept(2) made."""
+    return _end(record, nth)
+
+
 def _end(record: Record, nth: dict[tuple[bool, str], int]) -> End | None:
     note = _note(record)
     if note is None:

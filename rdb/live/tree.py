@@ -135,7 +135,9 @@ class Tree:
         """Where its parent heard of its end."""
         self.signals: list[tuple[Node, int, int, Node, int]] = []
         """Sender, place, time, whom, which."""
-        self.held, self.operations = follow(self.top, {})
+        followed = follow(self.top, {})
+        self.held, self.operations = followed.ends, followed.operations
+        self.connections = followed.connections
         self.taken = {node: list(_waited_signals(node)) for node in self.nodes}
         """Signals by process, that is place, time, which and its sender's code and number; in
         order."""
@@ -149,6 +151,11 @@ class Tree:
             self._send(node)
         for node in self.nodes:
             self._order(node)
+        for connection in self.connections.values():
+            for acceptor, accepted, _ in connection.accepted:
+                for connector, connected, _ in connection.connected:
+                    if acceptor is not connector:
+                        self.needs[acceptor].append((accepted, connector, connected))
         for operations in self.operations.values():
             if operations[0].held.pipe:
                 self._order_pipe(operations)
@@ -291,8 +298,7 @@ class Tree:
             if one.writes:
                 continue
             if not one.size:
-                for node, until in self.held[one.held].writers.items():
-                    self._need(one, node, until)
+                self._order_end(one, [other for other in writes if other.shuts])
                 continue
             read += one.size
             while total < read and done < len(writes):
@@ -302,6 +308,15 @@ class Tree:
             for node, place in (*newest.items(), *readers.items()):
                 self._need(one, node, place)
             readers[one.node] = one.place
+
+    def _order_end(self, one: Operation, shuts: list[Operation]) -> None:
+        """It was found that nothing is written any more."""
+        for other in shuts:
+            if _before(other.node, other.place) <= one.at_ns:
+                self._need(one, other.node, other.place)
+                return
+        for node, until in self.held[one.held].writers.items():
+            self._need(one, node, until)
 
     def _order_counter(self, operations: list[Operation]) -> None:
         """What a read took was written before: by a write that had begun when it was answered."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
+from rdb.live.sockets import end_of
 from rdb.live.tree_born import born_bytes, born_numbers
 from rdb.recording.record import Record
 
@@ -15,16 +16,22 @@ if TYPE_CHECKING:
     from rdb.live.tree import Node
 
 # x86-64 system calls
-_READS, _WRITES = (0, 19, 17, 295), (1, 20, 18, 296)
+_READS, _WRITES = (0, 19, 17, 295, 45, 47), (1, 20, 18, 296, 44, 46)
+_FLAGS_AT, _PEEK = {45: 3, 47: 2}, 2
+_IN_PROGRESS = -115
+_DATAGRAM = 2  # SOCK_DGRAM
+_TYPES = 15
+_SHUT_RD = 0
 _OPEN, _CREAT, _OPENAT, _CLOSE, _CLOSE_RANGE = 2, 85, 257, 3, 436
 _DUP, _DUP2, _DUP3, _FCNTL, _LSEEK, _GETDENTS64 = 32, 33, 292, 72, 8, 217
 _PIPE, _PIPE2, _EVENTFD, _EVENTFD2 = 22, 293, 284, 290
 _SIGNALFD, _SIGNALFD4 = 282, 289
+_SOCKET, _SOCKETPAIR, _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN = 41, 53, 42, 43, 288, 48
 _COPIES = (40, 275, 276, 278)  # sendfile, splice, tee, vmsplice
 _CALLS = (
     *(_OPEN, _CREAT, _OPENAT, _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL, _LSEEK),
     *(_PIPE, _PIPE2, _EVENTFD, _EVENTFD2, _GETDENTS64, 56, 57, 58, 435),
-    *(_SIGNALFD, _SIGNALFD4),
+    *(_SIGNALFD, _SIGNALFD4, _SOCKET, _SOCKETPAIR, _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN),
     *(*_READS, *_WRITES, *_COPIES),
 )
 _CLOEXEC = 0o2000000
@@ -40,6 +47,10 @@ class HeldKind(Enum):
     """An eventfd."""
     SIGNALS = auto()
     """A signalfd."""
+    STREAM = auto()
+    """One direction of a connection."""
+    SOCKET = auto()
+    """One without another end, as far as is known."""
 
 
 _FOLLOWED = {
@@ -61,7 +72,8 @@ class Held:
 
     @property
     def pipe(self) -> bool:
-        return self.kind is HeldKind.PIPE
+        """What is read from it was written to it."""
+        return self.kind in (HeldKind.PIPE, HeldKind.STREAM)
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,8 @@ class Operation:
     writes: bool
     copies: bool = False
     """By a call whose bytes no replay knows."""
+    shuts: bool = False
+    """Nothing is written after that: shutdown(2)."""
 
 
 @dataclass
@@ -89,6 +103,32 @@ class _Number:
     held: Held
     writes: bool
     cloexec: bool
+    out: Held | None = None
+    """Of a socket: what it writes to; held: what it reads from."""
+
+    @property
+    def written(self) -> Held | None:
+        return self.out or (self.held if self.writes else None)
+
+
+@dataclass
+class Connection:
+    """By what both ends call it."""
+
+    first: Held
+    """What the one that connects writes."""
+    second: Held
+    connected: list[tuple[Node, int, int]] = field(default_factory=list)
+    """By whom, where, by which number."""
+    accepted: list[tuple[Node, int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Followed:
+    ends: dict[Held, Ends]
+    operations: dict[Held, list[Operation]]
+    """In the order of time."""
+    connections: dict[str, Connection]
 
 
 class _Follower:
@@ -100,13 +140,16 @@ class _Follower:
         """What the processes of a branch shared when it began, by number."""
         self.ends: dict[Held, Ends] = defaultdict(Ends)
         self.operations: dict[Held, list[Operation]] = defaultdict(list)
+        self.connections: dict[str, Connection] = {}
 
-    def process(self, node: Node, numbers: dict[int, _Number]) -> None:
+    def process(
+        self, node: Node, numbers: dict[int, _Number], nth: dict[tuple[bool, str], int]
+    ) -> None:
         limit = self.until.get(node, node.over)
         numbers = self._begun_with(node) if node.born and node.programs else numbers
         for child in node.children:
             if child.born:
-                self.process(child, {})
+                self.process(child, {}, {})
         self._writers(node, numbers, node.over)
         for number, program in enumerate(node.programs):
             forks = {
@@ -121,12 +164,16 @@ class _Follower:
                     break
                 forked = forks.get(record.event)
                 if forked is not None:
-                    self.process(
-                        forked, {key: _Number(**vars(one)) for key, one in numbers.items()}
-                    )
-                elif record.result >= 0:
+                    copied = {key: _Number(**vars(one)) for key, one in numbers.items()}
+                    self.process(forked, copied, dict(nth))
+                elif record.result >= 0 or (
+                    record.nr == _CONNECT and record.result == _IN_PROGRESS
+                ):
                     before = set(self._written(numbers))
-                    self._call(node, place, record, numbers)
+                    if record.nr in (_CONNECT, _ACCEPT, _ACCEPT4):
+                        self._connection(node, place, record, numbers, nth)
+                    else:
+                        self._call(node, place, record, numbers)
                     self._gone(node, place, before, numbers)
             if number + 1 < len(node.programs) and node.bases[number + 1] <= limit:
                 before = set(self._written(numbers))
@@ -135,7 +182,9 @@ class _Follower:
                 self._gone(node, node.bases[number + 1], before, numbers)
         if limit < node.over:
             for value in numbers.values():
-                self.ends[value.held].holders.add(node)
+                for held in (value.held, value.out):
+                    if held is not None:
+                        self.ends[held].holders.add(node)
 
     def _begun_with(self, node: Node) -> dict[int, _Number]:
         own: dict[int, Held] = {}
@@ -155,7 +204,7 @@ class _Follower:
 
     @staticmethod
     def _written(numbers: dict[int, _Number]) -> list[Held]:
-        return [one.held for one in numbers.values() if one.writes]
+        return [one.written for one in numbers.values() if one.written is not None]
 
     def _writers(self, node: Node, numbers: dict[int, _Number], place: int) -> None:
         for held in self._written(numbers):
@@ -187,6 +236,10 @@ class _Follower:
             held = self._new(f"descriptor {result}", HeldKind.COUNTER)
             cloexec = number == _EVENTFD2 and bool(args[1] & _CLOEXEC)
             numbers[result] = _Number(held, False, cloexec)
+        elif number in (_SOCKET, _SOCKETPAIR):
+            self._socket(record, numbers)
+        elif number == _SHUTDOWN:
+            self._shut(node, place, record, numbers.get(args[0]))
         elif number in (_SIGNALFD, _SIGNALFD4):
             if args[0] & _ANY == _ANY:
                 held = self._new(f"descriptor {result}", HeldKind.SIGNALS)
@@ -221,31 +274,81 @@ class _Follower:
         if one is None:
             numbers.pop(record.result, None)
         else:
-            numbers[record.result] = _Number(one.held, one.writes, cloexec)
+            numbers[record.result] = _Number(one.held, one.writes, cloexec, one.out)
+
+    def _socket(self, record: Record, numbers: dict[int, _Number]) -> None:
+        args, cloexec = record.args, bool(record.args[1] & _CLOEXEC)
+        if record.nr == _SOCKET:
+            held = self._new(f"descriptor {record.result}", HeldKind.SOCKET)
+            numbers[record.result] = _Number(held, args[1] & _TYPES == _DATAGRAM, cloexec)
+            return
+        ends = record.written(args[3], 8)
+        both = [self._new("a pair of sockets", HeldKind.STREAM) for _ in range(2)]
+        for at in (0, 1):
+            one = int.from_bytes(ends[4 * at : 4 * at + 4], "little")
+            numbers[one] = _Number(both[at], False, cloexec, both[1 - at])
+
+    def _shut(self, node: Node, place: int, record: Record, one: _Number | None) -> None:
+        if one is not None and one.out is not None and record.args[1] != _SHUT_RD:
+            self.operations[one.out].append(
+                Operation(node, place, record.at_ns, one.out, 0, True, shuts=True)
+            )
+
+    def _connection(
+        self,
+        node: Node,
+        place: int,
+        record: Record,
+        numbers: dict[int, _Number],
+        nth: dict[tuple[bool, str], int],
+    ) -> None:
+        args, connects = record.args, record.nr == _CONNECT
+        number = args[0] if connects else record.result
+        before = numbers.get(args[0])
+        if connects and before is not None and before.writes:
+            return  # of datagrams
+        end = end_of(record, nth)
+        if end is None:
+            return
+        both = self.connections.get(end.key)
+        if both is None:
+            first, second = (self._new("a socket", HeldKind.STREAM) for _ in range(2))
+            both = self.connections[end.key] = Connection(first, second)
+        (both.connected if connects else both.accepted).append((node, place, number))
+        cloexec = record.nr == _ACCEPT4 and bool(args[3] & _CLOEXEC)
+        own, other = (both.first, both.second) if connects else (both.second, both.first)
+        if connects and before is not None:
+            for one in [one for one in numbers.values() if one.held is before.held]:
+                one.held, one.out = other, own
+        else:
+            numbers[number] = _Number(other, False, cloexec, own)
+        for held in (own, other):  # what it does counts, also if it reads and writes nothing
+            self.operations[held].append(Operation(node, place, record.at_ns, held, 0, True))
 
     def _moved(self, node: Node, place: int, record: Record, numbers: dict[int, _Number]) -> None:
-        copies = record.nr in _COPIES
+        copies, reads = record.nr in _COPIES, record.nr in _READS
+        if record.nr in _FLAGS_AT and record.args[_FLAGS_AT[record.nr]] & _PEEK:
+            return
         for at in (0, 1, 2) if copies else (0,):
             one = numbers.get(record.args[at])
-            if one is None or not (record.result or not one.held.pipe or record.nr in _READS):
+            if one is None or not (record.result or not one.held.pipe or reads):
                 continue
+            held = one.held if reads or one.out is None else one.out
             for again in range(record.repeat + 1):
-                self.operations[one.held].append(
+                self.operations[held].append(
                     Operation(
-                        *(node, place + again, record.at_ns, one.held, record.result),
+                        *(node, place + again, record.at_ns, held, record.result),
                         record.nr in _WRITES,
                         copies,
                     )
                 )
 
 
-def follow(
-    top: Node, until: Mapping[Node, int]
-) -> tuple[dict[Held, Ends], dict[Held, list[Operation]]]:
-    """Up to these places (all if there is none): who has what open then, and what was done to it,
-    in the order of time."""
+def follow(top: Node, until: Mapping[Node, int]) -> Followed:
+    """Up to these places (all if there is none): who has what open then, and what was done to
+    it."""
     follower = _Follower(top, until)
-    follower.process(top, {})
+    follower.process(top, {}, {})
     for operations in follower.operations.values():
         operations.sort(key=lambda one: one.at_ns)
-    return follower.ends, follower.operations
+    return Followed(follower.ends, follower.operations, follower.connections)

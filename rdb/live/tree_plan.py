@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import signal
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,10 +15,9 @@ from rdb.errors import RdbError
 from rdb.launch.command import rdb_exec_line
 from rdb.live.refusals import refused
 from rdb.live.shared import shared_at, shares_memory
-from rdb.live.sockets import uses_sockets
 from rdb.live.tree import NOT_YET, Node, Tree
-from rdb.live.tree_born import PID_ENTRY, BornNode, is_born, write_born
-from rdb.live.tree_files import HeldKind, follow
+from rdb.live.tree_born import PID_ENTRY, BornNode, born_numbers, is_born, write_born
+from rdb.live.tree_files import Connection, Ends, Held, HeldKind, follow
 from rdb.private import make_directory, opener
 from rdb.recording import EndKind, Kind, RankRecording
 
@@ -54,6 +53,7 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
     if not (shares or is_born(top.path) or any(True for _ in top.path.glob("child-*"))):
         return None
     tree = Tree(top)
+    _refuse_born_sockets(tree)
     places = _cut(tree, event)
     waited = {
         node
@@ -68,17 +68,17 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
     begun = [node for node in begun if _line(node) <= set(begun)]
     lives = [node for node in begun if places[node] < node.over]
     zombies = [node for node in begun if places[node] >= node.over and node not in waited]
-    if len(lives) == 1 and not zombies and not is_born(top.path) and not shares:
-        return None
     ended = [node for node in begun if node not in lives]
+    ghosts = [node for node in begun if node in waited]
+    counts = _counting(tree, places, lives, [*zombies, *ghosts])
+    if len(lives) == 1 and not zombies and not counts and not is_born(top.path) and not shares:
+        return None
     shared = {} if of_job else shared_at(tree, places, lives, ended)
     for node in (*lives, *zombies):
         if node.parent is not None and node.parent not in lives:
             raise _refused(node, places, f"process {node.parent.name}, its parent, has ended")
         if node.parent is not None and node.program_of_parent < _program(node.parent, places):
             raise _refused(node, places, "its parent has become another program since")
-    ghosts = [node for node in begun if node in waited]
-    counts = _counting(tree, places, lives, [*zombies, *ghosts])
     lines = [line for node in lives for line in _refusals(node, places, of_job)]
     lines += _signals(tree, places, lives)
     if lines:
@@ -89,6 +89,18 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
         if node.parent is not None and where <= places[node.parent]
     }
     return TreePlan(places, lives, zombies, ghosts, counts, told, shared)
+
+
+def _refuse_born_sockets(tree: Tree) -> None:
+    for node in tree.nodes:
+        if node.born and node.programs:
+            for one in born_numbers(node.programs[0].path):
+                if one.kind == "socket":
+                    raise RdbError(
+                        f"rank {tree.top.name} is a branch that began with sockets between its "
+                        f"processes (descriptor {one.number} of process {node.name})",
+                        "restart the job that it is a branch of",
+                    )
 
 
 def _line(node: Node) -> set[Node]:
@@ -127,8 +139,6 @@ def _refusals(node: Node, places: dict[Node, int], of_job: bool) -> Iterator[str
     yield from refused(recording, event, shares=not of_job)
     name = f"process {node.name}" if node.parent else f"rank {node.name}"
     at = f"{name} cannot be restarted at event {event}, with other processes"
-    if uses_sockets(recording, event):
-        yield f"{at}: it has used sockets"
     index = recording.index
     libraries = (2,) if node.parent is None else (1, 2)
     if any(index.number(one) >> 16 in libraries for one in index.of_kind(Kind.HYPERCALL)):
@@ -139,8 +149,11 @@ def _counting(
     tree: Tree, places: dict[Node, int], lives: list[Node], ended: list[Node]
 ) -> set[Node]:
     """Those that have ended, but whose doings are in what others have open."""
-    ends, operations = follow(tree.top, places)
+    followed = follow(tree.top, places)
+    ends, operations = followed.ends, followed.operations
     found: set[Node] = set()
+    for connection in followed.connections.values():
+        _check_connection(tree, places, connection, ends)
     for held, both in ends.items():
         if not both.holders.intersection(lives):
             continue
@@ -151,8 +164,14 @@ def _counting(
                 places,
                 f"{held.what} was used by a call of sendfile's kind",
             )
+        if held.kind is HeldKind.SOCKET and doers:
+            raise _refused(
+                next(iter(both.holders.intersection(lives))),
+                places,
+                f"{held.what} is a socket of datagrams",
+            )
         gone = doers.intersection(ended)
-        if held.kind is not HeldKind.FILE:
+        if held.kind is not HeldKind.FILE and held.kind is not HeldKind.SIGNALS:
             for node in gone:
                 found |= _line(node)
         elif gone or len(doers) > 1:
@@ -161,6 +180,38 @@ def _counting(
                 holder, places, f"several of its processes have moved in the file at {held.what}"
             )
     return found.intersection(ended)
+
+
+def _check_connection(
+    tree: Tree, places: dict[Node, int], one: Connection, ends: Mapping[Held, Ends]
+) -> None:
+    """One that is open: its ends are of the program, and nobody else's have the same name."""
+    holders = ends[one.first].holders | ends[one.second].holders
+    if not holders:
+        return
+    made = one.connected or one.accepted
+    node, _, number = made[0]
+    if node not in holders:
+        node = next(iter(holders))
+    all_of = next(both for both in tree.connections.values() if _is_same(both, made))
+    if not (all_of.connected and all_of.accepted):
+        raise _refused(
+            node,
+            places,
+            f"descriptor {number} is a socket that is connected to a process that is not of the "
+            "program",
+        )
+    if len(all_of.connected) > 1 or len(all_of.accepted) > 1:
+        raise _refused(
+            node,
+            places,
+            f"descriptor {number} is a socket of which nobody can tell who is at the other end: "
+            "several processes have accepted connections of one there",
+        )
+
+
+def _is_same(both: Connection, made: list[tuple[Node, int, int]]) -> bool:
+    return made[0] in both.connected or made[0] in both.accepted
 
 
 def _signals(tree: Tree, places: dict[Node, int], lives: list[Node]) -> Iterator[str]:
