@@ -305,3 +305,17 @@ def test_what_no_restart_can_do_is_said(live: Recorded) -> None:
     assert over.returncode != 0 and "MPI_Finalize" in over.stderr
     assert len(over.stderr.splitlines()) == 1
     assert live.rdb("restart", "job", "--rank", "9").stderr.startswith("rdb: job has no rank 9")
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_from_before_mpi_begins(tmp_path: Path, build: Build, mpi: str) -> None:
+    """The launcher is there for MPI_Init, also in a branch that began before that."""
+    home, program = tmp_path / "home", str(build("mpi/ring.c"))
+    line = ["run", "-n", "2", "--name", "job", "--mpi", mpi, "--", program]
+    whole = run_rdb(home, tmp_path, *line)
+    assert whole.returncode == 0 and whole.stdout, whole.stderr
+    for name, branch in (("job", "first"), ("first", "second")):
+        restart = ["restart", name, "--at", "0", "--mpi", mpi, "--name", branch]
+        done = run_rdb(home, tmp_path, *restart)
+        assert done.returncode == 0, done.stderr
+        assert sorted(done.stdout.splitlines()) == sorted(whole.stdout.splitlines())

@@ -28,9 +28,11 @@ static void next_in_flight(void)
 
 void live_keep_launcher(void)
 {
+	static bool kept;
 	const char *text = getenv("PMI_FD");
-	int fd = text ? atoi(text) : -1;
+	int fd = text && !kept ? atoi(text) : -1;
 	char number[16];
+	kept = true;
 	if (fd < 0 || fcntl(fd, F_GETFD) < 0)
 		return;
 	fd = lower_fd(fd);
@@ -45,7 +47,6 @@ static void begin(void)
 	if (libraries.begun)
 		return;
 	libraries.begun = true;
-	live_keep_launcher();
 	if (lower.opt.in_flight) {
 		libraries.list = fopen(lower.opt.in_flight, "re");
 		if (!libraries.list)
@@ -136,6 +137,7 @@ void live_libraries_begin(void)
 	const struct event verbs = {.nr = RDB_NS_VERBS << 16, .nargs = 1, .args = {(uint64_t)lower.opt.restart}};
 	const struct event send = {.nr = RDB_NS_MPI << 16};
 	const bool in_mpi = had("mpi-objects"), in_verbs = had("verbs-objects");
+	live_keep_launcher(); /* MPI may begin only after the cut */
 	if (!in_mpi && !in_verbs)
 		return;
 	begin();
