@@ -18,9 +18,11 @@ from events import events_called
 
 from rdb.errors import RdbError
 from rdb.live.consistent import Traffic, finalized
+from rdb.live.plan import make_plan
 from rdb.live.refusals import refused
 from rdb.live.worlds import there
 from rdb.recording import Job, open_job
+from rdb.recording.communication import RankCommunication
 
 SAID = ["0: good", "1: good", "child 0: good", "child 1: good"]
 MANY = min(int(os.environ.get("RDB_TEST_LIVE", "0")), 20)
@@ -81,16 +83,18 @@ class Worlds:
         return branch
 
 
-@pytest.fixture(scope="module")
-def worlds(tmp_path_factory: pytest.TempPathFactory, build: Build, many_processes: None) -> Worlds:
-    folder = tmp_path_factory.mktemp("worlds")
-    program = str(build("mpi/restarted_worlds.c"))
-    line = ["run", "-n", "2", "--name", "job", "--", program, "12"]
+def recorded(folder: Path, program: Path, *arguments: str) -> Worlds:
+    line = ["run", "-n", "2", "--name", "job", "--", str(program), *arguments]
     done = run_rdb(folder / "home", folder, *line)
     assert done.returncode == 0, done.stderr
-    said = sorted(done.stdout.splitlines())
-    assert len(said) == 6
-    return Worlds(folder, "job", said)
+    return Worlds(folder, "job", sorted(done.stdout.splitlines()))
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory: pytest.TempPathFactory, build: Build, many_processes: None) -> Worlds:
+    job = recorded(tmp_path_factory.mktemp("worlds"), build("mpi/restarted_worlds.c"), "12")
+    assert len(job.said) == 6
+    return job
 
 
 def test_their_messages_are_matched(worlds: Worlds) -> None:
@@ -136,11 +140,6 @@ def test_they_are_started_again(tmp_path: Path, build: Build) -> None:
         assert open_job(home / name).ranks == [0, 1, 2, 3]
     early = run_rdb(home, tmp_path, "restart", "job", "--rank", "2", "--at", "0", "--plan")
     assert early.returncode == 1 and "rank 2 is not in MPI yet at event 0" in early.stderr
-    # who meets without having started the other is not brought back
-    (opens,) = events_called(recording, "MPI_Open_port(")
-    assert refused(recording, opens - 1) == []
-    (line,) = refused(recording, opens)
-    assert "MPI_Open_port: what it does cannot be brought back" in line
 
 
 def test_who_have_not_started_each_other(tmp_path: Path, build: Build) -> None:
@@ -155,3 +154,51 @@ def test_who_have_not_started_each_other(tmp_path: Path, build: Build) -> None:
         at = ["--rank", "1", "--at", str(ring), "--mpi", mpi, "--name", mpi]
         again = run_rdb(home, tmp_path, "restart", "job", *at)
         assert again.returncode == 0 and sorted(again.stdout.splitlines()) == said, again.stderr
+
+
+def can_be_had(job: Job, cut: dict[int, int]) -> bool:
+    """Neither a port of MPI nor the sockets: their address is not free for a while."""
+    if refused(job.rank(0), cut[0]):
+        return False
+    for rank, event in cut.items():
+        opened = events_called(job.rank(rank), "socket(", "MPI_Comm_join(")
+        if opened and opened[0] <= event <= events_called(job.rank(rank), "close(")[-1]:
+            return False
+    return True
+
+
+def test_who_meet(tmp_path: Path, build: Build) -> None:
+    """MPI_Comm_accept, MPI_Comm_connect and MPI_Comm_join; over MPICH, which cannot, from later."""
+    job = recorded(tmp_path, build("mpi/restarted_meet.c"))
+    first = job.job.rank(0)
+    (opens,) = events_called(first, "MPI_Open_port(")
+    (accepts,) = events_called(first, "MPI_Comm_accept(")
+    assert refused(first, opens - 1) == [] and refused(first, accepts + 1) == []
+    for event in (opens, accepts):
+        (line,) = refused(first, event)
+        assert f"at event {event}: it has a port of MPI open (event {opens})" in line
+    seed = random.randrange(1 << 32) if MANY else 1
+    print(f"seed {seed}")
+    good = (one for one in job.cuts(seed) if can_be_had(job.job, one[2]))
+    for _ in range(MANY or 2):
+        branch = job.restart(*next(good), "openmpi", "branch")
+        again = (one for one in branch.cuts(seed) if can_be_had(branch.job, one[2]))
+        branch.restart(*next(again), "openmpi", "again")
+        branch.rdb("rm", "again")
+        branch.rdb("rm", "branch")
+    late = events_called(first, "MPI_Allreduce(")[-3]
+    job.restart(0, late, job.traffic.cut(0, late).events, "mpich", "late")
+
+
+def test_who_are_not_known(tmp_path: Path, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Older rdbs have said -1 of all processes of another MPI_COMM_WORLD."""
+    job = recorded(tmp_path, build("mpi/spawn.c")).job
+    (spawns,) = events_called(job.rank(0), "MPI_Comm_spawn(")
+    monkeypatch.setattr(
+        RankCommunication,
+        "_rank",
+        lambda self, peer: peer + self._world_first if peer >= 0 else -1,
+    )
+    assert sorted(make_plan(job, 0, str(spawns - 1)).ranks) == [0, 1]
+    with pytest.raises(RdbError, match="the log does not say who they are"):
+        make_plan(job, 0, str(spawns))

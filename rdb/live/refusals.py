@@ -24,9 +24,9 @@ _OTHERS = {
     437: "opened by openat2(2)",
 }  # interposer/live/reopen.c
 _CALLS = (*_OTHERS, *_DUPS, _CLOSE, _CLOSE_RANGE, _FCNTL)
-_JOINS = (
-    *("MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_connect", "MPI_Comm_accept"),
-    "MPI_Comm_join",
+_LASTING = (
+    ("MPI_Open_port", "MPI_Close_port", "it has a port of MPI open"),
+    ("MPI_Publish_name", "MPI_Unpublish_name", "it has published a name"),
 )
 _SPAN = struct.Struct("<QQ")
 
@@ -36,7 +36,11 @@ def refused(recording: RankRecording, cut: int, *, shares: bool = False) -> list
     at = f"rank {recording.name} cannot be restarted at event {cut}"
     return [
         f"{at}: {what} (event {event})"
-        for what, event in (*_objects(recording, cut, shares), *_unknown_calls(recording, cut))
+        for what, event in (
+            *_objects(recording, cut, shares),
+            *_lasting(recording, cut),
+            *_unknown_calls(recording, cut),
+        )
     ]
 
 
@@ -103,15 +107,32 @@ def _windows(recording: RankRecording, cut: int) -> set[int]:
     return found
 
 
+def _lasting(recording: RankRecording, cut: int) -> Iterator[tuple[str, int]]:
+    """What others of the launcher's find it by: the launcher of a restart is another."""
+    numbers = {str(one["name"]): int(one["nr"]) for one in mpi_functions()}
+    for begins, ends, what in _LASTING:
+        begun, ended = (
+            [
+                record.event
+                for record in map(
+                    recording.index.record,
+                    recording.index.of_hypercalls(frozenset({numbers[name]})),
+                )
+                if record.event <= cut and not record.result
+            ]
+            for name in (begins, ends)
+        )
+        if len(begun) > len(ended):
+            yield what, begun[-1]
+
+
 def _unknown_calls(recording: RankRecording, cut: int) -> Iterator[tuple[str, int]]:
     """Calls of MPI of which nobody knows what they did; the first one is enough."""
     names = {int(one["nr"]): one["name"] for one in mpi_functions() if not one["restarts"]}
     for place in recording.index.of_hypercalls(frozenset(names)):
         record = recording.index.record(place)
         if record.event <= cut:
-            name = str(names[record.nr])
-            what = "processes of another MPI_COMM_WORLD" if name in _JOINS else "what it does"
-            yield f"{name}: {what} cannot be brought back", record.event
+            yield f"{names[record.nr]}: what it does cannot be brought back", record.event
         return
 
 

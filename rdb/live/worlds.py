@@ -16,7 +16,8 @@ from rdb.recording import Job
 from rdb.recording.communication import RankCommunication
 
 _STARTS = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_get_parent")
-_MEETINGS = (*_STARTS, "MPI_Intercomm_create", "MPI_Intercomm_merge", "MPI_Comm_create_group")
+_JOINS = (*_STARTS, "MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join")
+_MEETINGS = (*_JOINS, "MPI_Intercomm_create", "MPI_Intercomm_merge", "MPI_Comm_create_group")
 
 
 class _Part(Job):
@@ -112,9 +113,9 @@ def unknown(job: Job, rank: int, cut: int) -> list[str]:
     known = RankCommunication(recording.path, first, rank)
     return [
         f"rank {rank} cannot be restarted at event {cut}: {by}: processes of another "
-        f"MPI_COMM_WORLD cannot be brought back: an older rdb has recorded them (event {event})"
+        f"MPI_COMM_WORLD cannot be brought back: the log does not say who they are (event {event})"
         for name, (event, by) in known.born.items()
-        if by in _STARTS and event <= cut and -1 in (known.communicators[name].members or ())
+        if by in _JOINS and event <= cut and -1 in (known.communicators[name].members or ())
     ]
 
 

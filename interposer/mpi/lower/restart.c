@@ -37,7 +37,8 @@ const char *restart_refuse(const char *name, const char *what)
 }
 
 extern struct rdb_plugin rdb_plugin;
-enum { UNDEFINED = -32766 }; /* MPI_UNDEFINED of the canonical ABI */
+enum { UNDEFINED = -32766 };  /* MPI_UNDEFINED of the canonical ABI */
+enum { WORLD = 2, SELF = 3 }; /* ids */
 
 /* What one MPI has another may lack. */
 static const char *failed_here(void)
@@ -166,19 +167,21 @@ static int64_t made_again(unsigned index, uint32_t nargs, const uint64_t *given,
 	return result;
 }
 
-/* Those that this process has started are there, and the other way round. */
-static const uint64_t *starts(unsigned index, const uint64_t *a)
+/* Those that this process has started, or met, are there, and the other way round. */
+static const uint64_t *joins(unsigned index, const uint64_t *a)
 {
-	bool multiple = index == RDB_Comm_spawn_multiple;
-
-	return worlds_join(comms.recorded, a[multiple ? 6 : 5], a[multiple ? 7 : 6]);
+	switch (index) {
+	case RDB_Comm_spawn: return worlds_join(comms.recorded, a[5], a[6]);
+	case RDB_Comm_spawn_multiple: return worlds_join(comms.recorded, a[6], a[7]);
+	case RDB_Comm_join: return worlds_join(comms.recorded, SELF, a[1]);
+	default: return worlds_join(comms.recorded, a[3], a[4]);
+	}
 }
 
 static const char *started_by(void)
 {
 	static void *handle;
-	const uint64_t *joined = worlds_join(comms.recorded, rdb_id(RDB_COMM, upper_handle(RDB_COMM, 2)),
-					     (uint64_t)&handle);
+	const uint64_t *joined = worlds_join(comms.recorded, WORLD, (uint64_t)&handle);
 
 	if (!joined)
 		return restart_refuse("MPI_Init", "who has started the process is not known");
@@ -228,7 +231,7 @@ static const char *begin(const char *folder)
 	return why ? why : restart_files_load(folder);
 }
 
-const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *a, int64_t *result)
+static const char *restart_step(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *a, int64_t *result)
 {
 	unsigned index = fn & 0xffff;
 	const struct real_function *function = index < real_function_count ? &real_functions[index] : NULL;
@@ -268,10 +271,10 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 			cannot = restart_window_asked(index, a);
 		comms.made[0] = 0;
 		if (!cannot && !*result && makes(kind, a)) {
-			const uint64_t *joined = kind == JOINS ? starts(index, a) : NULL;
+			const uint64_t *joined = kind == JOINS ? joins(index, a) : NULL;
 
 			if (kind == JOINS && !joined)
-				return restart_refuse(function->name, "who was started is not known");
+				return restart_refuse(function->name, "who the others are is not known");
 			*result = 1 + made_again(index, nargs, a, joined);
 			if (*result != 1)
 				cannot = restart_refuse(function->name, failed_here());
@@ -294,4 +297,14 @@ const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, c
 			cannot = restart_window_answered(index, nargs, a);
 		return cannot;
 	}
+}
+
+const char *plugin_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *a, int64_t *result)
+{
+	const char *cannot;
+
+	worlds_again = true;
+	cannot = restart_step(step, fn, nargs, a, result);
+	worlds_again = false;
+	return cannot;
 }

@@ -2,6 +2,7 @@
 #include <limits.h>
 
 MPI_Comm own_world = MPI_COMM_WORLD;
+bool worlds_again;
 enum { OTHERS = -2, LEADERS_TAG = 0x77 };
 
 /* A group of another world, and its ranks' numbers in the job. */
@@ -68,8 +69,11 @@ void worlds_begun(void)
 {
 	MPI_Comm real = MPI_COMM_NULL;
 
-	if (host->worlds) {
-		object_at(RDB_COMM, ALL_WORLDS, BITS(MPI_COMM_WORLD));
+	if (worlds_again) {
+		/* with the program's messages in MPI_COMM_WORLD those by which groups meet there must not be mistaken */
+		if (BLOCKING(PMPI_Comm_dup(MPI_COMM_WORLD, &real)) != MPI_SUCCESS)
+			host->fatal("MPI_Comm_dup: the processes of the restart do not find each other");
+		object_at(RDB_COMM, ALL_WORLDS, BITS(real));
 		comm_describe(comm_of(ALL_WORLDS));
 	} else if (PMPI_Comm_get_parent(&real) == MPI_SUCCESS && real != MPI_COMM_NULL) {
 		PMPI_Comm_set_errhandler(real, MPI_ERRORS_RETURN);
@@ -163,12 +167,13 @@ const uint64_t *worlds_join(const char *recorded, uint64_t comm, uint64_t out)
 	const char *ranks = strstr(recorded, " ranks=");
 	int first;
 
-	if (!host->worlds || !ranks || sscanf(ranks, " ranks=%d", &first) != 1 || first > OTHERS)
+	if (!ranks || sscanf(ranks, " ranks=%d", &first) != 1 || first == -1 || (first <= OTHERS && !host->worlds))
 		return NULL;
 	a[0] = comm;
 	a[1] = 0;
 	a[2] = ALL_WORLDS;
-	a[3] = (uint64_t)(int64_t)(OTHERS - first);
+	first = first <= OTHERS ? OTHERS - first : first + host->world_first;
+	a[3] = (uint64_t)(int64_t)first;
 	a[4] = LEADERS_TAG;
 	a[5] = out;
 	return a;

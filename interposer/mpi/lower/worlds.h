@@ -12,7 +12,9 @@
 
 /* The program's MPI_COMM_WORLD. */
 extern MPI_Comm own_world;
-#define ALL_WORLDS (RDB_FIRST_DYNAMIC - 1) /* id of the real one, where it is another */
+#define ALL_WORLDS (RDB_FIRST_DYNAMIC - 1) /* of a restart: id of a copy of the real one */
+
+extern bool worlds_again; /* what is made now was made before the cut */
 
 /* After the real MPI_Init, before and after the predefined handles are known. */
 void worlds_begin(void);
@@ -28,8 +30,8 @@ bool worlds_within(const struct vcomm *comm);
 /* Of a process that was started by others: that communicator, until it is freed. */
 uint32_t worlds_parent(void);
 
-/* A restart: what comm_text() said of the call that started processes, or of MPI_Init in those; that call as one that
- * can be made again, or NULL. */
+/* A restart: what comm_text() said of the call that started processes or met them, or of MPI_Init in those; that call as
+ * one that can be made again, or NULL. */
 const uint64_t *worlds_join(const char *recorded, uint64_t comm, uint64_t out);
 /* Such a call was made: in one of those processes the first is that of its parents. */
 void worlds_joined(unsigned index, const uint64_t *a, const void *handle);
