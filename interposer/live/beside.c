@@ -14,6 +14,7 @@
 #include "live/coordinated.h"
 #include "live/kernel_files.h"
 #include "live/kept_signals.h"
+#include "live/kernel_sockets.h"
 #include "live/open_table.h"
 #include "live/scheduling.h"
 #include "log/crc32c.h"
@@ -186,6 +187,7 @@ static int gather(unsigned number)
 	own.head.magic = STATE_MAGIC;
 	own.head.version = STATE_VERSION;
 	own.head.number = number;
+	own.head.sockets = kernel_sockets_count();
 	own.head.library_len = own.library.len;
 	own.head.files_len = own.files.len;
 	own.head.threads_len = own.threads.len;

@@ -13,13 +13,15 @@
 #include "live/board.h"
 #include "live/interval.h"
 #include "live/kernel_files.h"
+#include "live/kernel_sockets.h"
 #include "live/objections.h"
 #include "live/scheduling.h"
+#include "live/socket_ends.h"
 #include "signals/signals.h"
 #include "threads/halt.h"
 #include "threads/thread.h"
 
-enum { PATIENCE_S = 300, LAST_S = 60, SPINS = 200, NAP_NS = 50000, LOOK_NAPS = 2000 };
+enum { PATIENCE_S = 300, LAST_S = 60, UNSENT_S = 3, SPINS = 200, NAP_NS = 50000, LOOK_NAPS = 2000 };
 
 bool coordinated_waits;
 
@@ -218,22 +220,33 @@ static bool somebody_inside(void)
 	return false;
 }
 
+/* All are held, and so are their connections. */
+static void decide(uint64_t generation)
+{
+	const char *why = socket_ends_unmatched(generation);
+	board_decide(own.board, generation, why ? BOARD_NO : BOARD_GO, why);
+}
+
 /* True: the image is taken, or will not be; false: the rank must go on first. */
 static bool wait_for_verdict(uint64_t generation, bool waits)
 {
-	const uint64_t until = now_ns() + PATIENCE_S * 1000000000ull;
+	const uint64_t began = now_ns(), until = began + PATIENCE_S * 1000000000ull,
+		       unsent_until = began + UNSENT_S * 1000000000ull;
 	for (unsigned turn = 0;; turn++) {
 		enum board_verdict verdict = board_verdict(own.board, generation);
 		if (verdict != BOARD_OPEN)
 			return true;
 		if (halt_any_complete())
 			return false;
-		__atomic_store_n(&own.slot->pending, host_together_settle(), __ATOMIC_SEQ_CST);
+		const bool unsent = kernel_sockets_unsent();
+		__atomic_store_n(&own.slot->pending, host_together_settle() + unsent, __ATOMIC_SEQ_CST);
 		if (!host_together_may_hold(waits) ||
 		    (!waits && board_behind(own.board, (unsigned)lower.opt.board_rank)))
 			return false;
 		if (!own.board->relayed && board_stable(own.board))
-			board_decide(own.board, generation, BOARD_GO, NULL);
+			decide(generation);
+		if (unsent && now_ns() > unsent_until)
+			decide_no(generation, "more has been written to one of its sockets than its reader takes");
 		if (turn % LOOK_NAPS == LOOK_NAPS - 1) {
 			look_for_all(generation);
 			if (!waits && (somebody_behind() || somebody_inside()))
@@ -258,6 +271,10 @@ static bool held(const ucontext_t *uc)
 	if (board_verdict(own.board, generation) == BOARD_OPEN && !host_together_may_hold(waits))
 		return false;
 	const char *why = objections();
+	if (!why && own.board->relayed && kernel_sockets_connected())
+		why = "it has sockets that are connected, and the job is on several hosts";
+	if (!why && socket_ends_publish(generation))
+		why = "what it has of sockets cannot be written down";
 	if (why)
 		decide_no(generation, why);
 	else
@@ -277,6 +294,7 @@ static bool held(const ucontext_t *uc)
 	if (over) {
 		own.done = generation;
 		coordinated_waits = false;
+		socket_ends_drop();
 	}
 	return true;
 }

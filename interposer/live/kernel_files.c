@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "live/kernel_sockets.h"
 #include "live/open_files_saved.h"
 #include "live/open_table.h"
 #include "process/copy_bytes.h"
@@ -190,9 +191,10 @@ static const char *look_at_other(int fd, struct opened *f, const char *info)
 	} else if (!strcmp(f->path, "anon_inode:[signalfd]")) {
 		f->kind = SIGNALS;
 		f->mask = strtoul(value_of(info, "sigmask:"), NULL, 16);
+	} else if (!strncmp(f->path, "socket:", 7)) {
+		return kernel_sockets_look(fd, f);
 	} else {
-		return cannot("its descriptor %d is %s", fd,
-			      strncmp(f->path, "socket:", 7) ? f->path : "a socket, which cannot be made again");
+		return cannot("its descriptor %d is %s", fd, f->path);
 	}
 	return NULL;
 }
@@ -274,6 +276,7 @@ const char *kernel_files_look(void)
 {
 	const char *why = NULL;
 	look.nopened = look.nwatched = look.npipes = look.nnumbers = 0;
+	kernel_sockets_begin();
 	for (int fd = 0; fd < NUMBERS && fd < lower.lowest_fd && !why; fd++)
 		if (look.own[fd])
 			why = look_at(fd);
@@ -284,7 +287,7 @@ const char *kernel_files_look(void)
 		if (look.opened[i].kind == PIPE && ends < 2)
 			why = cannot("its descriptor %d is %s", look.fd[i], "a pipe whose other end it does not have");
 	}
-	return why;
+	return why ? why : kernel_sockets_looked();
 }
 
 /* ---- saving ---- */
@@ -358,5 +361,5 @@ const char *kernel_files_save(struct table *out, unsigned number)
 		rc = table_add(out, look.watched, look.nwatched * sizeof(struct saved_watch));
 	for (unsigned i = 0; i < look.npipes && !rc && !why; i++)
 		why = save_pipe(out, look.pipe_fd[i]);
-	return rc ? "no memory" : why;
+	return rc ? "no memory" : why ? why : kernel_sockets_save(out);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 #include "live/live.h"
 #include "live/sockets.h"
+#include "live/unread.h"
 #include "process/descriptors.h"
 #include "process/private_file.h"
 
@@ -178,6 +180,7 @@ static void write_down(FILE *f)
 		if (s->used && s->state == SOCKET_LISTENS && s->family != AF_UNIX)
 			fprintf(f, "listen %d\n", ntohs(in->sin_port));
 	}
+	unread_write_down(f);
 	fprintf(f, "whole\n");
 }
 
@@ -186,6 +189,8 @@ static void read_line(struct place *p, const char *line, bool *whole)
 	struct far_end e = {.rank = p->rank};
 	int port;
 	if (sscanf(line, "place %32s %d %159s", p->token, &p->port, p->host) == 3)
+		return;
+	if (unread_line(line))
 		return;
 	if (p->naddress < ADDRESSES && sscanf(line, "address %47s", p->address[p->naddress]) == 1) {
 		p->naddress++;
@@ -423,6 +428,37 @@ static void write_again(struct sock *s, uint64_t read)
 		shutdown(s->made, SHUT_WR);
 }
 
+/* Its other end is closed, and had written what it has not read. */
+static void orphan(struct sock *s)
+{
+	const uint8_t *from;
+	uint64_t left = unread_of(s, &from);
+	int ends[2];
+	if (socketpair(s->family, s->type | SOCK_CLOEXEC, s->protocol, ends))
+		live_refuse("a pair of sockets: %s", strerror(errno));
+	s->made = keep(ends[0]);
+	while (left) {
+		const ssize_t n = send(ends[1], from, left, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n <= 0)
+			live_refuse("%s does not take the %lu bytes that were under way", who(s), (unsigned long)left);
+		from += n;
+		left -= (uint64_t)n;
+	}
+	close(ends[1]);
+}
+
+/* A program that had bytes to read finds them there, when it goes on. */
+static void await_unread(const struct sock *s, uint64_t until)
+{
+	const struct timespec pause = {.tv_nsec = LOOK_NS};
+	const uint64_t len = unread_of(s, NULL);
+	for (int there = 0; len && !ioctl(s->made, FIONREAD, &there) && (uint64_t)there < len;) {
+		if (now_ms() > until)
+			live_refuse("%s does not get the %lu bytes that were under way", who(s), (unsigned long)len);
+		nanosleep(&pause, NULL);
+	}
+}
+
 void sockets_restore(void)
 {
 	unsigned coming = 0, any = 0;
@@ -445,6 +481,10 @@ void sockets_restore(void)
 		const struct far_end *far = far_end_of(s);
 		if (far && s->closed && far->closed)
 			continue;
+		if (!far && s->read_shut && lower.opt.from_image) {
+			orphan(s);
+			continue;
+		}
 		if (far && s->state == SOCKET_ACCEPTED)
 			coming++;
 		else if (far)
@@ -453,6 +493,8 @@ void sockets_restore(void)
 			live_refuse("one of its sockets is connected to a process that is not of the job (%s)", who(s));
 	}
 	take_all(coming);
+	if (lower.opt.from_image)
+		unread_known();
 	for (struct sock *s = sockets; s < sockets + SOCKETS; s++) {
 		if (!s->made || s->state == SOCKET_LISTENS || s->state == SOCKET_FRESH)
 			continue;
@@ -460,6 +502,10 @@ void sockets_restore(void)
 		socket_options(s, s->made);
 		write_again(s, s->state == SOCKET_PAIRED ? s->other->read : far ? far->read : 0);
 	}
+	const uint64_t until = now_ms() + PATIENCE_MS;
+	for (const struct sock *s = sockets; s < sockets + SOCKETS; s++)
+		if (s->used && s->made && lower.opt.from_image)
+			await_unread(s, until);
 	sockets_save();
 	for (struct sock *s = sockets; s < sockets + SOCKETS; s++)
 		if (s->made && s->closed)

@@ -57,7 +57,7 @@ void socket_closed(struct opened *f)
 
 /* ---- who is at the other end ---- */
 
-static void print_address(char *out, size_t room, const void *address)
+void socket_print_address(char *out, size_t room, const void *address)
 {
 	const struct sockaddr_in *four = address;
 	const struct sockaddr_in6 *six = address;
@@ -90,8 +90,8 @@ void socket_name(struct sock *s, const struct rdb_note_socket *note)
 	char local[96], peer[96], path[128];
 	const bool connects = s->state == SOCKET_CONNECTS;
 	if (s->family != AF_UNIX) {
-		print_address(local, sizeof(local), note->local);
-		print_address(peer, sizeof(peer), note->peer);
+		socket_print_address(local, sizeof(local), note->local);
+		socket_print_address(peer, sizeof(peer), note->peer);
 		snprintf(s->key, sizeof(s->key), "%s>%s", connects ? local : peer, connects ? peer : local);
 		return;
 	}

@@ -21,8 +21,8 @@ struct sock {
 	uint64_t read, written;
 	uint8_t *tail; /* the last bytes that were written */
 	size_t tail_len, tail_room;
-	bool write_shut, read_shut;
-	unsigned flags; /* O_NONBLOCK at the cut */
+	bool write_shut, read_shut; /* without a log, read_shut: its other end is closed */
+	unsigned flags;             /* O_NONBLOCK at the cut */
 	struct {
 		int level, name;
 		socklen_t len;
@@ -49,6 +49,8 @@ int socket_made(struct opened *f);
 /* One that needs no other process; a connection over the loopback device, or a pair. */
 void socket_alone(struct sock *s);
 void socket_options(const struct sock *s, int fd);
+/* An address and its port, for a key. */
+void socket_print_address(char *out, size_t room, const void *address);
 /* What both ends call a connection: as connect(2) or accept(2) found it. */
 void socket_name(struct sock *s, const struct rdb_note_socket *note);
 /* sockets_begun.c: what a branch began with, for restarts of it.  Once all are made, before anything is closed. */

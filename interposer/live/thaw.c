@@ -17,6 +17,7 @@
 #include "live/open_files.h"
 #include "live/posix_timers.h"
 #include "live/scheduling.h"
+#include "live/sockets.h"
 #include "live/timers.h"
 #include "log/crc32c.h"
 #include "log/log_writer.h"
@@ -132,6 +133,7 @@ void thaw(ucontext_t *uc)
 		live_refuse("its open files cannot be read: %s", strerror(errno));
 	open_files_from(state_fd);
 	timers_from(head.timers);
+	sockets_restore();
 	open_files_restore();
 	live_threads_carried();
 	live_as_branch(uc, lower.opt.mode_after);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "live/kernel_sockets.h"
 #include "live/live.h"
 #include "live/open_files.h"
 #include "live/open_files_saved.h"
@@ -144,10 +145,12 @@ bool open_table_load(void)
 		open_table.pipes[i].len = len;
 		load_part(fd, open_table.pipes[i].bytes, len);
 	}
-	close(fd);
-	if (!from)
+	if (from)
+		kernel_sockets_load(fd);
+	else
 		own_load();
-	const bool had_sockets = !from && sockets_load();
+	close(fd);
+	const bool had_sockets = from || sockets_load();
 	for (unsigned i = 0; i < head.nopened; i++) {
 		struct opened *f = &open_table.opened[i];
 		struct stat st;

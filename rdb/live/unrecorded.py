@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,10 @@ from rdb.live.branch import make_branch, removed_if_refused
 from rdb.live.coordinated import Together, missing
 from rdb.live.rank import write_plan
 from rdb.private import opener
-from rdb.recording import Job
+from rdb.recording import Job, RankRecording
+
+_HEAD = struct.Struct("<QIIQQ")  # struct state_head, as far as its sockets
+_MAGIC = 0x657461746262646C
 
 
 def plan_lines(job: Job, one: Together) -> list[str]:
@@ -47,8 +51,9 @@ def prepare(
     cut = dict.fromkeys(range(one.nranks), one.number)
     branch = make_branch(job, cut, place, name, in_place, hosts, record)
     ranks: dict[int, dict[str, object]] = {}
+    recordings = {rank: job.rank(rank) for rank in range(one.nranks)}
     for rank in range(one.nranks):
-        recording = job.rank(rank)
+        recording = recordings[rank]
         meta = recording.meta
         options = ["--restart", str(recording.path), "--checkpoint", str(one.number)]
         options += ["--from-image", *common]
@@ -61,8 +66,27 @@ def prepare(
             "board": 0 if record else one.nranks,
         }
     with removed_if_refused(branch):
-        write_plan(branch, ranks)
+        _socket_ranks(recordings, one.number, branch)
+    write_plan(branch, ranks)
     return branch
+
+
+def _socket_ranks(recordings: dict[int, RankRecording], number: int, branch: str) -> None:
+    """Those that have to find each other (interposer/live/rendezvous.c)."""
+    ranks = [rank for rank, one in recordings.items() if _sockets(one.path / f"state-{number}")]
+    if ranks:
+        with open(os.path.join(branch, "sockets-ranks"), "x", opener=opener) as file:
+            file.writelines(f"{rank}\n" for rank in ranks)
+
+
+def _sockets(state: Path) -> int:
+    """How many it had; a damaged file is the rank's to refuse."""
+    with state.open("rb") as file:
+        head = file.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return 0
+    magic, *_, sockets = _HEAD.unpack(head)
+    return int(sockets) if magic == _MAGIC else 0
 
 
 @contextmanager
