@@ -144,6 +144,8 @@ def test_some_ranks_from_some_checkpoint_on(
         (("--since", "ckpt:99"), "no rank packed has a checkpoint 99"),
         (("--ranks", "x"), "list of ranks"),
         (("-o", "/"), "not the name of a file"),
+        (("-o", "-"), "not the name of a file"),
+        (("-o", "none/a.rdb"), "there is no directory none"),
     ],
 )
 def test_what_cannot_be_packed(
@@ -153,6 +155,24 @@ def test_what_cannot_be_packed(
     assert done.returncode in (2, 4)
     assert line in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_pack_takes_no_device_away(carried: Carried, rdb: Rdb, tmp_path: Path) -> None:
+    """It is renamed to its place, and root may do that with /dev/stdout."""
+    device = tmp_path / "device"
+    os.mkfifo(device)
+    done = rdb("pack", carried.out, "-o", device)
+    assert done.returncode == 2 and "not the name of a file" in done.stderr
+    assert device.is_fifo()
+
+
+def test_a_file_that_is_no_pack(carried: Carried, rdb: Rdb, tmp_path: Path) -> None:
+    (tmp_path / "empty.rdb").touch()
+    done = rdb("attach", "empty.rdb", "-x", "/dev/null")
+    assert done.returncode == 4
+    assert done.stderr == "rdb: empty.rdb is a file, but no pack; `rdb pack JOB` makes one\n"
+    again = rdb("info", "nothing.rdb")
+    assert again.returncode == 4 and "no job 'nothing.rdb' in" in again.stderr
 
 
 # ---- packs that were tampered with ----

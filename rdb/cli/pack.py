@@ -17,8 +17,11 @@ from rdb.recording.packing import pack
 def pack_command(args: argparse.Namespace) -> int:
     job = gathered(open_job(args.job), since=args.since or 0)
     out = Path(args.out or f"{job.name}.rdb")
-    if out.is_dir() or not out.parent.is_dir():
+    # a pack takes the place of what is there: never of a device
+    if (out.exists() and not out.is_file()) or str(out) == "-":
         raise Usage(f"pack: -o {out}: not the name of a file")
+    if not out.parent.is_dir():
+        raise Usage(f"pack: -o {out}: there is no directory {out.parent}")
     if unrecorded(job):
         if args.ranks is not None:
             raise Usage(f"pack: {job.name} ran with --record=off: its ranks go on together")

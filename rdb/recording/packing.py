@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -100,7 +101,9 @@ def write_pack(
             os.fsync(file.fileno())
         os.rename(temporary, out)
     except OSError as error:
-        raise Unsupported(f"cannot write {out}: {error.strerror}", "is there room?") from error
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        hint = "make room, or -o FILE on another disk" if full else ""
+        raise Unsupported(f"cannot write {out}: {error.strerror}", hint) from error
     finally:
         temporary.unlink(missing_ok=True)
     return count

@@ -225,7 +225,7 @@ def open_job(name_or_path: str | os.PathLike[str]) -> Job:
             job = Job(path.resolve())
             _ = job.meta
             return job
-    raise UnknownJob(f"no job {text!r} in {home()}")
+    raise _no_job(text)
 
 
 def find_job(name_or_path: str | os.PathLike[str]) -> Job:
@@ -240,7 +240,19 @@ def find_job(name_or_path: str | os.PathLike[str]) -> Job:
             with suppress(DamagedRecording):  # but not another version: it may be whole
                 _ = job.meta
             return job
-    raise UnknownJob(f"no job {text!r} in {home()}")
+    raise _no_job(text)
+
+
+def _no_job(text: str) -> UnknownJob:
+    """What is wrong with it; a file of that name was meant."""
+    for path in _candidates(text):
+        try:
+            if path.is_file():
+                path.open("rb").close()
+                return UnknownJob(f"{path} is a file, but no pack", "`rdb pack JOB` makes one")
+        except OSError as error:
+            return UnknownJob(f"cannot open {path}: {error.strerror}", "")
+    return UnknownJob(f"no job {text!r} in {home()}")
 
 
 def _is_pack(path: Path) -> bool:
