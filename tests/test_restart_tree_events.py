@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 from conftest import Build
 from test_restart_tree import Recorded
 
+BuildText = Callable[..., Path]
 MANY = int(os.environ.get("RDB_TEST_LIVE", "0"))
 
 
@@ -65,8 +67,34 @@ int main(void)
 """
 
 
-def test_a_daemon_that_did_not_run(tmp_path: Path, build_text: object) -> None:
+def test_a_daemon_that_did_not_run(tmp_path: Path, build_text: BuildText) -> None:
     """As libc looks for nscd: a connection that was not made is none."""
-    assert callable(build_text)
     program = Recorded(tmp_path, str(build_text("looks", LOOKS)))
     program.restart(program.events("getppid")[0])
+
+
+NAMED_PIPE = """
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+int main(void)
+{
+    int fd = mkfifo("fifo", 0600) ? -1 : open("fifo", O_RDWR);
+    if (fd < 0 || write(fd, "x", 1) != 1)
+        return 1;
+    getppid();
+    close(fd);
+    getppid();
+    return write(1, "done\\n", 5) != 5;
+}
+"""
+
+
+def test_a_named_pipe_is_refused(tmp_path: Path, build_text: BuildText) -> None:
+    """Nobody knows what is in it; once it is closed it does not matter."""
+    named = Recorded(tmp_path, str(build_text("named", NAMED_PIPE)))
+    opened, closed = named.events("getppid")
+    done = named.rdb("restart", "job", "--at", str(opened))
+    assert done.returncode == 125
+    assert f"its descriptor 3 is a fifo, {tmp_path}/fifo" in done.stderr
+    named.restart(closed)

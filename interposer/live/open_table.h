@@ -9,7 +9,21 @@
 
 enum { NUMBERS = 4096, OPENED = 512, WATCHED = 1024, PIPE_ROOM = 1 << 20 };
 
-enum open_kind { NONE, STANDARD, FILE_READ, FILE_WRITTEN, PIPE, EVENT, EPOLL, TIMER, SIGNALS, LIBRARY, SOCKET, OTHER };
+enum open_kind {
+	NONE,
+	STANDARD,
+	FILE_READ,
+	FILE_WRITTEN,
+	PIPE,
+	EVENT,
+	EPOLL,
+	TIMER,
+	SIGNALS,
+	LIBRARY,
+	SOCKET,
+	FIFO,
+	OTHER
+};
 
 /* An open file description (open(2)): what dup(2) shares. */
 struct opened {

@@ -71,9 +71,11 @@ int reopen(struct opened *f)
 	return fd < 0 ? -errno : fd;
 }
 
-static const char *made_by(uint32_t nr)
+static const char *made_by(const struct opened *f)
 {
-	switch (nr) {
+	if (!strncmp(f->path, "/proc/", 6) && strstr(f->path, "/fd/"))
+		return "one that was opened by /dev/fd or /proc/self/fd";
+	switch (f->call) {
 	case SYS_socket:
 	case SYS_socketpair:
 	case SYS_accept:
@@ -144,7 +146,9 @@ void open_files_restore(void)
 	for (unsigned fd = 0; fd < NUMBERS; fd++) {
 		struct opened *f = open_table.number[fd].file;
 		if (f && f->kind == OTHER)
-			live_refuse("its descriptor %u is %s", fd, made_by(f->call));
+			live_refuse("its descriptor %u is %s", fd, made_by(f));
+		if (f && f->kind == FIFO)
+			live_refuse("its descriptor %u is a fifo, %s", fd, f->path);
 		if (f && *f->why)
 			live_refuse("%s: %s", f->path, f->why);
 		if (f && f->kind == FILE_READ && !own_place(f->path) && access(f->path, R_OK))
