@@ -211,3 +211,41 @@ def test_a_connection_with_another_process_is_named(
     assert refused.returncode == 1 and "a process that is not of the job" in refused.stderr
     (tmp_path / "gate").touch()
     assert one.process.wait(DEADLINE_S) == 0
+
+
+BEGUN = """
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+int main(void)
+{
+    int s[2];
+    char word[9] = "";
+    FILE *f = fopen("data", "w");
+    socketpair(AF_UNIX, SOCK_STREAM, 0, s);
+    write(s[0], "abc", 3);
+    fprintf(f, "one\\n");
+    fflush(f);
+    puts("there");
+    fflush(stdout);
+    while (access("gate", F_OK))
+        usleep(1000);
+    printf("%zd %s\\n", read(s[1], word, 8), word);
+    fprintf(f, "two\\n");
+    printf("%d %ld\\n", fflush(f), ftell(f));
+    return 0;
+}
+"""
+
+
+def test_a_recording_from_there_can_be_restarted(tmp_path: Path, build_text: BuildText) -> None:
+    """From its first event, with what it began with."""
+    program = build_text("begun", BEGUN)
+    one = Running(tmp_path / "home", tmp_path, "begun", "--", str(program))
+    said = said_after(one)
+    assert said == ["0 8", "3 abc"]
+    recorded = one.rdb("restart", "begun", "--record", "full", "--name", "recorded")
+    assert recorded.returncode == 0 and sorted(recorded.stdout.splitlines()) == said
+    again = one.rdb("restart", "recorded", "--at", "1")
+    assert again.returncode == 0, again.stderr
+    assert sorted(again.stdout.splitlines()) == said

@@ -133,6 +133,12 @@ void thaw(ucontext_t *uc)
 		live_refuse("its open files cannot be read: %s", strerror(errno));
 	open_files_from(state_fd);
 	timers_from(head.timers);
+	if (lower.opt.mode_after == MODE_RECORD) { /* for restarts of that recording */
+		timers_save(0);
+		posix_timers_save(0);
+		open_files_save();
+		scheduling_save();
+	}
 	sockets_restore();
 	open_files_restore();
 	live_threads_carried();
