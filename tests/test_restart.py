@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import subprocess
@@ -82,6 +83,17 @@ def test_wrong_options_leave_no_branch(told: Told, option: str) -> None:
     done = told.rdb("restart", "told", "--at", "20", option)
     assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
     assert option.partition("=")[0] in done.stderr or "a/b" in done.stderr
+    assert sorted(told.home.iterdir()) == before
+
+
+def test_one_restart_in_place_at_a_time(told: Told) -> None:
+    """Two would write to the same files."""
+    before = sorted(told.home.iterdir())
+    with open(told.home / "told/in-place", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = told.rdb("restart", "told", "--at", "20", "--in-place")
+    assert done.returncode == 1
+    assert done.stderr.startswith("rdb: told is being restarted in place already; without --in-p")
     assert sorted(told.home.iterdir()) == before
 
 

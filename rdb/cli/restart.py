@@ -64,9 +64,10 @@ def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     launcher = asked.launcher if plan.launched else "none"
     place = Where(min(plan.ranks), len(plan.ranks) if plan.launched else None, launcher, None)
     cut = {rank: one.event for rank, one in plan.ranks.items()}
-    branch = make_branch(job, cut, place, args.name, args.in_place, asked.names)
-    with _removed_unless_begun(Path(branch), plan.ranks):
-        code, apart, there = _go_on(job, args, pack, plan, asked, branch, mpi, common)
+    with alone_in_place(job.path, args.in_place):
+        branch = make_branch(job, cut, place, args.name, args.in_place, asked.names)
+        with _removed_unless_begun(Path(branch), plan.ranks):
+            code, apart, there = _go_on(job, args, pack, plan, asked, branch, mpi, common)
     if _say(Path(branch), job, plan, code, asked.names if apart else ()) and there:
         for host, path in copies_elsewhere(open_job(branch), there):
             print(f"rdb: {path.name.split('-', 1)[1]} went on as {host}:{path}", file=sys.stderr)
