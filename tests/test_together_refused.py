@@ -17,6 +17,7 @@ HEAD = """
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 static void gate(void)
@@ -35,6 +36,10 @@ TAIL = """
 }
 """
 CASES = {
+    "fifo": (
+        'mkfifo("way", 0600); int f = open("way", O_RDWR); write(f, "kept", 4); gate();',
+        "/way;",
+    ),
     "child": (
         "int p = fork(); if (!p) for (;;) pause(); gate(); kill(p, 9); wait(NULL);",
         "(child)",

@@ -232,6 +232,8 @@ static const char *look_at_new(int fd, struct opened *f, const struct stat *st, 
 		return look_at_pipe(fd, f, st);
 	if (f->path[0] != '/')
 		return look_at_other(fd, f, info);
+	if (S_ISFIFO(st->st_mode))
+		return cannot("its descriptor %d is a pipe with a name: %s", fd, f->path);
 	if (!st->st_nlink || !strncmp(f->path, "/memfd:", 7))
 		return cannot("its descriptor %d is a file that has no name any more: %s", fd, f->path);
 	if (!strncmp(f->path, "/proc/", 6) || !strncmp(f->path, "/dev/pts/", 9))
