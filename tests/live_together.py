@@ -22,7 +22,7 @@ MANY = min(int(os.environ.get("RDB_TEST_LIVE", "10")), 10)
 PROGRAMS = {"together_mpi": 400, "together_windows": 400, "together_objects": 400}
 # Three ranks that spin on two processors take 17 ms for a step over MPICH, and a restart has two
 # minutes: there are more jobs then, none of them longer.
-MOST_STEPS = {"openmpi": 1 << 30, "mpich": 1600}
+MOST_STEPS = {"openmpi": 1 << 30, "mpich": 400}
 DEADLINE_S, CHECKPOINT_S = 300.0, 120
 
 

@@ -33,7 +33,8 @@ int64_t real_Intercomm_create(const uint64_t *a)
 {
 	struct vcomm *local = object_hold(comm_of(a[0])), *peers = object_hold(comm_of(a[2]));
 	int leader = (int)a[1], remote = (int)a[3], tag = (int)a[4], rc;
-	bool meets = !local->inter && can_meet(local, leader, peers, remote, tag);
+	/* only logs need it, and checkpoints do not know of such messages */
+	bool meets = host->recording() && !local->inter && can_meet(local, leader, peers, remote, tag);
 	MPI_Comm made = MPI_COMM_NULL;
 
 	rc = BLOCKING(PMPI_Intercomm_create(REAL(MPI_Comm, local->o.real), leader, REAL(MPI_Comm, peers->o.real),
