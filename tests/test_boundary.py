@@ -210,7 +210,14 @@ def test_signals_as_natively(source: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["threads.c", "threads_mutex.c", "threads_turns.c", "threads_many.c", "threads_cancel.c"],
+    [
+        "threads.c",
+        "threads_mutex.c",
+        "threads_turns.c",
+        "threads_many.c",
+        "threads_cancel.c",
+        "threads_polls.c",
+    ],
 )
 def test_threads(source: str, tmp_path: Path) -> None:
     made = record(tmp_path, build(source, tmp_path, "-pthread"))

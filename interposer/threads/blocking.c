@@ -153,19 +153,27 @@ static long when_writable(long nr, const uint64_t args[6])
 	return released(nr, nr, args);
 }
 
-/* Without waiting first: then nobody else need run. */
+/* Without waiting first: then nobody else need run.  A poll in vain writes, too; the program sees that with the
+ * answer, since others run before it. */
 static long for_events(long nr, const uint64_t args[6])
 {
-	uint64_t now[6];
+	struct bounce bounce;
+	uint64_t now[6], own[6];
 	memcpy(now, args, sizeof(now));
 	static const struct timespec zero;
 	if (nr == SYS_ppoll || nr == SYS_epoll_pwait2)
 		now[nr == SYS_ppoll ? 2 : 3] = (uint64_t)&zero;
 	else
 		now[nr == SYS_poll ? 2 : 3] = 0;
-	long r = raw_syscall(nr, (long)now[0], (long)now[1], (long)now[2], (long)now[3], (long)now[4], (long)now[5]);
+	bounce_in(&bounce, nr, now, own);
+	long r = raw_syscall(nr, (long)own[0], (long)own[1], (long)own[2], (long)own[3], (long)own[4], (long)own[5]);
+	if (r && r != -EINTR) {
+		bounce_out(&bounce);
+		return r;
+	}
 	/* -EINTR: a reminder, which is not the program's, or a signal that released() finds */
-	return r && r != -EINTR ? r : released(nr, nr, args);
+	bounce_drop(&bounce);
+	return released(nr, nr, args);
 }
 
 static long carried_out(long nr, const uint64_t args[6])

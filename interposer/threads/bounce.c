@@ -106,7 +106,7 @@ static bool move(bool in, char *own, uint64_t upper, size_t len)
 	return r == (long)len;
 }
 
-static void drop(struct bounce *b)
+void bounce_drop(struct bounce *b)
 {
 	if (b->mapped)
 		munmap(b->before, b->mapped);
@@ -125,7 +125,7 @@ void bounce_in(struct bounce *b, long nr, const uint64_t args[6], uint64_t own[6
 	for (unsigned i = 0; i < b->n && fine; i++)
 		fine = move(true, b->before + b->part[i].off, b->part[i].upper, b->part[i].len);
 	if (!fine) {
-		drop(b); /* the kernel says what is wrong with it */
+		bounce_drop(b); /* the kernel says what is wrong with it */
 		return;
 	}
 	memcpy(b->now, b->before, b->total);
@@ -146,5 +146,5 @@ void bounce_out(struct bounce *b)
 		if (last > first)
 			move(false, now + first, b->part[i].upper + first, last - first);
 	}
-	drop(b);
+	bounce_drop(b);
 }

@@ -23,7 +23,8 @@ struct bounce {
 
 /* `own` becomes the arguments to call with.  With the baton. */
 void bounce_in(struct bounce *b, long nr, const uint64_t args[6], uint64_t own[6]);
-/* With the baton again. */
+/* With the baton again: they appear, or are dropped. */
 void bounce_out(struct bounce *b);
+void bounce_drop(struct bounce *b);
 
 #endif
