@@ -208,6 +208,13 @@ def test_signals_as_natively(source: str, tmp_path: Path) -> None:
     made.expect_equal()
 
 
+def test_a_signal_is_heard_that_comes_when_a_call_has_been_answered(tmp_path: Path) -> None:
+    made = record(tmp_path, build("signals_late.c", tmp_path, "-O1"), hash_every=0)
+    assert (made.result.returncode, made.result.stdout) == (0, "all were heard\n")
+    code, answer = made.verify()
+    assert (code, answer["ok"]) == (0, True), answer
+
+
 @pytest.mark.parametrize(
     "source",
     [

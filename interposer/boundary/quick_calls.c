@@ -20,17 +20,14 @@ bool quick_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 		return false;
 	ev.begun = stamp_begin();
 	/* what has been found to be nothing is asked for again, in the general way */
-	if (!host_quick(fn, args) || !fast_device_quiet()) {
-		self->fast = false;
+	if (!host_quick(fn, args) || !fast_device_quiet())
 		return false;
-	}
 	clock_fast_.left--;
 	ev.kind = LOG_HYPERCALL;
 	ev.nr = fn;
 	ev.nargs = (uint16_t)nargs;
 	memcpy(ev.args, args, 8ul * nargs);
 	event_logged(&ev);
-	self->fast = false;
 	return true;
 }
 

@@ -17,6 +17,6 @@ struct tsc_answer tsc_fast(void)
 	/* the general way looks at the clock soon enough */
 	const struct log_record what = {.kind = LOG_TSC, .result = (int64_t)value, .at_ns = stamp_last};
 	log_fast_append(self, what, 0);
-	fast_end(self);
+	lower.event++;
 	return (struct tsc_answer){value, true};
 }

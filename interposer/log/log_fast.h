@@ -27,31 +27,16 @@ static inline bool fast_device_quiet(void)
 	return !device_regions || device_memory_quiet();
 }
 
-/* Between these nobody looks at signals: one that comes has to be reminded of.  Whether a device has written
+/* From here on nobody looks at signals: of one that comes the program is reminded.  Whether a device has written
  * something is asked later. */
-static inline bool fast_begin_unasked(struct thread *self)
+static inline bool fast_begin_unasked(const struct thread *self)
 {
-	self->fast = true;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (!self->pending && !self->yield && !arrivals_waiting)
-		return true;
-	self->fast = false;
-	return false;
+	return !self->pending && !self->yield && !arrivals_waiting;
 }
 
-static inline bool fast_begin(struct thread *self)
+static inline bool fast_begin(const struct thread *self)
 {
-	if (!fast_begin_unasked(self))
-		return false;
-	self->fast = fast_device_quiet();
-	return self->fast;
-}
-
-static inline void fast_end(struct thread *self)
-{
-	lower.event++;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	self->fast = false;
+	return fast_begin_unasked(self) && fast_device_quiet();
 }
 
 /* nargs: 0 or 1 */

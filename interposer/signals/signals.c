@@ -99,7 +99,14 @@ void signals_remind(struct thread *t)
 		__atomic_store_n(&t->reminded, 0, __ATOMIC_SEQ_CST);
 }
 
-/* Once for all that come meanwhile: a later one must not put off the first. */
+static void set_patience(const struct thread *t, long ms)
+{
+	const struct itimerspec in = {.it_value = {.tv_nsec = ms * 1000000l}};
+	raw_syscall(SYS_timer_settime, t->patience, 0, (long)&in, 0, 0, 0);
+}
+
+/* Once for all that come meanwhile: a later one must not put off the first.  By the kernel itself, since libc may be
+ * in the middle of something. */
 static void start_patience(struct thread *self)
 {
 	if (self->patient)
@@ -107,12 +114,25 @@ static void start_patience(struct thread *self)
 	self->patient = true;
 	struct sigevent how = {
 		.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNALS_REMINDER, .sigev_value.sival_ptr = &cookie};
-	struct itimerspec in = {.it_value = {.tv_nsec = PATIENCE_MS * 1000000l}};
 	how._sigev_un._tid = self->carrier;
-	if (!self->patience_made && timer_create(CLOCK_MONOTONIC, &how, (timer_t *)&self->patience) == 0)
-		self->patience_made = true;
-	if (!self->patience_made || timer_settime((timer_t)self->patience, 0, &in, NULL))
+	if (!self->patience_made)
+		self->patience_made = !raw_syscall(SYS_timer_create, CLOCK_MONOTONIC, (long)&how, (long)&self->patience,
+						   0, 0, 0);
+	if (self->patience_made)
+		set_patience(self, PATIENCE_MS);
+	else
 		self->patient = false;
+}
+
+/* The last of them has been delivered. */
+static void end_patience(struct thread *self)
+{
+	if (!self->patient || signal_due(self))
+		return;
+	set_patience(self, 0);
+	self->patient = false;
+	if (signal_due(self)) /* it came just now */
+		start_patience(self);
 }
 
 /* Nothing is recorded: wherever the program stands, but where no unwinder knows the way. */
@@ -136,6 +156,9 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 		deliver_here(uc);
 	else if (RDB_IS_UPPER(pc) && lower.mode == MODE_RECORD && lower.started)
 		computation_stopped(uc, signal_due(self));
+	/* on the way out of an event nobody looks any more, and not every place can be told from all others */
+	if (signal_due(self))
+		start_patience(self);
 }
 
 /* Wherever the program stands, if nothing of it is in the middle of something. */
@@ -212,7 +235,8 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
 	else if (RDB_IS_UPPER(pc) && !blocked && lower.mode == MODE_PASS)
 		deliver_here(uc);
-	else if ((RDB_IS_UPPER(pc) || self->fast) && !blocked)
+	/* also in the lower half: the event that has been answered may have looked for signals already */
+	if (to == self && !blocked && signal_due(self))
 		start_patience(self);
 }
 
@@ -323,7 +347,7 @@ void signals_thread_gone(struct thread *t)
 	const uint64_t all = ~0ul;
 	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, 8, 0, 0);
 	if (t->patience_made)
-		timer_delete((timer_t)t->patience);
+		raw_syscall(SYS_timer_delete, t->patience, 0, 0, 0, 0, 0);
 	for (int sig = 1; sig <= 64; sig++)
 		if (t->pending & BIT(sig))
 			signal_keep(sig, &t->info[sig], NULL);
@@ -387,4 +411,5 @@ void signals_want_delivery(ucontext_t *uc)
 	struct event *ev = event_begin(LOG_SIGNAL, (uint32_t)sig, (const uint64_t *)&info, 10);
 	event_end(ev);
 	deliver(sig, &info, uc);
+	end_patience(self);
 }

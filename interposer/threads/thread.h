@@ -69,14 +69,13 @@ struct thread {
 	uint32_t known;        /* futex: its creator has written down its tid; it may begin */
 	struct thread *behind; /* in the queue for the baton */
 	volatile bool yield;   /* its slice is over */
-	volatile bool fast;    /* in clock_fast(): nobody looks at signals before it is in upper code again */
 	uint32_t reminded;     /* signals_remind(): one is on its way */
 	bool unmade; /* what signals_syscall() answered -EINTR was not made at all: the signal came before it */
 	volatile uint64_t pending; /* signals that it is to deliver */
 	uint64_t awaited;          /* sigwaitinfo(2): these as well */
 	uint64_t kernel_mask;      /* of its carrier: signals.c, signals_sync_kernel() */
 	siginfo_t info[65];
-	void *patience; /* timer_t: runs while a signal waits for the next event */
+	int32_t patience; /* the kernel's timer_t: runs while a signal waits for the next event */
 	bool patience_made;
 	bool tsc_traps;    /* instructions_thread() */
 	bool patient;      /* it runs */
