@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import Rdb, run_rdb
+from events import events_called
 
 from rdb.recording import open_job
 
@@ -135,3 +136,88 @@ int main(void)
     )
     assert rdb("run", "--name", "again", "--", program).returncode == 0
     assert not list((rdb_home / "again").rglob("kept-*"))
+
+
+# A shell and programs that it starts, which find each other's files, also by listing directories.
+SCRIPT = """
+for i in 0 1 2; do
+	echo "round $i" > now
+	cat now >> all
+	(echo "view $i"; cat all) > view
+	mv view shown.$i
+	[ -f gone ] && rm gone
+	mkdir made.$i
+	echo "in $i" > made.$i/file
+	[ -d old ] && mv old renamed.$i
+	[ -d empty ] && rmdir empty
+	cat now all shown.* made.*/file renamed.*/file
+done
+sed -i s/round/ROUND/ all
+cat all
+echo *
+"""
+
+
+@pytest.mark.parametrize("start", [1, 2])
+def test_programs_of_a_branch_find_its_files(rdb_home: Path, tmp_path: Path, start: int) -> None:
+    (tmp_path / "script").write_text(SCRIPT)
+    (tmp_path / "gone").touch()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "file").write_text("in old\n")
+    told = run_rdb(rdb_home, tmp_path, "run", "--name", "told", "--", "sh", "script")
+    assert told.returncode == 0, told.stderr
+    last, compared = open_job(rdb_home / "told").rank(0).last_event, 0
+    for number, event in enumerate(random.Random(start).sample(range(last), CUTS)):
+        done = run_rdb(
+            rdb_home, tmp_path, "restart", "told", "--at", str(event), "--name", f"branch{number}"
+        )
+        if any(said in done.stderr for said in ("the branch's copy lacks", "choose another event")):
+            continue
+        compared += 1
+        assert done.returncode == 0, (event, done.stderr)
+        assert told.stdout.endswith(done.stdout), (event, done.stdout, done.stderr)
+    assert compared > CUTS // 2
+
+
+def test_a_branch_may_have_any_number_of_files(rdb: Rdb, build_text: BuildText) -> None:
+    program = build_text(
+        "many",
+        """
+#include <stdio.h>
+#include <unistd.h>
+enum { MANY = 1500 };
+static void put(int number, int value)
+{
+	char name[16];
+	sprintf(name, "n.%d", number);
+	FILE *file = fopen(name, "w");
+	fprintf(file, "%d", value);
+	fclose(file);
+}
+int main(void)
+{
+	int sum = 0;
+	for (int number = 0; number < MANY; number++)
+		put(number, 1);
+	getppid();
+	for (int number = 0; number < MANY; number++) {
+		char name[16];
+		int value = 0;
+		sprintf(name, "n.%d", number);
+		FILE *file = fopen(name, "r");
+		fscanf(file, "%d", &value);
+		fclose(file);
+		sum += value;
+	}
+	for (int number = 0; number < MANY; number++)
+		put(number, 2);
+	printf("%d\\n", sum);
+	return 0;
+}
+""",
+    )
+    assert rdb("run", "--name", "many", "--", program).stdout == "1500\n"
+    (event,) = events_called(open_job("many").rank(0), "getppid")
+    done = rdb("restart", "many", "--at", str(event), "--name", "branch")
+    assert (done.returncode, done.stdout) == (0, "1500\n"), done.stderr

@@ -46,7 +46,7 @@ static bool opened_again(struct opened *f, const struct rdb_note_opened *note)
 		f->copy = lower_fd(descriptor_open(AT_FDCWD, left->place, O_RDWR, 0));
 		if (!left->whole)
 			snprintf(f->why, sizeof(f->why), "what was in it before is not known");
-		*left->path = 0;
+		own_leave(left);
 	} else {
 		return false;
 	}
@@ -76,29 +76,31 @@ void own_closed(const struct opened *f)
 	if (lower.opt.in_place || tree() || same_path(f, f->path))
 		return;
 	place_of(f, place);
-	if (!*f->path || !own_new(f->path, place, !*f->why, true))
+	if (*f->path)
+		own_new(f->path, place, !*f->why, true);
+	else
 		unlink(place);
 }
 
-/* A file, or one in a directory that was renamed. */
-static void renamed(char *path, const char *from, const char *to)
+/* A file, or one in a directory that was renamed: its name NOW. */
+static bool renamed(const char *path, const char *from, const char *to, char *now)
 {
-	char now[LONGEST];
 	const size_t len = strlen(from);
 	if (strncmp(path, from, len) || (path[len] && path[len] != '/'))
-		return;
-	if ((size_t)snprintf(now, sizeof(now), "%s%s", to, path + len) < sizeof(now))
-		memcpy(path, now, strlen(now) + 1);
+		return false;
+	return snprintf(now, LONGEST, "%s%s", to, path + len) < LONGEST;
 }
 
 void own_renamed(const char *from, const char *to)
 {
+	char now[LONGEST];
 	own_unlinked(to);
 	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++)
-		if (f->kind == FILE_WRITTEN || f->kind == FILE_READ)
-			renamed(f->path, from, to);
+		if ((f->kind == FILE_WRITTEN || f->kind == FILE_READ) && renamed(f->path, from, to, now))
+			strcpy(f->path, now);
 	for (struct own *o = own_table.file; o < own_table.file + own_table.n; o++)
-		renamed(o->path, from, to);
+		if (o->path && renamed(o->path, from, to, now))
+			own_name(o, now);
 }
 
 void own_unlinked(const char *path)
@@ -128,8 +130,8 @@ void own_linked(const char *path, const char *also)
 	else
 		snprintf(place, sizeof(place), "%s", left->place);
 	copy_place(new_place, sizeof(new_place), also);
-	if (!link(place, new_place) && !own_new(also, new_place, f ? !*f->why : left->whole, true))
-		unlink(new_place);
+	if (!link(place, new_place))
+		own_new(also, new_place, f ? !*f->why : left->whole, true);
 }
 
 static bool same_content(const char *one, const char *other)
@@ -157,13 +159,28 @@ static void keep(unsigned number, const char *place)
 	copy_keep(path, place, (uint64_t)st.st_size);
 }
 
+/* All processes find it there. */
+static void give(const struct opened *f, const char *from, const char *place)
+{
+	struct stat given, had;
+	if (!strcmp(from, place))
+		return;
+	if (stat(place, &given)) {
+		if (rename(from, place))
+			live_refuse("%s: %s", place, strerror(errno));
+	} else if (!fstat(f->copy, &had) && had.st_ino != given.st_ino && tree()) {
+		rdb_warn("%s: several processes have it open, each by itself: each goes on with what it had written",
+			 f->path);
+	}
+}
+
 void own_at_cut(void)
 {
 	char path[LONGEST + 32];
 	unsigned kept = 0;
 	int fd = -1;
 	for (struct own *o = own_table.file; o < own_table.file + own_table.n; o++) {
-		if (!*o->path || !o->left)
+		if (!o->path || !o->left)
 			continue;
 		if (!o->whole || strchr(o->path, '\n') || same_content(o->place, o->path)) {
 			own_drop(o);
@@ -181,17 +198,21 @@ void own_at_cut(void)
 		close(fd);
 	for (const struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++) {
 		char place[LONGEST];
-		if (lower.opt.in_place || f->kind != FILE_WRITTEN || !*f->path || own_find(f->path))
+		if (lower.opt.in_place || f->kind != FILE_WRITTEN || !*f->path)
 			continue;
 		place_of(f, place);
-		own_add(f->path, place);
+		const struct own *own = own_find(f->path);
+		if (own)
+			give(f, place, own->place);
+		else
+			own_add(f->path, place);
 	}
 }
 
 void own_add(const char *path, const char *place)
 {
-	if (!own_find(path) && !own_new(path, place, true, false))
-		live_refuse("it has more than %d files of its own", OWN);
+	if (!own_find(path))
+		own_new(path, place, true, false);
 }
 
 void own_forget(const char *path)
@@ -219,8 +240,7 @@ void own_load(void)
 		copy_new(&one);
 		copy_fill(path, &one, (uint64_t)st.st_size);
 		place_of(&one, place);
-		if (!own_new(one.path, place, true, true))
-			live_refuse("%s is damaged", path);
+		own_new(one.path, place, true, true);
 		lower_fd_close(one.copy);
 	}
 	if (lines)

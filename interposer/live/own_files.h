@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include "boundary/host.h"
 #include "live/open_table.h"
+#include "live/own_table.h"
 
 /* ---- on the way to the cut ---- */
 
@@ -30,7 +31,12 @@ void own_forget(const char *path);
 
 /* NULL: it is the real one. */
 const char *own_place(const char *path);
-/* The paths of a system call become those of the branch's files. */
-void own_paths(uint64_t nr, uint64_t args[6]);
+/* Of one that has this name, or of what is in a directory that has; OUT has room for LONGEST.  False: it is the real one. */
+bool own_place_of(const char *full, char *out);
+/* The paths of a system call become those of the branch's files, which are in ROOM (two).  True: the call is made. */
+bool own_paths(uint64_t nr, uint64_t args[6], char (*room)[LONGEST]);
+
+/* getdents64(2).  False: as it is. */
+bool own_lists(int fd, char *entries, size_t room, long *result);
 
 #endif

@@ -42,8 +42,8 @@ void copy_place(char *out, size_t size, const char *path)
 {
 	const unsigned number = open_table.copies++;
 	const char *slash = strrchr(path, '/');
-	if ((size_t)snprintf(out, size, "%s/file-%u-%.200s", lower.opt.branch, number, slash ? slash + 1 : path) >=
-	    size)
+	const char *dir = replaying() ? lower.opt.branch : lower.opt.dir; /* of a child of the branch, another one */
+	if ((size_t)snprintf(out, size, "%s/file-%u-%.200s", dir, number, slash ? slash + 1 : path) >= size)
 		live_refuse("%s: too long a path", path);
 }
 
@@ -77,12 +77,75 @@ void copy_keep_opened(const char *kept, const struct opened *f)
 	copy_keep(kept, link, copy_end(f));
 }
 
+/* Lines of the plan, which knows all processes: PLACE, a tab, the path that it is for (rdb/live/later_files.py). */
+static const char *plan_lines(void)
+{
+	static const char *lines;
+	char path[LONGEST];
+	struct stat st;
+	if (lines)
+		return lines;
+	lines = "";
+	snprintf(path, sizeof(path), "%s", lower.opt.branch);
+	char *rank = strstr(path, "/rank-");
+	for (char *next = rank; next; next = strstr(next + 1, "/rank-"))
+		rank = next; /* a child's is below it */
+	if (!rank)
+		live_refuse("%s is no rank's directory", path);
+	snprintf(rank, sizeof(path) - (size_t)(rank - path), "/later-files");
+	int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
+	if (fd < 0)
+		return lines;
+	const void *p = MAP_FAILED;
+	if (fstat(fd, &st) == 0 && st.st_size && st.st_size % 4096) /* a zero follows the last line */
+		p = mmap(NULL, (size_t)st.st_size + 1, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (p == MAP_FAILED)
+		live_refuse("%s cannot be read", path);
+	return lines = p;
+}
+
+static bool plan_line(const char **line, char *place, char *full)
+{
+	const char *tab = strchr(*line, '\t'), *end = strchr(*line, '\n');
+	if (!tab || !end)
+		return false;
+	snprintf(place, LONGEST, "%.*s", (int)(tab - *line), *line);
+	snprintf(full, LONGEST, "%.*s", (int)(end - tab - 1), tab + 1);
+	*line = end + 1;
+	return true;
+}
+
+/* "/...": the branch's own file is there; "": the real one is all ranks'; "+/...": who has it open puts it there. */
+void later_files_load(void)
+{
+	char place[LONGEST], full[LONGEST];
+	for (const char *line = plan_lines(); plan_line(&line, place, full);) {
+		if (*place == '=')
+			continue;
+		own_forget(full);
+		if (*place)
+			own_add(full, place + (*place == '+'));
+	}
+}
+
+/* "=/...": what was appended to is the beginning of this, and "=": it is nowhere any more. */
+static void appended_to(const char *path, char *out)
+{
+	char place[LONGEST], full[LONGEST];
+	snprintf(out, LONGEST, "%s", path);
+	for (const char *line = plan_lines(); plan_line(&line, place, full);)
+		if (*place == '=' && !strcmp(full, path))
+			snprintf(out, LONGEST, "%s", place + 1);
+}
+
 /* What was in it before: the program truncated it, or only appends to what is there still. */
 void copy_fill_before(struct opened *f, const struct rdb_note_opened *note)
 {
 	if (f->flags & (O_TRUNC | O_EXCL) || (note && !note->size))
 		return;
 	struct stat st;
+	char there[LONGEST];
 	size_t len = 0;
 	const struct rdb_note_was *was = replay_note(RDB_NOTE_WAS, &len);
 	if (was && len > sizeof(*was) && was->was == RDB_WAS_KEPT) {
@@ -97,10 +160,13 @@ void copy_fill_before(struct opened *f, const struct rdb_note_opened *note)
 		snprintf(f->why, sizeof(f->why),
 			 "it was opened with %lu bytes in it, which may have been written over since",
 			 (unsigned long)note->size);
-	else if (stat(f->path, &st) || (uint64_t)st.st_size < note->size)
+	if (*f->why || !note)
+		return;
+	appended_to(f->path, there);
+	if (stat(there, &st) || (uint64_t)st.st_size < note->size)
 		snprintf(f->why, sizeof(f->why), "what was in it before is gone");
 	else
-		copy_fill(f->path, f, note->size);
+		copy_fill(there, f, note->size);
 }
 
 void copy_write(struct opened *f, uint64_t offset, const void *bytes, uint64_t len)
@@ -127,37 +193,4 @@ void copy_new(struct opened *f)
 	f->copy = fd < 0 ? fd : lower_fd(fd);
 	if (f->copy < 0)
 		live_refuse("%s: %s", copy, strerror(-f->copy));
-}
-
-/* Lines of the plan, which knows all ranks: where the branch's own file is (empty: nowhere), and what it is a copy of
- * (rdb/live/later_files.py). */
-void later_files_load(void)
-{
-	char path[4096];
-	struct stat st;
-	snprintf(path, sizeof(path), "%s/../later-files", lower.opt.branch);
-	int fd = descriptor_open(AT_FDCWD, path, O_RDONLY, 0);
-	if (fd < 0)
-		return;
-	const char *line = NULL;
-	if (fstat(fd, &st) == 0 && st.st_size) {
-		/* a zero follows the last line */
-		void *p = mmap(NULL, (size_t)st.st_size + 1, PROT_READ, MAP_PRIVATE, fd, 0);
-		line = p == MAP_FAILED || st.st_size % 4096 == 0 ? NULL : p;
-	}
-	close(fd);
-	if (!line)
-		live_refuse("%s cannot be read", path);
-	while (*line) {
-		char place[4096], full[4096];
-		const char *tab = strchr(line, '\t'), *end = strchr(line, '\n');
-		if (!tab || !end)
-			break;
-		snprintf(place, sizeof(place), "%.*s", (int)(tab - line), line);
-		snprintf(full, sizeof(full), "%.*s", (int)(end - tab - 1), tab + 1);
-		own_forget(full);
-		if (*place)
-			own_add(full, place);
-		line = end + 1;
-	}
 }

@@ -19,6 +19,7 @@
 #include "memory/device_memory.h"
 #include "image/image.h"
 #include "live/coordinated.h"
+#include "live/own_table.h"
 #include "log/log_writer.h"
 #include "memory/memory_calls.h"
 #include "process/meta.h"
@@ -254,12 +255,12 @@ static const char *named_by_descriptor(const char *path)
 	return same ? name : path;
 }
 
-long process_exec(struct event *ev)
+long process_exec(struct event *ev, const uint64_t a[6])
 {
 	static char dir[4096], hash[32], slice[32], rank[32], mask[32], full[4096];
 	bool at = ev->nr == SYS_execveat;
-	const char *path = (const char *)A(at ? 1 : 0);
-	char *const *argv = (char *const *)A(at ? 2 : 1), *const *envp = (char *const *)A(at ? 3 : 2);
+	const char *path = (const char *)a[at ? 1 : 0];
+	char *const *argv = (char *const *)a[at ? 2 : 1], *const *envp = (char *const *)a[at ? 3 : 2];
 	size_t argc = 0;
 	if (!path)
 		return -EFAULT;
@@ -290,6 +291,8 @@ long process_exec(struct event *ev)
 	snprintf(rank, sizeof(rank), "%d", lower.opt.rank);
 	snprintf(mask, sizeof(mask), "%lx", (unsigned long)thread_self()->upper.sigmask);
 	int made = record ? private_mkdir(dir) : 0;
+	if (record && !made)
+		made = own_hand_on(dir);
 	if (made) {
 		rdb_warn("%s: %s: %s runs unrecorded", dir, strerror(-made), path);
 		record = false;

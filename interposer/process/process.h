@@ -23,8 +23,8 @@ void process_child_counted(void);
 /* How many there were; a restart goes on counting. */
 unsigned process_children(void);
 void process_children_from(unsigned before);
-/* execve, execveat: returns only -errno. */
-long process_exec(struct event *ev);
+/* execve, execveat, with these arguments: returns only -errno. */
+long process_exec(struct event *ev, const uint64_t a[6]);
 /* Finds out whether `path` can be executed, as execve would say: 0 or -errno. */
 int process_can_exec(const char *path);
 

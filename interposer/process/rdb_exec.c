@@ -30,6 +30,7 @@
 #include "process/pids.h"
 #include "process/loader.h"
 #include "memory/looks.h"
+#include "live/own_table.h"
 #include "log/log_writer.h"
 #include "process/meta.h"
 #include "process/options.h"
@@ -124,6 +125,8 @@ static int record(char **envp)
 	}
 	if (lower.opt.checkpoints_only)
 		forget_program_before();
+	if (lower.mode == MODE_RECORD)
+		own_handed_on(lower.opt.dir);
 	if (lower.mode == MODE_RECORD || lower.opt.checkpoints_only) {
 		rc = log_open(lower.opt.dir);
 		if (rc) {

@@ -120,8 +120,10 @@ static bool whole(int dir, const char *path, bool follow, char *out)
 static bool look(struct kept *k, const char *full, bool going)
 {
 	struct stat st;
-	const char *own = own_place(full), *place = own ? own : full;
-	if (own && !strstr(own, "/later/"))
+	char own[LONGEST];
+	const bool owned = own_table.n && own_place_of(full, own);
+	const char *place = owned ? own : full;
+	if (owned && !strstr(own, "/later/"))
 		return false;
 	memset(&k->note.head, 0, sizeof(k->note.head));
 	k->any = true;

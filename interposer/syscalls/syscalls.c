@@ -97,16 +97,22 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	struct timespec left;
 	uint64_t a[6];
 	long made;
+	char room[2][LONGEST];
+	bool done = false;
 	memcpy(a, ev->args, sizeof(a));
 	pids_in(ev->nr, a);
 	if (ev->waited_ns && waited_before(ev, a, &left))
 		return 0;
 	if (ev->nr != SYS_open && ev->nr != SYS_openat) /* of those, when they are known to be files */
-		own_paths(ev->nr, a);
+		done = own_paths(ev->nr, a, room);
+	if (done)
+		return 0;
 	switch (ev->nr) {
 	case SYS_getdents:
 	case SYS_getdents64:
 		if (proc_files_list((long)ev->nr, (int)a[0], (char *)a[1], a[2], &made))
+			return made;
+		if (ev->nr == SYS_getdents64 && own_lists((int)a[0], (char *)a[1], a[2], &made))
 			return made;
 		break;
 	case SYS_fork:
@@ -114,7 +120,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_clone:
 	case SYS_clone3: return process_fork(ev, uc, in_child);
 	case SYS_execve:
-	case SYS_execveat: return process_exec(ev);
+	case SYS_execveat: return process_exec(ev, a);
 	case SYS_kill:
 	case SYS_rt_sigqueueinfo: a[0] = threads_process_now(a[0]); break;
 	case SYS_tgkill:
@@ -170,7 +176,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (proc_files_open((const char *)a[0], (unsigned)a[1], &made))
 			return made;
 		a[0] = (uint64_t)(redirect_self((const char *)a[0]) ? lower.upper.exe : redirected((const char *)a[0]));
-		own_paths(ev->nr, a);
+		own_paths(ev->nr, a, room);
 		break;
 	case SYS_openat: {
 		const char *asked = (const char *)a[1];
@@ -180,7 +186,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (path != asked && path != lower.upper.exe)
 			memory_alias(path, asked);
 		a[1] = (uint64_t)path;
-		own_paths(ev->nr, a);
+		own_paths(ev->nr, a, room);
 		break;
 	}
 	case SYS_ioctl: {

@@ -191,7 +191,8 @@ def _say_left(plan: Plan, in_place: bool) -> None:
     lines = [*(f"{path}: {what}" for path in plan.files.left), *plan.later.left]
     if in_place:
         lines += [
-            f"{path}: it was written to after the cut, and stays so" for path in plan.later.copies
+            f"{path}: it was written to after the cut, and stays so"
+            for path in sorted(plan.later.shown)
         ]
     for line in lines:
         print(f"rdb: {line}", file=sys.stderr)

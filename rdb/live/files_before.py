@@ -160,7 +160,7 @@ class Names:
             if known is not None:
                 moved = known.was is Was.DIRECTORY and known.place
                 return now(known.place + path[len(folder) :]) if moved else Content(Was.ABSENT)
-        return now(self.places.get(path, path))
+        return now(place_of(self.places, path))
 
     def _undo(self, one: Change) -> None:
         if one.nr in _RENAMES:
@@ -203,6 +203,14 @@ class Names:
         self._set(first, now)
         for name, content in below.items():
             self.known[first + name[len(second) :]] = content
+
+
+def place_of(places: Mapping[str, str], path: str) -> str:
+    """Where that is, itself or in a directory that is elsewhere."""
+    above = path
+    while above not in places and os.path.dirname(above) != above:
+        above = os.path.dirname(above)
+    return places[above] + path[len(above) :] if above in places else path
 
 
 def now(path: str) -> Content:

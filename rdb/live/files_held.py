@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 from rdb.live.files_before import changes_of
+from rdb.live.tree import Node, Tree
 from rdb.recording import RankRecording
 from rdb.recording.record import Record
 
@@ -14,14 +15,28 @@ _OPENS = (2, 257, 85)
 _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL = 3, 436, 32, 33, 292, 72
 _DUPS = (0, 1030)  # F_DUPFD, F_DUPFD_CLOEXEC
 _RANGE_CLOEXEC = 4
+_WRITES = (1, 18, 20, 296, 328, 40, 275, 326, 285, 77)  # and ftruncate
+_INTO = {275: 2, 326: 2}  # splice, copy_file_range
 
 
-def held(programs: Iterable[tuple[RankRecording, int]], begun: Mapping[int, str]) -> dict[int, str]:
+class Opening(NamedTuple):
+    path: str
+    program: str
+    event: int
+
+
+def held(
+    programs: Iterable[tuple[RankRecording, int]], begun: Mapping[int, Opening]
+) -> dict[int, Opening]:
     """PROGRAMS: that the process has been, and up to where; BEGUN: numbers that it began with.  One
     that an execve(2) has closed may be among them."""
     numbers = dict(begun)
     for recording, until in programs:
-        paths = {one.event: one.path for one in changes_of(recording, 0) if one.opens}
+        paths = {
+            one.event: Opening(one.path, str(recording.path), one.event)
+            for one in changes_of(recording, 0)
+            if one.opens
+        }
         index = recording.index
         for place in index.of_calls(*_OPENS, _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL):
             record = index.record(place)
@@ -32,7 +47,7 @@ def held(programs: Iterable[tuple[RankRecording, int]], begun: Mapping[int, str]
     return numbers
 
 
-def _follow(numbers: dict[int, str], record: Record, path: str | None) -> None:
+def _follow(numbers: dict[int, Opening], record: Record, path: Opening | None) -> None:
     args, nr = record.args, record.nr
     if nr in _OPENS:
         _put(numbers, record.result, path)
@@ -45,7 +60,30 @@ def _follow(numbers: dict[int, str], record: Record, path: str | None) -> None:
         _put(numbers, record.result, numbers.get(args[0]))
 
 
-def _put(numbers: dict[int, str], number: int, path: str | None) -> None:
+def _put(numbers: dict[int, Opening], number: int, path: Opening | None) -> None:
     numbers.pop(number, None)
     if path is not None:
-        numbers[number] = os.path.normpath(path)
+        numbers[number] = path
+
+
+def held_by(node: Node, place: int) -> dict[int, Opening]:
+    """The same of a process of a tree, with what its parent had open when it was forked."""
+    begun = held_by(node.parent, node.forked) if node.parent is not None else {}
+    return held(((one, place - node.bases[k]) for k, one in enumerate(node.programs)), begun)
+
+
+def written_by_others(tree: Tree, lives: Collection[Node], at_ns: int) -> set[Opening]:
+    """Files that processes which are over by then wrote to, by descriptors of their parents."""
+    found: set[Opening] = set()
+    for node in tree.nodes:
+        if node.parent is None or node in lives:
+            continue
+        begun = held_by(node.parent, node.forked)
+        for program in node.programs if begun else []:
+            index = program.index
+            for place in index.of_calls(*_WRITES):
+                record = index.record(place)
+                number = record.args[_INTO.get(record.nr, 0)]
+                if record.at_ns <= at_ns and record.result >= 0 and number in begun:
+                    found.add(begun[number])
+    return found

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rdb.live.files_before import Change, Content, Names, Was, changes_of, now
-from rdb.live.files_held import held
-from rdb.live.tree import Node
+from rdb.live.files_before import Change, Content, Names, Was, changes_of, now, place_of
+from rdb.live.files_held import Opening, held, held_by, written_by_others
+from rdb.live.tree import Tree
 from rdb.live.tree_plan import TreePlan
 from rdb.private import make_directory, opener
 from rdb.recording import Job, RankRecording
@@ -24,6 +25,7 @@ _NOT_FOLLOWED = (40, 275, 276, 285, 326, 327, 328)  # sendfile and its kin, fall
 _FOLDER, _LIST = "later", "later-files"
 _OWN = re.compile(r"/rank-\d+/file-\d+-[^/]*$")  # a branch's, which its rank follows
 _PAGE = 4096
+_LARGEST = 1 << 30  # a directory that is copied
 
 
 @dataclass(slots=True)
@@ -34,8 +36,18 @@ class LaterFiles:
     """What is to be said of others."""
     sources: dict[str, str] = field(default_factory=dict)
     """Path -> where the job, a branch itself, has its own copy."""
-    kept: dict[str, str] = field(default_factory=dict)
-    """Path -> where what was in it is, if not there."""
+    kept: dict[str, Content] = field(default_factory=dict)
+    """Path -> what was in it, if that is not there."""
+    links: dict[str, str] = field(default_factory=dict)
+    """Path -> where it led."""
+    folders: dict[str, str] = field(default_factory=dict)
+    """Path -> where it is now; nowhere: it was empty."""
+    bases: dict[str, str] = field(default_factory=dict)
+    """Path -> what begins with what the job appended to, if that is not there; or nowhere."""
+    given: set[str] = field(default_factory=set)
+    """Open for writing at the cut: other processes find there what is written to it."""
+    shown: set[str] = field(default_factory=set)
+    """Copies that a user is told of: where something else is now."""
     users: dict[str, set[int]] = field(default_factory=dict)
     """Ranks that open a file for writing."""
     real: set[str] = field(default_factory=set)
@@ -46,6 +58,11 @@ class LaterFiles:
             f"file {path}: "
             + ("not there" if size is None else f"{size} bytes, as it was at the cut")
             for path, size in sorted(self.copies.items())
+            if path in self.shown
+        ] + [
+            f"{path}: {what}, as it was at the cut"
+            for what, found in (("a link", self.links), ("a directory", self.folders))
+            for path in sorted(found)
         ]
 
 
@@ -53,8 +70,9 @@ def later_files(
     job: Job, events: Mapping[int, int], trees: Mapping[int, TreePlan] | None = None
 ) -> LaterFiles:
     """TREES: of ranks that have child processes at the cut, where these are."""
-    plan = LaterFiles(sources=_places(job.path))
-    paths = {place: path for path, place in plan.sources.items()}
+    places = _places(job.path)
+    paths = {place.removeprefix("+"): path for path, place in places.items()}
+    plan = LaterFiles(sources={path: one for path, one in places.items() if one[0] != "+"})
     later: list[Change] = []
     opened: dict[str, list[tuple[Change, bool]]] = defaultdict(list)
     for rank, event in events.items():
@@ -72,16 +90,28 @@ def later_files(
         plan.users[path] = {one.rank for one, _ in all_of}
         if len(plan.users[path]) > 1:
             plan.real.add(path)
-    open_at_cut = {
-        path
-        for rank, event in events.items()
-        for path in _held(job.rank(rank), event, (trees or {}).get(rank))
-    }
+    open_at_cut: set[str] = set()
+    for rank, event in events.items():
+        openings = _held(job.rank(rank), event, (trees or {}).get(rank))
+        unseen = _unseen(job.rank(rank), event, (trees or {}).get(rank)) & openings
+        open_at_cut |= {one.path for one in openings}
+        plan.left += [
+            f"{path}: a process that has ended wrote to it by a descriptor of its parent, which "
+            "is open still: the branch's copy lacks that"
+            for path in sorted({one.path for one in unseen})
+        ]
+    if trees and len(events) == 1:
+        plan.given = open_at_cut
     for path, content in Names(plan.sources).before(later).items():
+        if content.was is Was.KEPT and content.place != place_of(plan.sources, path):
+            plan.bases[path] = "" if content.lost() else content.place
+        elif content.was not in (Was.KEPT, Was.SAME):
+            plan.bases[path] = ""
         if not (
             path in open_at_cut
             or (
-                (content.was in (Was.SAME, Was.LOST) and not trees)
+                content.was in (Was.SAME, Was.LOST)
+                and not trees
                 and _followed(job, path, opened[path], events)
             )
         ):
@@ -108,16 +138,21 @@ def _programs(
             yield program, _by_time(program, at_ns)
 
 
-def _held(top: RankRecording, event: int, tree: TreePlan | None) -> set[str]:
+def _held(top: RankRecording, event: int, tree: TreePlan | None) -> set[Opening]:
     """What any of its processes has open for writing at the cut, which each makes again."""
     if tree is None:
         return set(held([(top, event)], {}).values())
-    return {path for node in tree.lives for path in _held_by(node, tree.places[node]).values()}
+    return {path for node in tree.lives for path in held_by(node, tree.places[node]).values()}
 
 
-def _held_by(node: Node, place: int) -> dict[int, str]:
-    begun = _held_by(node.parent, node.forked) if node.parent is not None else {}
-    return held(((one, place - node.bases[k]) for k, one in enumerate(node.programs)), begun)
+def _unseen(top: RankRecording, event: int, tree: TreePlan | None) -> set[Opening]:
+    """What was written to by processes that are not made again."""
+    if not event or not any(top.path.glob("child-*")):
+        return set()
+    found = Tree(top)
+    lives = {node.number for node in tree.made} if tree is not None else {0}
+    made = [node for node in found.nodes if node.number in lives]
+    return written_by_others(found, made, top.event(event).at_ns)
 
 
 def _by_time(program: RankRecording, at_ns: int) -> int:
@@ -134,9 +169,22 @@ def _by_time(program: RankRecording, at_ns: int) -> int:
 def _as_it_began(plan: LaterFiles) -> None:
     """What a branch had from its beginning, and has not changed."""
     for path, place in plan.sources.items():
-        if path not in plan.copies and not any(line.startswith(f"{path}: ") for line in plan.left):
+        found = (plan.copies, plan.links, plan.folders)
+        if not any(path in one for one in found) and not any(
+            line.startswith(f"{path}: ") for line in plan.left
+        ):
             there = Path(place)
-            plan.copies[path] = there.stat().st_size if there.exists() else None
+            _began(plan, path, there)
+
+
+def _began(plan: LaterFiles, path: str, there: Path) -> None:
+    if there.is_symlink():
+        plan.links[path] = str(there.readlink())
+    elif there.is_dir():
+        plan.folders[path] = str(there)
+    else:
+        plan.copies[path] = there.stat().st_size if there.exists() else None
+        plan.shown.add(path)
 
 
 def _followed(
@@ -173,26 +221,37 @@ def lacks_files(recording: RankRecording, image: int, cut: int) -> bool:
 
 
 def _places(job: Path) -> dict[str, str]:
+    """Where a branch has its own, also those that its processes have put there (+)."""
     try:
         lines = os.fsdecode((job / _LIST).read_bytes()).splitlines()
     except FileNotFoundError:
         return {}
     pairs = (line.split("\t", 1) for line in lines if line)
-    return {path: place for place, path in pairs if Path(place).parent.name == _FOLDER}
+    return {
+        path: place
+        for place, path in pairs
+        if Path(place).parent.name == _FOLDER and place[0] != "="
+    }
 
 
 def _sort_out(plan: LaterFiles, path: str, content: Content) -> None:
-    there = now(plan.sources.get(path, path))
-    if content.was is Was.ABSENT:
-        if there.was is not Was.ABSENT:
-            plan.copies[path] = None
-    elif content.was is Was.EMPTY:
-        plan.copies[path] = 0
+    place = place_of(plan.sources, path)
+    there = now(place)
+    if content.was in (Was.ABSENT, Was.EMPTY):
+        if content.was is Was.EMPTY or there.was is not Was.ABSENT:
+            plan.shown.add(path)
+        plan.copies[path] = None if content.was is Was.ABSENT else 0
     elif content.was is Was.KEPT and not content.lost():
-        place = plan.sources.get(path, path)
         if (content.place, content.size_bytes) != (place, there.size_bytes):
+            plan.shown.add(path)
             plan.copies[path] = content.size_bytes
-            plan.kept[path] = content.place
+            plan.kept[path] = content
+    elif content.was is Was.LINK:
+        if there != content:
+            plan.links[path] = os.path.join(os.path.dirname(path), content.place)
+    elif content.was is Was.DIRECTORY and _fits(content.place):
+        if content.place != place:
+            plan.folders[path] = content.place
     else:
         plan.left.append(
             f"{path}: rank {content.rank} wrote to it after the cut (event {content.event}), and "
@@ -200,27 +259,68 @@ def _sort_out(plan: LaterFiles, path: str, content: Content) -> None:
         )
 
 
+def _fits(folder: str) -> bool:
+    """A directory that has another name now can be copied; none: it was empty."""
+    if not folder:
+        return True
+    sizes = (
+        os.lstat(os.path.join(below, name)).st_size
+        for below, _, names in os.walk(folder)
+        for name in names
+    )
+    return sum(sizes) <= _LARGEST
+
+
 def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dict[str, Path]:
     """The copies, and the list for the ranks (interposer/live/written_copies.c), in which a file
     without a place is the real one for all of them; MOVED: files of MPI that are copies of the
     branch's own, wherever they are opened.  Where all of them are."""
-    if not plan.copies and not moved and not plan.real:
+    names = sorted({*plan.copies, *plan.links, *plan.folders})
+    if not names and not moved and not plan.real and not plan.bases and not plan.given:
         return {}
     folder = Path(branch) / _FOLDER
-    if plan.copies:
+    if names or plan.given:
         make_directory(str(folder))
-    places = dict(moved)
-    for number, (path, size) in enumerate(sorted(plan.copies.items())):
-        places[path] = folder / f"{number}-{Path(path).name[:200]}"
-        if size is not None:
-            _copy(plan.kept.get(path) or plan.sources.get(path, path), places[path], size)
-    text = "".join(f"{place}\t{path}\n" for path, place in sorted(places.items()))
-    text += "".join(f"\t{path}\n" for path in sorted(plan.real.difference(places)))
+    places, listed = dict(moved), dict(moved)
+    for number, path in enumerate(names):
+        above = next((str(one) for one in Path(path).parents if str(one) in places), None)
+        if above is None:
+            places[path] = listed[path] = folder / f"{number}-{Path(path).name[:200]}"
+        else:
+            places[path] = places[above] / os.path.relpath(path, above)
+        _make(plan, path, places[path])
+    text = "".join(f"{place}\t{path}\n" for path, place in sorted(listed.items()))
+    text += "".join(f"\t{path}\n" for path in sorted(plan.real.difference(listed)))
+    text += "".join(f"={place}\t{path}\n" for path, place in sorted(plan.bases.items()))
+    for number, path in enumerate(sorted(plan.given.difference(listed)), len(names)):
+        text += f"+{folder / f'{number}-{Path(path).name[:200]}'}\t{path}\n"
     encoded = os.fsencode(text)
     encoded += b"" if len(encoded) % _PAGE else b"\n"
     with open(os.path.join(branch, _LIST), "xb", opener=opener) as file:
         file.write(encoded)
-    return places
+    return listed
+
+
+def _make(plan: LaterFiles, path: str, place: Path) -> None:
+    if os.path.isdir(place) and not place.is_symlink() and path not in plan.folders:
+        shutil.rmtree(place)
+    elif os.path.lexists(place) and path not in plan.folders:
+        place.unlink()
+    if path in plan.links:
+        os.symlink(plan.links[path], place)
+    elif path in plan.folders:
+        if plan.folders[path]:
+            shutil.copytree(plan.folders[path], place, symlinks=True)
+        else:
+            place.mkdir()
+    else:
+        size = plan.copies[path]
+        kept = plan.kept.get(path)
+        if size is not None:
+            source = kept.place if kept else place_of(plan.sources, path)
+            _copy(source, place, size)
+        if kept is not None:
+            place.chmod(kept.mode & 0o777 | 0o600)
 
 
 def _copy(path: str, place: Path, size: int) -> None:

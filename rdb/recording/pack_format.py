@@ -34,7 +34,7 @@ BESIDE = (
     r"|tree-began|tree-nodes|tree-pids|children-before|shared-\d{1,9}(?:-(?:was|reads|writes))?"
     r"|mpi-objects|mpi-begun"
     r"|verbs-objects|verbs-begun|verbs-device|sockets-begun|sockets-had|mpi-file-\d{1,9}"
-    r"|mpi-files-begun|mpi-files-open|mpi-was-\d{1,9}|kept-\d{1,9}"
+    r"|mpi-files-begun|mpi-files-open|mpi-was-\d{1,9}|kept-\d{1,9}|own-here"
 )
 _RECORDING = re.compile(
     r"rank-\d{1,9}/(?:(?:child-[1-9]\d{0,8}|exec)/){0,64}"
