@@ -291,6 +291,11 @@ def test_ranks_are_recorded_from_there_on(ranks: Running) -> None:
     assert sums(done.stdout) == (ranks.folder / "sums").read_text().splitlines()
     verified = ranks.rdb("replay", "traced", "--verify")
     assert verified.returncode == 0 and verified.stdout.count("agrees") == RANKS, verified.stderr
+    refused = ranks.rdb("restart", "traced", "--rank", "0", "--at", "30")
+    assert refused.returncode == 1 and refused.stderr == (
+        "rdb: traced was recorded from a checkpoint of ranks on, which was in MPI: its log does "
+        "not say what MPI had made before; restart ranks, from one of its checkpoints\n"
+    )
 
 
 def test_a_restart_has_checkpoints_of_its_own_and_goes_on_from_them(ranks: Running) -> None:

@@ -11,6 +11,7 @@ from rdb.live.file_order import FilePlan, copies
 from rdb.live.later_files import LaterFiles, lacks_files, later_files
 from rdb.live.mpi_files_begun import has_words
 from rdb.live.refusals import refused
+from rdb.live.refusals_begun import check_begun
 from rdb.live.refusals_between import refused_between
 from rdb.live.tree_plan import TreePlan, plan_tree, tree_lines
 from rdb.live.verbs import VerbsTraffic
@@ -78,6 +79,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         )
     refusals: list[str] = []
     if launched:
+        check_begun(job)
         traffic = Traffic(job)
         if not names_an_event(at):
             event = traffic.settled(first, event)
