@@ -97,6 +97,14 @@ static void add_text(struct kept *k, const char *text)
 	k->len += n;
 }
 
+/* In the folder of the recording: what is kept there would be changed by being kept. */
+static bool recorded(const char *full)
+{
+	const char *end = strrchr(lower.opt.files_dir, '/');
+	const size_t n = end ? (size_t)(end - lower.opt.files_dir) : 0;
+	return n && !strncmp(full, lower.opt.files_dir, n) && (full[n] == '/' || !full[n]);
+}
+
 /* The name of a call: without links, whatever its last part is; false: it is none of a file. */
 static bool whole(int dir, const char *path, bool follow, char *out)
 {
@@ -112,7 +120,7 @@ static bool whole(int dir, const char *path, bool follow, char *out)
 		*end = 0;
 	if (!open_whole_path(AT_FDCWD, joined, out, follow))
 		return false;
-	return strncmp(out, "/proc/", 6) && strncmp(out, "/sys/", 5) && strncmp(out, "/dev/", 5);
+	return !recorded(out) && strncmp(out, "/proc/", 6) && strncmp(out, "/sys/", 5) && strncmp(out, "/dev/", 5);
 }
 
 /* What is at that name.  A branch's own file is its process's concern, which makes it again; but one that it has from the plan
