@@ -8,6 +8,7 @@
 #include "boundary/guarded_copy.h"
 #include "live/coordinated.h"
 #include "threads/baton.h"
+#include "threads/newer_calls.h"
 #include "threads/partial.h"
 #include "signals/signal_frame.h"
 #include "signals/signal_queue.h"
@@ -36,7 +37,7 @@ static bool restartable(long nr, const uint64_t args[6])
 	case SYS_pselect6:
 	case SYS_epoll_wait:
 	case SYS_epoll_pwait:
-	case 441: /* epoll_pwait2: newer than some headers */
+	case SYS_epoll_pwait2:
 	case SYS_pause:
 	case SYS_nanosleep:
 	case SYS_clock_nanosleep:

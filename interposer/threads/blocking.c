@@ -10,14 +10,11 @@
 #include <sys/wait.h>
 #include "threads/baton.h"
 #include "threads/bounce.h"
+#include "threads/newer_calls.h"
 #include "threads/pi_futex.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
 #include "threads/unwaiting.h"
-
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
 
 enum waiting {
 	NEVER,    /* does not wait for anybody, or so seldom that the reminder is good enough */

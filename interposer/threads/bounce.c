@@ -10,10 +10,7 @@
 #include <sys/uio.h>
 #include "threads/bounce.h"
 #include "boundary/lower.h"
-
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
+#include "threads/newer_calls.h"
 
 enum { LARGEST = 16 << 20, EVENTS = 4096 };
 

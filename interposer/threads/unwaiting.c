@@ -7,10 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
+#include "threads/newer_calls.h"
 
 static const struct timespec no_time; /* as an absolute time, long ago */
 

@@ -3,10 +3,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include "boundary/guarded_copy.h"
-
-#ifndef SYS_epoll_pwait2
-#define SYS_epoll_pwait2 441
-#endif
+#include "threads/newer_calls.h"
 
 static const int64_t SECOND = 1000000000;
 
