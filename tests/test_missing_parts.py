@@ -55,6 +55,7 @@ def test_a_stored_file_that_is_missing_is_named(told: Path, tmp_path: Path) -> N
         assert "from libc.so.6" in text and "No such file or directory" in text
         assert ": cannot be replayed: No such" not in text  # what follows of it is no cause
     assert done.stderr.count("\n") == 1 and "cannot open 0-2; rank 0: the" in done.stderr
+    assert done.returncode == 5
 
 
 def test_the_stored_files_are_missing(told: Path, tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ def use_sources(folder: str | None) -> None:
 def why_not(serve: list[str]) -> str | None:
     """The server's own complaint: it is asked again, without anybody to talk to."""
     done = subprocess.run(serve, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    gdb.set_convenience_variable("_rdb_exit_code", done.returncode)  # rdb/session/debugger.py
     lines = done.stderr.decode(errors="replace").strip().splitlines()
     return lines[-1] if done.returncode and lines else None
 

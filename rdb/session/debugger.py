@@ -90,7 +90,7 @@ class RankDebugger(Looking):
         gdb = await GdbProcess.start(["-x", str(script)], name=f"the gdb of rank {rank}")
         debugger = cls(rank, gdb)
         try:
-            await debugger._must(f"rdb-open {shlex.quote(job)} {address or rank}")
+            await debugger._connect(f"rdb-open {shlex.quote(job)} {address or rank}")
             if at_end:
                 await debugger._must("goto end")
             debugger._state = await debugger.query_state()
@@ -184,6 +184,17 @@ class RankDebugger(Looking):
         if answer.error is None:
             return replace(answer, text=text)
         return replace(answer, text=text, error=answer.error.replace(f"{file.name}:", "line "))
+
+    async def _connect(self, command: str) -> None:
+        """If the server refused, its exit code is the error's."""
+        answer = await self.gdb.execute(command, _OPEN_TIMEOUT_S)
+        if answer.error is None:
+            return
+        code = (await self.gdb.execute("output $_rdb_exit_code")).text.strip()
+        raise RdbError(
+            f"rank {self.rank}: {answer.error}",
+            exit_code=int(code) if code.isdigit() and code != "0" else None,
+        )
 
     async def _must(self, command: str) -> Answer:
         answer = await self.gdb.execute(command, _OPEN_TIMEOUT_S)

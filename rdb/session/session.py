@@ -112,6 +112,7 @@ class Session:
         self.log = CommandLog()
         self.failed: dict[Rank, str] = {}
         """Ranks that could not be opened, and why."""
+        self._failed_codes: dict[Rank, int] = {}
         self.on_progress: Callable[[Rank, str], None] | None = None
         """Hears how far a long search of a rank is."""
         self.interrupts = 0
@@ -201,6 +202,7 @@ class Session:
         for rank, result in zip(missing, results, strict=True):
             if isinstance(result, RdbError):
                 self.failed[rank] = result.message
+                self._failed_codes[rank] = result.exit_code
             elif isinstance(result, BaseException):
                 raise result
             else:
@@ -237,7 +239,10 @@ class Session:
             usable = tuple(rank for rank in usable if rank in self._debuggers)
         if not usable:
             reason = self.failed[min(ranks)].removeprefix(f"rank {min(ranks)}: rdb: ")
-            raise RdbError(f"cannot open {format_ranks(ranks)}; rank {min(ranks)}: {reason}")
+            raise RdbError(
+                f"cannot open {format_ranks(ranks)}; rank {min(ranks)}: {reason}",
+                exit_code=self._failed_codes[min(ranks)],
+            )
         before, self._focus = self._focus, usable
         if text is not None:
             self.log.add(text, {}, before, usable)
