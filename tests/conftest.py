@@ -121,6 +121,7 @@ def store(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Store:
     made.record("causal", "causal.c")
     made.record_until_all_wait("cycle")
     made.record_until_all_wait("tag")
+    made.record_until_all_wait("sends")
     return made
 
 

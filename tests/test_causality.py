@@ -213,10 +213,26 @@ def test_receives_that_ranks_wait_in_are_posted(store: Store) -> None:
         assert (post["source"], post["tag"], post["count"]) == ((rank + 1) % RANKS, 7, 1)
         assert post["event"] == queue["event"] + 1
     said = store.rdb("attach", "cycle", text="messages\nfocus 1\ngoto START\nmessages\n").stdout
-    assert "1 receives posted" in said.partition("focus 1")[0]
+    assert "1 receive posted" in said.partition("focus 1")[0]
     assert "0 receives posted" in said.partition("goto START")[2]
     earlier = store.rdb("messages", "cycle", "--rank", "1", "--at", "1", "--json")
     assert json.loads(earlier.stdout)[0]["posted"] == []
+
+
+def test_messages_that_ranks_wait_with_are_on_their_way(store: Store) -> None:
+    """Of one rank, too: its neighbour, which waits, is asked all the same."""
+    done = store.rdb("messages", "sends", "--json")
+    assert done.returncode == 0, done.stderr
+    queues = json.loads(done.stdout)
+    for rank, queue in enumerate(queues):
+        (coming,), (going,) = queue["incoming"], queue["outgoing"]
+        assert (going["dest"], going["tag"], going["elements"]) == ((rank + 1) % RANKS, 7, 1)
+        assert going["sent_at"] == queue["event"] + 1 and not going["expected"]
+        assert coming == queues[(rank - 1) % RANKS]["outgoing"][0]
+    said = store.rdb("attach", "sends", text="focus 1\nmessages\n").stdout
+    assert "1 message on its way to it, 1 from it" in said and "sending" in said
+    alone = store.rdb("messages", "sends", "--rank", "1").stdout
+    assert "1 message on its way to it, 1 from it" in alone
 
 
 def test_deadlock_by_another_tag(store: Store) -> None:

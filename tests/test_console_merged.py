@@ -42,8 +42,8 @@ def test_queues_that_are_alike_share_lines() -> None:
     lines = text.getvalue().splitlines()
     assert lines[0].startswith("rank 0, event 40: 0 receives posted,")
     assert lines[2].split() == ["sent", "0", "1-15", "3", "4", "11..25", "W"]
-    assert lines[3].startswith("ranks 1-15, events 5..6: 1 receives posted,")
-    assert lines[5].split() == ["posted", "0", "1-15", "7", "1", "elements", "since", "4", "W"]
+    assert lines[3].startswith("ranks 1-15, events 5..6: 1 receive posted,")
+    assert lines[5].split() == ["posted", "0", "1-15", "7", "1", "element", "since", "4", "W"]
     assert lines[6].split() == ["unexpected", "0", "1-15", "3", "4", "11..25", "W"]
     assert len(lines) == 7
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -304,6 +305,11 @@ def test_what_no_restart_can_do_is_said(live: Recorded) -> None:
     over = live.rdb("restart", "job")
     assert over.returncode != 0 and "MPI_Finalize" in over.stderr
     assert len(over.stderr.splitlines()) == 1
+    before = re.search(r"try --at (\d+), the newest event of rank 0 before it", over.stderr)
+    assert before is not None, over.stderr
+    assert live.rdb("restart", "job", "--plan", "--at", before[1]).returncode == 0
+    after = live.rdb("restart", "job", "--plan", "--at", str(int(before[1]) + 1))
+    assert after.returncode != 0, after.stdout
     assert live.rdb("restart", "job", "--rank", "9").stderr.startswith("rdb: job has no rank 9")
 
 

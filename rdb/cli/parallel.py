@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import bisect
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 
 from rdb.cli.debug import need_gdb, need_ranks
@@ -21,7 +20,7 @@ def messages_command(args: argparse.Namespace) -> int:
     """0: some are on their way or waited for, 1: none."""
     job = need_ranks(args.job, replayed=False)
     ranks = job.ranks if args.rank is None else [job.rank(args.rank).rank]
-    asked = _asked_at_end(job, ranks) if args.at is None else {}
+    asked = _asked_at_end(job) if args.at is None else {}
     found = queues(Messages(job), positions(job, args.rank, args.at), ranks, args.limit, asked)
     if args.json:
         print_json([asdict(one) for one in found])
@@ -33,19 +32,19 @@ def messages_command(args: argparse.Namespace) -> int:
     return 0 if any(one.posted or one.incoming or one.outgoing for one in found) else 1
 
 
-def _asked_at_end(job: Job, ranks: Sequence[int]) -> dict[int, Call]:
+def _asked_at_end(job: Job) -> dict[int, Call]:
     """The MPI calls that have had no answer: only replicas know them."""
     from rdb.server.asking import asked
     from rdb.timeline.timeline import Timeline
 
     found = {}
-    for rank in ranks:
+    for rank in job.ranks:
         recording = job.rank(rank)
         if recording.state.startswith(("exited", "became")):
             continue
         if order_only(recording) and not expanded(recording):
             print(
-                f"rdb: rank {rank}: a receive that it waits in at its end is not shown; "
+                f"rdb: rank {rank}: what it waits in at its end is not shown; "
                 f"rdb expand {job.name}",
                 file=sys.stderr,
             )

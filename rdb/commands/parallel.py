@@ -17,11 +17,11 @@ async def messages(session: Session, count: int = 0) -> MessagesShown:
     """Show the message queues of the ranks in focus: receives posted, messages on their way.
 
     Each rank of the job counts as far as it stands, one that has not been opened to its end. A
-    message is on its way if its sender has sent it and its receiver has not received it; it is
-    expected if a receive that could take it has been posted, which one is in which a rank waits at
-    the end of its recording. Of those that were received the
-    newest COUNT are shown: 8 if nothing is said, of more than four ranks none. `rdb messages JOB`
-    shows the queues of all ranks.
+    message is on its way if its sender has sent it, or waits with it in a send at the end of its
+    recording, and its receiver has not received it; it is expected if a receive that could take it
+    has been posted, which one is in which a rank waits at the end of its recording. Of those that
+    were received the newest COUNT are shown: 8 if nothing is said, of more than four ranks none.
+    `rdb messages JOB` shows the queues of all ranks.
     """
     if not count and len(session.focus) <= _FEW:
         count = _NEWEST
@@ -30,7 +30,7 @@ async def messages(session: Session, count: int = 0) -> MessagesShown:
         rank: states[rank].event if rank in states else session.job.rank(rank).last_event
         for rank in session.ranks
     }
-    asked = await asked_at_end(session, session.focus)
+    asked = await asked_at_end(session, session.ranks)
     return MessagesShown(queues(Messages(session.job), at, list(session.focus), count, asked))
 
 

@@ -59,7 +59,8 @@ def _show(group: Sequence[Queues], out: Console) -> None:
     ranks = [each.rank for each in group]
     each_of = " each" if len(ranks) > 1 else ""
     counts = (
-        f"{len(one.posted)} receives posted, {len(one.incoming)} messages on their way to it, "
+        f"{_count(one.posted, 'receive')} posted, {_count(one.incoming, 'message')} on "
+        f"{'its' if len(one.incoming) == 1 else 'their'} way to it, "
         f"{len(one.outgoing)} from it{each_of}"
     )
     head = f"{ranks_are(format_ranks(ranks))}, {events([each.event for each in group])}: {counts}"
@@ -75,6 +76,10 @@ def _show(group: Sequence[Queues], out: Console) -> None:
         table.add_row(*_cells(together, len(run) if channel else 1))
     if lines:
         show_table(table, out)
+
+
+def _count(things: Sequence[object], what: str) -> str:
+    return f"{len(things)} {what}{'s' * (len(things) != 1)}"
 
 
 def _runs(rows: Sequence[_Row], key: Callable[[_Row], Hashable]) -> list[range]:
@@ -110,13 +115,14 @@ def _cells(rows: Sequence[_Row], count: int) -> tuple[str, ...]:
     sent = [row.sent for row in rows if row.sent is not None]
     received = [row.received for row in rows if row.received is not None]
     since = "since " if one.kind == "posted" else ""
+    sends = "since " if one.kind == "sending" else ""
     return (
         one.kind if count == 1 else f"{count} {one.kind}",
         _ends([row.source for row in rows]),
         _ends([row.dest for row in rows]),
         one.tag,
         one.size,
-        span(sent) if sent else "",
+        sends + span(sent) if sent else "",
         since + span(received) if received else "",
         one.comm,
     )
@@ -130,19 +136,23 @@ def _rows(one: Queues) -> list[_Row]:
     return [
         *(_posted(post) for post in one.posted),
         *(_message("expected" if m.expected else "unexpected", m) for m in one.incoming),
-        *(_message("sent", message) for message in one.outgoing),
+        *(_message("sent" if m.elements is None else "sending", m) for m in one.outgoing),
         *(_message("received", message) for message in one.received),
     ]
 
 
 def _posted(one: Posted) -> _Row:
     tag = "any" if one.tag == ANY else str(one.tag)
-    room = f"{one.count} elements"
-    return _Row("posted", one.source, one.rank, tag, room, None, one.event, one.comm)
+    size = _elements(one.count)
+    return _Row("posted", one.source, one.rank, tag, size, None, one.event, one.comm)
 
 
 def _message(kind: str, one: Message) -> _Row:
-    size = f"{one.size_bytes:,}"
+    size = f"{one.size_bytes:,}" if one.elements is None else _elements(one.elements)
     return _Row(
         kind, one.source, one.dest, str(one.tag), size, one.sent_at, one.received_at, one.comm
     )
+
+
+def _elements(count: int) -> str:
+    return f"{count:,} element{'s' * (count != 1)}"

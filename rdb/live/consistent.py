@@ -370,9 +370,15 @@ def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def finalized(job: Job, rank: int, event: int) -> bool:
     """Has the rank called MPI_Finalize by then?"""
+    called = finalize_event(job, rank)
+    return called is not None and called <= event
+
+
+def finalize_event(job: Job, rank: int) -> int | None:
+    """When the rank called it."""
     numbers = frozenset(int(one["nr"]) for one in mpi_functions() if one["name"] == "MPI_Finalize")
     index = job.rank(rank).index
-    return any(index.brief(place)[1] <= event for place in index.of_hypercalls(numbers))
+    return min((index.brief(place)[1] for place in index.of_hypercalls(numbers)), default=None)
 
 
 def uses_mpi(job: Job) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
-from rdb.live.consistent import Cut, Traffic, finalized, uses_mpi
+from rdb.live.consistent import Cut, Traffic, uses_mpi
 from rdb.live.cut import cut_event, names_an_event
 from rdb.live.file_order import FilePlan, copies
+from rdb.live.finalized import check_not_finalized
 from rdb.live.later_files import LaterFiles, lacks_files, later_files
 from rdb.live.mpi_files_begun import has_words
 from rdb.live.refusals import refused
@@ -93,6 +94,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
             )
         refusals += [line for one in job.ranks for line in unknown(job, one, cut.events[one])]
         cut = cut.among(job.ranks)
+        check_not_finalized(job, traffic, cut, first)
     else:
         cut, verbs, files = Cut({first: event}, []), VerbsTraffic(job), FilePlan()
     verbs_plans, verbs_begun = verbs.plans(cut.events)
@@ -101,11 +103,6 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
     options = world_options(job, job.ranks)
     for one in job.ranks:
         recording, until = job.rank(one), cut.events[one]
-        if finalized(job, one, until):
-            raise RdbError(
-                f"rank {one} has called MPI_Finalize by event {until}: MPI cannot begin again",
-                "choose an earlier event",
-            )
         tree = plan_tree(recording, until, of_job=launched)
         if tree is not None:
             check_beginning(recording, until)

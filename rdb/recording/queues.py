@@ -6,11 +6,11 @@ sender stands, and its receive is not before where its receiver does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rdb.recording.communication import Item, RankCommunication, What
+from rdb.recording.communication import Communicator, Item, RankCommunication, What
 from rdb.recording.messages import Messages
 
 if TYPE_CHECKING:
@@ -21,6 +21,14 @@ _RECEIVES = {  # that block: their parameters of tag and count
     "MPI_Recv": ("tag", "count"),
     "MPI_Sendrecv": ("recvtag", "recvcount"),
     "MPI_Sendrecv_replace": ("recvtag", "count"),
+}
+
+_SENDS = {  # that may wait for their receiver, too
+    "MPI_Send": "tag",
+    "MPI_Ssend": "tag",
+    "MPI_Rsend": "tag",
+    "MPI_Sendrecv": "sendtag",
+    "MPI_Sendrecv_replace": "sendtag",
 }
 
 ANY = -1
@@ -50,7 +58,10 @@ class Posted:
 
 @dataclass(frozen=True)
 class Message:
-    """One message; `received_at` is None while it is on its way."""
+    """One message; `received_at` is None while it is on its way.
+
+    One that its sender still waits with, in a send that blocks, has `elements`, and no size.
+    """
 
     source: int
     dest: int
@@ -62,6 +73,7 @@ class Message:
     received_at: int | None
     expected: bool = False
     """On its way: a receive that could take it has been posted."""
+    elements: int | None = None
 
 
 @dataclass(frozen=True)
@@ -88,25 +100,31 @@ def queues(
 ) -> list[Queues]:
     """Of RANKS, when each rank of the job stands at the event that AT says; NEWEST received.
     ASKED: the calls that ranks are in, which have had no answer."""
-    return [_queues(messages, at, rank, newest, (asked or {}).get(rank)) for rank in ranks]
+    calls = asked or {}
+    waits = [
+        one for rank, call in calls.items() for one in _blocking_send(messages, at, rank, call)
+    ]
+    return [_queues(messages, at, rank, newest, calls.get(rank), waits) for rank in ranks]
 
 
 def _queues(
-    messages: Messages, at: Mapping[int, int], rank: int, newest: int, call: Call | None
+    messages: Messages,
+    at: Mapping[int, int],
+    rank: int,
+    newest: int,
+    call: Call | None,
+    waits: Sequence[Message],
 ) -> Queues:
     posted = posted_receives(messages.communication(rank), rank, at[rank])
     if call is not None:
         posted += _blocking_receive(messages.communication(rank), rank, at[rank], call)
-    incoming = []
-    for source in at:
-        for one in unreceived(messages, at, source, rank):
-            expected = any(post.takes(source, one.tag, one.comm) for post in posted)
-            incoming.append(
-                Message(
-                    source, rank, one.tag, one.comm, one.size_bytes, one.sent_at, None, expected
-                )
-            )
+    incoming = [one for source in at for one in unreceived(messages, at, source, rank)]
+    incoming = [
+        replace(one, expected=any(post.takes(one.source, one.tag, one.comm) for post in posted))
+        for one in (*incoming, *(one for one in waits if one.dest == rank))
+    ]
     outgoing = [one for dest in at for one in unreceived(messages, at, rank, dest)]
+    outgoing += [one for one in waits if one.source == rank]
     return Queues(
         rank,
         at[rank],
@@ -136,9 +154,7 @@ def posted_receives(communication: RankCommunication, rank: int, event: int) -> 
     found = []
     for item in pending.values():
         comm = communication.communicator(item.comm, item.event)
-        source = item.peer
-        if source >= 0 and comm.members is not None:
-            source = comm.members[source] if source < len(comm.members) else source
+        source = _member(comm, item.peer)
         found.append(
             Posted(rank, item.event, source, item.tag, comm.name, item.request, item.size_bytes)
         )
@@ -153,11 +169,36 @@ def _blocking_receive(
     if names is None or call.arguments["source"] == _PROC_NULL:
         return []
     comm = communication.communicator(call.arguments["comm"], event)
-    source, members = call.arguments["source"], comm.members
-    if members is not None and 0 <= source < len(members):
-        source = members[source]
+    source = _member(comm, call.arguments["source"])
     tag, count = (call.arguments[name] for name in names)
     return [Posted(rank, event + 1, source, tag, comm.name, 0, count)]
+
+
+def _blocking_send(
+    messages: Messages, at: Mapping[int, int], rank: int, call: Call
+) -> list[Message]:
+    """What RANK waits with, unless its receiver has it already."""
+    name = _SENDS.get(call.name)
+    if name is None or call.arguments["dest"] == _PROC_NULL:
+        return []
+    communication = messages.communication(rank)
+    comm = communication.communicator(call.arguments["comm"], at[rank])
+    dest, tag = _member(comm, call.arguments["dest"]), call.arguments[name]
+    if dest in at:
+        receiver = messages.communication(dest)
+        receives = receiver.receives.get((rank, comm.name, tag), ())
+        received = sum(receiver.event(place) <= at[dest] for place in receives)
+        if received > len(communication.sends.get((dest, comm.name, tag), ())):
+            return []
+    count = call.arguments["sendcount" if call.name == "MPI_Sendrecv" else "count"]
+    return [Message(rank, dest, tag, comm.name, 0, at[rank] + 1, None, elements=count)]
+
+
+def _member(comm: Communicator, rank: int) -> int:
+    """The rank of the job, if the communicator's members are known."""
+    if comm.members is not None and 0 <= rank < len(comm.members):
+        return comm.members[rank]
+    return rank
 
 
 def unreceived(messages: Messages, at: Mapping[int, int], source: int, dest: int) -> list[Message]:

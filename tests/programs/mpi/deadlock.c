@@ -19,6 +19,14 @@ static void cycle(void)
 	MPI_Send(&value, 1, MPI_INT, (rank + ranks - 1) % ranks, 7, MPI_COMM_WORLD);
 }
 
+/* All send to their neighbour before they receive from the other one. */
+static void sends(void)
+{
+	waits();
+	MPI_Ssend(&value, 1, MPI_INT, (rank + 1) % ranks, 7, MPI_COMM_WORLD);
+	MPI_Recv(&value, 1, MPI_INT, (rank + ranks - 1) % ranks, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* Rank 0 sends with another tag than rank 1 waits for; rank 2 waits for both. */
 static void tag(void)
 {
@@ -43,6 +51,8 @@ int main(int argc, char **argv)
 	MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	if (argc > 1 && !strcmp(argv[1], "cycle"))
 		cycle();
+	else if (argc > 1 && !strcmp(argv[1], "sends"))
+		sends();
 	else
 		tag();
 	MPI_Finalize();
