@@ -96,7 +96,7 @@ def run_command(args: SimpleNamespace) -> int:
                 import shlex
 
                 print(f"rdb: {shlex.join(line)}", file=sys.stderr)
-            code = run_foreground(line, env)
+            code = run_foreground(line, env, launched=args.n is not None)
     except BaseException:
         if not recorded_ranks(job):
             _remove(job)
@@ -231,9 +231,18 @@ def _remove(job: str) -> None:
     shutil.rmtree(job, ignore_errors=True)
 
 
-def run_foreground(line: list[str], env: Mapping[str, str]) -> int:
-    """Runs it in the foreground: the terminal's signals go to it, and so do those sent to us."""
+_INTERRUPTED = 128 + signal.SIGINT
+_ENDED_BY_LAUNCHER = (1, 2)
+"""What mpirun says of ranks that it has ended at Ctrl-C: Open MPI's 1, MPICH's the signal."""
+
+
+def run_foreground(line: list[str], env: Mapping[str, str], launched: bool = False) -> int:
+    """Runs it in the foreground: the terminal's signals go to it, and so do those sent to us.
+
+    LAUNCHED: it is a launcher, whose exit code does not tell Ctrl-C from a program that failed.
+    """
     child: int | None = None
+    interrupted = False
 
     def forward(number: int, frame: FrameType | None) -> None:
         if child is not None:
@@ -241,6 +250,8 @@ def run_foreground(line: list[str], env: Mapping[str, str]) -> int:
 
     def leave(number: int, frame: FrameType | None) -> None:
         """Ctrl-C reaches the child by itself; we wait for what it makes of it."""
+        nonlocal interrupted
+        interrupted = True
 
     before = {
         number: signal.signal(number, action)
@@ -264,4 +275,6 @@ def run_foreground(line: list[str], env: Mapping[str, str]) -> int:
         for number, action in before.items():
             signal.signal(number, action)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if launched and interrupted and code in _ENDED_BY_LAUNCHER:
+        return _INTERRUPTED
     return 128 - code if code < 0 else code

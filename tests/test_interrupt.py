@@ -1,0 +1,46 @@
+"""Ctrl-C in a terminal where ranks run: exit code 130, whatever the launcher makes of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pexpect  # type: ignore[import-untyped]
+import pytest
+from conftest import Build
+from terminal import DEADLINE_S, environment
+
+from rdb.recording import open_job
+
+
+def interrupted(home: Path, arguments: Sequence[str], ranks: int) -> tuple[int, str]:
+    """Ctrl-C when RANKS have said that they wait: the exit code, and what was said after it."""
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "rdb", *arguments],
+        env=environment(home),
+        encoding="utf-8",
+        timeout=DEADLINE_S,
+    )
+    for _ in range(ranks):
+        child.expect_exact(" waits")
+    child.sendcontrol("c")
+    child.expect(pexpect.EOF)
+    child.close()
+    return child.exitstatus, child.before
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_a_job_that_ctrl_c_ended_says_130(mpi: str, tmp_path: Path, build: Build) -> None:
+    program = str(build("mpi/deadlock.c", "-O0"))
+    home = tmp_path / "home"
+    line = ("run", "-n", "2", f"--mpi={mpi}", "--name", "job", "--", program, "cycle")
+    code, said = interrupted(home, line, 2)
+    assert code == 130 and "recorded job job (2 ranks, exit code 130)" in said, said
+    recording = open_job(home / "job").rank(0)
+    before = recording.last_event - 1
+    assert recording.describe(before + 1).startswith("write("), recording.describe(before + 1)
+    line = ("restart", "job", "--at", str(before), "--mpi", mpi, "--name", "branch")
+    code, said = interrupted(home, line, 1)
+    assert code == 130 and "exit code 130); rdb attach branch" in said, said
