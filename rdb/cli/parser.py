@@ -17,10 +17,10 @@ from rdb.launch.hca import HCA_CHOICES
 from rdb.launch.placement import LAUNCHERS
 from rdb.timeline.position import Position
 
-_EPILOG = """exit codes: run, exec and restart pass the program's own on (128+n for signal n, 130 Ctrl-C;
-127 not found, 126 cannot be executed, 125 rdb itself could not).  Others: 0 ok, 1 a negative answer, 2 usage,
-3 another version, 4 unknown job, rank or position, 5 damaged or diverged recording, 6 a tool is
-missing, 130 Ctrl-C."""
+_EPILOG = """exit codes: run, exec and restart pass the program's own on (128+n for signal n,
+130 Ctrl-C; 127 not found, 126 cannot be executed, 125 rdb itself could not).  Others: 0 ok,
+1 a negative answer, 2 usage, 3 another version, 4 unknown job, rank or position, 5 damaged or
+diverged recording, 6 a tool is missing, 130 Ctrl-C."""
 
 
 _HOSTS_HELP = "where its ranks run, if the job does not say it itself"
