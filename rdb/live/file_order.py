@@ -82,8 +82,7 @@ def file_plan(files: Files, events: dict[int, int], messages: Messages) -> FileP
     _sort_out(plan, files, events)
     steps = []
     for one in files.openings:
-        needed = one.begun(events) and (one.writes or one.open_at(events))
-        if needed and one.path not in plan.left:
+        if one.needed(events) and one.path not in plan.left:
             steps += _steps(one, events)
     plan.steps = _ordered(steps, messages)
     return plan

@@ -33,6 +33,7 @@ _TOGETHER = (
     *("MPI_File_sync", "MPI_File_set_info", "MPI_File_seek_shared", "MPI_File_close"),
 )
 _NOTHING_DONE = ("_end", "get_")
+_GIVES = ("MPI_File_get_view", "MPI_File_get_info", "MPI_File_get_group")
 
 
 class Was(IntEnum):
@@ -78,6 +79,8 @@ class Opening:
     kept: Path | None = None
     born: bool = False
     """It was open when a branch began."""
+    asked: list[tuple[int, int]] = field(default_factory=list)
+    """Ranks and events of calls that gave the program something of it: a view's datatypes."""
 
     def begun(self, events: dict[int, int]) -> bool:
         return all(call.event <= events[rank] for rank, call in self.opened.items())
@@ -86,6 +89,11 @@ class Opening:
         return self.begun(events) and any(
             self.closed.get(rank, NEVER) > events[rank] for rank in self.opened
         )
+
+    def needed(self, events: dict[int, int]) -> bool:
+        """At the cut, or for what the program had got of it by then."""
+        asked = any(event <= events[rank] for rank, event in self.asked)
+        return self.begun(events) and (self.writes or self.open_at(events) or asked)
 
     def together(self) -> Iterator[dict[int, Call | None]]:
         """Of each of its collectives the call of each rank, or that it never came to it."""
@@ -126,6 +134,8 @@ class Files:
         for place in places:
             record = recording.index.record(place)
             name = names[record.nr]
+            if not record.result and name in _GIVES and record.args[0] in open_now:
+                open_now[record.args[0]].asked.append((rank, record.event))
             if record.result or any(word in name for word in _NOTHING_DONE):
                 continue
             at_ns, position = _turn(record)

@@ -85,8 +85,10 @@ static void forget_window(uint32_t id, const uint64_t *attached)
 	for (struct entry **at = &journal.first; *at;) {
 		bool makes = (*at)->index == RDB_Win_create || (*at)->index == RDB_Win_create_dynamic;
 		bool attaches = (*at)->index == RDB_Win_attach && (*at)->args[0] == id;
+		bool sets = ((*at)->index == RDB_Win_set_name || (*at)->index == RDB_Win_set_info) &&
+			    (*at)->args[0] == id;
 
-		if ((makes && !attached && made_window(*at) == id) ||
+		if ((makes && !attached && made_window(*at) == id) || (sets && !attached) ||
 		    (attaches && (!attached || (*at)->args[1] == *attached)))
 			drop(at);
 		else
@@ -99,11 +101,18 @@ void restart_journal_asked(unsigned index, uint32_t nargs, const uint64_t *a)
 	struct entry *one;
 
 	journal.now = NULL;
+	journal.gives = false;
 	if (index == RDB_Win_free || index == RDB_Win_detach) {
 		if (index == RDB_Win_free)
 			forget_window(rdb_id(RDB_WIN, *(void **)a[0]), NULL);
 		else
 			forget_window((uint32_t)a[0], &a[1]);
+		return;
+	}
+	if (journal_gives(index)) {
+		journal.gives = true;
+		journal.giver = index;
+		memcpy(journal.given, a, nargs * sizeof(*a));
 		return;
 	}
 	one = journal_room(sizeof(*one));
@@ -129,6 +138,9 @@ void restart_journal_answered(void)
 {
 	struct entry *one = journal.now;
 
+	if (journal.gives)
+		journal_given(journal.giver, journal.given);
+	journal.gives = false;
 	journal.now = NULL;
 	for (uint32_t i = 0; one && i < one->nparts; i++) {
 		struct part *part = &one->parts[i];

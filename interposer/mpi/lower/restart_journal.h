@@ -12,7 +12,8 @@
 
 #define JOURNAL_MAGIC 0x33696e6d62647200ull
 #define PARTS 8
-#define LARGEST (1 << 22) /* bytes that one argument may point to */
+#define JOURNAL_GIVEN 0xffffffffu /* the index of an entry that is no call */
+#define LARGEST (1 << 22)         /* bytes that one argument may point to */
 
 enum journal_tag { CALL = 1, PENDING, MESSAGE, WINDOW, END };
 
@@ -49,6 +50,9 @@ struct saved {
 
 extern struct journal {
 	struct entry *first, **last, *now;
+	bool gives; /* the present call, which is one of restart_made.c */
+	unsigned giver;
+	uint64_t given[TRANSLATION_ARGUMENTS]; /* its arguments */
 	struct message *messages, **last_message;
 	struct message *old; /* that were under way when a branch began */
 } journal;
@@ -58,6 +62,11 @@ void *journal_room(size_t bytes);
 /* A file of a branch's directory: a new one to write, or to read.  NULL: it
  * cannot be opened. */
 FILE *journal_open(const char *folder, const char *name, bool new);
+
+/* restart_made.c: does the call give what belongs to a file or a window?  An entry for each that it has given; and again. */
+bool journal_gives(unsigned index);
+void journal_given(unsigned index, const uint64_t *a);
+const char *journal_give(const struct entry *one);
 
 struct bytes;
 /* restart_files_begun.c: what a read brings that has been begun.  False: its datatype is gone. */

@@ -47,7 +47,8 @@ static bool load_call(FILE *file, const char **why)
 {
 	struct entry *one = journal_room(sizeof(*one));
 
-	if (fread(one, sizeof(*one), 1, file) != 1 || one->index >= real_function_count || one->nparts > PARTS ||
+	if (fread(one, sizeof(*one), 1, file) != 1 ||
+	    (one->index >= real_function_count && one->index != JOURNAL_GIVEN) || one->nparts > PARTS ||
 	    one->nargs > TRANSLATION_ARGUMENTS)
 		return false;
 	one->next = NULL;
@@ -63,7 +64,7 @@ static bool load_call(FILE *file, const char **why)
 	}
 	*journal.last = one;
 	journal.last = &one->next;
-	*why = call_again(one);
+	*why = one->index == JOURNAL_GIVEN ? journal_give(one) : call_again(one);
 	return true;
 }
 

@@ -1,0 +1,101 @@
+"""rdb restart where the program has what files and windows gave it: views, infos, groups."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import Build, run_rdb
+from events import events_called
+
+from rdb.errors import RdbError
+from rdb.live.consistent import Traffic, finalized
+from rdb.live.file_order import copies
+from rdb.recording import Job, open_job
+
+RANKS = 2
+
+
+class Recorded:
+    """A job with files of MPI in a folder of its own, and what it said and left there."""
+
+    def __init__(self, folder: Path, program: Path, before: dict[str, bytes]) -> None:
+        self.folder, self.home, self.files = folder, folder / "home", folder / "files"
+        self.files.mkdir()
+        for name, what in before.items():
+            (self.files / name).write_bytes(what)
+        line = ["run", "-n", str(RANKS), "--name", "job", "--", str(program), str(self.files)]
+        done = run_rdb(self.home, folder, *line)
+        assert done.returncode == 0, done.stderr
+        self.said = Counter(done.stdout.splitlines())
+        self.left = {
+            one.name: one.read_bytes() for one in self.files.iterdir() if one.name not in before
+        }
+        verified = run_rdb(self.home, folder, "replay", "job", "--verify")
+        assert verified.returncode == 0, verified.stderr
+
+    def job(self, name: str = "job") -> Job:
+        return open_job(self.home / name)
+
+    def restart(self, rank: int, event: int, mpi: str, job: str = "job", name: str = "cut") -> None:
+        """The branch says what the job had said, and its copies become what that had left."""
+        where = f"{job}, rank {rank} at {event}, {mpi}"
+        at = ["--rank", str(rank), "--at", str(event)]
+        line = ["restart", job, *at, "--name", name, "--mpi", mpi]
+        done = run_rdb(self.home, self.folder, *line)
+        assert done.returncode == 0, f"{where}: {done.stderr}"
+        assert Counter(done.stdout.splitlines()) == self.said, where
+        made = {one.name.split("-", 1)[1]: one.read_bytes() for one in copies(self.home / name)}
+        assert made == self.left, where
+        verified = run_rdb(self.home, self.folder, "replay", name, "--verify")
+        assert verified.returncode == 0, f"{where}: {verified.stderr}"
+
+    def remove(self, name: str) -> None:
+        run_rdb(self.home, self.folder, "rm", name)
+
+    def event(self, rank: int, call: str, which: int) -> int:
+        return events_called(self.job().rank(rank), call)[which]
+
+
+def event_at_which(job: Job, rank: int, chosen: random.Random, first: int = 1) -> int:
+    """One with a consistent cut, before anything is said."""
+    traffic = Traffic(job)
+    while True:
+        event = chosen.randrange(first, job.rank(rank).last_event)
+        try:
+            cut = traffic.cut(rank, event)
+        except RdbError:
+            continue
+        said = any(
+            job.rank(one).describe(number).startswith("write(1,")
+            for one, until in cut.events.items()
+            for number in range(1, until + 1)
+        )
+        if not said and not any(finalized(job, *one) for one in cut.events.items()):
+            return event
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    there = {"there": bytes(range(256)) * 4}
+    return Recorded(tmp_path_factory.mktemp("given"), build("mpi/restarted_given.c"), there)
+
+
+@pytest.mark.parametrize(
+    ("call", "which", "mpi"),
+    [
+        ("MPI_File_close", 0, "mpich"),
+        ("MPI_Win_free", 1, "openmpi"),
+        ("MPI_File_write_all", 1, "mpich"),
+    ],
+)
+def test_it_has_what_it_was_given(given: Recorded, call: str, which: int, mpi: str) -> None:
+    """And so has a branch of the branch, which begins when the file and the window are gone."""
+    given.restart(1, given.event(1, call, which) + 1, mpi)
+    chosen = random.Random(3)
+    event = event_at_which(given.job("cut"), 0, chosen)
+    given.restart(0, event, "openmpi" if mpi == "mpich" else "mpich", "cut", "again")
+    given.remove("again")
+    given.remove("cut")
