@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,13 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests that start ranks must not take themselves for ranks of some outer job.
     for name in ("RDB_JOB_DIR", "RDB_DEBUG", "PYTHONPATH"):
         os.environ.pop(name, None)
+    # What a script starts in the background ignores Ctrl-C, and so would what tests press it in.
+    for number, usual in (
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGQUIT, signal.SIG_DFL),
+    ):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, usual)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
