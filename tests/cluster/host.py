@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -13,10 +14,11 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 WAIT_S = 90.0
+HOME = pwd.getpwuid(os.getuid()).pw_dir  # where ssh looks, whatever $HOME is
 
 # The first process of the namespaces: private file systems, then it waits for what others leave.
 _INIT = r"""
-import ctypes, os, signal, socket, subprocess, sys
+import ctypes, os, pwd, signal, socket, subprocess, sys
 name, hosts, *shared = sys.argv[1:]
 def mount(*words):
     subprocess.run(["mount", *words], check=True)
@@ -30,7 +32,7 @@ for number, path in enumerate(shared):
     mount("--bind", path, kept[-1])
 os.makedirs("/run/sshd")
 mount("--bind", hosts, "/etc/hosts")
-for path, mode in (("/dev/shm", 1777), ("/tmp", 1777), (os.path.expanduser("~"), 700)):
+for path, mode in (("/dev/shm", 1777), ("/tmp", 1777), (pwd.getpwuid(os.getuid()).pw_dir, 700)):
     os.makedirs(path, exist_ok=True)  # one may be below another
     mount("-t", "tmpfs", "-o", f"mode={mode}", "tmpfs", path)
 for path, there in zip(shared, kept):
@@ -152,7 +154,7 @@ class Host:
         return {
             **kept,
             "PATH": search_path(),
-            "HOME": os.path.expanduser("~"),
+            "HOME": HOME,
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             **self.env,

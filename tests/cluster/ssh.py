@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from cluster.host import Host, need, search_path, until
+from cluster.host import HOME, Host, need, search_path, until
 from cluster.network import network
 
 _CLIENT = """Host *
@@ -52,8 +52,8 @@ def ssh_hosts(count: int, folder: Path, shared: Sequence[Path] = ()) -> Iterator
 
 def serve_ssh(host: Host, folder: Path) -> subprocess.Popen[str]:
     """sshd on a host, and the keys of who logs in."""
-    home = os.path.expanduser("~")
-    script = f"mkdir -p {home}/.ssh && cp {folder}/keys/* {home}/.ssh/ && chmod 600 {home}/.ssh/*"
+    own = f"{HOME}/.ssh"
+    script = f"mkdir -p {own} && cp {folder}/keys/* {own}/ && chmod 600 {own}/*"
     done = host.run("sh", "-c", script)
     assert done.returncode == 0, done.stderr
     log = folder / f"sshd.{host.name}.log"

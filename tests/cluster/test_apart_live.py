@@ -34,8 +34,13 @@ def apart(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Iterator[Di
 
 
 def middle(job: Job) -> int:
-    """An event of rank 0 where a cut can be, with something done and something to be done."""
-    traffic, last = Traffic(job), job.rank(0).last_event
+    """An event of rank 0 where a cut can be, with something done and something to be done.
+
+    Before it asks for its gate, if it has one.
+    """
+    traffic, rank = Traffic(job), job.rank(0)
+    gates = (one for one in range(rank.last_event) if rank.describe(one).startswith("access("))
+    last = next(gates, rank.last_event)
     for event in range(last // 2, last):
         try:
             cut = traffic.cut(0, event)
