@@ -193,7 +193,7 @@ static int64_t exchange(const void *out, int outcount, struct vtype *sent, int d
 			struct vtype *type, int source, int recvtag, struct vcomm *comm, void *upper_status)
 {
 	struct vreq *request = receive_begin(in, incount, type, comm);
-	MPI_Status status = status_empty, ignored;
+	MPI_Status status = status_empty;
 	MPI_Request receiving, sending;
 	const bool before = together_exchanged(); /* a restart from a checkpoint, with or without more of them */
 	int rc = receive_start(request, source, recvtag, &receiving), failed = MPI_SUCCESS;
@@ -206,7 +206,7 @@ static int64_t exchange(const void *out, int outcount, struct vtype *sent, int d
 			if (failed != MPI_SUCCESS)
 				PMPI_Cancel(&receiving);
 			else
-				failed = waited(&sending, &ignored);
+				failed = waited_sent(&sending);
 			if (together_on && failed == MPI_SUCCESS) {
 				note_send(comm, dest, sendtag, NULL, outcount, sent, 0);
 				together_exchange(true);

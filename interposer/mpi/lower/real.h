@@ -119,6 +119,8 @@ typedef int isend_call(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_
 int sent(send_call *call, isend_call *start, const void *buf, int count, MPI_Datatype type, int dest, int tag,
 	 MPI_Comm comm);
 int waited(MPI_Request *real, MPI_Status *status);
+/* The same for a request of a blocking send. */
+int waited_sent(MPI_Request *real);
 /* What the recording will have to do is done while there is nothing to receive. */
 void idle_until_message(int source, int tag, MPI_Comm comm);
 

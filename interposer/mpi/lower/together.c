@@ -7,6 +7,7 @@
 
 bool together_on;
 uint64_t *together_counts;
+unsigned together_sending;
 uint64_t together_salt;
 
 static struct board_slot *own;
@@ -384,7 +385,7 @@ static bool may_hold(bool waits)
 static uint64_t settle(void)
 {
 	const struct table *requests = &tables[RDB_REQUEST], *comms = &tables[RDB_COMM];
-	uint64_t pending = 0;
+	uint64_t pending = together_sending;
 
 	if (!together_on)
 		return 0;

@@ -9,6 +9,8 @@ struct board_slot;
 
 extern bool together_on; /* there may be checkpoints */
 extern bool drained_any; /* messages are in the queue */
+/* Blocking sends that wait: their receivers may have counted them, the senders have not. */
+extern unsigned together_sending;
 /* The MPI_Sendrecv that the calling thread is in has sent. */
 bool together_exchanged(void);
 void together_exchange(bool sent);
