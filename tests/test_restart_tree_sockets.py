@@ -12,6 +12,8 @@ import pytest
 from conftest import Build
 from test_restart_tree import Recorded
 
+from rdb.recording import open_job
+
 BuildText = Callable[..., Path]
 MANY = int(os.environ.get("RDB_TEST_LIVE", "0"))
 
@@ -42,14 +44,15 @@ def test_a_connection(talks: dict[str, Recorded], how: str) -> None:
         connection.restart(at)
 
 
-def test_a_branch_of_that_is_refused(talks: dict[str, Recorded]) -> None:
-    pair = talks["pair"]
-    at = pair.events("getppid")[2]
-    branch = pair.restart(at)
-    done = pair.rdb("restart", branch.name, "--at", "2", "--plan")
-    assert done.returncode == 1
-    assert "began with sockets between its processes (descriptor" in done.stderr
-    assert "restart the job that it is a branch of" in done.stderr
+@pytest.mark.parametrize("how", ["pair", "unix", "tcp"])
+def test_a_branch_of_that(talks: dict[str, Recorded], how: str) -> None:
+    """And a branch of that one, and of that, at random: all come to what the first would have."""
+    one, chosen = talks[how], random.Random(how)
+    for at in one.events("getppid")[:2]:
+        name = one.restart(at).name if not (one.home / f"job-{at}").exists() else f"job-{at}"
+        for _ in range(3):
+            last = open_job(one.home / name).rank(0).last_event
+            name = one.restart(chosen.randint(0, last - 1), name).name
 
 
 TO_OTHERS = """

@@ -323,8 +323,7 @@ static void connect_again(struct sock *s, const struct far_end *far)
 		live_refuse("%s: %s", who(s), strerror(errno));
 }
 
-/* Who accepts it then will find these addresses. */
-static void name_again(struct sock *s)
+void socket_name_again(struct sock *s)
 {
 	struct rdb_note_socket note = {.pid = (int32_t)lower.pid};
 	socklen_t local = sizeof(note.local), peer = sizeof(note.peer);
@@ -345,13 +344,13 @@ static bool to_listener(struct sock *s)
 		s->made = keep(socket(AF_UNIX, s->type | SOCK_CLOEXEC, 0));
 		if (connect(s->made, (const void *)&s->target, s->target_len))
 			return false;
-		name_again(s);
+		socket_name_again(s);
 		return true;
 	}
 	for (unsigned i = 0; i < meet.nlisteners; i++)
 		if (meet.listeners[i].port == ntohs(to->sin_port)) {
 			s->made = connect_tcp(place_of(meet.listeners[i].rank), meet.listeners[i].port);
-			name_again(s);
+			socket_name_again(s);
 			return true;
 		}
 	return false;

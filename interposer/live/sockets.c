@@ -124,6 +124,7 @@ static void connects(const struct event *ev, struct sock *s)
 	}
 	const struct rdb_note_socket *note = noted();
 	s->state = SOCKET_CONNECTS;
+	s->since_ns = replay_now_ns();
 	memcpy(&s->target, note->peer, note->peer_len);
 	s->target_len = note->peer_len;
 	socket_name(s, note);

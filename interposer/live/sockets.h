@@ -18,6 +18,7 @@ struct sock {
 	struct sockaddr_storage local, target; /* target: of a connection that is being made */
 	socklen_t local_len, target_len;
 	int backlog;
+	uint64_t since_ns; /* when it connected */
 	uint64_t read, written;
 	uint8_t *tail; /* the last bytes that were written */
 	size_t tail_len, tail_room;
@@ -53,6 +54,8 @@ void socket_options(const struct sock *s, int fd);
 void socket_print_address(char *out, size_t room, const void *address);
 /* What both ends call a connection: as connect(2) or accept(2) found it. */
 void socket_name(struct sock *s, const struct rdb_note_socket *note);
+/* rendezvous.c: who accepts it will find the addresses that it has now. */
+void socket_name_again(struct sock *s);
 /* sockets_begun.c: what a branch began with, for restarts of it.  Once all are made, before anything is closed. */
 void sockets_save(void);
 /* False: it had none, or an older rdb has made the branch. */

@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include "live/live.h"
 #include "live/sockets.h"
+#include "live/tree.h"
+#include "live/tree_sockets.h"
 #include "process/private_file.h"
 
 enum { MAGIC = 0x31736b73 };
@@ -41,16 +43,17 @@ static void finish(FILE *f, const char *name)
 		live_refuse("%s/%s: it cannot be written", lower.opt.branch, name);
 }
 
-/* Those that nobody had open at either end are no more. */
+/* Those that nobody had open at either end are no more (of a tree: tree_ends_begun.c). */
 static bool goes_on(const struct sock *s)
 {
-	return s->used && s->made && !(s->state == SOCKET_PAIRED && s->closed && s->other->closed);
+	return s->used && (tree() || (s->made && !(s->state == SOCKET_PAIRED && s->closed && s->other->closed)));
 }
 
 /* Nobody can have the same name for a connection that is made later. */
 static void key_of(const struct sock *s, char out[SOCKET_KEY])
 {
-	snprintf(out, SOCKET_KEY, "%s%.*s", s->named_again || !*s->key ? "" : "<", SOCKET_KEY - 2, s->key);
+	const bool as_it_is = tree() || s->named_again || !*s->key;
+	snprintf(out, SOCKET_KEY, "%s%.*s", as_it_is ? "" : "<", SOCKET_KEY - 2, s->key);
 }
 
 static void save_one(FILE *f, const struct sock *s)
@@ -64,6 +67,9 @@ static void save_one(FILE *f, const struct sock *s)
 	one.sock.left = 0;
 	one.sock.made = 0;
 	one.sock.named_again = false;
+	for (const struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++)
+		if (socket_of(f) == s)
+			one.sock.flags = f->flags & O_NONBLOCK;
 	fwrite(&one, sizeof(one), 1, f);
 	if (s->left)
 		fwrite(s->tail + s->tail_len - s->left, s->left, 1, f);
@@ -78,8 +84,12 @@ static void say_one(FILE *f, const struct sock *s)
 	if (s->state == SOCKET_CONNECTS || s->state == SOCKET_ACCEPTED)
 		fprintf(f, "end %d %lu %d %d %s", s->state == SOCKET_CONNECTS, (unsigned long)s->left, s->write_shut,
 			s->closed, key);
+	else if (s->state == SOCKET_PAIRED && tree())
+		fprintf(f, "pair %d %lu %d %d %s", s->second, (unsigned long)s->left, s->write_shut, s->closed, key);
 	else if (s->type != SOCK_STREAM)
 		fprintf(f, "datagrams");
+	else if (tree())
+		fprintf(f, "alone");
 	else
 		return;
 	for (unsigned fd = 0; fd < NUMBERS; fd++)
@@ -93,6 +103,8 @@ void sockets_save(void)
 	struct saved_head head = {.magic = MAGIC, .size = sizeof(struct sock)};
 	for (const struct sock *s = sockets; s < sockets + SOCKETS; s++)
 		head.count += goes_on(s);
+	if (tree() && !head.count)
+		return;
 	FILE *had = create("sockets-had"), *begun = create("sockets-begun");
 	fwrite(&head, sizeof(head), 1, had);
 	for (const struct sock *s = sockets; s < sockets + SOCKETS; s++)
@@ -133,5 +145,7 @@ bool sockets_load(void)
 	fclose(f);
 	if (!good)
 		live_refuse("%s is damaged, or another rdb's", path);
+	if (tree())
+		tree_sockets_loaded();
 	return true;
 }

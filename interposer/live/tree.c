@@ -357,6 +357,7 @@ static void await_ended(void)
 
 void tree_at_end(void)
 {
+	open_table_begin(); /* what a branch began with */
 	next();
 	tree_share_told();
 	await_ended();

@@ -9,7 +9,11 @@
 
 /* A name that no other socket of the tree has. */
 void tree_socket_named(struct sock *s);
+/* The number of the stream of what leaves that end, or the other one. */
+uint32_t tree_stream_from(const struct sock *s, bool second);
 void tree_socket_moved(const struct sock *s, const void *bytes, uint64_t len, bool writing);
+/* What a branch began with (sockets_begun.c): it is under way. */
+void tree_sockets_loaded(void);
 /* To the next program, or a child.  False: errno says why. */
 bool tree_sockets_hand_on(int fd);
 bool tree_sockets_inherit(int fd);

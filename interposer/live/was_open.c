@@ -163,6 +163,10 @@ bool open_table_load(void)
 			live_refuse("it is a branch that an older rdb has made: restart what it is a branch of");
 		if (f->kind == SOCKET && !had_sockets)
 			live_refuse("it is a branch that an older rdb has made: restart what it is a branch of");
+		if (f->kind == SOCKET && !from) {
+			f->flags = socket_of(f)->flags;
+			f->set = false;
+		}
 		if (f->kind != FILE_WRITTEN)
 			continue;
 		if (from)

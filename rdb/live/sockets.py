@@ -12,6 +12,7 @@ import struct
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rdb.recording import Job, RankRecording
 from rdb.recording.record import Kind, Note, Record
@@ -62,7 +63,7 @@ class End:
 def uses_sockets(recording: RankRecording, until: int | None = None) -> bool:
     """Has it connected, accepted or listened by then?  Not if that failed, as of who looks for a
     daemon that does not run."""
-    if _begun(recording):
+    if begun_sockets(recording.path):
         return True
     index = recording.index
     return any(
@@ -74,7 +75,7 @@ def uses_sockets(recording: RankRecording, until: int | None = None) -> bool:
 
 def listened_to(recording: RankRecording) -> Iterator[int]:
     """Ports of listen(2), as it found them."""
-    for words in _begun(recording):
+    for words in begun_sockets(recording.path):
         if words[0] == "listen":
             yield int(words[1])
     index = recording.index
@@ -92,7 +93,7 @@ def ends_of(recording: RankRecording) -> list[End]:
     numbers: dict[int, End] = {}
     datagrams: set[int] = set()  # sockets without another end
     nth: dict[tuple[bool, str], int] = {}
-    for words in _begun(recording):
+    for words in begun_sockets(recording.path):
         _begin(words, ends, numbers, datagrams, nth)
     index = recording.index
     for place in index.of_calls(*_CALLS):
@@ -109,10 +110,10 @@ def ends_of(recording: RankRecording) -> list[End]:
     return ends
 
 
-def _begun(recording: RankRecording) -> list[list[str]]:
+def begun_sockets(recording: Path) -> list[list[str]]:
     """Of a branch what it began with, in words: interposer/live/sockets_begun.c."""
     try:
-        text = (recording.path / "sockets-begun").read_text(encoding="utf-8", errors="replace")
+        text = (recording / "sockets-begun").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return []
     return [line.split(" ") for line in text.splitlines()]

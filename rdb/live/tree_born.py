@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rdb.live.sockets import begun_sockets
 from rdb.private import opener
 
 _NODES, _PIDS, _NUMBERS, _CHILDREN = "tree-nodes", "tree-pids", "tree-began", "children-before"
@@ -100,6 +101,37 @@ def born_numbers(process: Path) -> list[BornNumber]:
                 int(size),
             )
         )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class BornSocket:
+    """An end of a connection, or a socket without another end."""
+
+    kind: str
+    """As interposer/live/sockets_begun.c names it: end, pair, alone, datagrams."""
+    numbers: list[int]
+    key: str = ""
+    """Of a connection: both ends have it."""
+    first: bool = False
+    """Which end: the one that had connected, or the first of a pair."""
+    left_bytes: int = 0
+    """Written by it, and not read."""
+    shut: bool = False
+    """It writes no more."""
+
+
+def born_sockets(process: Path) -> list[BornSocket]:
+    """The first process knows of all ends; the others of those that they have."""
+    found = []
+    for words in begun_sockets(process):
+        if words[0] in ("end", "pair"):
+            first = (words[1] == "1") == (words[0] == "end")
+            size, shut, _ = map(int, words[2:5])
+            numbers = list(map(int, words[6:]))
+            found.append(BornSocket(words[0], numbers, words[5], first, size, bool(shut)))
+        elif words[0] in ("alone", "datagrams"):
+            found.append(BornSocket(words[0], list(map(int, words[1:]))))
     return found
 
 

@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from rdb.live.sockets import end_of
-from rdb.live.tree_born import born_bytes, born_numbers
+from rdb.live.tree_born import BornSocket, born_bytes, born_numbers, born_sockets
 from rdb.recording.record import Record
 
 if TYPE_CHECKING:
@@ -141,12 +141,16 @@ class _Follower:
         self.ends: dict[Held, Ends] = defaultdict(Ends)
         self.operations: dict[Held, list[Operation]] = defaultdict(list)
         self.connections: dict[str, Connection] = {}
+        self.born_streams: dict[tuple[str, bool], Held] = {}
+        """What an end writes, by its key and side."""
 
     def process(
         self, node: Node, numbers: dict[int, _Number], nth: dict[tuple[bool, str], int]
     ) -> None:
         limit = self.until.get(node, node.over)
-        numbers = self._begun_with(node) if node.born and node.programs else numbers
+        if node.born and node.programs:
+            numbers = self._begun_with(node)
+            self._begun_sockets(node, numbers, nth)
         for child in node.children:
             if child.born:
                 self.process(child, {}, {})
@@ -201,6 +205,47 @@ class _Follower:
                 known[key] = self._new(what, _FOLLOWED[one.kind], size)
             numbers[one.number] = _Number(known[key], one.kind == "writes", one.cloexec)
         return numbers
+
+    def _begun_sockets(
+        self, node: Node, numbers: dict[int, _Number], nth: dict[tuple[bool, str], int]
+    ) -> None:
+        path = node.programs[0].path
+        cloexec = {one.number for one in born_numbers(path) if one.cloexec}
+        sockets = born_sockets(path)
+        if node.parent is None:
+            self._begun_streams(node, sockets)
+        for one in sockets:
+            if not one.key and one.numbers:
+                held = self._new(f"descriptor {one.numbers[0]}", HeldKind.SOCKET)
+                for number in one.numbers:
+                    writes = one.kind == "datagrams"
+                    numbers[number] = _Number(held, writes, number in cloexec)
+            if not one.key:
+                continue
+            out, held = (self.born_streams[one.key, side] for side in (one.first, not one.first))
+            for number in one.numbers:
+                numbers[number] = _Number(held, False, number in cloexec, out)
+            if one.kind == "end":
+                prefix = one.key.rpartition(":")[0] + ":"
+                nth[one.first, prefix] = nth.get((one.first, prefix), 0) + 1
+
+    def _begun_streams(self, top: Node, sockets: list[BornSocket]) -> None:
+        """The first process has all ends."""
+        ends = [one for one in sockets if one.key]
+        for one in ends:
+            what = "a pair of sockets" if one.kind == "pair" else "a socket"
+            held = self._new(what, HeldKind.STREAM, one.left_bytes)
+            self.born_streams[one.key, one.first] = held
+            if one.shut:
+                self.operations[held].append(Operation(top, 0, 0, held, 0, True, shuts=True))
+        for one in ends:
+            if (one.key, not one.first) not in self.born_streams:  # nobody has accepted it
+                self.born_streams[one.key, not one.first] = self._new("a socket", HeldKind.STREAM)
+            if one.kind == "end":
+                first, second = (self.born_streams[one.key, side] for side in (True, False))
+                both = self.connections.setdefault(one.key, Connection(first, second))
+                number = next(iter(one.numbers), -1)
+                (both.connected if one.first else both.accepted).append((top, 0, number))
 
     @staticmethod
     def _written(numbers: dict[int, _Number]) -> list[Held]:

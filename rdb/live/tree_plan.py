@@ -16,7 +16,14 @@ from rdb.launch.command import rdb_exec_line
 from rdb.live.refusals import refused
 from rdb.live.shared import shared_at, shares_memory
 from rdb.live.tree import NOT_YET, Node, Tree
-from rdb.live.tree_born import PID_ENTRY, BornNode, born_numbers, is_born, write_born
+from rdb.live.tree_born import (
+    PID_ENTRY,
+    BornNode,
+    born_numbers,
+    born_sockets,
+    is_born,
+    write_born,
+)
 from rdb.live.tree_files import Connection, Ends, Held, HeldKind, follow
 from rdb.private import make_directory, opener
 from rdb.recording import EndKind, Kind, RankRecording
@@ -53,7 +60,7 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
     if not (shares or is_born(top.path) or any(True for _ in top.path.glob("child-*"))):
         return None
     tree = Tree(top)
-    _refuse_born_sockets(tree)
+    _refuse_unknown_sockets(tree)
     places = _cut(tree, event)
     waited = {
         node
@@ -91,16 +98,18 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
     return TreePlan(places, lives, zombies, ghosts, counts, told, shared)
 
 
-def _refuse_born_sockets(tree: Tree) -> None:
+def _refuse_unknown_sockets(tree: Tree) -> None:
     for node in tree.nodes:
-        if node.born and node.programs:
-            for one in born_numbers(node.programs[0].path):
-                if one.kind == "socket":
-                    raise RdbError(
-                        f"rank {tree.top.name} is a branch that began with sockets between its "
-                        f"processes (descriptor {one.number} of process {node.name})",
-                        "restart the job that it is a branch of",
-                    )
+        if not (node.born and node.programs):
+            continue
+        path = node.programs[0].path
+        known = {number for one in born_sockets(path) for number in one.numbers}
+        if any(one.kind == "socket" and one.number not in known for one in born_numbers(path)):
+            raise RdbError(
+                f"rank {tree.top.name} began with sockets between its processes: it is a branch "
+                "that an older rdb has made",
+                "restart the job that it is a branch of",
+            )
 
 
 def _line(node: Node) -> set[Node]:
@@ -152,8 +161,8 @@ def _counting(
     followed = follow(tree.top, places)
     ends, operations = followed.ends, followed.operations
     found: set[Node] = set()
-    for connection in followed.connections.values():
-        _check_connection(tree, places, connection, ends)
+    for key, connection in followed.connections.items():
+        _check_connection(places, connection, tree.connections[key], ends)
     for held, both in ends.items():
         if not both.holders.intersection(lives):
             continue
@@ -183,9 +192,10 @@ def _counting(
 
 
 def _check_connection(
-    tree: Tree, places: dict[Node, int], one: Connection, ends: Mapping[Held, Ends]
+    places: dict[Node, int], one: Connection, all_of: Connection, ends: Mapping[Held, Ends]
 ) -> None:
-    """One that is open: its ends are of the program, and nobody else's have the same name."""
+    """One that is open: its ends are of the program, and nobody else's have the same name; ALL_OF:
+    with those that had it later."""
     holders = ends[one.first].holders | ends[one.second].holders
     if not holders:
         return
@@ -193,7 +203,6 @@ def _check_connection(
     node, _, number = made[0]
     if node not in holders:
         node = next(iter(holders))
-    all_of = next(both for both in tree.connections.values() if _is_same(both, made))
     if not (all_of.connected and all_of.accepted):
         raise _refused(
             node,
@@ -208,10 +217,6 @@ def _check_connection(
             f"descriptor {number} is a socket of which nobody can tell who is at the other end: "
             "several processes have accepted connections of one there",
         )
-
-
-def _is_same(both: Connection, made: list[tuple[Node, int, int]]) -> bool:
-    return made[0] in both.connected or made[0] in both.accepted
 
 
 def _signals(tree: Tree, places: dict[Node, int], lives: list[Node]) -> Iterator[str]:
