@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -31,14 +32,28 @@ class Recorded:
 
     def restart(self, at: int, job: str = "job") -> Job:
         """What comes of it is what came of the uninterrupted run."""
+        return self._check(at, job, self._restart(at, job))
+
+    def restart_near(self, chosen: random.Random, job: str) -> Job:
+        """At an event that is chosen; at another one if rdb asks for that.  There is something to
+        come."""
+        last = events_called(open_job(self.home / job).rank(0), "write(1,")[-1]
+        while True:
+            at = chosen.randrange(last)
+            done = self._restart(at, job)
+            if not done.returncode or "choose another" not in done.stderr:
+                return self._check(at, job, done)
+
+    def _restart(self, at: int, job: str) -> subprocess.CompletedProcess[str]:
+        return self.rdb("restart", job, "--at", str(at), "--name", f"{job}-{at}")
+
+    def _check(self, at: int, job: str, done: subprocess.CompletedProcess[str]) -> Job:
         where = f"{job} at {at}: {open_job(self.home / job).rank(0).describe(at)}"
-        name = f"{job}-{at}"
-        done = self.rdb("restart", job, "--at", str(at), "--name", name)
         assert done.returncode == 0, f"{where}: {done.stderr}"
         assert done.stdout and self.said.endswith(done.stdout), f"{where}: {done.stdout}"
-        verified = self.rdb("replay", name, "--verify")
+        verified = self.rdb("replay", f"{job}-{at}", "--verify")
         assert verified.returncode == 0, f"{where}: {verified.stderr}"
-        return open_job(self.home / name)
+        return open_job(self.home / f"{job}-{at}")
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +166,16 @@ def test_memory_is_shared_again(shared: Recorded) -> None:
     assert not shared.restart(asked[-1]).process(0).children
 
 
+def test_branches_that_began_with_shared_memory(shared: Recorded) -> None:
+    """At random; where several were writing to the same, rdb asks for another event."""
+    chosen = random.Random(11)
+    for at in shared.events("getppid")[2:8:5]:
+        name = shared.restart(at).name
+        for _ in range(2):
+            name = shared.restart_near(chosen, name).name
+        shared.restart(0, name)
+
+
 def test_memory_with_a_name(tmp_path: Path, build: Build) -> None:
     """Of shm_open and sem_open, as long as nobody opens it by that name later."""
     program = str(build("live_shared_named.c"))
@@ -159,7 +184,10 @@ def test_memory_with_a_name(tmp_path: Path, build: Build) -> None:
     assert named.said.endswith("30, status 6\n")
     asked = named.events("getppid")
     for at in (asked[2], asked[5]):
-        assert set(named.restart(at).process(0).children) == {1}
+        branch = named.restart(at)
+        assert set(branch.process(0).children) == {1}
+        later = named.restart_near(random.Random(at), branch.name)
+        named.restart(0, later.name)
     again = Recorded(tmp_path / "again", program, "again")
     at = str(again.events("getppid")[2])
     refused = again.rdb("restart", "job", "--at", at, "--plan")

@@ -33,6 +33,7 @@ static struct {
 	uint8_t *stores;
 	uint64_t room;
 	uint64_t from, last, cut_ns; /* from where on it is followed; its last event before the cut */
+	uint64_t begun_ns;           /* when a branch began, and all had the same */
 	bool begun, viewed, ask;
 	enum told_kind kind; /* of what it stores now */
 	int made[MADE];
@@ -57,22 +58,25 @@ static uint64_t length(const struct told_region *r)
 static void plan_line(const char *line)
 {
 	struct told_region r = {0};
-	unsigned long v[6];
+	unsigned long v[7];
 	unsigned ask;
-	if (sscanf(line, "from %lu %lu %u %lu", v, v + 1, &ask, v + 2) == 4) {
+	if (sscanf(line, "from %lu %lu %u %lu %lu", v, v + 1, &ask, v + 2, v + 3) == 5) {
 		own.from = v[0];
 		own.last = v[1];
 		own.cut_ns = v[2];
+		own.begun_ns = v[3];
 		own.ask = ask;
 		return;
 	}
-	if (sscanf(line, "region %lu %lu %lu %lu %lu %u %u", v, v + 1, v + 2, v + 3, v + 4, &r.kind, &r.removed) != 7)
+	if (sscanf(line, "region %lu %lu %lu %lu %lu %u %u %lu", v, v + 1, v + 2, v + 3, v + 4, &r.kind, &r.removed,
+		   v + 5) != 8)
 		live_refuse("its plan is damaged");
 	r.start = v[0];
 	r.end = v[1];
 	r.dev = v[2];
 	r.ino = v[3];
 	r.offset = v[4];
+	r.known = v[5];
 	if (own.head.n == TOLD_REGIONS)
 		live_refuse("it has more than %d shared mappings", TOLD_REGIONS);
 	own.head.regions[own.head.n++] = r;
@@ -135,7 +139,7 @@ static void view(void)
 {
 	look(own.view);
 	own.head.fresh = fresh();
-	own.head.at_ns = replay_now_ns();
+	own.head.at_ns = !lower.event && own.begun_ns ? own.begun_ns : replay_now_ns();
 	own.head.late = own.head.at_ns > own.cut_ns;
 	own.kind = own.head.late ? TOLD_LATER : TOLD_OPEN;
 	own.viewed = true;
@@ -260,18 +264,12 @@ void shared_again_tell(void)
 	for (const struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++)
 		if (f->kind == FILE_WRITTEN && f->mapped)
 			live_refuse("%s: it is open, and mapped shared", f->path);
-	/* which memory it began with is not in its log */
-	snprintf(path, sizeof(path), "%s/shared-began", lower.opt.branch);
-	int fd = private_create(AT_FDCWD, path, O_WRONLY);
-	if (fd < 0)
-		live_refuse("%s: %s", path, strerror(-fd));
-	close(fd);
 	snprintf(path, sizeof(path), "%s/shared-%d", lower.opt.tree, atoi(lower.opt.process));
 	uint64_t at = sizeof(own.head);
 	for (unsigned i = 0; i < own.head.n; i++)
 		at += length(&own.head.regions[i]);
 	own.head.stores = at;
-	fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
+	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
 	int rc = fd < 0 ? fd : io_write_all(fd, &own.head, sizeof(own.head), 0, 1 << 20);
 	at = sizeof(own.head);
 	for (unsigned i = 0; i < own.head.n && !rc; i++) {
@@ -319,7 +317,7 @@ static void make_segment(const struct told_region *r, const uint8_t *bytes, uint
 	shmdt(at);
 	/* for what the program asks for later */
 	snprintf(path, sizeof(path), "%s/segments", lower.opt.tree);
-	int n = snprintf(text, sizeof(text), "%lu %d\n", (unsigned long)r->ino, id);
+	int n = snprintf(text, sizeof(text), "%lu %d\n", (unsigned long)r->known, id);
 	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_APPEND);
 	if (fd < 0 || write(fd, text, (size_t)n) != n)
 		live_refuse("%s: %s", path, strerror(fd < 0 ? -fd : errno));
@@ -388,6 +386,40 @@ static void attach(const struct told_region *r, int id)
 		live_refuse("its System V shared memory cannot be attached again");
 }
 
+static int which(const struct mapping *m, void *arg)
+{
+	struct told_region *r = arg;
+	if (r->start < m->start || r->start >= m->end)
+		return 0;
+	r->dev = m->dev;
+	r->ino = m->inode;
+	return 1;
+}
+
+/* What the branch begins with: its log does not say which memory that is. */
+static void save(void)
+{
+	char path[4096];
+	if (!own.head.n)
+		return;
+	snprintf(path, sizeof(path), "%s/shared-began", lower.opt.branch);
+	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f)
+		live_refuse("%s: %s", path, strerror(fd < 0 ? -fd : errno));
+	for (unsigned i = 0; i < own.head.n; i++) {
+		struct told_region r = own.head.regions[i];
+		if (arena_each(which, &r) != 1)
+			live_refuse("its shared memory at %#lx is not there", (unsigned long)r.start);
+		fprintf(f, "region %lu %lu %lu %lu %lu %u %u %lu\n", (unsigned long)r.start, (unsigned long)r.end,
+			(unsigned long)r.dev, (unsigned long)r.ino, (unsigned long)r.offset, r.kind, r.removed,
+			(unsigned long)r.known);
+	}
+	const bool bad = ferror(f);
+	if (fclose(f) || bad)
+		live_refuse("%s: it cannot be written", path);
+}
+
 void shared_again_map(void)
 {
 	for (unsigned i = 0; i < own.head.n; i++) {
@@ -413,6 +445,7 @@ void shared_again_map(void)
 			live_refuse("its shared memory cannot be mapped again: %s", strerror(-rc));
 		close(p.fd);
 	}
+	save();
 }
 
 void shared_again_mapped(void)

@@ -10,6 +10,7 @@ struct told_region {
 	uint64_t dev, ino, offset; /* which memory, while it was recorded */
 	uint32_t kind;             /* enum shared_kind */
 	uint32_t removed;          /* of System V: nobody can find it any more */
+	uint64_t known;            /* of System V: by which number the program knows it */
 };
 
 struct told_head {

@@ -38,6 +38,10 @@ class Region:
     ino: int
     offset: int
     kind: int
+    known: int = 0
+    """Of System V: by which number the program knows it."""
+    removed: bool = False
+    """Of System V, when a branch began: nobody can find it any more."""
 
     @property
     def memory(self) -> tuple[int, int]:
@@ -54,6 +58,8 @@ def mapped(node: Node, place: int) -> list[Region]:
     found: list[Region] = []
     if program == 0 and node.parent is not None and node.forked > 0:
         found = mapped(node.parent, node.forked - 1)
+    elif program == 0 and node.born:
+        found = _begun_with(node)
     recording = node.programs[program]
     index = recording.index
     for at in index.of_calls(*_CALLS):
@@ -63,6 +69,25 @@ def mapped(node: Node, place: int) -> list[Region]:
         if record.result >= 0 or record.result < -4095:
             found = [*_left(found, record), *_made(record)]
     return sorted(found, key=lambda region: region.start)
+
+
+def _begun_with(node: Node) -> list[Region]:
+    """Of a branch: interposer/live/shared_again.c."""
+    try:
+        text = (node.programs[0].path / "shared-began").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return []
+    if not text:
+        raise RdbError(
+            f"process {node.name} began with shared memory: it is a branch that an older rdb has "
+            "made",
+            "restart the job that it is a branch of",
+        )
+    found = []
+    for line in text.splitlines():
+        start, end, dev, ino, offset, kind, gone, known = map(int, line.split()[1:])
+        found.append(Region(start, end, dev, ino, offset, kind, known, bool(gone)))
+    return found
 
 
 def _left(found: list[Region], record: Record) -> Iterator[Region]:
@@ -102,8 +127,9 @@ def _spans(record: Record) -> Iterator[tuple[int, int]]:
 def _made(record: Record) -> Iterator[Region]:
     if record.nr in (_MUNMAP, _SHMDT):
         return
+    number = record.args[0] if record.nr == _SHMAT else 0
     known = [
-        Region(*_OF.unpack(chunk.data))
+        replace(Region(*_OF.unpack(chunk.data)), known=number)
         for chunk in record.chunks
         if not chunk.addr and chunk.note == Note.SHARED_OF
     ]
@@ -129,8 +155,15 @@ def removed(nodes: list[Node], places: Mapping[Node, int]) -> set[int]:
 
 
 def segments(nodes: list[Node], places: Mapping[Node, int]) -> set[int]:
-    """Those of System V that they knew by then."""
-    return {
+    """Those of System V that they knew by then, and that were not removed before a branch began."""
+    born = {
+        one.known
+        for node in nodes
+        if node.born and node.programs
+        for one in _begun_with(node)
+        if one.kind == SYSV and not one.removed
+    }
+    return born | {
         record.result
         for node in nodes
         for number, program in enumerate(node.programs)
@@ -154,15 +187,19 @@ def asks_for_a_call(node: Node, place: int) -> bool:
 
 
 def _lines(
-    regions: list[Region], start: tuple[int, int, bool, int], segments_removed: set[int]
+    regions: list[Region], start: tuple[int, int, bool, int, int], segments_removed: set[int]
 ) -> Iterator[str]:
     """What rdb-exec is told of one process; START: from which event on it is followed, its last
-    one before the cut, whether it is cut where it asks for the next one, and when the cut is."""
-    event, last, asks, at_ns = start
-    yield f"from {event} {last} {int(asks)} {at_ns}\n"
+    one before the cut, whether it is cut where it asks for the next one, when the cut is, and when
+    the branch began, if it is one."""
+    event, last, asks, at_ns, begun_ns = start
+    yield f"from {event} {last} {int(asks)} {at_ns} {begun_ns}\n"
     for one in regions:
-        gone = int(one.kind == SYSV and one.ino in segments_removed)
-        yield (f"region {one.start} {one.end} {one.dev} {one.ino} {one.offset} {one.kind} {gone}\n")
+        gone = int(one.kind == SYSV and (one.removed or one.known in segments_removed))
+        yield (
+            f"region {one.start} {one.end} {one.dev} {one.ino} {one.offset} {one.kind} {gone} "
+            f"{one.known}\n"
+        )
 
 
 def _end_ns(node: Node) -> int:
@@ -188,12 +225,6 @@ def shared_at(
     tree: Tree, places: dict[Node, int], lives: list[Node], ended: list[Node]
 ) -> dict[Node, list[str]]:
     """The lines for those that share memory; they may go on a little to where they can be cut."""
-    for program in (one for node in tree.nodes for one in node.programs):
-        if (program.path / "shared-began").exists():
-            raise RdbError(
-                f"rank {tree.top.name} is a branch that began with shared memory",
-                "restart the job that it is a branch of",
-            )
     at_ns = tree.top.programs[0].event(places[tree.top]).at_ns
     having = {node: regions for node in lives if (regions := mapped(node, places[node]))}
     for node in having:
@@ -219,13 +250,14 @@ def shared_at(
                 tree, places, f"what process {node.name} has stored was not seen by others"
             )
     gone = removed(tree.nodes, places)
-    attached = {one.ino for of in having.values() for one in of if one.kind == SYSV}
+    attached = {one.known for of in having.values() for one in of if one.kind == SYSV}
     if segments(tree.nodes, places) - gone - attached:
         raise _refused(tree, places, "System V shared memory was made that nobody has attached")
     since_ns = min(
         (_waiting_since(node, places[node], at_ns) for node in having if node is not tree.top),
         default=at_ns,
     )
+    begun_ns = tree.top.programs[0].event(0).at_ns
     return {
         node: list(
             _lines(
@@ -235,6 +267,7 @@ def shared_at(
                     _last_by(node, places[node], at_ns),
                     node is not tree.top,
                     at_ns,
+                    begun_ns if node.born else 0,
                 ),
                 gone,
             )
