@@ -83,8 +83,10 @@ class Gdb:
             try:
                 self._process.stdin.write(b"-gdb-exit\n")
                 self._process.stdin.flush()
-                self._process.wait(10)
-            except (BrokenPipeError, subprocess.TimeoutExpired):
+                self._process.wait(DEADLINE_S)
+            except BrokenPipeError:
+                pass  # it has ended meanwhile
+            finally:
                 self._process.kill()
                 self._process.wait()
         self._process.stdin.close()

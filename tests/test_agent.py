@@ -30,7 +30,7 @@ from rdb.replay.agent import (
 )
 
 PROGRAMS = Path(__file__).parent / "programs"
-DEADLINE_S = 20
+DEADLINE_S = 90
 
 
 @dataclass

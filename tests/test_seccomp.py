@@ -47,7 +47,7 @@ def test_replay_equals_the_recording(source: str, how: str, tmp_path: Path) -> N
 
 def test_signals(tmp_path: Path) -> None:
     program = build("signals.c", tmp_path)
-    native = subprocess.run([program], capture_output=True, text=True, timeout=30, check=True)
+    native = subprocess.run([program], capture_output=True, text=True, timeout=90, check=True)
     made = record(tmp_path, program)
     assert (made.result.returncode, made.result.stdout) == (0, native.stdout), made.result.stderr
     made.expect_equal()

@@ -107,7 +107,7 @@ def client(timeline: FakeTimeline) -> Iterator[Client]:
     thread.start()
     yield Client(ours)
     ours.close()
-    thread.join(30)
+    thread.join(90)
     assert not thread.is_alive()
 
 
@@ -420,7 +420,7 @@ def test_garbage_on_the_line_never_ends_a_session(
         assert b"$T05" in got
     finally:
         ours.close()
-        thread.join(30)
+        thread.join(90)
         theirs.close()
     assert not thread.is_alive()
 

@@ -39,7 +39,7 @@ def test_bisect_of_what_holds_to_the_very_end_is_refused(tail: Recorded) -> None
 
 def wait_for_the_write(rank_dir: Path, files: Path) -> None:
     """The answer of the write is logged a moment after its output can be read."""
-    until = time.monotonic() + 30
+    until = time.monotonic() + 90
     while time.monotonic() < until:
         recording = RankRecording(rank_dir, files)
         if recording.describe(recording.last_event).startswith("write("):
@@ -59,7 +59,7 @@ def test_a_rank_killed_in_a_loop_ends_at_its_last_event(tmp_path: Path, build: B
         assert running.stdout.readline() == b"how: spin\n"
         wait_for_the_write(rank_dir, files)
         running.send_signal(signal.SIGKILL)
-        assert running.wait(timeout=30) == -signal.SIGKILL
+        assert running.wait(timeout=90) == -signal.SIGKILL
     recording = RankRecording(rank_dir, files)
     timeline = Timeline(recording)
     try:

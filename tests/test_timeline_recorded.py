@@ -91,7 +91,7 @@ def rounds(record: Record) -> Iterator[tuple[Timeline, Oracle]]:
     recording = record("rounds.c", "-O0")
     with Timeline(recording) as timeline:
         yield timeline, Oracle.of(recording)
-    assert wait_all_gone(), unreaped()
+    assert wait_all_gone(60), unreaped()
 
 
 def symbol(timeline: Timeline, program: Path, name: str) -> int:
@@ -151,7 +151,7 @@ def test_bases_take_the_place_of_dear_snapshots(record: Record) -> None:
             same(timeline, oracle, index, hashed=True)
             made += any(one.fork_s == 0.0 for one in list(timeline.travel.snapshots)[1:])
     assert made
-    assert wait_all_gone(), unreaped()
+    assert wait_all_gone(60), unreaped()
 
 
 def same(timeline: Timeline, oracle: Oracle, index: int, hashed: bool = False) -> None:
@@ -360,15 +360,19 @@ def test_interrupted_and_back(record: Record) -> None:
         here = timeline.name()
         # An address that is never arrived at, so that every instruction of the loop is looked at.
         timeline.set_watchpoint(1, timeline.gpr.rsp - 4096, 4, 0)
-        timer = threading.Timer(0.05, timeline.interrupt)
-        timer.start()
-        began = time.monotonic()
+
+        def interrupt_soon() -> None:
+            while not timeline.control._running:  # an interrupt before the motion is forgotten
+                time.sleep(0.01)
+            timeline.interrupt()
+
+        presses = threading.Thread(target=interrupt_soon, daemon=True)
+        presses.start()
         stopped = timeline.cont()
-        timer.join()
+        presses.join()
         assert stopped == Stopped("interrupt")
-        assert time.monotonic() - began < 5
         assert timeline.name() == here
-    assert wait_all_gone()
+    assert wait_all_gone(60)
 
 
 def test_nothing_is_left_behind(record: Record) -> None:
@@ -390,7 +394,7 @@ def test_nothing_is_left_behind(record: Record) -> None:
     assert run.returncode == -signal.SIGKILL
     pids = [int(pid) for pid in run.stdout.split()]
     assert len(pids) > 1
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while any(alive(pid) for pid in pids):
         assert time.monotonic() < until, f"replicas {pids} are still there"
         time.sleep(0.01)

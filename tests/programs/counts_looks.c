@@ -17,13 +17,16 @@ int main(void)
 		return 1;
 	if (!child) {
 		close(there[1]);
-		usleep(100000);
+		while (!flag[1])
+			usleep(1000);
 		*flag = 1;
 		/* no signal of its end while the other one still looks */
 		return read(there[0], &c, 1) != 0;
 	}
-	while (!*flag)
+	while (!*flag) {
 		looks++;
+		flag[1] = 1; /* it has looked */
+	}
 	close(there[0]);
 	close(there[1]);
 	waitpid(child, NULL, 0);

@@ -124,11 +124,11 @@ static void shortly_before(void)
 static void futex_ends(void)
 {
 	struct sigaction again = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
-	struct timespec second = {.tv_sec = 1};
+	struct timespec long_after = {.tv_sec = 20};
 	if (sigaction(SIGALRM, &again, NULL))
 		failed("sigaction", 0);
 	timer(20000, 20000); /* until it has heard some, so that the wait ends anyhow */
-	if (syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &second, NULL, 0) != -1 || errno != EINTR)
+	if (syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &long_after, NULL, 0) != -1 || errno != EINTR)
 		failed("futex with SA_RESTART", heard);
 	timer(0, 0);
 }
