@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from conftest import run_rdb
 from terminal import Terminal
 
 import rdb.session.session as session_module
@@ -102,6 +104,24 @@ def test_what_has_grown_is_read_once(running: Running) -> None:
     glance.refresh()
     assert glance.last_event >= end + 20 and glance._index is index
     assert index.read - read <= index.count - known + 1
+
+
+def test_a_restart_begins_where_all_logs_have_come_to(running: Running) -> None:
+    """They are read one after the other while the job runs; here with some turns between."""
+    job, copy = running.home / "live", running.home / "read"
+    shutil.copytree(job, copy, ignore=shutil.ignore_patterns("rank-1"))
+    end = open_job(copy).rank(0).last_event
+    running.until_after(end + 20)
+    shutil.copytree(job / "rank-1", copy / "rank-1")
+    for where in ((), ("--rank", "1"), ("--rank", "1", "--at", str(end // 2))):
+        done = run_rdb(running.home, running.home, "restart", "read", "--plan", *where)
+        assert done.returncode == 0, done.stderr
+        assert "nothing was received before it was sent" in done.stdout
+    last = open_job(copy).rank(1).last_event
+    never = run_rdb(
+        running.home, running.home, "restart", "read", "--plan", "--rank", "1", "--at", str(last)
+    )
+    assert never.returncode == 1 and "where others never came to; try --at " in never.stderr
 
 
 def test_follow_pause_and_resume(running: Running) -> None:

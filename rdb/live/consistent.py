@@ -65,6 +65,8 @@ class Traffic:
     def __init__(self, job: Job) -> None:
         self.ranks = job.ranks
         self._job = job
+        # The logs of a job that runs grow while they are read: all have at least this.
+        self._newest = {rank: job.rank(rank).last_event for rank in self.ranks}
         self._messages = Messages(job)
         self.files = mpi_files.Files(job, self._messages)
         self._files = {rank: mpi_files.open_spans(job, rank) for rank in self.ranks}
@@ -72,6 +74,8 @@ class Traffic:
         self.collectives = [*self._together(), *self.files.together()]
         # (event, other rank, its event): this event needs that one.  Sorted by event.
         self._needs: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        for rank, unsent in self._unsent():
+            self._needs[rank].append(unsent)
         for one in self.messages:
             if one.received is not None:
                 self._needs[one.destination].append((one.received, one.source, one.sent))
@@ -90,8 +94,11 @@ class Traffic:
         for rank, event, other, until in (*self.verbs.needs(), *sockets.needs(job)):
             if rank != other or until > event:
                 self._needs[rank].append((event, other, until))
-        for needs in self._needs.values():
-            needs.sort()
+        for rank, needs in self._needs.items():
+            self._needs[rank] = sorted(
+                (event, other, until if until <= self._newest[other] else _NEVER)
+                for event, other, until in needs
+            )
         self._inside = {
             rank: _united(sorted([*inside_calls(job, rank), *self._files[rank]]))
             for rank in self.ranks
@@ -147,7 +154,7 @@ class Traffic:
 
     def _latest(self) -> dict[int, int]:
         """The newest consistent cut of all: of a job that died, where it can go on from."""
-        events = {rank: self._outside(rank, self._job.rank(rank).last_event) for rank in self.ranks}
+        events = {rank: self._outside(rank, event) for rank, event in self._newest.items()}
         self._go_back(events)
         return events
 
@@ -220,7 +227,7 @@ class Traffic:
                 if record.at_ns > at_ns:
                     break
                 found = record.event
-        return found
+        return min(found, self._newest[rank])
 
     def _matched(self) -> Iterator[Message]:
         """Each message with its receive: the n-th sent on a channel is the n-th received."""
@@ -231,8 +238,6 @@ class Traffic:
                 if peer not in known:
                     raise RdbError(f"rank {rank} has sent to a process that is not of the job")
                 received = known[peer].receives.get((rank, comm, tag), [])
-                if len(received) > len(sends):
-                    raise RdbError(f"rank {peer} has received more from rank {rank} than that sent")
                 for number, send in enumerate(sends):
                     got = received[number] if number < len(received) else None
                     if got is not None and got.size_bytes != send.size_bytes:
@@ -243,6 +248,22 @@ class Traffic:
                     which = said.ordinal(said.sends[(peer, comm, tag)][number])
                     until = got.event if got else None
                     yield Message(rank, send.event, which, peer, until, send.size_bytes)
+
+    def _unsent(self) -> Iterator[tuple[int, tuple[int, int, int]]]:
+        """What was received and never sent, as far as the sender's log goes: the end of that is not
+        there yet, or was lost."""
+        known = {rank: self._messages.of(rank) for rank in self.ranks}
+        for rank in self.ranks:
+            for (source, comm, tag), received in known[rank].receives.items():
+                if source not in known:
+                    continue
+                sends = known[source].sends.get((rank, comm, tag), [])
+                early = received[len(sends) :]
+                if early and self._job.rank(source).end is not None:
+                    raise RdbError(
+                        f"rank {rank} has received more from rank {source} than that sent"
+                    )
+                yield from ((rank, (one.event, source, _NEVER)) for one in early)
 
     def _together(self) -> Iterator[dict[int, int]]:
         """Rank -> event of each collective, as far as all its ranks have come to it."""
