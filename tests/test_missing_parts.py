@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from pathlib import Path
 
 import pytest
 from conftest import Build, run_rdb
+
+from rdb.errors import DamagedRecording
+from rdb.recording import open_job
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +68,32 @@ def test_the_stored_files_are_missing(told: Path, tmp_path: Path) -> None:
     assert refused.returncode == 5
     assert refused.stderr == f"rdb: {home / 'ring/files'}: No such file or directory\n"
     assert [path.name for path in home.iterdir()] == ["ring"]
+
+
+def test_an_image_that_cannot_be_read_damages_its_rank(told: Path, tmp_path: Path) -> None:
+    home = without(told, tmp_path, "rank-1/ckpt-000000.img")
+    image = home / "ring/rank-1/ckpt-000000.img"
+    image.mkdir()
+    listed = run_rdb(home, home, "ls")
+    assert listed.returncode == 0 and "exited 0 (2), damaged (1)" in listed.stdout, listed.stderr
+    done = run_rdb(home, home, "replay", "ring", "--rank", "1")
+    assert done.returncode == 5 and len(done.stderr.splitlines()) == 1, done.stderr
+    assert f"{image}: " in done.stderr
+
+
+def test_a_rank_that_may_not_be_read_is_damaged(
+    told: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of another user's, who may see the job; of root nothing is hidden, so it is made up."""
+    exists = Path.exists
+
+    def denied(path: Path) -> bool:
+        if "rank-1" in path.parts:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return exists(path)
+
+    monkeypatch.setattr(Path, "exists", denied)
+    job = open_job(told / "ring")
+    with pytest.raises(DamagedRecording, match=r"ring/rank-1/exec/.*: Permission denied"):
+        job.rank(1)
+    assert job.rank(2).last_event > 0

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdb.errors import DamagedRecording
 from rdb.recording.record import Record
 
 _HEAD = struct.Struct("<QIIQ")  # struct image_header begins with magic, version, number, event
@@ -42,6 +43,8 @@ def read_images(directory: Path) -> Iterator[Checkpoint]:
             size = path.stat().st_blocks * 512
         except FileNotFoundError:  # a running job has dropped it
             continue
+        except OSError as error:
+            raise DamagedRecording(f"{path}: {error.strerror}") from error
         if _IMAGE.match(path.name) and len(head) == _HEAD.size:
             _, _, number, event = _HEAD.unpack(head)
             yield Checkpoint(number, event, 0, size, path)

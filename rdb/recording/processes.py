@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rdb.errors import UnknownJob, Usage
+from rdb.errors import DamagedRecording, UnknownJob, Usage
 from rdb.recording.checkpoints import has_image
 from rdb.recording.rank import RankRecording
 
@@ -90,6 +90,13 @@ class Process:
 
 def read_process(path: Path, files_dir: Path, name: str) -> Process:
     """The process that began in this directory, with all that came of it."""
+    try:
+        return _read_process(path, files_dir, name)
+    except OSError as error:
+        raise DamagedRecording(f"{error.filename or path}: {error.strerror}") from error
+
+
+def _read_process(path: Path, files_dir: Path, name: str) -> Process:
     folders = [path]
     while (folders[-1] / "exec" / _FIRST_SEGMENT).exists():
         folders.append(folders[-1] / "exec")
@@ -104,7 +111,7 @@ def read_process(path: Path, files_dir: Path, name: str) -> Process:
         for number in numbers:
             child = earlier + number
             below = folder / f"child-{number}"
-            process.children[child] = read_process(below, files_dir, f"{name}.{child}")
+            process.children[child] = _read_process(below, files_dir, f"{name}.{child}")
         earlier += max(numbers, default=0)
     return process
 
