@@ -43,11 +43,12 @@ class Recorded:
 
     def branch(self, rank: int, event: int) -> Recorded:
         at = ["--rank", str(rank), "--at", str(event)]
-        done = self.rdb("restart", self.name, *at, "--name", "branch")
+        name = "branch" if self.name == "job" else f"{self.name}-again"
+        done = self.rdb("restart", self.name, *at, "--name", name)
         assert done.returncode == 0, done.stderr
         made = Recorded.__new__(Recorded)
-        made.folder, made.home, made.said, made.name = self.folder, self.home, self.said, "branch"
-        made.job = open_job(self.home / "branch")
+        made.folder, made.home, made.said, made.name = self.folder, self.home, self.said, name
+        made.job = open_job(self.home / name)
         made.traffic = Traffic(made.job)
         return made
 
@@ -220,6 +221,15 @@ def test_memory_that_ranks_share_is_shared_again(tmp_path: Path, build: Build) -
     barriers = [event for event in events if first.describe(event).startswith("MPI_Barrier")]
     event = barriers[8]
     shared.restart(0, event, shared.traffic.cut(0, event), mpi="mpich")
+    branch = shared.branch(0, barriers[4])
+    again = [event - barriers[4] for event in (barriers[6], barriers[8])]
+    for event, mpi in zip(again, ("openmpi", "mpich"), strict=True):
+        described = branch.job.rank(0).describe(event)
+        assert described.startswith("MPI_Barrier"), described
+        branch.restart(0, event, branch.traffic.cut(0, event), mpi=mpi)
+    further = branch.branch(0, again[0])
+    event = again[1] - again[0]
+    further.restart(0, event, further.traffic.cut(0, event))
 
 
 def test_no_cut_goes_through_an_epoch(windows: Recorded) -> None:

@@ -91,6 +91,23 @@ const char *restart_window_asked(unsigned index, const uint64_t *a)
 	return NULL;
 }
 
+/* Of the ranks that have it: what it was made on the program may have freed. */
+static const char *share_again(struct open_window *one, const struct open_window *saved)
+{
+	MPI_Group ranks = MPI_GROUP_NULL;
+	int rc = PMPI_Win_get_group(REAL(MPI_Win, win_of(one->id)->o.real), &ranks);
+
+	one->shared = saved->shared;
+	one->shared_bytes = saved->shared_bytes;
+	one->offset = saved->offset;
+	if (rc == MPI_SUCCESS)
+		rc = PMPI_Comm_create_group(MPI_COMM_WORLD, ranks, 0, &one->comm);
+	if (ranks != MPI_GROUP_NULL)
+		PMPI_Group_free(&ranks);
+	return rc == MPI_SUCCESS ? NULL
+				 : restart_refuse("MPI_Win_allocate_shared", "its window cannot be made again");
+}
+
 bool restart_window_load(FILE *file, const char **why)
 {
 	struct open_window saved, *one;
@@ -98,10 +115,9 @@ bool restart_window_load(FILE *file, const char **why)
 	if (fread(&saved, sizeof(saved), 1, file) != 1)
 		return false;
 	one = *find(saved.id);
-	if (saved.shared)
-		*why = restart_refuse("MPI_Win_allocate_shared",
-				      "the branch began with such a window; restart the job that it is a branch of");
 	if (one) {
+		if (saved.shared)
+			*why = share_again(one, &saved);
 		one->fenced = saved.fenced;
 		one->all_locked = saved.all_locked;
 	}
