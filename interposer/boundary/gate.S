@@ -12,6 +12,7 @@
 #define TRAP      %gs:16
 #define AVX512    %gs:24
 #define UPCALL_SP %gs:32
+#define VECTORS_STAY %gs:48
 
 #define CLOCK 0x00000001	/* RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK) */
 #define VECTORS 0xe7		/* x87, SSE, AVX, AVX-512: the state that a system call would keep */
@@ -84,6 +85,8 @@ gate_general:
 	movq	%rax, %r8
 	testq	%r12, %r12
 	jnz	1f
+	cmpq	$0, VECTORS_STAY
+	jne	1f
 
 	/* vector state as at a fresh start, or a later spill of dead registers would show ours */
 	vzeroall

@@ -20,6 +20,7 @@ struct gate_state {
 	uint64_t avx512;    /* 24: nonzero: there is AVX-512 state to clear on return */
 	uint64_t upcall_sp; /* 32: lower stack of the innermost upcall */
 	uint64_t go_on;     /* 40: hot_gate.S: where it leaves to */
+	uint64_t vectors;   /* 48: nonzero: vector state may be left as it is, nothing is recorded */
 };
 
 /* The function behind GATE->call. */

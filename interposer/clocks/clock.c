@@ -38,6 +38,7 @@ static bool may_be_fast(void)
 
 void clock_fast_if_possible(void)
 {
+	clock_fast_.unrecorded = lower.mode == MODE_PASS && find_kernel_clock();
 	if (!may_be_fast())
 		return;
 	clock_fast_.ahead_ns[CLOCK_MONOTONIC] = (uint64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));

@@ -1,6 +1,7 @@
 /* Clocks, as the functions of the program's vDSO (vdso.S) ask for them. */
 #ifndef RDB_CLOCK_H
 #define RDB_CLOCK_H
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -20,7 +21,8 @@ void clock_fast_again(void);
 void clock_fast_if_possible(void);
 
 extern struct clock_fast {
-	unsigned left; /* events until the general way is due */
+	unsigned left;   /* events until the general way is due */
+	bool unrecorded; /* nothing is: they are read, and that is all */
 	int (*read)(clockid_t clock, struct timespec *ts);
 	uint64_t ahead_ns[2]; /* of CLOCK_REALTIME, by clock: CLOCK_REALTIME and CLOCK_MONOTONIC */
 } clock_fast_;

@@ -8,8 +8,11 @@
 #include <time.h>
 #include "boundary/gate.h"
 #include "clocks/clock.h"
+#include "instructions/instructions.h"
 #include "instructions/tsc_sites.h"
+#include "live/coordinated.h"
 #include "log/log_fast.h"
+#include "threads/halt.h"
 
 enum { FAST_RUN = 63, RECORD = sizeof(struct log_record) + 8, ROW = 256, PACE_NS = 2000 };
 
@@ -51,10 +54,22 @@ static int read_clock(uint64_t clock, struct timespec *ts)
 	return rc;
 }
 
+/* Without a recording: what comes while the clock is read finds the thread below, and reminds it. */
+static int64_t unrecorded(const struct thread *self, uint64_t clock)
+{
+	struct timespec ts;
+	if (clock > CLOCK_MONOTONIC || self->pending || self->yield || coordinated_waits || halt_wanted ||
+	    instructions_tsc_traps() || clock_fast_.read((clockid_t)clock, &ts))
+		return CLOCK_NOT_FAST;
+	return ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 int64_t clock_fast(uint64_t clock)
 {
 	struct timespec ts;
 	struct thread *self = thread_self();
+	if (clock_fast_.unrecorded)
+		return unrecorded(self, clock);
 	if (!clock_fast_.left || clock > CLOCK_MONOTONIC || !log_fast_room(RECORD) || !fast_begin(self))
 		return CLOCK_NOT_FAST;
 	if (read_clock(clock, &ts))
