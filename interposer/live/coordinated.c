@@ -268,7 +268,8 @@ static bool held(const ucontext_t *uc)
 	const bool waits = halt_all_wait();
 	if (own.done >= generation)
 		return false;
-	if (board_verdict(own.board, generation) == BOARD_OPEN && !host_together_may_hold(waits))
+	if (board_verdict(own.board, generation) == BOARD_OPEN &&
+	    (!host_together_may_hold(waits) || objections_may_pass(generation)))
 		return false;
 	const char *why = objections();
 	if (!why && own.board->relayed && kernel_sockets_connected())

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "boundary/boundary.h"
 #include "live/kernel_files.h"
@@ -12,6 +13,8 @@
 #include "memory/arena.h"
 #include "process/descriptors.h"
 #include "threads/thread.h"
+
+enum { CHILDREN_S = 5 };
 
 static char why[320];
 
@@ -79,6 +82,20 @@ static const char *child(void)
 		}
 	}
 	return why;
+}
+
+bool objections_may_pass(uint64_t generation)
+{
+	static uint64_t of, until_s;
+	struct timespec ts;
+	if (!waited_for(P_ALL, 0))
+		return false;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	if (of != generation) {
+		of = generation;
+		until_s = (uint64_t)ts.tv_sec + CHILDREN_S;
+	}
+	return (uint64_t)ts.tv_sec < until_s;
 }
 
 const char *objections(void)

@@ -19,6 +19,7 @@ from rdb.recording.checkpoints import image_path
 _COMMIT = re.compile(r"commit-(\d+)\Z")
 _LOOK_S = 0.005
 _BEGIN_S = 30.0
+_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +148,11 @@ def take(job: Job, timeout_s: int) -> Taken:
         return _of_several_hosts(job, timeout_s)
     board = Board(board_path(job.path))
     generation = board.want()
-    here = socket.gethostname()
-    for slot in board.slots():
-        if slot.host == here and slot.there and _there(slot):
-            send_request(slot.pid)  # those elsewhere come to it at their next call of MPI
-    until_s = time.monotonic() + timeout_s
+    until_s, again_s = time.monotonic() + timeout_s, 0.0
     while board.verdict(generation) is Verdict.OPEN:
+        if time.monotonic() > again_s:  # one that could not be held then may have made no call since
+            _signal(board)
+            again_s = time.monotonic() + _AGAIN_S
         if time.monotonic() > until_s:
             board.refuse(generation)
             raise _late(job, timeout_s)
@@ -162,6 +162,18 @@ def take(job: Job, timeout_s: int) -> Taken:
     if board.verdict(generation) is Verdict.NO:
         raise RdbError(f"no checkpoint of {job.name}: {board.why}", "the job goes on")
     return _written(job, board, generation, until_s)
+
+
+def _signal(board: Board) -> None:
+    """Those on other hosts come to it at their next call of MPI."""
+    here = socket.gethostname()
+    for slot in board.slots():
+        if slot.host == here and slot.state is State.RUNS and _there(slot):
+            try:
+                send_request(slot.pid)
+            except RdbError:
+                if _there(slot):  # else it has ended just now, which its job will say
+                    raise
 
 
 def _late(job: Job, timeout_s: int) -> RdbError:
