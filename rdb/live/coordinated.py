@@ -150,7 +150,7 @@ def take(job: Job, timeout_s: int) -> Taken:
     generation = board.want()
     until_s, again_s = time.monotonic() + timeout_s, 0.0
     while board.verdict(generation) is Verdict.OPEN:
-        if time.monotonic() > again_s:  # one that could not be held then may have made no call since
+        if time.monotonic() > again_s:  # who could not be held then may make no call
             _signal(board)
             again_s = time.monotonic() + _AGAIN_S
         if time.monotonic() > until_s:
