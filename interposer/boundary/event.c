@@ -7,6 +7,7 @@
 #include "memory/arena.h"
 #include "boundary/arrivals.h"
 #include "boundary/boundary.h"
+#include "clocks/monotonic.h"
 #include "image/checkpoints.h"
 #include "memory/device_memory.h"
 #include "live/coordinated.h"
@@ -30,13 +31,6 @@ enum { NOTES_KEPT = 64 << 20, HASH_EVENTS = 1000 };
 static struct {
 	uint64_t spent_ns, started_ns, last_event;
 } hashes;
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs)
 {

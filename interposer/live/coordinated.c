@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "boundary/boundary.h"
+#include "clocks/monotonic.h"
 #include "live/beside.h"
 #include "live/board.h"
 #include "live/interval.h"
@@ -31,13 +32,6 @@ static struct {
 	uint64_t done; /* newest generation that this rank has dealt with */
 	double cost_s; /* of the newest checkpoint */
 } own;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static void set_state(enum board_state state)
 {
@@ -230,7 +224,7 @@ static void decide(uint64_t generation)
 /* True: the image is taken, or will not be; false: the rank must go on first. */
 static bool wait_for_verdict(uint64_t generation, bool waits)
 {
-	const uint64_t began = now_ns(), until = began + PATIENCE_S * 1000000000ull,
+	const uint64_t began = monotonic_ns(), until = began + PATIENCE_S * 1000000000ull,
 		       unsent_until = began + UNSENT_S * 1000000000ull;
 	for (unsigned turn = 0;; turn++) {
 		enum board_verdict verdict = board_verdict(own.board, generation);
@@ -245,7 +239,7 @@ static bool wait_for_verdict(uint64_t generation, bool waits)
 			return false;
 		if (!own.board->relayed && board_stable(own.board))
 			decide(generation);
-		if (unsent && now_ns() > unsent_until)
+		if (unsent && monotonic_ns() > unsent_until)
 			decide_no(generation, "more has been written to one of its sockets than its reader takes");
 		if (turn % LOOK_NAPS == LOOK_NAPS - 1) {
 			look_for_all(generation);
@@ -253,9 +247,9 @@ static bool wait_for_verdict(uint64_t generation, bool waits)
 				return false;
 			signal_stragglers();
 		}
-		if (now_ns() > until)
+		if (monotonic_ns() > until)
 			decide_no(generation, "the others did not come to rest in time");
-		if (now_ns() > until + LAST_S * 1000000000ull)
+		if (monotonic_ns() > until + LAST_S * 1000000000ull)
 			board_decide(own.board, generation, BOARD_NO, "the other hosts do not answer");
 		nap(turn);
 	}
@@ -284,11 +278,11 @@ static bool held(const ucontext_t *uc)
 	set_state(BOARD_HELD);
 	bool over = wait_for_verdict(generation, waits);
 	if (over && board_verdict(own.board, generation) == BOARD_GO) {
-		uint64_t forking = now_ns();
+		uint64_t forking = monotonic_ns();
 		beside_take(own.board, uc, generation);
-		own.slot->fork_ns = now_ns() - forking;
+		own.slot->fork_ns = monotonic_ns() - forking;
 		wait_for_images(generation);
-		own.slot->stood_ns = now_ns() - halt_since_ns();
+		own.slot->stood_ns = monotonic_ns() - halt_since_ns();
 		own.cost_s = (double)own.slot->stood_ns / 1e9;
 	}
 	set_state(BOARD_RUNS);

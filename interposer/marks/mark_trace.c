@@ -6,6 +6,7 @@
 #include "instructions/emulate.h"
 #include "instructions/fetch.h"
 #include "boundary/layout.h"
+#include "clocks/monotonic.h"
 #include "agent/registers.h"
 #include "instructions/string_insn.h"
 #include "marks/trampoline.h"
@@ -199,14 +200,6 @@ static uint32_t coolest(uint32_t since)
 	return best;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void registers_now(const ucontext_t *uc, struct registers *r)
 {
 	for (unsigned i = 0; i < 16; i++) {
@@ -250,7 +243,7 @@ static int leave_string(ucontext_t *uc, bool any)
 int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions)
 {
 	uint32_t warm = instructions / 6, search = instructions * 2 / 3, n, least = 0;
-	uint64_t end_ns = now_ns() + LIMIT_NS, fell_to = 0;
+	uint64_t end_ns = monotonic_ns() + LIMIT_NS, fell_to = 0;
 	enum emulation how = EMU_DONE;
 	struct visited *v = NULL;
 	struct emulated did;
@@ -272,7 +265,7 @@ int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions)
 			v->last = n;
 			v->jumped_to |= pc != fell_to && n;
 		}
-		if ((slow || n % 64 == 63) && now_ns() > end_ns) { /* the next good place must do */
+		if ((slow || n % 64 == 63) && monotonic_ns() > end_ns) { /* the next good place must do */
 			end_ns = UINT64_MAX;
 			search = n < search ? n : search;
 			instructions = n + AT_LAST < instructions ? n + AT_LAST : instructions;

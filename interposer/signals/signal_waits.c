@@ -5,6 +5,7 @@
 #include <time.h>
 #include <string.h>
 #include "boundary/arrivals.h"
+#include "clocks/monotonic.h"
 #include "boundary/guarded_copy.h"
 #include "live/coordinated.h"
 #include "threads/baton.h"
@@ -57,13 +58,6 @@ static bool may_kill(long nr)
 {
 	return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill || nr == SYS_rt_sigqueueinfo ||
 	       nr == SYS_rt_tgsigqueueinfo || nr == SYS_pidfd_send_signal;
-}
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 /* When the call began; 0: it has no time-out that would know.  Checkpoints without a log may interrupt it. */
@@ -178,7 +172,7 @@ long signals_syscall(long nr, const uint64_t args[6])
 long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout, size_t size)
 {
 	struct thread *self = thread_self();
-	struct timespec now, left = {0};
+	struct timespec left = {0};
 	uint64_t wanted = *set & ~(BIT(SIGKILL) | BIT(SIGSTOP));
 	siginfo_t got;
 	int sig;
@@ -186,9 +180,7 @@ long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timesp
 		return -EINVAL;
 	const uint64_t shown[6] = {0, 0, (uint64_t)timeout};
 	begins(self, SYS_rt_sigtimedwait, shown);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	const int64_t until = timeout ? (now.tv_sec + timeout->tv_sec) * 1000000000l + now.tv_nsec + timeout->tv_nsec
-				      : 0;
+	const int64_t until = timeout ? (int64_t)monotonic_ns() + timeout->tv_sec * 1000000000l + timeout->tv_nsec : 0;
 	bool given = false;
 	long r = 0;
 	while (!r) {
@@ -204,8 +196,7 @@ long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timesp
 		}
 		struct timespec rest;
 		if (timeout) {
-			clock_gettime(CLOCK_MONOTONIC, &now);
-			int64_t ns = until - (now.tv_sec * 1000000000l + now.tv_nsec);
+			int64_t ns = until - (int64_t)monotonic_ns();
 			if (ns <= 0) {
 				r = -EAGAIN;
 				break;

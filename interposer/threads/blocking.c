@@ -11,6 +11,7 @@
 #include "threads/baton.h"
 #include "threads/bounce.h"
 #include "threads/newer_calls.h"
+#include "threads/nonblocking.h"
 #include "threads/pi_futex.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
@@ -93,12 +94,6 @@ static bool is_ready(int fd, short events)
 	return r != 0;
 }
 
-static bool never_blocks(int fd)
-{
-	int flags = fcntl(fd, F_GETFL);
-	return flags >= 0 && (flags & O_NONBLOCK);
-}
-
 /* With the baton handed on. */
 static long released(long shown, long nr, const uint64_t args[6])
 {
@@ -125,7 +120,7 @@ static bool has_timeout(int fd)
 static long when_readable(long nr, const uint64_t args[6])
 {
 	int fd = (int)args[0];
-	while (!is_ready(fd, POLLIN | POLLPRI) && !never_blocks(fd)) {
+	while (!is_ready(fd, POLLIN | POLLPRI) && !never_blocks(nr, args)) {
 		struct pollfd p = {.fd = fd, .events = POLLIN | POLLPRI};
 		const uint64_t wait[6] = {(uint64_t)&p, 1};
 		if (has_timeout(fd))
@@ -157,11 +152,7 @@ static long for_events(long nr, const uint64_t args[6])
 	struct bounce bounce;
 	uint64_t now[6], own[6];
 	memcpy(now, args, sizeof(now));
-	static const struct timespec zero;
-	if (nr == SYS_ppoll || nr == SYS_epoll_pwait2)
-		now[nr == SYS_ppoll ? 2 : 3] = (uint64_t)&zero;
-	else
-		now[nr == SYS_poll ? 2 : 3] = 0;
+	unwaiting_poll(nr, now);
 	bounce_in(&bounce, nr, now, own);
 	long r = raw_syscall(nr, (long)own[0], (long)own[1], (long)own[2], (long)own[3], (long)own[4], (long)own[5]);
 	if (r && r != -EINTR) {
@@ -191,8 +182,8 @@ static bool answers_at_once(long nr, const uint64_t args[6])
 {
 	switch (waits(nr, args)) {
 	case NEVER: return true;
-	case READABLE: return is_ready((int)args[0], POLLIN | POLLPRI);
-	case WRITABLE: return small_write(nr, args) && is_ready((int)args[0], POLLOUT);
+	case READABLE: return is_ready((int)args[0], POLLIN | POLLPRI) || never_blocks(nr, args);
+	case WRITABLE: return (small_write(nr, args) && is_ready((int)args[0], POLLOUT)) || never_blocks(nr, args);
 	default: return false;
 	}
 }

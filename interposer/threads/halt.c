@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include "boundary/lower.h"
+#include "clocks/monotonic.h"
 #include "signals/signals.h"
 
 /* So long others stand still for one that does not come; after that they are left alone for so long. */
@@ -22,13 +23,6 @@ static struct {
 } halt;
 
 static char cookie; /* our signals carry its address */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static void nap(unsigned turn)
 {
@@ -65,7 +59,7 @@ bool halt_told(struct thread *self, const siginfo_t *info)
 static void leave_alone(struct thread *t)
 {
 	halt.late = t;
-	halt.late_until_ns = now_ns() + LATER_NS;
+	halt.late_until_ns = monotonic_ns() + LATER_NS;
 }
 
 /* The first that has not come to rest, and is told so again; NULL: all have.  Nobody can make another thread then. */
@@ -85,10 +79,10 @@ static struct thread *ask_all(const struct thread *self)
 
 static bool all_come(const struct thread *self)
 {
-	const uint64_t until = now_ns() + GRACE_NS;
+	const uint64_t until = monotonic_ns() + GRACE_NS;
 	struct thread *late;
 	for (unsigned turn = 0; (late = ask_all(self)); turn++) {
-		if (now_ns() > until) {
+		if (monotonic_ns() > until) {
 			leave_alone(late);
 			return false;
 		}
@@ -108,7 +102,7 @@ static void let_go(void)
 static bool act_for_all(const ucontext_t *uc, bool (*act)(const ucontext_t *uc))
 {
 	__atomic_store_n(&halt.acting, 1, __ATOMIC_SEQ_CST);
-	halt.since_ns = now_ns();
+	halt.since_ns = monotonic_ns();
 	bool done = all_come(thread_self()) && act(uc);
 	let_go();
 	return done;
@@ -118,11 +112,11 @@ static bool act_for_all(const ucontext_t *uc, bool (*act)(const ucontext_t *uc))
 static bool stand(struct thread *self, struct thread *first, uint32_t released)
 {
 	const struct timespec nap = {.tv_nsec = 1000000};
-	const uint64_t until = now_ns() + GRACE_NS;
+	const uint64_t until = monotonic_ns() + GRACE_NS;
 	while (__atomic_load_n(&halt.released, __ATOMIC_SEQ_CST) == released) {
 		if (!__atomic_load_n(&halt.acting, __ATOMIC_SEQ_CST)) {
 			tell(first);
-			if (now_ns() > until) {
+			if (monotonic_ns() > until) {
 				__atomic_store_n(&self->halted, 0, __ATOMIC_SEQ_CST);
 				if (!__atomic_load_n(&halt.acting, __ATOMIC_SEQ_CST)) {
 					__atomic_store_n(&halt_wanted, 0, __ATOMIC_SEQ_CST);
@@ -151,9 +145,9 @@ static bool somebody_away(void)
 /* Before a call of MPI it is worth waiting for: else there would always be one thread in some call. */
 static bool all_here(const struct thread *self, bool waits)
 {
-	const uint64_t until = now_ns() + GRACE_NS;
+	const uint64_t until = monotonic_ns() + GRACE_NS;
 	for (unsigned turn = 0; somebody_away(); turn++) {
-		if (!self->frame || waits || now_ns() > until)
+		if (!self->frame || waits || monotonic_ns() > until)
 			return false;
 		nap(turn);
 	}
@@ -163,7 +157,7 @@ static bool all_here(const struct thread *self, bool waits)
 bool halt_here(const ucontext_t *uc, bool (*complete)(void *), void *arg, bool (*act)(const ucontext_t *uc))
 {
 	struct thread *self = thread_self();
-	if (halt.late && halt.late != self && now_ns() < halt.late_until_ns)
+	if (halt.late && halt.late != self && monotonic_ns() < halt.late_until_ns)
 		return false;
 	if (self->state == THREAD_ENDS || !all_here(self, complete != NULL))
 		return false;
@@ -223,7 +217,7 @@ uint64_t halt_waited_ns(const struct thread *t)
 {
 	if (t->state != THREAD_ASKS)
 		return 0;
-	const uint64_t now = now_ns();
+	const uint64_t now = monotonic_ns();
 	return t->asked_ns && t->asked_ns < now ? now - t->asked_ns : 1;
 }
 

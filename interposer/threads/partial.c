@@ -1,9 +1,9 @@
 #include "threads/partial.h"
-#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include "threads/nonblocking.h"
 
 struct vector {
 	const struct iovec *parts;
@@ -21,12 +21,6 @@ static bool vector_of(long nr, const uint64_t args[6], struct vector *v)
 	}
 }
 
-static bool never_blocks(int fd)
-{
-	const int flags = fcntl(fd, F_GETFL);
-	return flags < 0 || flags & O_NONBLOCK;
-}
-
 uint64_t partial_asks(long nr, const uint64_t args[6])
 {
 	struct vector v;
@@ -35,22 +29,16 @@ uint64_t partial_asks(long nr, const uint64_t args[6])
 	case SYS_write:
 	case SYS_pwrite64:
 	case SYS_writev:
-	case SYS_pwritev: break;
+	case SYS_pwritev:
 	case SYS_sendto:
-		if (args[3] & MSG_DONTWAIT)
-			return 0;
-		break;
-	case SYS_sendmsg:
-		if (args[2] & MSG_DONTWAIT)
-			return 0;
-		break;
+	case SYS_sendmsg: break;
 	case SYS_recvfrom:
-		if ((args[3] & (MSG_WAITALL | MSG_PEEK | MSG_DONTWAIT)) != MSG_WAITALL)
+		if ((args[3] & (MSG_WAITALL | MSG_PEEK)) != MSG_WAITALL)
 			return 0;
 		break;
 	default: return 0;
 	}
-	if (never_blocks((int)args[0]))
+	if (never_blocks(nr, args))
 		return 0;
 	if (!vector_of(nr, args, &v))
 		return args[2];

@@ -19,6 +19,17 @@ static bool flag(uint64_t *arg, int bit)
 	return new;
 }
 
+void unwaiting_poll(long nr, uint64_t args[6])
+{
+	switch (nr) {
+	case SYS_poll: args[2] = 0; break;
+	case SYS_ppoll: args[2] = (uint64_t)&no_time; break;
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait: args[3] = 0; break;
+	case SYS_epoll_pwait2: args[3] = (uint64_t)&no_time; break;
+	}
+}
+
 bool unwaiting(long nr, const uint64_t args[6], struct unwaiting *u)
 {
 	enum { NEVER = 1 }; /* no call answers that for it */
@@ -46,10 +57,10 @@ bool unwaiting(long nr, const uint64_t args[6], struct unwaiting *u)
 		a[1] = a[1] == F_SETLKW ? F_SETLK : F_OFD_SETLK;
 		u->would_wait = -EAGAIN;
 		return args[1] == F_SETLKW || args[1] == F_OFD_SETLKW;
-	case SYS_poll: a[2] = 0; return true;
+	case SYS_poll:
 	case SYS_epoll_wait:
-	case SYS_epoll_pwait: a[3] = 0; return true;
-	case SYS_epoll_pwait2: a[3] = (uint64_t)&no_time; return true;
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2: unwaiting_poll(nr, a); return true;
 	case SYS_sched_yield: u->would_wait = NEVER; return true;
 	default: return false;
 	}

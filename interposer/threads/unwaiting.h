@@ -12,5 +12,7 @@ struct unwaiting {
 
 /* False: there is no such form of it. */
 bool unwaiting(long nr, const uint64_t args[6], struct unwaiting *u);
+/* poll, epoll and their kin.  With a mask of its own ppoll(2) hears a signal that came before, so it has no other form above. */
+void unwaiting_poll(long nr, uint64_t args[6]);
 
 #endif

@@ -1,6 +1,6 @@
 /* Signals at calls with a time-out.  Those that the program blocks do not make a wait longer, nor change what it gave;
- * one that comes shortly before a sleep ends it, and what is left is told; neither connect(2) nor sched_yield(2) is
- * interrupted by one that came before; a futex's wait with a time-out is never restarted. */
+ * one that comes shortly before a sleep ends it, and what is left is told; neither connect(2) nor sched_yield(2), nor a call
+ * that does not wait, is interrupted by one that came before; a futex's wait with a time-out is never restarted. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/futex.h>
@@ -117,6 +117,9 @@ static void shortly_before(void)
 		compute(try);
 		if (sched_yield())
 			failed("sched_yield", try);
+		compute(try);
+		if (recv(server, &name, 1, MSG_DONTWAIT) != -1 || errno == EINTR)
+			failed("recv that does not wait", try);
 	}
 	close(server);
 }

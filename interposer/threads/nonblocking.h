@@ -1,0 +1,10 @@
+/* Calls that do not wait for their descriptor, the first argument, whatever they find. */
+#ifndef RDB_NONBLOCKING_H
+#define RDB_NONBLOCKING_H
+#include <stdbool.h>
+#include <stdint.h>
+
+/* By what the descriptor or the call's flags say; also where there is no such descriptor. */
+bool never_blocks(long nr, const uint64_t args[6]);
+
+#endif
