@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 import random
 
+from events import finalized
 from test_restart_helpers import RANKS, Recorded, helpers
 
 from rdb.errors import RdbError
-from rdb.live.consistent import Traffic, finalized
+from rdb.live.consistent import Traffic
 from rdb.recording import Job
 
 __all__ = ["helpers"]

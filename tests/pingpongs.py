@@ -10,8 +10,10 @@ import random
 import shlex
 from collections.abc import Iterator, Sequence
 
+from events import finalized
+
 from rdb.errors import RdbError
-from rdb.live.consistent import Cut, Traffic, finalized
+from rdb.live.consistent import Cut, Traffic
 from rdb.recording import Job
 from rdb.recording.record import Kind
 from rdb.recording.verbs_calls import NAMESPACE_VERBS, Call

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from conftest import Build, run_rdb
-from events import events_called
+from events import events_called, finalized
 
 from rdb.errors import RdbError
-from rdb.live.consistent import Traffic, finalized
+from rdb.live.consistent import Traffic
 from rdb.live.file_order import copies
 from rdb.recording import Job, open_job
 

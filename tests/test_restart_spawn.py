@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 from conftest import Build, run_rdb
-from events import events_called
+from events import events_called, finalized
 
 from rdb.errors import RdbError
-from rdb.live.consistent import Traffic, finalized
+from rdb.live.consistent import Traffic
 from rdb.live.plan import make_plan
 from rdb.live.refusals import refused
 from rdb.live.worlds import there

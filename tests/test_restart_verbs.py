@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pytest
 from conftest import Build, run_rdb
+from events import finalized
 from restarting import branch_at, restart_at
 from verbspair import record_pair
 
 from rdb.errors import RdbError
-from rdb.live.consistent import Cut, Traffic, finalized
+from rdb.live.consistent import Cut, Traffic
 from rdb.recording import Job, open_job
 from rdb.recording.record import Kind
 from rdb.recording.verbs_calls import NAMESPACE_VERBS, Call, posted

@@ -353,7 +353,7 @@ const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, con
 	const char *why;
 	if (ns >= NAMESPACES)
 		return "it calls an unknown library";
-	if (step == RDB_RESTART_CUT && !host.plugins[ns])
+	if ((step == RDB_RESTART_CUT || step == RDB_RESTART_LIVE) && !host.plugins[ns])
 		return NULL;
 	struct thread *self = thread_self();
 	enter(self);

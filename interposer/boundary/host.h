@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "boundary/gate.h"
 
-#define RDB_HOST_VERSION 12
+#define RDB_HOST_VERSION 13
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -244,6 +244,7 @@ enum rdb_restart {
 	RDB_RESTART_RENAME,   /* args: the value that a call made again wrote, and what the log has */
 	RDB_RESTART_BEGIN,    /* args: where what a branch began with is, a folder */
 	RDB_RESTART_CUT,      /* all that was pending is to be there when this returns */
+	RDB_RESTART_LIVE,     /* everything else is there, too: the program goes on; it may wait for other ranks */
 };
 
 /* A replay of all ranks together that makes the payloads again (replay/expand.h): what a plug-in is told of each

@@ -161,3 +161,10 @@ void live_libraries_cut(void)
 	if (libraries.list)
 		fclose(libraries.list);
 }
+
+void live_libraries_go(void)
+{
+	const struct event go = {.nr = RDB_NS_MPI << 16};
+	if (libraries.begun)
+		told(RDB_RESTART_LIVE, &go, 0);
+}

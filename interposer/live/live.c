@@ -159,6 +159,7 @@ static void go(ucontext_t *uc)
 	scheduling_restore();
 	if (tree())
 		tree_go();
+	live_libraries_go();
 	live_threads_begin(uc);
 	signals_want_delivery(uc);
 }

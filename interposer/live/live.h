@@ -32,6 +32,8 @@ void live_keep_launcher(void);
 void live_as_branch(ucontext_t *uc, enum mode mode);
 /* libraries.c: what was pending in them is there again. */
 void live_libraries_cut(void);
+/* The program goes on: it may wait here for other ranks. */
+void live_libraries_go(void);
 /* Says why the program cannot be brought back, and ends the process: nothing of it has gone live. */
 void live_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 

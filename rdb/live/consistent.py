@@ -389,19 +389,6 @@ def _united(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return united
 
 
-def finalized(job: Job, rank: int, event: int) -> bool:
-    """Has the rank called MPI_Finalize by then?"""
-    called = finalize_event(job, rank)
-    return called is not None and called <= event
-
-
-def finalize_event(job: Job, rank: int) -> int | None:
-    """When the rank called it."""
-    numbers = frozenset(int(one["nr"]) for one in mpi_functions() if one["name"] == "MPI_Finalize")
-    index = job.rank(rank).index
-    return min((index.brief(place)[1] for place in index.of_hypercalls(numbers)), default=None)
-
-
 def uses_mpi(job: Job) -> bool:
     """By now, or when it began, if it is a branch."""
     return any(_uses_mpi(recording) for recording in job.all_ranks())

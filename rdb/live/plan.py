@@ -8,7 +8,6 @@ from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.live.consistent import Cut, Traffic, uses_mpi
 from rdb.live.cut import cut_event, names_an_event
 from rdb.live.file_order import FilePlan, copies
-from rdb.live.finalized import check_not_finalized
 from rdb.live.later_files import LaterFiles, lacks_files, later_files
 from rdb.live.mpi_files_begun import has_words
 from rdb.live.refusals import refused
@@ -94,7 +93,6 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
             )
         refusals += [line for one in job.ranks for line in unknown(job, one, cut.events[one])]
         cut = cut.among(job.ranks)
-        check_not_finalized(job, traffic, cut, first)
     else:
         cut, verbs, files = Cut({first: event}, []), VerbsTraffic(job), FilePlan()
     verbs_plans, verbs_begun = verbs.plans(cut.events)

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 import pingpongs
 import pytest
 from conftest import Build
+from events import finalized
 
 from cluster.disks import Disks, disks
 from cluster.host import until
 from rdb.errors import RdbError
-from rdb.live.consistent import Traffic, finalized
+from rdb.live.consistent import Traffic
 from rdb.recording import Job
 
 pytestmark = pytest.mark.cluster

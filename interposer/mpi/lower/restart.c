@@ -222,6 +222,16 @@ const char *restart_renamed(const uint64_t *handles)
 	return NULL;
 }
 
+bool restart_left;
+
+const char *restart_leave(void)
+{
+	if (!restart_left)
+		return NULL;
+	restart_left = false;
+	return real_Finalize(NULL) == MPI_SUCCESS ? NULL : restart_refuse("MPI_Finalize", failed_here());
+}
+
 static const char *begin(const char *folder)
 {
 	const char *why = restart_journal_load(folder);
@@ -244,6 +254,8 @@ static const char *restart_step(enum rdb_restart step, uint32_t fn, uint32_t nar
 			cannot = restart_journal_save((const char *)a[0]);
 		return cannot ? cannot : restart_cut();
 	}
+	if (step == RDB_RESTART_LIVE)
+		return restart_leave();
 	if (step == RDB_RESTART_BEGIN)
 		return begin((const char *)a[0]);
 	if (step == RDB_RESTART_SEND && !nargs)
@@ -269,6 +281,10 @@ static const char *restart_step(enum rdb_restart step, uint32_t fn, uint32_t nar
 			cannot = restart_file_asked(function->name, kind, index, nargs, a, result);
 		if (!cannot && !*result && of_windows(function->name))
 			cannot = restart_window_asked(index, a);
+		if (!cannot && kind == LEAVES) {
+			restart_left = true;
+			restart_journal_asked(index, nargs, a);
+		}
 		comms.made[0] = 0;
 		if (!cannot && !*result && makes(kind, a)) {
 			const uint64_t *joined = kind == JOINS ? joins(index, a) : NULL;

@@ -33,7 +33,8 @@ enum kind {
 	MATCHES,
 	TAKES,
 	OPENS, /* files */
-	CLOSES
+	CLOSES,
+	LEAVES /* made when the program goes on: others may need the rank until then */
 };
 
 /* A request that the program has posted, or started, and not yet seen complete; a message that it has matched. */
@@ -72,6 +73,11 @@ int generalized_again(uint32_t id, const uint64_t *args, bool complete);
 
 /* What was made has another handle (the first) than it had: it gets that one. */
 const char *restart_renamed(const uint64_t *handles);
+
+/* The program has called MPI_Finalize by the cut: the real one follows when it goes on. */
+extern bool restart_left;
+int64_t real_Finalize(const uint64_t *a);
+const char *restart_leave(void);
 
 /* restart_windows.c */
 struct open_window {

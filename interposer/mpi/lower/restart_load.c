@@ -11,6 +11,10 @@ static const char *call_again(struct entry *one)
 	uint64_t a[TRANSLATION_ARGUMENTS];
 	const char *name = real_functions[one->index].name, *why = NULL;
 
+	if (one->index == RDB_Finalize) {
+		restart_left = true;
+		return NULL;
+	}
 	memcpy(a, one->args, sizeof(a));
 	for (uint32_t i = 0; i < one->nparts; i++) {
 		a[one->parts[i].place] = (uint64_t)journal_room(one->parts[i].len);
