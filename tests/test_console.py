@@ -376,3 +376,25 @@ def test_find_event_over_all_ranks(home: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert [row["rank"] for row in json.loads(done.stdout)] == [2] * 8
+
+
+def test_where_typed_lines_cannot_be_kept_it_says_so(
+    console: Callable[[str], Terminal], home: Path
+) -> None:
+    """As on a file system that is read-only: a directory is in the way of the file."""
+    kept = home / "console_history"
+    kept.unlink(missing_ok=True)
+    kept.mkdir()
+    terminal = console("relay")
+    said = terminal.until("relay [0-2]")
+    assert f"{kept}: Is a directory: what is typed is not kept" in said.replace("\n", "")
+    kept.rmdir()
+    terminal = console("relay")
+    terminal.until("relay [0-2]")
+    terminal.type("focus 1", "relay [1]")
+    kept.unlink()
+    kept.mkdir()
+    said = terminal.type("focus 2", "relay [2]")
+    assert said.replace("\n", "").count("what is typed is not kept") == 1
+    assert "not kept" not in terminal.type("when", "relay [2]")
+    kept.rmdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import struct
 import subprocess
@@ -146,6 +147,7 @@ def test_some_ranks_from_some_checkpoint_on(
         (("-o", "/"), "not the name of a file"),
         (("-o", "-"), "not the name of a file"),
         (("-o", "none/a.rdb"), "there is no directory none"),
+        (("-o", "n" * 256), "File name too long"),
     ],
 )
 def test_what_cannot_be_packed(
@@ -155,6 +157,21 @@ def test_what_cannot_be_packed(
     assert done.returncode in (2, 4)
     assert line in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_pack_has_any_name_that_a_file_can_have(
+    carried: Carried, rdb: Rdb, tmp_path: Path
+) -> None:
+    folder = tmp_path / "a folder's"
+    folder.mkdir()
+    out = folder / ("ü" * 127)
+    done = rdb("pack", carried.out, "-o", out)
+    assert done.returncode == 0, done.stderr
+    assert shlex.split(done.stderr.rpartition("rdb attach ")[2]) == [str(out)]
+    assert os.listdir(folder) == [out.name]
+    assert rdb("replay", out).returncode == 0
+    long = rdb("info", "n" * 300)
+    assert long.returncode == 4 and "no job 'nnn" in long.stderr
 
 
 def test_a_pack_takes_no_device_away(carried: Carried, rdb: Rdb, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
@@ -18,7 +19,11 @@ def pack_command(args: argparse.Namespace) -> int:
     job = gathered(open_job(args.job), since=args.since or 0)
     out = Path(args.out or f"{job.name}.rdb")
     # a pack takes the place of what is there: never of a device
-    if (out.exists() and not out.is_file()) or str(out) == "-":
+    try:
+        taken = out.exists() and not out.is_file()
+    except OSError as error:
+        raise Usage(f"pack: -o {out}: {error.strerror}") from error
+    if taken or str(out) == "-":
         raise Usage(f"pack: -o {out}: not the name of a file")
     if not out.parent.is_dir():
         raise Usage(f"pack: -o {out}: there is no directory {out.parent}")
@@ -26,10 +31,10 @@ def pack_command(args: argparse.Namespace) -> int:
         if args.ranks is not None:
             raise Usage(f"pack: {job.name} ran with --record=off: its ranks go on together")
         made = pack_checkpoints(job, out, args.since)
-        use = f"rdb restart {out}"
+        use = f"rdb restart {shlex.quote(str(out))}"
     else:
         made = pack(job, out, args.ranks, args.since)
-        use = f"rdb attach {out}"
+        use = f"rdb attach {shlex.quote(str(out))}"
     what = f"{len(made.ranks)} rank{'s' if len(made.ranks) != 1 else ''}"
     print(
         f"rdb: packed {what} of {job.name}: {out} "

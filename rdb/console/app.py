@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TextIO
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.history import FileHistory
 
 import rdb.console.parallel  # noqa: F401 - shows what its commands return
 from rdb.commands import REGISTRY
 from rdb.commands.values import Ranks
 from rdb.console.completion import ConsoleCompleter
+from rdb.console.kept_lines import KeptLines
 from rdb.console.lifetime import supervised
 from rdb.console.lines import LineReader
 from rdb.console.prompt import prompt_text
@@ -22,8 +20,7 @@ from rdb.console.render import render
 from rdb.console.shell import Interrupted, Shell
 from rdb.console.terminal import make_console
 from rdb.errors import Usage
-from rdb.private import make_directories, opener
-from rdb.recording import home, open_job
+from rdb.recording import open_job
 from rdb.session import Session
 from rdb.session.live import ElsewhereLike
 from rdb.session.overview import overview
@@ -79,8 +76,9 @@ async def _follow(shell: Shell, lines: Iterable[str] | TextIO) -> int:
 
 async def _interact(shell: Shell) -> int:
     """Prompt, command, answer, until quit or Ctrl-D."""
+    history = KeptLines()
     prompts: PromptSession[str] = PromptSession(
-        history=FileHistory(str(_history_file())),
+        history=history,
         completer=ConsoleCompleter(shell.session),
         complete_while_typing=False,
     )
@@ -88,6 +86,9 @@ async def _interact(shell: Shell) -> int:
     reader = LineReader()
     repeat = ""
     while not shell.left:
+        trouble = history.trouble()
+        if trouble is not None:
+            print(f"rdb: {trouble}", file=sys.stderr)
         try:
             line = await prompts.prompt_async(
                 "> " if reader.depth else prompt_text(shell.session), handle_sigint=True
@@ -106,12 +107,3 @@ async def _interact(shell: Shell) -> int:
             await shell.run(text)
             repeat = text if REGISTRY.find(text) is None else ""
     return 0
-
-
-def _history_file() -> Path:
-    """Typed lines may hold what others should not read: the file is the user's alone."""
-    folder = home()
-    make_directories(str(folder))
-    path = folder / "console_history"
-    os.close(opener(str(path), os.O_CREAT | os.O_RDWR))
-    return path

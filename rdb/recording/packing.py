@@ -93,7 +93,7 @@ def write_pack(
 ) -> int:
     """The file, whole or not at all: these parts of a job's directory (name, content), and what the
     programs have mapped.  Returns how many files are in it."""
-    temporary = out.with_name(f".{out.name}.{os.getpid()}")
+    temporary = out.with_name(f".rdb-pack.{os.getpid()}")  # whatever fits as OUT's name
     try:
         with open(temporary, "xb", opener=opener) as file:
             count = _write(file, job, recordings, parts)

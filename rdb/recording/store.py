@@ -18,6 +18,7 @@ from rdb.recording.rank import RankRecording
 
 FORMAT = 1  # of job.json and of the directory
 _PACK_MAGIC = b"PK\x03\x04"
+_NAME_MAX = 255  # bytes of a file's name (limits.h)
 _PACKS = ".packs"  # $RDB_HOME/.packs/SHA256/JOB: packs that were opened
 
 
@@ -267,7 +268,7 @@ def _is_pack(path: Path) -> bool:
 
 
 def _candidates(text: str) -> list[Path]:
-    if not text:
+    if not text or any(len(os.fsencode(part)) > _NAME_MAX for part in text.split("/")):
         return []
     return [Path(text)] if "/" in text else [home() / text, Path(text)]
 

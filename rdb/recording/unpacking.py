@@ -29,6 +29,7 @@ from rdb.recording.pack_format import (
 )
 
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+_NOT_OURS = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def unpacked(path: Path, store: Path) -> Path:
@@ -45,7 +46,8 @@ def unpacked(path: Path, store: Path) -> Path:
     except _BROKEN as error:
         raise DamagedRecording(f"{path}: not a whole pack: {error}") from error
     except OSError as error:
-        raise Unsupported(f"cannot unpack {path}: {error.strerror or error}") from error
+        hint = "set RDB_HOME to a directory you may write to" if error.errno in _NOT_OURS else None
+        raise Unsupported(f"cannot unpack {path}: {error.strerror or error}", hint) from error
 
 
 def forget(job: Path, store: Path) -> bool:
