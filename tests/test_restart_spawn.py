@@ -19,7 +19,6 @@ from events import events_called, finalized
 from rdb.errors import RdbError
 from rdb.live.consistent import Traffic
 from rdb.live.plan import make_plan
-from rdb.live.refusals import refused
 from rdb.live.worlds import there
 from rdb.recording import Job, open_job
 from rdb.recording.communication import RankCommunication
@@ -157,9 +156,7 @@ def test_who_have_not_started_each_other(tmp_path: Path, build: Build) -> None:
 
 
 def can_be_had(job: Job, cut: dict[int, int]) -> bool:
-    """Neither a port of MPI nor the sockets: their address is not free for a while."""
-    if refused(job.rank(0), cut[0]):
-        return False
+    """Not the sockets: their address is not free for a while."""
     for rank, event in cut.items():
         opened = events_called(job.rank(rank), "socket(", "MPI_Comm_join(")
         if opened and opened[0] <= event <= events_called(job.rank(rank), "close(")[-1]:
@@ -171,12 +168,6 @@ def test_who_meet(tmp_path: Path, build: Build) -> None:
     """MPI_Comm_accept, MPI_Comm_connect and MPI_Comm_join; over MPICH, which cannot, from later."""
     job = recorded(tmp_path, build("mpi/restarted_meet.c"))
     first = job.job.rank(0)
-    (opens,) = events_called(first, "MPI_Open_port(")
-    (accepts,) = events_called(first, "MPI_Comm_accept(")
-    assert refused(first, opens - 1) == [] and refused(first, accepts + 1) == []
-    for event in (opens, accepts):
-        (line,) = refused(first, event)
-        assert f"at event {event}: it has a port of MPI open (event {opens})" in line
     seed = random.randrange(1 << 32) if MANY else 1
     print(f"seed {seed}")
     good = (one for one in job.cuts(seed) if can_be_had(job.job, one[2]))
@@ -188,6 +179,25 @@ def test_who_meet(tmp_path: Path, build: Build) -> None:
         branch.rdb("rm", "branch")
     late = events_called(first, "MPI_Allreduce(")[-3]
     job.restart(0, late, job.traffic.cut(0, late).events, "mpich", "late")
+
+
+def test_ports_and_names(tmp_path: Path, build: Build) -> None:
+    """They have other names below, which no rank sees, and a branch of a branch has them again."""
+    job = recorded(tmp_path, build("mpi/restarted_ports.c"))
+    assert job.said == ["0: good", "1: good"]
+    first = job.job.rank(0)
+    for call, name in (("MPI_Open_port(", "opened"), ("MPI_Publish_name(", "published")):
+        (event,) = events_called(first, call)
+        branch = job.restart(0, event, job.traffic.cut(0, event).events, "openmpi", name)
+        verified = branch.rdb("replay", name, "--verify")
+        assert verified.returncode == 0, verified.stderr
+        (accepts,) = events_called(branch.job.rank(0), "MPI_Comm_accept(")
+        for at in (accepts - 1, accepts):
+            branch.restart(0, at, branch.traffic.cut(0, at).events, "openmpi", "again")
+            branch.rdb("rm", "again")
+    refused = job.rdb("restart", "job", "--at", str(event), "--mpi", "mpich")  # Debian's has none
+    assert refused.returncode != 0
+    assert "MPI_Open_port: its port cannot be opened again over this MPI" in refused.stderr
 
 
 def test_who_are_not_known(tmp_path: Path, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:

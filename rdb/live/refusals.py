@@ -24,10 +24,6 @@ _OTHERS = {
     437: "opened by openat2(2)",
 }  # interposer/live/reopen.c
 _CALLS = (*_OTHERS, *_DUPS, _CLOSE, _CLOSE_RANGE, _FCNTL)
-_LASTING = (
-    ("MPI_Open_port", "MPI_Close_port", "it has a port of MPI open"),
-    ("MPI_Publish_name", "MPI_Unpublish_name", "it has published a name"),
-)
 _SPAN = struct.Struct("<QQ")
 
 
@@ -38,7 +34,6 @@ def refused(recording: RankRecording, cut: int, *, shares: bool = False) -> list
         f"{at}: {what} (event {event})"
         for what, event in (
             *_objects(recording, cut, shares),
-            *_lasting(recording, cut),
             *_unknown_calls(recording, cut),
         )
     ]
@@ -105,25 +100,6 @@ def _windows(recording: RankRecording, cut: int) -> set[int]:
         if record.event <= cut and not record.result and record.args[7]:
             found.add(record.args[7])
     return found
-
-
-def _lasting(recording: RankRecording, cut: int) -> Iterator[tuple[str, int]]:
-    """What others of the launcher's find it by: the launcher of a restart is another."""
-    numbers = {str(one["name"]): int(one["nr"]) for one in mpi_functions()}
-    for begins, ends, what in _LASTING:
-        begun, ended = (
-            [
-                record.event
-                for record in map(
-                    recording.index.record,
-                    recording.index.of_hypercalls(frozenset({numbers[name]})),
-                )
-                if record.event <= cut and not record.result
-            ]
-            for name in (begins, ends)
-        )
-        if len(begun) > len(ended):
-            yield what, begun[-1]
 
 
 def _unknown_calls(recording: RankRecording, cut: int) -> Iterator[tuple[str, int]]:

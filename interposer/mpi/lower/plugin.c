@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "large.h"
+#include "ports.h"
 #include "requests.h"
 #include "together.h"
 #include "restart.h"
@@ -188,11 +189,15 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 	if (windows_there)
 		windows_before(index);
 	given = together_on ? together_before(index, args, changed) : args;
+	if (__builtin_expect(ports_renamed, 0))
+		given = ports_given(index, given, changed);
 	if (host->order)
 		covered = order_call(index, nargs, args);
 	if (!(__builtin_expect(drained_any, 0) && drained_call(index, args, invoke_part, &result)) &&
 	    !(__builtin_expect(windows_any_closed, 0) && windows_closed(index, args, &result)))
 		result = invoke(index, nargs, given);
+	if (__builtin_expect(ports_renamed, 0))
+		ports_told(index, args, result);
 	if (host->order)
 		order_end(covered);
 	if (together_on)

@@ -3,6 +3,7 @@
  * under way.  What the log has answered is not done again: no message that was received, no collective. */
 #include <stdio.h>
 #include "large.h"
+#include "ports.h"
 #include "restart.h"
 #include "restart_files.h"
 #include "worlds.h"
@@ -252,6 +253,8 @@ static const char *restart_step(enum rdb_restart step, uint32_t fn, uint32_t nar
 		cannot = restart_files_cut((const char *)a[0]);
 		if (!cannot)
 			cannot = restart_journal_save((const char *)a[0]);
+		if (!cannot)
+			cannot = ports_cut();
 		return cannot ? cannot : restart_cut();
 	}
 	if (step == RDB_RESTART_LIVE)
@@ -281,10 +284,9 @@ static const char *restart_step(enum rdb_restart step, uint32_t fn, uint32_t nar
 			cannot = restart_file_asked(function->name, kind, index, nargs, a, result);
 		if (!cannot && !*result && of_windows(function->name))
 			cannot = restart_window_asked(index, a);
-		if (!cannot && kind == LEAVES) {
-			restart_left = true;
+		restart_left |= !cannot && !*result && kind == LEAVES;
+		if (!cannot && !*result && (kind == LEAVES || kind == PORTS))
 			restart_journal_asked(index, nargs, a);
-		}
 		comms.made[0] = 0;
 		if (!cannot && !*result && makes(kind, a)) {
 			const uint64_t *joined = kind == JOINS ? joins(index, a) : NULL;
@@ -306,6 +308,8 @@ static const char *restart_step(enum rdb_restart step, uint32_t fn, uint32_t nar
 		return cannot;
 	default:
 		restart_journal_answered();
+		if (kind == PORTS && !*result)
+			ports_followed(index, a);
 		cannot = restart_answered(function->name, kind, index, nargs, a, *result != 0);
 		if (!cannot && !*result)
 			cannot = restart_file_answered();

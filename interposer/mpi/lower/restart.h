@@ -34,6 +34,7 @@ enum kind {
 	TAKES,
 	OPENS, /* files */
 	CLOSES,
+	PORTS, /* made at the cut */
 	LEAVES /* made when the program goes on: others may need the rank until then */
 };
 

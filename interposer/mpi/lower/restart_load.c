@@ -2,6 +2,7 @@
  * own cut. */
 #include "restart_journal.h"
 #include "inflight.h"
+#include "ports.h"
 #include "together_bytes.h"
 #include "windows.h"
 #include "worlds.h"
@@ -16,6 +17,12 @@ static const char *call_again(struct entry *one)
 		return NULL;
 	}
 	memcpy(a, one->args, sizeof(a));
+	if (ports_concern(one->index)) {
+		for (uint32_t i = 0; i < one->nparts; i++)
+			a[one->parts[i].place] = (uint64_t)one->parts[i].after;
+		ports_followed(one->index, a);
+		return NULL;
+	}
 	for (uint32_t i = 0; i < one->nparts; i++) {
 		a[one->parts[i].place] = (uint64_t)journal_room(one->parts[i].len);
 		memcpy((void *)a[one->parts[i].place], one->parts[i].before, one->parts[i].len);

@@ -104,8 +104,7 @@ static const char *share_again(struct open_window *one, const struct open_window
 		rc = PMPI_Comm_create_group(MPI_COMM_WORLD, ranks, 0, &one->comm);
 	if (ranks != MPI_GROUP_NULL)
 		PMPI_Group_free(&ranks);
-	return rc == MPI_SUCCESS ? NULL
-				 : restart_refuse("MPI_Win_allocate_shared", "its window cannot be made again");
+	return rc == MPI_SUCCESS ? NULL : restart_refuse("MPI_Win_allocate_shared", "its window cannot be made again");
 }
 
 bool restart_window_load(FILE *file, const char **why)
