@@ -44,6 +44,7 @@ enum rdb_note {
 	RDB_NOTE_FILE_TURN = 27, /* struct rdb_note_file_turn: a shared file pointer was used */
 	RDB_NOTE_SHARED_OF = 28, /* struct rdb_note_shared_of: which memory was mapped shared */
 	RDB_NOTE_ASKED = 29,     /* uint64_t, as at_ns of a record: when a call was asked for (shared_memory.h) */
+	RDB_NOTE_PIPE = 31,      /* struct rdb_note_pipe: a pipe that was opened by a name */
 	RDB_NOTE_WAS = 30,       /* struct rdb_note_was: what had a name before the call (syscalls/kept_files.h) */
 };
 
@@ -66,6 +67,12 @@ struct rdb_note_opened {
 	uint64_t size; /* when it was open: what a restart must find again below it */
 };
 
+struct rdb_note_pipe {
+	uint64_t dev, ino;
+	uint64_t named; /* 0: an end of pipe(2), by its number (/dev/fd) */
+			/* text: the name, or what the program calls it */
+};
+
 /* What had a name right before a call that changes that. */
 enum rdb_was {
 	RDB_WAS_ABSENT,
@@ -75,7 +82,8 @@ enum rdb_was {
 	RDB_WAS_LOST, /* it could not be kept */
 	RDB_WAS_DIRECTORY,
 	RDB_WAS_LINK,
-	RDB_WAS_OTHER
+	RDB_WAS_OTHER,
+	RDB_WAS_FIFO
 };
 
 struct rdb_note_was {

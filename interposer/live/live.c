@@ -69,6 +69,13 @@ void live_syscall(const struct event *ev)
 	scheduling_syscall(ev);
 }
 
+static uint64_t cut_ns;
+
+uint64_t live_cut_ns(void)
+{
+	return cut_ns;
+}
+
 static void log_files(void)
 {
 	struct log_reader r;
@@ -130,7 +137,7 @@ static void go(ucontext_t *uc)
 		live_refuse("it has shared memory");
 	live_libraries_cut();
 	const struct log_record *last = replay_record();
-	uint64_t now_ns = last ? last->at_ns : 0;
+	const uint64_t now_ns = cut_ns = last ? last->at_ns : 0;
 	thread_self()->state = THREAD_RUNS; /* it may have been stopped in a computation */
 	replay_close();
 	upper_close();

@@ -37,4 +37,7 @@ void live_libraries_go(void);
 /* Says why the program cannot be brought back, and ends the process: nothing of it has gone live. */
 void live_refuse(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 
+/* The time of the recording at which this process is cut. */
+uint64_t live_cut_ns(void);
+
 #endif

@@ -14,9 +14,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "live/live.h"
+#include "live/fd_paths.h"
 #include "live/own_files.h"
 #include "live/sockets.h"
 #include "live/tree.h"
+#include "live/tree_moves.h"
 #include "live/written_copies.h"
 #include "mpi/window_plan.h"
 #include "replay/replay.h"
@@ -28,6 +30,8 @@ static void opened(const struct event *ev, int dirfd, const char *path, unsigned
 	char full[4096];
 	struct stat st;
 	size_t len = 0;
+	if (fd_path_opened(ev, fd_path(path), flags, &path))
+		return;
 	open_whole_path(dirfd, path, full, true); /* that a directory is gone counts only if it is open at the cut */
 	bool there = stat(full, &st) == 0, written = (flags & O_ACCMODE) != O_RDONLY;
 	written &= strncmp(full, WINDOW_FILES, strlen(WINDOW_FILES)) != 0; /* what it shares is another's concern */
@@ -54,7 +58,10 @@ static void moved(const struct event *ev, struct opened *f, const void *bytes, u
 		tree_moved(f, bytes, done, writing);
 		return;
 	}
-	f->touched = true;
+	if (f->shared && (f->kind == FILE_READ || f->kind == FILE_WRITTEN)) {
+		tree_file_moved(f, bytes, done, writing, where);
+		return;
+	}
 	switch (f->kind) {
 	case FILE_WRITTEN:
 		if (writing) {
@@ -90,9 +97,25 @@ static void moved(const struct event *ev, struct opened *f, const void *bytes, u
 		f->count += writing ? value : -value;
 		break;
 	}
+	case TIMER: {
+		uint64_t expired;
+		memcpy(&expired, bytes, sizeof(expired));
+		f->count += expired;
+		if (f->shared)
+			tree_timer_read(f, expired);
+		break;
+	}
 	case SOCKET: socket_moved(socket_of(f), bytes, done, writing); break;
 	default: break;
 	}
+}
+
+static void sought(struct opened *f, uint64_t offset)
+{
+	if (f && f->shared && (f->kind == FILE_READ || f->kind == FILE_WRITTEN))
+		tree_file_sought(f, offset);
+	else if (f)
+		f->offset = offset;
 }
 
 static void moved_parts(const struct event *ev, bool writing, const uint64_t *where)
@@ -111,13 +134,14 @@ static void moved_parts(const struct event *ev, bool writing, const uint64_t *wh
 static void listed(const struct event *ev, struct opened *f)
 {
 	const char *entries = (const char *)A(1);
+	uint64_t offset = 0;
 	uint16_t size;
-	if (f)
-		f->touched = true;
 	for (int64_t i = 0; f && i < ev->result; i += size) { /* getdents(2): d_off is where the next one is */
 		memcpy(&size, entries + i + 16, sizeof(size));
-		memcpy(&f->offset, entries + i + 8, sizeof(f->offset));
+		memcpy(&offset, entries + i + 8, sizeof(offset));
 	}
+	if (ev->result > 0)
+		sought(f, offset);
 }
 
 static void controlled(const struct event *ev)
@@ -251,15 +275,13 @@ void open_files_syscall(const struct event *ev)
 		if (f && f->mapped && f->kind == FILE_WRITTEN)
 			snprintf(f->why, sizeof(f->why), "it was mapped, and what was stored there is not followed");
 		break;
-	case SYS_lseek:
-		if ((f = open_at(A(0)))) {
-			f->offset = (uint64_t)ev->result;
-			f->touched = true;
-		}
-		break;
+	case SYS_lseek: sought(open_at(A(0)), (uint64_t)ev->result); break;
 	case SYS_getdents64: listed(ev, open_at(A(0))); break;
 	case SYS_ftruncate:
-		if ((f = open_at(A(0))) && f->kind == FILE_WRITTEN && ftruncate(f->copy, (off_t)A(1)))
+		f = open_at(A(0));
+		if (f && f->kind == FILE_WRITTEN && f->shared)
+			tree_file_cut(f, A(1));
+		else if (f && f->kind == FILE_WRITTEN && ftruncate(f->copy, (off_t)A(1)))
 			live_refuse("%s: its copy cannot be cut: %s", f->path, strerror(errno));
 		break;
 	case SYS_sendfile:
@@ -301,6 +323,10 @@ void open_files_syscall(const struct event *ev)
 		if ((f = open_at(A(0)))) {
 			memcpy(&f->timer, (const void *)A(2), sizeof(f->timer));
 			f->flags = A(1) ? f->flags | O_TRUNC : f->flags & ~(unsigned)O_TRUNC; /* absolute */
+			f->since_ns = replay_now_ns();
+			f->count = 0;
+			if (f->shared)
+				tree_timer_set(f);
 		}
 		break;
 	case SYS_signalfd:

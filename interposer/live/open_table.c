@@ -1,5 +1,6 @@
 #include "live/open_table.h"
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include "live/live.h"
 #include "live/own_files.h"
@@ -37,6 +38,11 @@ void open_drop(uint64_t fd)
 	open_table.number[fd].file = NULL;
 	bool closed = --f->refs == 0;
 	unsigned kept = 0;
+	for (unsigned i = 0; closed && f->shared && i < open_table.nwatched; i++) {
+		struct opened *set = open_table.watched[i].set;
+		if (set != f && open_table.watched[i].fd == (int)fd)
+			snprintf(set->why, sizeof(set->why), "it watches what another process may have open still");
+	}
 	for (unsigned i = 0; i < open_table.nwatched; i++)
 		if (!closed || (open_table.watched[i].set != f && open_at((uint64_t)open_table.watched[i].fd)))
 			open_table.watched[kept++] = open_table.watched[i];

@@ -33,7 +33,7 @@ struct opened {
 	uint64_t offset;
 	int copy;       /* FILE_WRITTEN: the branch's copy; STANDARD: which */
 	uint32_t call;  /* OTHER: the call that made it */
-	uint64_t count; /* EVENT */
+	uint64_t count; /* EVENT; TIMER: what was read of it since it was set */
 	bool read_end;  /* PIPE */
 	unsigned pipe;  /* PIPE: index in pipes; LIBRARY: what that calls it; SOCKET: in sockets */
 	uint64_t mask;  /* SIGNALS */
@@ -42,10 +42,13 @@ struct opened {
 	struct itimerspec timer;
 	int made;        /* while descriptors are restored */
 	unsigned shared; /* by several processes (tree.h): which; made is there already */
-	bool touched;    /* then: its offset has moved since */
-	bool set;        /* then: F_SETFL has changed its flags since */
-	char why[120];   /* not empty: it cannot be made again, if it is open at the cut */
-	char path[4096]; /* empty: it has no name any more */
+	unsigned
+		again; /* PIPE, STANDARD: not 0, opened by the number of another (fd_paths.h); of a pipe whose ends others
+			  * have: which */
+	uint64_t since_ns; /* TIMER: when it was set */
+	bool set;          /* then: F_SETFL has changed its flags since */
+	char why[120];     /* not empty: it cannot be made again, if it is open at the cut */
+	char path[4096];   /* empty: it has no name any more */
 };
 
 struct open_table {

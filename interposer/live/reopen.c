@@ -14,6 +14,7 @@
 #include "live/own_files.h"
 #include "live/reopen.h"
 #include "live/sockets.h"
+#include "live/timerfds.h"
 #include "process/descriptors.h"
 #include "signals/signals.h"
 
@@ -83,36 +84,46 @@ static const char *made_by(const struct opened *f)
 	case SYS_inotify_init:
 	case SYS_inotify_init1: return "an inotify queue";
 	case SYS_memfd_create: return "a file in memory";
-	case SYS_timerfd_create: return "a timer or an epoll that its parent made";
 	case SYS_open:
 	case SYS_openat: return "a terminal or a file of /proc";
 	default: return "of a kind that cannot be made again";
 	}
 }
 
+static int by_number(int fd, unsigned flags)
+{
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return open(link, (int)(flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC)));
+}
+
+/* Of whom this is the first description that is made: of a pipe, all of them. */
 static int pipe_end(struct opened *f)
 {
 	int ends[2];
 	if (pipe2(ends, (int)(f->flags & (O_NONBLOCK | O_DIRECT))))
 		return -errno;
-	struct opened *peer = NULL;
-	for (struct opened *o = open_table.opened; o < open_table.opened + OPENED; o++)
-		if (o != f && o->kind == PIPE && o->pipe == f->pipe)
-			peer = o;
 	size_t len = open_table.pipes[f->pipe].len;
 	if (len && write(ends[1], open_table.pipes[f->pipe].bytes, len) != (ssize_t)len)
 		live_refuse("one of its pipes does not take what was in it");
-	if (peer)
-		peer->made = high(ends[f->read_end]);
-	else
-		close(ends[f->read_end]);
-	return high(ends[!f->read_end]);
+	for (struct opened *o = open_table.opened; o < open_table.opened + OPENED; o++)
+		if (o->kind == PIPE && o->pipe == f->pipe)
+			o->made = high(o->again ? by_number(ends[0], o->flags) : dup(ends[!o->read_end]));
+	close(ends[0]);
+	close(ends[1]);
+	return f->made;
+}
+
+static int standard_again(const struct opened *f, const int standard[3])
+{
+	int fd = f->again ? by_number(standard[f->copy], f->flags) : -1;
+	return fd < 0 ? dup(standard[f->copy]) : fd;
 }
 
 static int again(struct opened *f, const int standard[3])
 {
 	switch (f->kind) {
-	case STANDARD: return high(dup(standard[f->copy]));
+	case STANDARD: return high(standard_again(f, standard));
 	case FILE_READ: return high(read_again(f));
 	case FILE_WRITTEN: return high(written_again(f));
 	case PIPE: return f->made ? f->made : pipe_end(f);
@@ -121,7 +132,8 @@ static int again(struct opened *f, const int standard[3])
 	case EPOLL: return high(epoll_create1(0));
 	case TIMER: {
 		int fd = timerfd_create(f->clock, (int)f->flags & (TFD_NONBLOCK));
-		if (fd >= 0 && timerfd_settime(fd, f->flags & O_TRUNC ? TFD_TIMER_ABSTIME : 0, &f->timer, NULL))
+		const struct timer_state set = timerfd_state(f);
+		if (fd >= 0 && timerfd_again(fd, f->clock, &set, live_cut_ns()))
 			return -errno;
 		return high(fd);
 	}
@@ -150,7 +162,7 @@ void open_files_restore(void)
 		if (f && f->kind == FIFO)
 			live_refuse("its descriptor %u is a fifo, %s", fd, f->path);
 		if (f && *f->why)
-			live_refuse("%s: %s", f->path, f->why);
+			live_refuse("%s: %s", *f->path ? f->path : "an epoll", f->why);
 		if (f && f->kind == FILE_READ && !own_place(f->path) && access(f->path, R_OK))
 			live_refuse("descriptor %u was %s: %s", fd, f->path, strerror(errno));
 	}

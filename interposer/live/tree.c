@@ -22,6 +22,7 @@
 #include "live/tree_born.h"
 #include "live/tree_share.h"
 #include "live/tree_sockets.h"
+#include "live/tree_streams.h"
 #include "process/descriptors.h"
 #include "process/pids.h"
 #include "process/private_file.h"
@@ -55,7 +56,6 @@ static struct {
 	unsigned number; /* of this process */
 	struct made *made;
 	unsigned n;
-	bool at_rest;
 } own;
 
 static char *words; /* of a file */
@@ -319,10 +319,10 @@ static void next(void)
 	if (timers_run())
 		live_refuse("it had a timer that ran when it replaced itself");
 	tree_share();
-	tree_share_told();
 	for (unsigned fd = 0; fd < NUMBERS; fd++)
 		if (open_table.number[fd].file && open_table.number[fd].cloexec)
 			open_drop(fd);
+	streams_tell();
 	become(v, n, true);
 }
 
@@ -359,7 +359,7 @@ void tree_at_end(void)
 {
 	open_table_begin(); /* what a branch began with */
 	next();
-	tree_share_told();
+	streams_tell();
 	await_ended();
 	end_as_recorded();
 }
@@ -410,7 +410,7 @@ static void await_all(uint32_t state)
 
 void tree_at_cut(void)
 {
-	tree_share_offsets();
+	tree_share_modes();
 	tree_sockets_tell(false);
 	shared_again_tell();
 	group_again(true);

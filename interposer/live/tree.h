@@ -42,10 +42,9 @@ void tree_share(void);
 void tree_moved(struct opened *f, const void *bytes, uint64_t done, bool writing);
 /* Its flags were set, by fcntl(2). */
 void tree_flagged(struct opened *f);
-/* What this program has done to pipes is written down; where it is in files. */
-void tree_share_told(void);
-void tree_share_offsets(void);
-/* All have told: pipes have in them again what was in them. */
+/* Which flags it has set is written down. */
+void tree_share_modes(void);
+/* All have told (tree_streams.h): pipes have in them again what was in them, and files are where they were. */
 void tree_share_fill(void);
 /* What the program has closed is closed, too. */
 void tree_share_close(void);

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 #include "live/branch_file.h"
 #include "live/live.h"
@@ -14,6 +16,7 @@
 #include "live/reopen.h"
 #include "live/tree.h"
 #include "live/tree_share.h"
+#include "live/tree_streams.h"
 #include "live/written_copies.h"
 #include "process/descriptors.h"
 #include "process/io.h"
@@ -22,12 +25,14 @@
 #include "process/process.h"
 
 /* shared-N */
-#define BORN_MAGIC 0x316e6f6265657274ull
+#define BORN_MAGIC 0x326e6f6265657274ull
 
 struct born {
 	uint64_t magic;
 	uint32_t kind, flags;
 	uint64_t offset;
+	int32_t clock;      /* of a timer */
+	uint32_t of, reads; /* of an end that was opened by another's number: of which pipe, and whether it reads */
 	char path[4096];
 };
 
@@ -68,7 +73,7 @@ static const char *const modes_names[] = {"%s/shared-%u-reads", "%s/shared-%u-wr
 static void save_modes(const struct opened *f)
 {
 	char path[4096];
-	if (f->kind != PIPE || !(fcntl(f->made, F_GETFL) & O_NONBLOCK))
+	if (f->kind != PIPE || f->again || !(fcntl(f->made, F_GETFL) & O_NONBLOCK))
 		return;
 	place(path, modes_names[!f->read_end] + strlen("%s/"), f->shared);
 	int fd = private_create(AT_FDCWD, path, O_WRONLY);
@@ -88,23 +93,33 @@ static void set_modes(const char *folder, uint32_t number, const int ends[2])
 }
 
 /* By one of those that have it. */
-static void save_shared(const struct opened *f)
+static void save_as(const struct opened *f, uint32_t number, uint32_t of)
 {
 	static struct born one;
 	char path[4096];
 	const bool file = f->kind == FILE_READ || f->kind == FILE_WRITTEN;
-	save_modes(f);
-	place(path, "shared-%u", f->shared);
+	place(path, "shared-%u", number);
 	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
 	if (fd == -EEXIST)
 		return;
 	one = (struct born){.magic = BORN_MAGIC, .kind = f->kind, .flags = f->flags & ~(unsigned)O_NONBLOCK};
 	one.flags |= (unsigned)fcntl(f->made, F_GETFL) & O_NONBLOCK;
 	one.offset = file ? (uint64_t)lseek(f->made, 0, SEEK_CUR) : 0;
+	one.clock = f->clock;
+	one.of = of;
+	one.reads = f->read_end;
 	strcpy(one.path, f->path);
 	put(fd, path, &one, sizeof(one));
 	if (f->kind == FILE_WRITTEN)
 		keep_copy(f);
+}
+
+static void save_shared(const struct opened *f)
+{
+	save_modes(f);
+	save_as(f, f->shared, 0);
+	if (f->kind == PIPE && f->again)
+		save_as(f, f->again, f->shared);
 }
 
 static const char *named(const struct opened *f)
@@ -117,6 +132,10 @@ static const char *named(const struct opened *f)
 		return "signals";
 	if (f->kind == SOCKET)
 		return "socket";
+	if (f->kind == TIMER)
+		return "timer";
+	if (f->kind == EPOLL)
+		return "epoll";
 	return f->kind == FILE_READ || f->kind == FILE_WRITTEN ? "file" : "other";
 }
 
@@ -174,6 +193,16 @@ void tree_born_save(void)
 
 /* ---- at the beginning ---- */
 
+/* Both ends, and the copy. */
+static const int32_t *born_fds(uint32_t number)
+{
+	const struct tree_fds *all = tree_share_all();
+	for (unsigned i = 0; i < all->nborn; i++)
+		if (all->born[i].number == number)
+			return all->born[i].fd;
+	live_refuse("what its processes shared is not there");
+}
+
 static void make_pipe(const char *folder, uint32_t number, const uint8_t *bytes, size_t len)
 {
 	int ends[2];
@@ -183,16 +212,30 @@ static void make_pipe(const char *folder, uint32_t number, const uint8_t *bytes,
 	ends[1] = tree_share_ready(ends[1]);
 	set_modes(folder, number, ends);
 	tree_share_born(number, ends, -1);
-	tree_share_own(number, ends[0], ends[1]);
-	tree_share_did(number, bytes, len);
+	stream_began(number, bytes, len);
 }
 
 static void make_event(uint32_t number, unsigned flags, const uint8_t *bytes)
 {
 	int fd = tree_share_ready(eventfd(0, (int)flags & (EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC)));
 	tree_share_born(number, (int[2]){fd, fd}, -1);
-	tree_share_own(number, fd, fd);
-	tree_share_did(number, bytes, sizeof(uint64_t));
+	stream_began(number, bytes, sizeof(uint64_t));
+}
+
+static void make_timer(uint32_t number, const struct born *one, const uint8_t *state, size_t len)
+{
+	int fd = tree_share_ready(timerfd_create(one->clock, (int)one->flags & TFD_NONBLOCK));
+	tree_share_born(number, (int[2]){fd, fd}, -1);
+	stream_began(number, state, len);
+}
+
+/* Its pipe is there already. */
+static void make_again(uint32_t number, const struct born *one)
+{
+	const struct opened f = {.read_end = one->reads};
+	const int fd = tree_pipe_again(&f, born_fds(one->of)[0]);
+	fcntl(fd, F_SETFL, (int)(one->flags & O_NONBLOCK));
+	tree_share_born(number, (int[2]){fd, fd}, -1);
 }
 
 static void make_file(uint32_t number, const struct born *one, const char *was)
@@ -220,7 +263,7 @@ static void make_file(uint32_t number, const struct born *one, const char *was)
 	tree_share_born(number, (int[2]){made, made}, f.copy);
 }
 
-static void make(const char *folder, uint32_t number)
+static void make(const char *folder, uint32_t number, bool again)
 {
 	static struct born one;
 	char path[4096], was[4096 + 32];
@@ -233,6 +276,17 @@ static void make(const char *folder, uint32_t number)
 	    !memchr(one.path, 0, sizeof(one.path)))
 		live_refuse("%s is damaged", path);
 	close(fd);
+	if (again != (one.of != 0))
+		return;
+	if (again) {
+		make_again(number, &one);
+		return;
+	}
+	if (one.kind == EPOLL) {
+		fd = tree_share_ready(epoll_create1(0));
+		tree_share_born(number, (int[2]){fd, fd}, -1);
+		return;
+	}
 	if (one.kind == FILE_READ || one.kind == FILE_WRITTEN) {
 		make_file(number, &one, was);
 		return;
@@ -245,17 +299,19 @@ static void make(const char *folder, uint32_t number)
 	close(fd);
 	if (one.kind == EVENT)
 		make_event(number, one.flags, bytes);
+	else if (one.kind == TIMER)
+		make_timer(number, &one, bytes, (size_t)st.st_size);
 	else
 		make_pipe(folder, number, bytes, (size_t)st.st_size);
 	free(bytes);
 }
 
-void tree_born_make(void)
+static void make_all(const char *path, bool again)
 {
 	struct dirent *entry;
-	DIR *folder = opendir(lower.opt.restart);
+	DIR *folder = opendir(path);
 	if (!folder)
-		live_refuse("%s: %s", lower.opt.restart, strerror(errno));
+		live_refuse("%s: %s", path, strerror(errno));
 	while ((entry = readdir(folder))) {
 		char *end;
 		if (strncmp(entry->d_name, "shared-", 7))
@@ -263,26 +319,26 @@ void tree_born_make(void)
 		const unsigned long number = strtoul(entry->d_name + 7, &end, 10);
 		if (*end || !number)
 			continue;
-		make(lower.opt.restart, (uint32_t)number);
+		make(path, (uint32_t)number, again);
 		if (pids()->shared < number)
 			pids()->shared = (uint32_t)number;
 	}
 	closedir(folder);
 }
 
+void tree_born_make(void)
+{
+	make_all(lower.opt.restart, false);
+	make_all(lower.opt.restart, true);
+}
+
 void tree_born_found(struct opened *f)
 {
-	const struct tree_fds *all = tree_share_all();
-	for (unsigned i = 0; i < all->nborn; i++)
-		if (all->born[i].number == f->shared) {
-			f->made = all->born[i].fd[f->kind == PIPE && !f->read_end];
-			f->copy = all->born[i].copy;
-			f->touched = f->set = false;
-			if (f->kind == FILE_READ || f->kind == FILE_WRITTEN)
-				f->offset = (uint64_t)lseek(f->made, 0, SEEK_CUR);
-			return;
-		}
-	live_refuse("%s: what its processes shared is not there", *f->path ? f->path : "a pipe");
+	const uint32_t number = f->kind == PIPE && f->again ? f->again : f->shared;
+	const int32_t *fd = born_fds(number);
+	f->made = fd[f->kind == PIPE && !f->read_end];
+	f->copy = fd[2];
+	f->set = false;
 }
 
 /* ---- children ---- */

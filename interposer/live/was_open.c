@@ -12,10 +12,12 @@
 #include "live/open_files_saved.h"
 #include "live/own_files.h"
 #include "live/sockets.h"
+#include "live/timerfds.h"
 #include "live/tree_born.h"
 #include "live/written_copies.h"
 #include "process/descriptors.h"
 #include "process/private_file.h"
+#include "replay/replay.h"
 
 static void save_part(int fd, const void *bytes, size_t len)
 {
@@ -40,6 +42,9 @@ void open_files_save(void)
 	char path[4096];
 	static struct saved head;
 	open_table_begin();
+	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++)
+		if (f->kind == TIMER && !f->shared)
+			timerfd_save(f, live_cut_ns());
 	head = (struct saved){.magic = SAVED_MAGIC, .nwatched = open_table.nwatched, .npipes = open_table.npipes};
 	head.size = sizeof(struct opened);
 	head.mask = umask(0);
@@ -155,6 +160,7 @@ bool open_table_load(void)
 		struct opened *f = &open_table.opened[i];
 		struct stat st;
 		f->made = 0;
+		f->since_ns = f->kind == TIMER ? replay_begun_ns() : f->since_ns;
 		if (f->kind != NONE && f->shared && !from) {
 			tree_born_found(f);
 			continue;

@@ -25,7 +25,7 @@ static struct {
 	const struct log_record *present; /* the record last applied */
 	uint64_t opened_ns;               /* the time of what the log has last before the image; 0: unknown */
 	uint32_t done;                    /* repetitions of `next` already answered */
-	uint64_t last_event, begun_ns;
+	uint64_t last_event, begun_ns, before_ns;
 	uint32_t end_kind;
 	int32_t end_value;
 	uint64_t hashes, last_hash;
@@ -243,6 +243,11 @@ uint64_t replay_now_ns(void)
 	return replay.present ? replay.present->at_ns : replay.begun_ns;
 }
 
+uint64_t replay_before_ns(void)
+{
+	return replay.before_ns;
+}
+
 void replay_close(void)
 {
 	replay.next = replay.present = NULL;
@@ -414,6 +419,7 @@ static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t
 		return NULL;
 	}
 	replay.done++;
+	replay.before_ns = replay_now_ns();
 	replay.present = rec;
 	lower.event++;
 	return rec;

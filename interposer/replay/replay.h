@@ -9,6 +9,8 @@ int replay_open(unsigned segment, uint64_t off);
 uint64_t replay_begun_ns(void);
 /* When the last event was. */
 uint64_t replay_now_ns(void);
+/* When the event before that was answered. */
+uint64_t replay_before_ns(void);
 /* It is over: the world answers from here on. */
 void replay_close(void);
 /* Goes to the next event's record, comparing hashes on the way (MODE_VERIFY). */

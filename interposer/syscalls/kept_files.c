@@ -143,9 +143,10 @@ static bool look(struct kept *k, const char *full, bool going)
 	if (S_ISREG(st.st_mode))
 		keep_file(k, place, &st, going);
 	else
-		k->note.head.was = S_ISDIR(st.st_mode)   ? RDB_WAS_DIRECTORY
-				   : S_ISLNK(st.st_mode) ? RDB_WAS_LINK
-							 : RDB_WAS_OTHER;
+		k->note.head.was = S_ISDIR(st.st_mode)    ? RDB_WAS_DIRECTORY
+				   : S_ISLNK(st.st_mode)  ? RDB_WAS_LINK
+				   : S_ISFIFO(st.st_mode) ? RDB_WAS_FIFO
+							  : RDB_WAS_OTHER;
 	return true;
 }
 

@@ -30,6 +30,7 @@
 #include "replay/replay.h"
 #include "replay/replica.h"
 #include "signals/signals.h"
+#include "syscalls/open_notes.h"
 #include "syscalls/redirect.h"
 #include "syscalls/syscall_table.h"
 #include "threads/thread.h"
@@ -37,30 +38,6 @@
 
 #define A(i) (ev->args[i])
 #define P(i) ((void *)ev->args[i])
-
-/* Opened for writing: how much was in it, and where it is. */
-static void note_opened(struct event *ev)
-{
-	struct stat st;
-	struct {
-		struct rdb_note_opened head;
-		char path[1024];
-	} note;
-	char link[32];
-	bool creat = ev->nr == SYS_creat;
-	if (!creat && ev->nr != SYS_open && ev->nr != SYS_openat)
-		return;
-	if (ev->result < 0 || (!creat && (A(ev->nr == SYS_open ? 1 : 2) & O_ACCMODE) == O_RDONLY))
-		return;
-	if (fstat((int)ev->result, &st) || !S_ISREG(st.st_mode))
-		return;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", (int)ev->result);
-	ssize_t len = readlink(link, note.path, sizeof(note.path));
-	if (len < 0 || len == sizeof(note.path))
-		len = 0;
-	note.head = (struct rdb_note_opened){.size = (uint64_t)st.st_size};
-	event_note(ev, RDB_NOTE_OPENED, &note, sizeof(note.head) + (size_t)len);
-}
 
 static long pending_signals(struct event *ev)
 {
@@ -298,7 +275,7 @@ void syscall_event(ucontext_t *uc)
 			kernel_files_syscall(ev);
 		if (row && lower.mode == MODE_RECORD && lower.started) {
 			syscall_row_outputs(ev, row);
-			note_opened(ev);
+			open_notes(ev);
 			kept_after(ev, &kept);
 			note_socket(ev);
 		}

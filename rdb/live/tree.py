@@ -11,6 +11,7 @@ import struct
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from rdb.errors import RdbError
@@ -161,6 +162,8 @@ class Tree:
                 self._order_pipe(operations)
             elif operations[0].held.kind is HeldKind.COUNTER:
                 self._order_counter(operations)
+            elif operations[0].held.kind in (HeldKind.FILE, HeldKind.TIMER):
+                self._order_moves(operations)
 
     def _add_born(self) -> None:
         """What a branch began with: the first processes of this tree."""
@@ -335,6 +338,16 @@ class Tree:
                 done += 1
             for node, place in newest.items():
                 self._need(one, node, place)
+
+    def _order_moves(self, operations: list[Operation]) -> None:
+        """Where one has moved to depends on all that had moved before; of two that overlap nobody
+        knows which was first."""
+        for before, one in pairwise(operations):
+            if before.node is one.node or not (before.moves or one.moves):
+                continue
+            self._need(one, before.node, before.place)
+            if _before(one.node, one.place) < before.at_ns:
+                self._need(before, one.node, one.place)
 
     def _need(self, one: Operation, node: Node, place: int) -> None:
         if node is not one.node:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import struct
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from rdb.live.sockets import end_of
 from rdb.live.tree_born import BornSocket, born_bytes, born_numbers, born_sockets
-from rdb.recording.record import Record
+from rdb.recording.record import Note, Record
 
 if TYPE_CHECKING:
     from rdb.live.tree import Node
@@ -26,17 +29,25 @@ _OPEN, _CREAT, _OPENAT, _CLOSE, _CLOSE_RANGE = 2, 85, 257, 3, 436
 _DUP, _DUP2, _DUP3, _FCNTL, _LSEEK, _GETDENTS64 = 32, 33, 292, 72, 8, 217
 _PIPE, _PIPE2, _EVENTFD, _EVENTFD2 = 22, 293, 284, 290
 _SIGNALFD, _SIGNALFD4 = 282, 289
+_TIMERFD_CREATE, _TIMERFD_SETTIME = 283, 286
+_EPOLL_CREATE, _EPOLL_CREATE1, _EPOLL_CTL = 213, 291, 233
 _SOCKET, _SOCKETPAIR, _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN = 41, 53, 42, 43, 288, 48
 _COPIES = (40, 275, 276, 278)  # sendfile, splice, tee, vmsplice
 _CALLS = (
     *(_OPEN, _CREAT, _OPENAT, _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL, _LSEEK),
     *(_PIPE, _PIPE2, _EVENTFD, _EVENTFD2, _GETDENTS64, 56, 57, 58, 435),
+    *(_TIMERFD_CREATE, _TIMERFD_SETTIME, _EPOLL_CREATE, _EPOLL_CREATE1, _EPOLL_CTL),
     *(_SIGNALFD, _SIGNALFD4, _SOCKET, _SOCKETPAIR, _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN),
     *(*_READS, *_WRITES, *_COPIES),
 )
 _CLOEXEC = 0o2000000
 _F_DUPFD, _F_SETFD, _F_DUPFD_CLOEXEC = 0, 2, 1030
 _RANGE_CLOEXEC = 4
+_SEEK_CUR = 1
+_PIPE_NOTE = struct.Struct("<QQQ")  # struct rdb_note_pipe
+_ACCMODE = 3
+_OPENED_BY_NUMBER = re.compile(r"/(?:dev|proc/self|proc/thread-self)/fd/(\d+)\Z")
+_STANDARD = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 _ANY = 0xFFFFFFFF  # -1, as an int
 
 
@@ -47,6 +58,9 @@ class HeldKind(Enum):
     """An eventfd."""
     SIGNALS = auto()
     """A signalfd."""
+    TIMER = auto()
+    """A timerfd."""
+    EPOLL = auto()
     STREAM = auto()
     """One direction of a connection."""
     SOCKET = auto()
@@ -56,6 +70,7 @@ class HeldKind(Enum):
 _FOLLOWED = {
     **{"reads": HeldKind.PIPE, "writes": HeldKind.PIPE, "file": HeldKind.FILE},
     **{"counter": HeldKind.COUNTER, "signals": HeldKind.SIGNALS},
+    **{"timer": HeldKind.TIMER, "epoll": HeldKind.EPOLL},
 }
 """What a branch says that it began with."""
 
@@ -86,6 +101,8 @@ class Operation:
     writes: bool
     copies: bool = False
     """By a call whose bytes no replay knows."""
+    moves: bool = False
+    """It does not commute with what others do to it."""
     shuts: bool = False
     """Nothing is written after that: shutdown(2)."""
 
@@ -267,7 +284,11 @@ class _Follower:
     def _call(self, node: Node, place: int, record: Record, numbers: dict[int, _Number]) -> None:
         number, args, result = record.nr, record.args, record.result
         if number in (_OPEN, _CREAT, _OPENAT):
-            flags = args[2] if number == _OPENAT else args[1] if number == _OPEN else 0
+            flags = args[2] if number == _OPENAT else args[1] if number == _OPEN else 1
+            of = numbers.get(_by_number(record))
+            if of is not None and of.held.kind is HeldKind.PIPE:
+                numbers[result] = _Number(of.held, bool(flags & _ACCMODE), bool(flags & _CLOEXEC))
+                return
             held = self._new(f"descriptor {result}", HeldKind.FILE)
             numbers[result] = _Number(held, False, bool(flags & _CLOEXEC))
         elif number in (_PIPE, _PIPE2):
@@ -280,6 +301,12 @@ class _Follower:
         elif number in (_EVENTFD, _EVENTFD2):
             held = self._new(f"descriptor {result}", HeldKind.COUNTER)
             cloexec = number == _EVENTFD2 and bool(args[1] & _CLOEXEC)
+            numbers[result] = _Number(held, False, cloexec)
+        elif number in (_TIMERFD_CREATE, _EPOLL_CREATE, _EPOLL_CREATE1):
+            timer = number == _TIMERFD_CREATE
+            kind = HeldKind.TIMER if timer else HeldKind.EPOLL
+            held = self._new(f"descriptor {result}", kind)
+            cloexec = number != _EPOLL_CREATE and bool(args[timer] & _CLOEXEC)
             numbers[result] = _Number(held, False, cloexec)
         elif number in (_SOCKET, _SOCKETPAIR):
             self._socket(record, numbers)
@@ -372,6 +399,8 @@ class _Follower:
 
     def _moved(self, node: Node, place: int, record: Record, numbers: dict[int, _Number]) -> None:
         copies, reads = record.nr in _COPIES, record.nr in _READS
+        if record.nr == _LSEEK and not record.args[1] and record.args[2] == _SEEK_CUR:
+            return  # it asks where that is
         if record.nr in _FLAGS_AT and record.args[_FLAGS_AT[record.nr]] & _PEEK:
             return
         for at in (0, 1, 2) if copies else (0,):
@@ -385,8 +414,21 @@ class _Follower:
                         *(node, place + again, record.at_ns, held, record.result),
                         record.nr in _WRITES,
                         copies,
+                        record.nr not in _READS,
                     )
                 )
+
+
+def _by_number(record: Record) -> int:
+    """Which descriptor's pipe it has opened again; -1: none."""
+    for chunk in record.chunks:
+        if not chunk.addr and chunk.note == Note.PIPE and len(chunk.data) > _PIPE_NOTE.size:
+            _, _, named = _PIPE_NOTE.unpack_from(chunk.data)
+            path = os.fsdecode(bytes(chunk.data[_PIPE_NOTE.size :]))
+            found = _OPENED_BY_NUMBER.match(path)
+            if not named:
+                return int(found[1]) if found else _STANDARD.get(path, -1)
+    return -1
 
 
 def follow(top: Node, until: Mapping[Node, int]) -> Followed:

@@ -180,14 +180,15 @@ def _counting(
                 f"{held.what} is a socket of datagrams",
             )
         gone = doers.intersection(ended)
-        if held.kind is not HeldKind.FILE and held.kind is not HeldKind.SIGNALS:
+        if held.kind is HeldKind.EPOLL and (gone or len(doers) > 1):
+            raise _refused(
+                next(iter(both.holders.intersection(lives))),
+                places,
+                f"several of its processes have changed what the epoll at {held.what} watches",
+            )
+        if held.kind is not HeldKind.SIGNALS:
             for node in gone:
                 found |= _line(node)
-        elif gone or len(doers) > 1:
-            holder = next(iter(both.holders.intersection(lives)))
-            raise _refused(
-                holder, places, f"several of its processes have moved in the file at {held.what}"
-            )
     return found.intersection(ended)
 
 

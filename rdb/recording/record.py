@@ -73,6 +73,7 @@ class Note(IntEnum):
     SHARED_OF = 28
     ASKED = 29
     WAS = 30
+    PIPE = 31
 
 
 class EndKind(IntEnum):
