@@ -166,7 +166,7 @@ static void give(const struct opened *f, const char *from, const char *place)
 	if (!strcmp(from, place))
 		return;
 	if (stat(place, &given)) {
-		if (rename(from, place))
+		if (rename(from, place) && stat(place, &given)) /* another process that has it was faster */
 			live_refuse("%s: %s", place, strerror(errno));
 	} else if (!fstat(f->copy, &had) && had.st_ino != given.st_ino && tree()) {
 		rdb_warn("%s: several processes have it open, each by itself: each goes on with what it had written",

@@ -31,6 +31,11 @@ void tree_moved(struct opened *f, const void *bytes, uint64_t done, bool writing
 	stream_add(f->shared, writing ? OP_WRITE : OP_READ, bytes, done);
 }
 
+void tree_share_did(uint32_t number, const void *bytes, size_t len)
+{
+	stream_began(number, bytes, len);
+}
+
 void tree_stream_moved(uint32_t number, const void *bytes, uint64_t len, bool writing)
 {
 	stream_add(number, writing ? OP_WRITE : OP_READ, bytes, len);

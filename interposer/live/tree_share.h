@@ -26,7 +26,8 @@ void tree_share_born(uint32_t number, const int fd[2], int copy);
 /* Such a one, of a pipe that was opened by the number (/dev/fd) of another end. */
 struct opened;
 int tree_pipe_again(const struct opened *f, int pipe);
-/* What this process has done to a direction of a connection (tree_sockets.h); what all have left in it, at the cut. */
+/* What a branch began with; what this process has done to a direction of a connection (tree_sockets.h); what all have left in it, at the cut. */
+void tree_share_did(uint32_t number, const void *bytes, size_t len);
 void tree_stream_moved(uint32_t number, const void *bytes, uint64_t len, bool writing);
 size_t tree_stream_left(uint32_t number, uint8_t **whole, uint8_t **left);
 /* In a child. */
