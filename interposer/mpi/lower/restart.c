@@ -53,6 +53,10 @@ static const char *failed_here(void)
 
 int64_t restart_call(unsigned index, uint32_t nargs, const uint64_t *a)
 {
+	uint64_t large[TRANSLATION_ARGUMENTS];
+
+	if (large_call(index, a))
+		a = large_arguments(index, nargs, a, large);
 #ifdef OPEN_MPI
 	(void)nargs;
 	return real_functions[index].call(a);
@@ -271,11 +275,9 @@ static const char *restart_step(enum rdb_restart step, uint32_t fn, uint32_t nar
 	}
 	if (!function || !function->call)
 		return restart_refuse(function ? function->name : "an MPI call", "not supported");
-	if (large_call(index, a))
-		return restart_refuse(function->name, "with more elements than an int can count");
 	kind = restart_kind(function->name);
 	switch (step) {
-	case RDB_RESTART_SEND: return restart_message(function->name, kind, a, (unsigned)*result);
+	case RDB_RESTART_SEND: return restart_message(index, nargs, kind, a, (unsigned)*result);
 	case RDB_RESTART_ASKED:
 		if (kind == UNKNOWN)
 			return restart_refuse(function->name, "what it does cannot be brought back");

@@ -46,6 +46,7 @@ struct pending {
 	uint32_t id;
 	bool cancelled, looked;
 	bool complete; /* of POSTS_OWN: the program has said so */
+	bool large;    /* its datatype is one of more elements than an int can count */
 	bool lost;     /* what it uses was freed by the program before the branch began: nobody has it any more */
 	struct vtype *type;
 	struct vcomm *comm;
@@ -119,7 +120,7 @@ const char *restart_journal_load(const char *folder);
 const char *restart_journal_send(unsigned which);
 
 /* restart_messages.c: the `which`-th message that this call sent leaves again. */
-const char *restart_message(const char *name, enum kind kind, const uint64_t *a, unsigned which);
+const char *restart_message(unsigned index, uint32_t nargs, enum kind kind, const uint64_t *a, unsigned which);
 
 struct pending *restart_follow(const char *name, enum kind kind, uint32_t id);
 /* restart_requests.c: a call that the log answers, before and after; `failed`: so it did. */

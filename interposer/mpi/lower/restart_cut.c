@@ -160,8 +160,10 @@ static bool freed(const struct pending *one)
 static const char *again(struct pending *one)
 {
 	if (one->lost)
-		return restart_refuse(one->name, "it was pending when the branch began, with a datatype that was "
-						 "freed already; choose an event at which it is complete");
+		return restart_refuse(
+			one->name,
+			"it was pending when the branch began, with a datatype that was "
+			"freed already, or was of too many elements; choose an event at which it is complete");
 	if (freed(one))
 		return restart_refuse(one->name, "its communicator has been freed, and it is pending");
 	if (one->looked && one->kind != POSTS_SEND && one->kind != POSTS_DONE && one->kind != POSTS_OWN)

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
-#include "real.h"
+#include "large.h"
 
 typedef int io_call(MPI_File, void *, int, MPI_Datatype, MPI_Status *);
 typedef int io_at_call(MPI_File, MPI_Offset, void *, int, MPI_Datatype, MPI_Status *);
@@ -113,6 +113,7 @@ static const char *restore_base(const struct file_step *step, const char *name)
 static const char *do_again(const struct file_step *step, const char *name, enum kind kind, unsigned index,
 			    uint32_t nargs, const uint64_t *a, int64_t *result)
 {
+	uint64_t large[TRANSLATION_ARGUMENTS];
 	bool nonblocking, split;
 	const struct way *way = way_of(name, &nonblocking, &split);
 	const char *why;
@@ -125,7 +126,7 @@ static const char *do_again(const struct file_step *step, const char *name, enum
 	if (kind == OPENS)
 		PMPI_Barrier(REAL(MPI_Comm, comm_of(a[0])->o.real)); /* none opens it before it is as it was */
 	if (way) {
-		why = transfer(step, way, a);
+		why = transfer(step, way, large_call(index, a) ? large_arguments(index, nargs, a, large) : a);
 		if (why || nonblocking || !split) {
 			now.later = nonblocking;
 			return why;

@@ -1,4 +1,5 @@
 /* Messages that were under way at the cut leave again, from copies: the program may write to its buffers. */
+#include "large.h"
 #include "restart.h"
 
 static const char *send_again(const char *name, const void *buf, int count, const struct vtype *type, int dest, int tag,
@@ -8,12 +9,16 @@ static const char *send_again(const char *name, const void *buf, int count, cons
 	int size = 0, position = 0, rc;
 	char *copy;
 
-	PMPI_Pack_size(count, type->o.real, comm->o.real, &size);
+	if (count > 0 && type->size > INT_MAX / count)
+		return restart_refuse(name, "its message was under way, and has too many bytes to be sent again");
+	if (PMPI_Pack_size(count, type->o.real, comm->o.real, &size) != MPI_SUCCESS)
+		return restart_refuse(name, "its message could not be packed");
 	copy = malloc((size_t)size + 1);
 	if (!copy)
 		return restart_refuse(name, "no memory for a message");
-	PMPI_Pack(buf, count, type->o.real, copy, size, &position, comm->o.real);
-	rc = PMPI_Isend(copy, position, MPI_PACKED, dest, tag, comm->o.real, &request);
+	rc = PMPI_Pack(buf, count, type->o.real, copy, size, &position, comm->o.real);
+	if (rc == MPI_SUCCESS)
+		rc = PMPI_Isend(copy, position, MPI_PACKED, dest, tag, comm->o.real, &request);
 	if (rc == MPI_SUCCESS)
 		rc = PMPI_Request_free(&request);
 	if (rc != MPI_SUCCESS)
@@ -45,8 +50,13 @@ static const char *started(const char *name, const uint64_t *a, unsigned which)
 	return restart_refuse(name, "it did not send that many messages");
 }
 
-const char *restart_message(const char *name, enum kind kind, const uint64_t *a, unsigned which)
+const char *restart_message(unsigned index, uint32_t nargs, enum kind kind, const uint64_t *a, unsigned which)
 {
+	const char *name = real_functions[index].name;
+	uint64_t large[TRANSLATION_ARGUMENTS];
+
+	if (large_call(index, a))
+		a = large_arguments(index, nargs, a, large);
 	switch (kind) {
 	case SENDS:
 	case POSTS_SEND: return arguments(name, a, a[5]);

@@ -1,5 +1,6 @@
 /* Which requests the program has pending, told by the calls that the log answers: nothing of them is done again before
  * the cut, but what makes a request that lasts. */
+#include "large.h"
 #include "restart.h"
 
 static struct {
@@ -173,6 +174,11 @@ static void posted(const char *name, enum kind kind, unsigned index, uint32_t na
 	if (kind == POSTS_DONE)
 		restart_file_posted(one);
 	if (kind == POSTS_RECEIVE) {
+		uint64_t large[TRANSLATION_ARGUMENTS];
+
+		one->large = large_call(index, a);
+		if (one->large)
+			a = large_arguments(index, nargs, a, large);
 		one->buf = (void *)a[0];
 		one->count = (int)a[1];
 		one->type = object_hold(type_of(a[2]));
@@ -217,8 +223,9 @@ static void matched(const char *name, const uint64_t *a)
 }
 
 /* buf, count, datatype, message, request or status */
-static void taken(const char *name, enum kind kind, const uint64_t *a)
+static void taken(const char *name, enum kind kind, unsigned index, uint32_t nargs, const uint64_t *a)
 {
+	uint64_t large[TRANSLATION_ARGUMENTS];
 	struct pending **at = find(MATCHES, about.n ? about.ids[0] : 0), *one = *at;
 
 	if (!one)
@@ -227,6 +234,9 @@ static void taken(const char *name, enum kind kind, const uint64_t *a)
 		restart_settled(at);
 		return;
 	}
+	one->large = large_call(index, a);
+	if (one->large)
+		a = large_arguments(index, nargs, a, large);
 	one->kind = POSTS_MATCHED; /* where it was matched in the order of what was posted */
 	one->name = name;
 	one->id = rdb_id(RDB_REQUEST, *(void **)a[4]);
@@ -254,7 +264,7 @@ static const char *answered(const char *name, enum kind kind, unsigned index, ui
 	case STARTS: started(name); break;
 	case MATCHES: matched(name, a); break;
 	case TAKES:
-	case POSTS_MATCHED: taken(name, kind, a); break;
+	case POSTS_MATCHED: taken(name, kind, index, nargs, a); break;
 	case CANCELS:
 		one = *find(kind, about.n ? about.ids[0] : 0);
 		if (one && sends(one))

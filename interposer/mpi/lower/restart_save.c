@@ -47,6 +47,7 @@ static bool save_pending(FILE *file, const struct pending *one)
 	bool good;
 
 	memcpy(saved.args, one->args, sizeof(saved.args));
+	saved.lost |= one->large;
 	if (one->type && type_of(one->type->o.id) != one->type)
 		saved.lost = true;
 	for (; saved.nheld < PENDING_HANDLES && one->held[saved.nheld]; saved.nheld++) {
