@@ -170,6 +170,7 @@ def _event(program: Program, state: State) -> bool:
 
 class FakeAgent:
     pid = 0
+    spent_s = 0.0
 
     def __init__(self, program: Program, state: State) -> None:
         self.program = program

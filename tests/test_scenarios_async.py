@@ -55,7 +55,7 @@ def test_row_16_a_reverse_watch_lands_in_the_handler(gdb: Gdb, recorded: Recorde
         assert gdb.function() == "on_alarm"
         assert gdb.integer("alarms") == left
         now = gdb.integer("turns")
-        assert 0 < now <= before
+        assert 0 <= now <= before  # a busy machine: the first may come before the first turn
         before = now
     here = everything(gdb)
     gdb.run("reverse-stepi")

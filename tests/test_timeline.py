@@ -295,8 +295,7 @@ def loop_program(outer: int, inner: int, events: int = 2) -> Program:
 
 
 @pytest.fixture
-def long_loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Walk]:
-    monkeypatch.setattr(travel, "_END_S", 60.0)  # the replica is Python: slow on a busy machine
+def long_loop() -> Iterator[Walk]:
     program = loop_program(outer=40, inner=200)
     with Timeline(None, FakeReplica.start(program)) as timeline:
         yield timeline, Oracle.of(program)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import PROGRAMS, Build
+from conftest import PROGRAMS, Build, Rdb
 from gdbdriver import GdbError, Recorded
 
 from rdb.paths import rdb_exec_path
+from rdb.recording import open_job
 from rdb.recording.rank import RankRecording
-from rdb.timeline import Timeline
+from rdb.timeline import Timeline, travel
 
 
 @pytest.fixture
@@ -71,3 +76,34 @@ def test_a_rank_killed_in_a_loop_ends_at_its_last_event(tmp_path: Path, build: B
         assert timeline.step(forward=False).reason == "step"
     finally:
         timeline.close()
+
+
+def test_a_busy_machine_does_not_move_the_end(
+    rdb: Rdb, build_text: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How long one looks for it is processor time: here the replica gets none for a while."""
+    program = build_text(
+        "ends",
+        "int main(void) { for (volatile int i = 0; i < 20000000; i++); return 3; }",
+    )
+    assert rdb("run", "--name", "job", "--", program).returncode == 3
+    monkeypatch.setattr(travel, "_END_S", 1.0)
+    with Timeline(open_job("job").rank(0)) as timeline:
+        control = timeline.control
+        within = control.within
+
+        def hold(*arguments: Any) -> Any:
+            def starve() -> None:
+                while not control._running:
+                    time.sleep(0.001)
+                (agent,) = control._running
+                os.kill(agent.pid, signal.SIGSTOP)
+                threading.Event().wait(3 * travel._END_S)
+                os.kill(agent.pid, signal.SIGCONT)
+
+            threading.Thread(target=starve, daemon=True).start()
+            return within(*arguments)
+
+        monkeypatch.setattr(control, "within", hold)
+        stopped = timeline.goto_end()
+        assert stopped.reason == "end" and "somewhere" not in stopped.text, stopped

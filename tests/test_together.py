@@ -175,6 +175,7 @@ def test_what_cannot_be_brought_back_is_refused_and_goes_on(
     ended = time.monotonic() + DEADLINE_S
     while (tmp_path / "home/socket").exists():  # nothing is left of a job without checkpoints
         assert time.monotonic() < ended
+        time.sleep(0.02)
 
 
 def test_the_program_and_the_clock_ask_for_them(tmp_path: Path, build_text: BuildText) -> None:
@@ -207,6 +208,7 @@ def test_the_program_and_the_clock_ask_for_them(tmp_path: Path, build_text: Buil
     job = tmp_path / "home/asks"
     while not (job / "commit-9").exists():
         assert time.monotonic() < until
+        time.sleep(0.02)
     (tmp_path / "gate").touch()
     assert one.process.wait(DEADLINE_S) == 7
     shown = one.rdb("info", "asks").stdout

@@ -12,6 +12,7 @@ import select
 import signal
 import socket
 import struct
+from pathlib import Path
 
 from rdb.errors import RdbError, VersionMismatch
 from rdb.replay import protocol as wire
@@ -298,6 +299,16 @@ class AgentClient:
             self._moving = False
 
     # ---- life ----
+
+    @property
+    def spent_s(self) -> float:
+        """Processor time of its process (proc(5), /proc/PID/stat: utime and stime); 0: it ended."""
+        try:
+            text = Path(f"/proc/{self.pid}/stat").read_text(errors="replace")
+        except (FileNotFoundError, ProcessLookupError):
+            return 0.0
+        fields = text[text.rindex(")") + 2 :].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def fork(self) -> AgentClient:
         """A copy of the replica as it stands, without breakpoints and watchpoints."""

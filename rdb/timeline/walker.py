@@ -13,6 +13,7 @@ from rdb.timeline.stopped import Interrupted, NoSuchPosition, Strayed
 
 ENDED = (StopReason.END, StopReason.FAULT)
 _INSIST_S = 0.02
+_LOOK_S = 0.01
 _FAR = 100_000  # events: then one hears on the way how far it is
 _MOVE_ID = 0x7264_6201  # of the watchpoints that moves set themselves
 
@@ -65,17 +66,28 @@ class Control:
     def begin(self) -> None:
         self._asked = False
 
-    def within(self, limit_s: float, motion: Callable[[], None]) -> Stop | None:
+    def within(
+        self,
+        limit_s: float,
+        motion: Callable[[], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> Stop | None:
         """Carries out a motion; None.  Where it was stopped if it took longer than the limit."""
-        late = threading.Event()
+        late, over, turn = threading.Event(), threading.Event(), threading.Lock()
+        began = clock()
 
-        def stop_it() -> None:
-            late.set()
-            self.interrupt()
+        def watch() -> None:
+            left_s = limit_s
+            while left_s > 0:
+                if over.wait(max(left_s, _LOOK_S)):
+                    return
+                left_s = limit_s - (clock() - began)
+            with turn:
+                if not over.is_set():
+                    late.set()
+                    self.interrupt()
 
-        timer = threading.Timer(limit_s, stop_it)
-        timer.daemon = True
-        timer.start()
+        threading.Thread(target=watch, daemon=True).start()
         try:
             motion()
         except Interrupted as interrupted:
@@ -84,7 +96,10 @@ class Control:
             self.begin()
             return interrupted.stop
         finally:
-            timer.cancel()
+            with turn:
+                over.set()
+        if late.is_set():  # it had just come to its end: the next one is not meant
+            self.begin()
         return None
 
     def check(self) -> None:
