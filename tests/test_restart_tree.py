@@ -23,6 +23,7 @@ class Recorded:
         assert done.returncode == 0, done.stderr
         self.said = done.stdout
         self.job: Job = open_job(self.home / "job")
+        self.branches = 0
 
     def rdb(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return run_rdb(self.home, self.folder, *arguments)
@@ -45,15 +46,19 @@ class Recorded:
                 return self._check(at, job, done)
 
     def _restart(self, at: int, job: str) -> subprocess.CompletedProcess[str]:
-        return self.rdb("restart", job, "--at", str(at), "--name", f"{job}-{at}")
+        self.branches += 1
+        return self.rdb("restart", job, "--at", str(at), "--name", self._newest())
+
+    def _newest(self) -> str:
+        return f"branch-{self.branches}"
 
     def _check(self, at: int, job: str, done: subprocess.CompletedProcess[str]) -> Job:
         where = f"{job} at {at}: {open_job(self.home / job).rank(0).describe(at)}"
         assert done.returncode == 0, f"{where}: {done.stderr}"
         assert done.stdout and self.said.endswith(done.stdout), f"{where}: {done.stdout}"
-        verified = self.rdb("replay", f"{job}-{at}", "--verify")
+        verified = self.rdb("replay", self._newest(), "--verify")
         assert verified.returncode == 0, f"{where}: {verified.stderr}"
-        return open_job(self.home / f"{job}-{at}")
+        return open_job(self.home / self._newest())
 
 
 @pytest.fixture(scope="module")
