@@ -26,6 +26,8 @@ from rdb.session.processes import Process, descendants
 LINE_LIMIT = 64 << 20  # one line may hold the answer to a large `print`
 _QUIT = "Quit"  # GDB's word for a command that Ctrl-C has ended
 _CLOSE_S = 5.0
+_HEED_S = 5.0  # Ctrl-C
+_PRESSES = 12
 _FENCE = "-gdb-show confirm"
 _PROGRESS = "rdb-progress: "  # gdb_scripts/rdb_gdb/searching.py
 _SETTINGS = (
@@ -189,14 +191,20 @@ class GdbProcess:
             # Shielded: when the caller gives up, GDB must still be brought back to its prompt.
             await asyncio.wait_for(asyncio.shield(pending.over), timeout_s)
         except (TimeoutError, asyncio.CancelledError) as error:
-            self.interrupt()
-            try:
-                await asyncio.wait_for(pending.over, _CLOSE_S)
-            except TimeoutError:
-                self._process.kill()  # does not listen any more
+            await self._break_off(pending)
             if isinstance(error, asyncio.CancelledError):
                 raise
             raise CommandTimeout(f"{command} took longer than {timeout_s:g} s") from error
+
+    async def _break_off(self, pending: _Pending) -> None:
+        # Again, but not soon: one sent just before a command starts does not stop it, and after two
+        # GDB gives up a server that has not answered the first yet.
+        for _ in range(_PRESSES):
+            self.interrupt()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(pending.over), _HEED_S)
+                return
+        self._process.kill()  # does not listen any more
 
     def interrupt(self) -> None:
         """Ctrl-C: stops the program, or whatever GDB is busy with."""
