@@ -13,7 +13,7 @@ from pathlib import Path
 from rdb.paths import rdb_exec_path
 from rdb.recording import RankRecording
 
-DEADLINE_S = 60
+DEADLINE_S = 120
 #: `make test-faults`: all of it, which takes minutes.
 EVERYTHING = os.environ.get("RDB_TEST_FAULTS") == "all"
 

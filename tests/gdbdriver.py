@@ -23,7 +23,7 @@ from pygdbmi.gdbmiparser import parse_response
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "gdb_scripts" / "rdb.py"
-DEADLINE_S = 90.0
+DEADLINE_S = 300.0
 
 
 class GdbError(Exception):

@@ -23,7 +23,7 @@ from rdb.errors import NotYours, RdbError
 from rdb.recording import Job
 
 SECRET = secrets.token_bytes(32)
-DEADLINE_S = 60
+DEADLINE_S = 120
 
 
 def within(action: Coroutine[Any, Any, Any]) -> Any:

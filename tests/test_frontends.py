@@ -21,7 +21,7 @@ from test_server import Client
 
 from rdb.server.packets import escape, frame
 
-DEADLINE_S = 60.0
+DEADLINE_S = 180.0
 
 
 class PlainGdb(Gdb):

@@ -15,7 +15,7 @@ from conftest import PROGRAMS, Build
 REPOSITORY = Path(__file__).parent.parent
 LIBRARY = REPOSITORY / "build/interposer/verbs/soft/librdbhca.a"
 FLAGS = ("-std=gnu17", "-D_GNU_SOURCE", "-Wno-unused-function", f"-I{REPOSITORY / 'interposer'}")
-TIMEOUT_S = 90
+TIMEOUT_S = 180
 
 Run = Callable[[str, str], "subprocess.CompletedProcess[str]"]
 

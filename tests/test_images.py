@@ -28,7 +28,7 @@ from rdb.timeline.stopped import NoSuchPosition
 from rdb.timeline.timeline import Timeline
 
 BuildText = Callable[..., Path]
-DEADLINE_S = 60
+DEADLINE_S = 120
 MB = 1 << 20
 
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-TIMEOUT_S = 90
+TIMEOUT_S = 180
 GRACE_S = 10  # for the other side of one that failed
 
 
