@@ -105,6 +105,17 @@ def test_start_goes_to_main(home: Path) -> None:
     assert "start of the recording" in first
 
 
+def test_start_without_symbols_says_so_in_a_line(home: Path, tmp_path: Path) -> None:
+    stripped = tmp_path / "stripped"
+    subprocess.run(["gcc", "-s", "-xc", "-o", stripped, "-"], input=PROGRAM, text=True, check=True)
+    assert rdb(home, "run", "--name", "stripped", "--", str(stripped)).returncode == 0
+    said = rdb(home, "attach", "stripped", text="start\nwhen\n").stdout
+    told = said.partition("> start\n")[2].partition("stripped [0]")[0]
+    assert told.splitlines() == [
+        "0: error: The program's symbols have no main; `starti` goes to the start of the recording."
+    ]
+
+
 def test_who_records_a_launcher_is_told(home: Path, tmp_path: Path) -> None:
     launcher = tmp_path / "mpirun"
     launcher.write_text("#!/bin/sh\ntrue\n")
@@ -126,3 +137,27 @@ def test_short_forms_of_them_are_refused(line: str) -> None:
 )
 def test_others_are_not(line: str) -> None:
     refuse(line)
+
+
+LIBRARY = r"""
+#include <map>
+#include <string>
+#include <unistd.h>
+#include <vector>
+int main()
+{
+	std::map<std::string, std::vector<int>> parts;
+	parts["wheel"] = {1, 2};
+	return getppid() == 0; /* parts */
+}
+"""
+
+
+def test_values_of_the_cxx_library_are_shown_as_gdb_shows_them(home: Path, tmp_path: Path) -> None:
+    program = tmp_path / "parts"
+    subprocess.run(
+        ["g++", "-g", "-O0", "-xc++", "-o", program, "-"], input=LIBRARY, text=True, check=True
+    )
+    assert rdb(home, "run", "--name", "parts", "--", str(program)).returncode == 0
+    said = rdb(home, "attach", "parts", text="start\nbreak 10\ncontinue\nprint parts\n").stdout
+    assert 'std::map with 1 element = {["wheel"] = std::vector of length 2,' in said, said

@@ -36,7 +36,9 @@ def load() -> None:
         object,
         opening,
         output,
+        printers,
         redo,
+        starting,
         state,
         undo,
         warnings,
@@ -47,7 +49,7 @@ def load() -> None:
         module.define()
     for module in (last, first, changes, calls, bisect, find_event, output, state, asked):
         module.define()
-    for module in (look, fields, object, follow, forking, away):
+    for module in (look, fields, object, follow, forking, away, starting, printers):
         module.define()
     finishing.define()
     conditions.define()

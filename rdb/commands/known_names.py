@@ -12,20 +12,10 @@ async def run(session: Session, event: str = "") -> Outcome:
     return await session.run(f"run {event}".strip())
 
 
-_TO_MAIN = """python
-try:
-    gdb.execute("tbreak MAIN__", to_string=True)
-except gdb.error:
-    gdb.execute("tbreak main", to_string=True)
-end
-run
-continue"""
-
-
 @command("start", group=Group.TIME, needs=Need.STOPPED)
 async def start(session: Session) -> Outcome:
     """Go to the beginning of the main program, with a temporary breakpoint (as in GDB)."""
-    return await session.run(_TO_MAIN, text="start")
+    return await session.run("rdb-start", text="start")
 
 
 @command("starti", group=Group.TIME, needs=Need.STOPPED)
