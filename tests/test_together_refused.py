@@ -48,10 +48,6 @@ CASES = {
         'puts("there"); fflush(stdout); system("while [ ! -e gate ]; do :; done");',
         "it has a child process, ",
     ),
-    "anonymous": (
-        "mmap(NULL, 4096, PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); gate();",
-        "it has shared memory: anonymous;",
-    ),
     "file": (
         'int f = open("shared", O_RDWR | O_CREAT, 0600); ftruncate(f, 4096);'
         "mmap(NULL, 4096, PROT_WRITE, MAP_SHARED, f, 0); gate();",

@@ -138,8 +138,8 @@ static int take_page(struct collect *c, uint64_t at, bool over_file, bool shared
 static int take_region(struct collect *c, const struct image_region *r)
 {
 	bool readable = r->prot & PROT_READ, shared = r->shared;
-	if (shared && lower.opt.checkpoints_only && host_together_shares(r->start, r->end))
-		return 0; /* it was kept while nobody wrote to it */
+	if (shared && lower.opt.checkpoints_only)
+		return 0; /* it was kept while nobody wrote to it: windows by MPI's side, the rest by live/own_shared.c */
 	if (shared)       /* others may have written what we have not looked at; it fails beyond the end of a file */
 		madvise((void *)r->start, r->end - r->start, 22 /* MADV_POPULATE_READ */);
 	for (uint64_t at = r->start; at < r->end;) {

@@ -16,6 +16,7 @@
 #include "live/kept_signals.h"
 #include "live/kernel_sockets.h"
 #include "live/open_table.h"
+#include "live/own_shared.h"
 #include "live/scheduling.h"
 #include "log/crc32c.h"
 #include "log/keep.h"
@@ -27,7 +28,7 @@
 static struct {
 	struct board *board;
 	struct board_slot *slot;
-	struct table library, files, threads, scheduling;
+	struct table library, files, threads, scheduling, shared;
 	struct kept_signals kept;
 	struct state_head head;
 } own;
@@ -58,6 +59,9 @@ static int write_state(unsigned number)
 	at += own.head.threads_len;
 	if (!rc)
 		rc = io_write_all(fd, own.scheduling.base, own.scheduling.len, at, 1 << 20);
+	at += own.head.scheduling_len;
+	if (!rc)
+		rc = io_write_all(fd, own.shared.base, own.shared.len, at, 1 << 20);
 	return private_publish(fd, rc, temp, path);
 }
 
@@ -170,13 +174,15 @@ static int gather_threads(void)
 
 static int gather(unsigned number)
 {
-	own.library.len = own.files.len = own.threads.len = own.scheduling.len = 0;
+	own.library.len = own.files.len = own.threads.len = own.scheduling.len = own.shared.len = 0;
 	memset(&own.head, 0, sizeof(own.head));
 	int rc = host_together_save(&own.library);
 	if (!rc)
 		rc = gather_threads();
 	if (!rc)
 		rc = scheduling_look(&own.scheduling);
+	if (!rc)
+		rc = own_shared_look(&own.shared);
 	if (rc)
 		return rc;
 	const char *why = kernel_files_save(&own.files, number);
@@ -192,6 +198,7 @@ static int gather(unsigned number)
 	own.head.files_len = own.files.len;
 	own.head.threads_len = own.threads.len;
 	own.head.scheduling_len = own.scheduling.len;
+	own.head.shared_len = own.shared.len;
 	rc = kept_signals_look(&own.head, &own.kept);
 	if (rc)
 		return rc;
@@ -200,7 +207,8 @@ static int gather(unsigned number)
 	check = crc32c_data(check, own.kept.timers, own.head.timers_len);
 	check = crc32c_data(check, own.kept.signals, own.head.signals_len);
 	check = crc32c_data(check, own.threads.base, own.threads.len);
-	own.head.check = crc32c_data(check, own.scheduling.base, own.scheduling.len);
+	check = crc32c_data(check, own.scheduling.base, own.scheduling.len);
+	own.head.check = crc32c_data(check, own.shared.base, own.shared.len);
 	return 0;
 }
 
@@ -217,6 +225,7 @@ void beside_take(struct board *b, const ucontext_t *uc, uint64_t generation)
 	keep_together((unsigned)__atomic_load_n(&own.board->committed, __ATOMIC_ACQUIRE));
 	if (!rc)
 		rc = checkpoint_together(uc, (unsigned)generation, beside);
+	table_drop(&own.shared); /* its child has it */
 	unsigned gone;
 	keep_gone(&gone); /* its child's doing */
 	if (rc) {

@@ -36,7 +36,7 @@ int thaw_prepare(unsigned number);
 void thaw(ucontext_t *uc);
 
 #define STATE_MAGIC 0x657461746262646cull
-#define STATE_VERSION 7
+#define STATE_VERSION 8
 struct state_head {
 	uint64_t magic;
 	uint32_t version, check; /* crc32c_data of all that follows it */
@@ -46,7 +46,8 @@ struct state_head {
 	uint64_t timers_len;             /* then timers of timer_create(2), */
 	uint64_t signals_len;            /* signals that the program has not got yet, */
 	uint64_t threads_len;            /* threads, */
-	uint64_t scheduling_len;         /* and what processors and priorities they have asked for */
+	uint64_t scheduling_len;         /* what processors and priorities they have asked for, */
+	uint64_t shared_len;             /* and memory that is mapped shared (own_shared.h) */
 	uint64_t pending;                /* signals that it reads by a descriptor, as bits */
 	uint8_t timers[96];
 };

@@ -9,42 +9,14 @@
 #include <unistd.h>
 #include "boundary/boundary.h"
 #include "live/kernel_files.h"
+#include "live/own_shared.h"
 #include "live/posix_timers.h"
-#include "memory/arena.h"
 #include "process/descriptors.h"
 #include "threads/thread.h"
 
 enum { CHILDREN_S = 5 };
 
 static char why[320];
-
-/* proc(5): as the kernel names the mapping that begins or lies there. */
-static const char *named(uint64_t at)
-{
-	static char line[4300];
-	uint64_t from, to;
-	int name = 0;
-	snprintf(why, sizeof(why), "it has shared memory at %#lx", (unsigned long)at);
-	const int fd = descriptor_open(AT_FDCWD, "/proc/self/maps", O_RDONLY, 0);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &from, &to, &name) == 2 && at >= from && at < to) {
-			line[strcspn(line, "\n")] = 0;
-			snprintf(why, sizeof(why), "it has shared memory: %.240s",
-				 strncmp(line + name, "/dev/zero", 9) ? line + name : "anonymous");
-		}
-	if (f)
-		fclose(f);
-	return why;
-}
-
-static int shared_mapping(const struct mapping *m, void *arg)
-{
-	uint64_t *at = arg;
-	if (!*at && m->shared && !host_together_shares(m->start, m->end))
-		*at = m->start;
-	return 0;
-}
 
 static bool waited_for(long type, long pid)
 {
@@ -101,15 +73,14 @@ bool objections_may_pass(uint64_t generation)
 const char *objections(void)
 {
 	static struct posix_timer timers[POSIX_TIMERS];
-	uint64_t shared = 0;
 	if (thread_self()->gate.upcall_sp)
 		return "it is inside a function that a library called";
 	if (waited_for(P_ALL, 0))
 		return child();
-	if (arena_each(shared_mapping, &shared) || shared)
-		return named(shared);
 	if (posix_timers_look(timers, POSIX_TIMERS) < 0)
 		return "the kernel does not say what its timers of timer_create(2) are";
-	const char *files = kernel_files_look();
-	return files ? files : host_together_refuses();
+	const char *refused = own_shared_refuses();
+	if (!refused)
+		refused = kernel_files_look();
+	return refused ? refused : host_together_refuses();
 }

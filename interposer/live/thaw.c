@@ -15,6 +15,7 @@
 #include "live/live.h"
 #include "live/live_threads.h"
 #include "live/open_files.h"
+#include "live/own_shared.h"
 #include "live/posix_timers.h"
 #include "live/scheduling.h"
 #include "live/sockets.h"
@@ -49,9 +50,9 @@ static int check_state(const char *path)
 	bool whole = head.magic == STATE_MAGIC && head.number == lower.opt.checkpoint && head.library_len <= len &&
 		     head.files_len <= len - head.library_len && head.timers_len <= sizeof(timers) &&
 		     head.signals_len <= sizeof(signals) && p != MAP_FAILED && head.threads_len <= len &&
-		     head.scheduling_len <= len &&
+		     head.scheduling_len <= len && head.shared_len <= len &&
 		     len == head.library_len + head.files_len + head.timers_len + head.signals_len + head.threads_len +
-				     head.scheduling_len;
+				     head.scheduling_len + head.shared_len;
 	if (whole) {
 		const uint8_t *bytes = (const uint8_t *)p + sizeof(head);
 		uint32_t check = crc32c_data(0, bytes, head.library_len);
@@ -65,7 +66,8 @@ static int check_state(const char *path)
 		bytes += head.signals_len;
 		check = crc32c_data(check, bytes, head.threads_len);
 		bytes += head.threads_len;
-		whole = crc32c_data(check, bytes, head.scheduling_len) == head.check &&
+		check = crc32c_data(check, bytes, head.scheduling_len);
+		whole = crc32c_data(check, bytes + head.scheduling_len, head.shared_len) == head.check &&
 			scheduling_from(bytes, head.scheduling_len);
 	}
 	if (!whole) {
@@ -125,8 +127,24 @@ static void threads_waited(void)
 	}
 }
 
+static void map_shared(void)
+{
+	struct stat st;
+	if (!head.shared_len)
+		return;
+	void *p = fstat(state_fd, &st) ? MAP_FAILED
+				       : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, state_fd, 0);
+	if (p == MAP_FAILED)
+		live_refuse("its shared memory cannot be read: %s", strerror(errno));
+	const int rc = own_shared_from((const uint8_t *)p + (uint64_t)st.st_size - head.shared_len, head.shared_len);
+	munmap(p, (size_t)st.st_size);
+	if (rc)
+		live_refuse("its shared memory cannot be made again: %s", strerror(-rc));
+}
+
 void thaw(ucontext_t *uc)
 {
+	map_shared();
 	threads_waited();
 	posix_timers_from(timers, (unsigned)(head.timers_len / sizeof(timers[0])));
 	if (lseek(state_fd, (off_t)(sizeof(head) + head.library_len), SEEK_SET) < 0)
