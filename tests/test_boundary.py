@@ -198,6 +198,7 @@ def test_cpuid_is_answered_from_the_log(how: str, tmp_path: Path) -> None:
         "signals_between.c",
         "signals_futex.c",
         "signals_timed.c",
+        "signals_sockets.c",
         "threads_dontwait.c",
     ],
 )

@@ -11,6 +11,7 @@
 #include "threads/baton.h"
 #include "threads/newer_calls.h"
 #include "threads/partial.h"
+#include "threads/socket_timeout.h"
 #include "signals/signal_frame.h"
 #include "signals/signal_queue.h"
 #include "signals/signals.h"
@@ -27,9 +28,12 @@ enum {
  * nothing has happened yet: a signal that arrives there makes it SIGNALS_UNMADE. */
 long interruptible_syscall(long nr, const uint64_t args[6], const volatile uint64_t *pending, uint64_t mask);
 
-/* signal(7): calls that are never restarted */
+/* signal(7): calls that are never restarted.  What the program asked for may be another call than that of args. */
 static bool restartable(long nr, const uint64_t args[6])
 {
+	const struct event *ev = event_current();
+	if (ev && ev->nr == nr && socket_timeout_ns(nr, ev->args))
+		return false;
 	switch (nr) {
 	case SYS_futex: return !args[3]; /* kernel/futex/waitwake.c, futex_wait: not with a time-out */
 	case SYS_poll:
@@ -60,29 +64,80 @@ static bool may_kill(long nr)
 	       nr == SYS_rt_tgsigqueueinfo || nr == SYS_pidfd_send_signal;
 }
 
-/* When the call began; 0: it has no time-out that would know.  Checkpoints without a log may interrupt it. */
+/* A call as it is made again and again until it is answered. */
+struct making {
+	long nr;
+	const uint64_t *args;
+	uint64_t begun_ns;    /* 0: it has no time-out */
+	bool over;            /* its socket's time-out: it is made for the last time */
+	struct timespec left; /* of a time-out that is its own */
+	struct pollfd ready;  /* before it is made again */
+	long now;             /* what the kernel sees: the call, or a poll for its socket */
+	uint64_t own[6];
+};
+
+/* When the call began; 0: it has no time-out that would know.  Checkpoints without a log may interrupt it.  A time-out that
+ * the program is told of stands in its memory as it was given, also where a restart makes the call again. */
 static uint64_t begins(struct thread *self, long nr, const uint64_t args[6])
 {
 	const struct event *ev = event_current();
-	self->asked_ns = 0;
-	if (replaying() || !waited_ends(nr, args))
+	const bool ends = waited_ends(nr, args), socket = socket_waits(nr);
+	self->asked_ns = self->socket_begun_ns = 0;
+	if (replaying() || !(ends || socket))
 		return 0;
-	const uint64_t now = monotonic_ns();
+	const uint64_t now = monotonic_ns(), waited = ev && ev->nr == nr ? ev->waited_ns : 0;
 	if (lower.opt.checkpoints_only)
-		self->asked_ns = now - (ev ? ev->waited_ns : 0);
-	return now;
+		*(ends ? &self->asked_ns : &self->socket_begun_ns) = now - waited;
+	return socket || waited_told(nr) ? now - waited : now;
 }
 
-/* The call as the kernel is to see it from now on.  What is left of a sleep it would write at each interruption; the
- * program is told at one that is its own. */
-static void from_now(long nr, const uint64_t args[6], uint64_t begun_ns, struct timespec *left, uint64_t own[6])
+/* Asked only where that matters, since the kernel has to be asked. */
+void signals_hold(struct thread *self)
 {
-	const unsigned rest = waited_rest(nr, args);
-	memcpy(own, args, 6 * sizeof(*own));
+	const struct event *ev = event_current();
+	if (self->socket_begun_ns && ev && socket_timeout_ns(ev->nr, ev->args))
+		self->asked_ns = self->socket_begun_ns;
+}
+
+/* Its socket's time-out would begin anew: before the call is made again a poll waits for what is left of that.  True: it
+ * was over before the call was made the last time. */
+static bool poll_first(struct making *m)
+{
+	const uint64_t limit = m->begun_ns ? socket_timeout_ns(m->nr, m->args) : 0;
+	const uint64_t waited = limit ? monotonic_ns() - m->begun_ns : 0, rest = waited < limit ? limit - waited : 0;
+	if (!limit || m->over)
+		return limit;
+	m->over = !rest;
+	if (!socket_poll(m->nr, m->args, &m->ready))
+		return m->over;
+	m->left = (struct timespec){(time_t)(rest / 1000000000u), (long)(rest % 1000000000u)};
+	m->now = SYS_ppoll;
+	memset(m->own, 0, sizeof(m->own));
+	m->own[0] = (uint64_t)&m->ready;
+	m->own[1] = 1;
+	m->own[2] = (uint64_t)&m->left;
+	return false;
+}
+
+/* The call as the kernel is to see it from now on.  What is left of its time it would write at each interruption; the
+ * program is told at one that is its own, or at the end. */
+static void from_now(struct making *m, bool again)
+{
+	const unsigned rest = waited_rest(m->nr, m->args);
+	m->now = m->nr;
+	memcpy(m->own, m->args, sizeof(m->own));
 	if (rest)
-		own[rest] = 0;
-	if (begun_ns && !waited_told(nr))
-		waited_since(nr, own, monotonic_ns() - begun_ns, left);
+		m->own[rest] = 0;
+	if (m->begun_ns && (again || waited_told(m->nr)))
+		waited_since(m->nr, m->own, monotonic_ns() - m->begun_ns, &m->left);
+}
+
+/* fs/select.c, poll_select_finish */
+static void tell_what_is_left(const struct making *m, long r)
+{
+	const unsigned at = waited_told(m->nr);
+	if (at && r != -EINVAL && r != -EFAULT && m->own[at] == (uint64_t)&m->left)
+		guarded_copy((void *)m->args[at], &m->left, sizeof(m->left));
 }
 
 /* The answer to a call that the program's signal has ended. */
@@ -94,34 +149,49 @@ static long interrupted(long nr, const uint64_t args[6], const struct timespec *
 	return told ? -EINTR : -EFAULT;
 }
 
-static long made(long shown, long nr, const uint64_t args[6])
+static long made(long shown, long nr, const uint64_t args[6], uint64_t *begun_ns)
 {
 	struct thread *self = thread_self();
-	const uint64_t begun_ns = begins(self, nr, args);
 	/* close(2): a program does not try that again after EINTR, so it is made whatever has come */
 	const bool closing = nr == SYS_close;
-	struct timespec left = {.tv_nsec = -1};
-	uint64_t due = 0, own[6];
+	const struct event *ev = event_current();
+	const bool again = *begun_ns || (ev && ev->nr == nr && ev->waited_ns);
+	struct making m = {.nr = nr, .args = args, .left = {.tv_nsec = -1}};
+	uint64_t due = 0;
 	bool given = false;
 	long r;
-	from_now(nr, args, 0, &left, own);
+	*begun_ns = m.begun_ns = *begun_ns ? *begun_ns : begins(self, nr, args);
+	from_now(&m, false);
+	bool late = again && poll_first(&m);
 	for (;;) {
+		if (late) {
+			r = socket_late(nr, args);
+			break;
+		}
 		signal_claim(self);
 		if (!may_kill(nr))
 			arrivals_still_begin();
 		self->interrupted = false;
-		r = interruptible_syscall(nr, own, &self->pending, closing ? ~0ul : self->upper.sigmask);
+		r = interruptible_syscall(m.now, m.own, &self->pending, closing ? ~0ul : self->upper.sigmask);
 		arrivals_still_end();
-		if (r == SIGNALS_HALT)
+		if (m.now != nr && r >= 0) { /* its socket is ready, or it is too late */
+			late = r == 0;
+			from_now(&m, false);
+			continue;
+		}
+		if (r == SIGNALS_HALT) {
+			signals_hold(self);
 			coordinated_before_call();
-		else if (r != SIGNALS_UNMADE && (r != -EINTR || closing))
+		} else if (r != SIGNALS_UNMADE && (r != -EINTR || closing)) {
 			break;
+		}
 		if (closing)
 			continue;
-		from_now(nr, args, begun_ns, &left, own);
+		from_now(&m, true);
 		due = signal_due(self);
 		if (due)
 			break;
+		late = poll_first(&m);
 		/* None that the program would have seen: it blocks, and others wait for us.  A reminder may also come
 		 * late, when the baton is another's already. */
 		if (self->yield && baton_held())
@@ -129,12 +199,13 @@ static long made(long shown, long nr, const uint64_t args[6])
 		self->yield = false;
 	}
 	baton_block_end(given);
+	tell_what_is_left(&m, r);
 	self->unmade = due && (r == SIGNALS_UNMADE || r == SIGNALS_HALT);
 	if (!due)
 		return r;
 	int sig = __builtin_ctzl(due) + 1;
 	bool restart = lower.upper.sigactions[sig].flags & SA_RESTART && restartable(shown, args);
-	return restart ? SIGNALS_RESTART : interrupted(nr, args, &left);
+	return restart ? SIGNALS_RESTART : interrupted(nr, args, &m.left);
 }
 
 /* What it has moved when a signal comes that is not the program's is kept by who it is, for a checkpoint there. */
@@ -143,11 +214,12 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 	struct thread *self = thread_self();
 	const struct event *ev = event_current();
 	uint64_t rest[6], done = ev && ev->kind == LOG_SYSCALL && ev->nr == nr && shown == nr ? ev->done : 0;
+	uint64_t begun_ns = 0;
 	long r;
 	for (;;) {
 		const long now = done ? partial_rest(nr, args, done, rest) : nr;
 		self->asked_done = done;
-		r = made(done ? now : shown, now, done ? rest : args);
+		r = made(done ? now : shown, now, done ? rest : args, &begun_ns);
 		if (r <= 0)
 			break;
 		const bool part = done && (uint64_t)r == rest[2]; /* of a vector, of which there may be more */

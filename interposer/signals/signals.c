@@ -175,6 +175,7 @@ static void on_checkpoint(struct thread *self, ucontext_t *uc)
 		coordinated_hold(uc, NULL, NULL);
 		deliver_here(uc); /* what has come meanwhile */
 	} else if (called && self->uc && !self->frame) {
+		signals_hold(self);
 		coordinated_hold(NULL, NULL, NULL);
 	}
 }

@@ -16,6 +16,9 @@ enum { SIGNALS_RESTART = -512 };
 long signals_syscall(long nr, const uint64_t args[6]);
 /* The same by way of another call: `shown` is the one that the program makes. */
 long signals_syscall_as(long shown, long nr, const uint64_t args[6]);
+/* Before a call under way is held for a checkpoint without a log: since when it waits for a socket that has a time-out. */
+struct thread;
+void signals_hold(struct thread *self);
 /* rt_sigsuspend, ppoll and their kin, before they are answered, in every mode: their mask is in force until a
  * handler has run, or they return. */
 void signals_suspend(uint64_t mask);

@@ -8,11 +8,13 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include "clocks/monotonic.h"
 #include "threads/baton.h"
 #include "threads/bounce.h"
 #include "threads/newer_calls.h"
 #include "threads/nonblocking.h"
 #include "threads/pi_futex.h"
+#include "threads/socket_timeout.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
 #include "threads/unwaiting.h"
@@ -107,27 +109,32 @@ static long released(long shown, long nr, const uint64_t args[6])
 	return r;
 }
 
-/* A timeout of its own (SO_RCVTIMEO) would not be known to poll. */
-static bool has_timeout(int fd)
+/* Of its socket's time-out, if it has one; false: none. */
+static bool socket_rest(long nr, const uint64_t args[6], uint64_t begun_ns, struct timespec *rest)
 {
-	struct timeval tv = {0};
-	socklen_t len = sizeof(tv);
-	return getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, &len) == 0 && (tv.tv_sec || tv.tv_usec);
+	const uint64_t limit = socket_timeout_ns(nr, args), waited = monotonic_ns() - begun_ns;
+	const uint64_t ns = waited < limit ? limit - waited : 0;
+	*rest = (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+	return limit;
 }
 
 /* The wait is for readiness and writes nothing to upper memory, which other threads may be looking at; the
  * call itself is made with the baton. */
 static long when_readable(long nr, const uint64_t args[6])
 {
-	int fd = (int)args[0];
+	const int fd = (int)args[0];
+	const struct event *ev = event_current();
+	const uint64_t begun_ns = monotonic_ns() - (ev ? ev->waited_ns : 0);
 	while (!is_ready(fd, POLLIN | POLLPRI) && !never_blocks(nr, args)) {
 		struct pollfd p = {.fd = fd, .events = POLLIN | POLLPRI};
-		const uint64_t wait[6] = {(uint64_t)&p, 1};
-		if (has_timeout(fd))
-			return released(nr, nr, args);
+		struct timespec rest;
+		const uint64_t wait[6] = {(uint64_t)&p, 1,
+					  socket_rest(nr, args, begun_ns, &rest) ? (uint64_t)&rest : 0};
 		long r = released(nr, SYS_ppoll, wait);
 		if (r < 0)
 			return r;
+		if (r == 0)
+			return socket_late(nr, args);
 	}
 	return signals_syscall(nr, args);
 }

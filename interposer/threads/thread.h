@@ -96,6 +96,7 @@ struct thread {
 	uint64_t parked_sp;
 	/* on the way to a restart, and after it; asked_ns also in signal_waits.c, by the monotonic clock */
 	uint64_t asked_ns;         /* when it began to wait for the answer to what it asks, by the recording's clock */
+	uint64_t socket_begun_ns;  /* the same of a call whose socket may have a time-out: signals_hold() */
 	uint64_t waited_ns;        /* it makes a call again that had waited for so long; 0: it does not */
 	uint64_t asked_done, done; /* the same of the bytes that the call has moved already (partial.h) */
 	bool interrupted;          /* a signal has come since the call began */

@@ -87,9 +87,9 @@ bool waited_ends(long nr, const uint64_t args[6])
 	}
 }
 
-bool waited_told(long nr)
+unsigned waited_told(long nr)
 {
-	return nr == SYS_select || nr == SYS_pselect6 || nr == SYS_ppoll; /* fs/select.c, poll_select_finish */
+	return nr == SYS_select || nr == SYS_pselect6 ? 4 : nr == SYS_ppoll ? 2 : 0;
 }
 
 unsigned waited_rest(long nr, const uint64_t args[6])
@@ -104,6 +104,7 @@ bool waited_before(const struct event *ev, uint64_t args[6], struct timespec *le
 	/* Whether somebody has woken it before the cut is not known: it looks again (futex(2), spurious wake-ups). */
 	if (futex_waits(ev->nr, args))
 		return true;
-	waited_since(ev->nr, args, ev->waited_ns, left);
+	if (!waited_told(ev->nr))
+		waited_since(ev->nr, args, ev->waited_ns, left);
 	return false;
 }
