@@ -49,6 +49,29 @@ def test_each_side_is_replayed_alone(record, source: str, said: tuple[str, str])
     pair.replay()
 
 
+def test_extended_queues(record) -> None:  # type: ignore[no-untyped-def]
+    """ibv_create_cq_ex and ibv_wr_*; a completion queue with time stamps is refused."""
+    pair = record("verbs_extended.c")
+    pair.check()
+    lacking = [
+        f"{what}: Operation not supported"
+        for what in ("completion time stamps", "wall clock", "overrun")
+    ]
+    assert pair.out[0].splitlines() == [
+        *lacking,
+        "12 bytes with 22",
+        "from two sge, inline, 42",
+        "server done",
+    ]
+    assert pair.out[1].splitlines() == [
+        *lacking,
+        "five of four: Cannot allocate memory",
+        "inline, 37",
+        "client done",
+    ]
+    pair.replay()
+
+
 def test_errors_in_the_right_words(record) -> None:  # type: ignore[no-untyped-def]
     pair = record("verbs_errors.c")
     pair.check()
