@@ -213,6 +213,13 @@ def test_an_unknown_option_names_its_command(rdb: Rdb) -> None:
     assert one_line(done) == "rdb: run: unknown arguments: --bad; `rdb run --help`"
 
 
+@pytest.mark.parametrize("count", ["0", "-1", "0.5", "x"])
+def test_a_count_is_a_whole_number(rdb: Rdb, count: str) -> None:
+    done = rdb("checkpoint", "job", f"--every={count}")
+    line = f"argument --every: '{count}' is not a whole number from 1 on; `rdb checkpoint --help`"
+    assert done.returncode == 2 and one_line(done) == f"rdb: checkpoint: {line}"
+
+
 def test_serving_a_terminal_says_how_to_serve_gdb(rdb: Rdb) -> None:
     ours, theirs = os.openpty()
     try:

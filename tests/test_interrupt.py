@@ -43,4 +43,5 @@ def test_a_job_that_ctrl_c_ended_says_130(mpi: str, tmp_path: Path, build: Build
     assert recording.describe(before + 1).startswith("write("), recording.describe(before + 1)
     line = ("restart", "job", "--at", str(before), "--mpi", mpi, "--name", "branch")
     code, said = interrupted(home, line, 1)
-    assert code == 130 and "exit code 130); rdb attach branch" in said, said
+    assert code == 130 and f"a branch of job at event {before} of rank 0, " in said, said
+    assert "exit code 130); rdb attach branch" in said

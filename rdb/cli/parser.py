@@ -402,10 +402,9 @@ def _natural(text: str) -> int:
 
 
 def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
 
 
 def _ranks(text: str) -> list[int]:
@@ -433,4 +432,3 @@ _position.__name__ = "position"
 _ranks.__name__ = "list of ranks"
 _checkpoint.__name__ = "checkpoint"
 _natural.__name__ = "number"  # argparse names the type in its message
-_count.__name__ = "count"

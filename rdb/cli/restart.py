@@ -266,15 +266,20 @@ def _remove_empty(branch: Path, ranks: Collection[int], hosts: Sequence[str]) ->
     return True
 
 
+def _where(plan: Plan) -> str:
+    """`event 7`, or of several ranks the first one's."""
+    first, *others = plan.ranks.items()
+    return f"event {first[1].event}" + (f" of rank {first[0]}" if others else "")
+
+
 def _say(branch: Path, job: Job, plan: Plan, code: int, hosts: Sequence[str]) -> bool:
     """HOSTS: those that have their ranks' recordings on disks of their own.  Is it a branch?"""
     if _remove_empty(branch, plan.ranks, hosts):  # a rank said why
         return False
     _say_copies([branch / f"rank-{rank}" for rank in plan.ranks])
     _say_files(branch)
-    where = ", ".join(str(one.event) for one in plan.ranks.values())
     print(
-        f"rdb: recorded job {branch.name} (a branch of {job.name} at event {where}, "
+        f"rdb: recorded job {branch.name} (a branch of {job.name} at {_where(plan)}, "
         f"exit code {code}); rdb attach {branch.name}",
         file=sys.stderr,
     )
