@@ -15,7 +15,7 @@ import pytest
 from conftest import Build
 from test_together import DEADLINE_S, Running, sums
 
-from rdb.live.board import Board, Slot, State, board_path
+from rdb.live.board import Board, Slot, State, Verdict, board_path
 from rdb.live.coordinated import committed
 
 WHOLE = ["rank 0 sum 0 more 0", "rank 1 sum 7 more 0", "rank 2 sum 80000200000 more 0"]
@@ -88,3 +88,33 @@ def test_a_send_that_is_received_before_its_sender_knows(
         raise
     assert again.process.returncode == 0, told
     assert sums(said) == WHOLE
+
+
+def test_a_message_under_way_to_a_rank_that_is_held(tmp_path: Path, build: Build) -> None:
+    """All are held, and nobody waits for anything but that it has been received."""
+    program = str(build("mpi/together_under_way.c"))
+    one = Running(tmp_path / "home", tmp_path, "sent", "-n", "2", "--", program, "gate")
+    one.until("half")
+    one.until("half")
+    ranks = Ranks(one)
+    ranks.signal(0, signal.SIGSTOP)
+    asks = threading.Thread(target=one.rdb, args=("checkpoint", "sent", "--timeout", "90"))
+    asks.start()
+    ranks.until(1, held)
+    ranks.until_it_has_looked_around(1)
+    ranks.signal(1, signal.SIGSTOP)
+    (tmp_path / "gate").touch()
+    ranks.signal(0, signal.SIGCONT)
+    ranks.until(0, lambda slot: held(slot) and slot.sent == 1)
+    ranks.until_it_has_looked_around(0)
+    assert ranks.board.verdict(1) is Verdict.OPEN
+    ranks.signal(1, signal.SIGCONT)
+    asks.join(DEADLINE_S)
+    assert [taken.number for taken in committed(one.home / "sent")] == [1]
+    said, told = one.process.communicate(timeout=DEADLINE_S)
+    assert one.process.returncode == 0, told
+    whole = ["rank 0 sum 7", "rank 1 sum 7"]
+    assert sums(said) == whole
+    done = one.rdb("restart", "sent")
+    assert done.returncode == 0, done.stderr
+    assert sums(done.stdout) == whole
