@@ -113,7 +113,7 @@ def test_a_message_under_way_to_a_rank_that_is_held(tmp_path: Path, build: Build
     assert [taken.number for taken in committed(one.home / "sent")] == [1]
     said, told = one.process.communicate(timeout=DEADLINE_S)
     assert one.process.returncode == 0, told
-    whole = ["rank 0 sum 7", "rank 1 sum 7"]
+    whole = ["rank 0 sum 37", "rank 1 sum 37"]
     assert sums(said) == whole
     done = one.rdb("restart", "sent")
     assert done.returncode == 0, done.stderr
