@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from conftest import Build, run_rdb
 
 from rdb.agents.elsewhere import hosts_of
 from rdb.errors import Usage
@@ -79,3 +80,19 @@ def test_a_pack_asks_no_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_too_few_are_refused() -> None:
     with pytest.raises(Usage, match="room for 3 ranks, the job has 4"):
         place([Host("a", 2), Host("b", 1)], 4, "--hosts f")
+
+
+def test_what_no_host_can_be_asked_for_is_no_code_of_the_program(
+    tmp_path: Path, build: Build
+) -> None:
+    program = str(build("mpi/ring.c", compiler="mpicc"))
+    hosts = write(tmp_path, "nowhere.invalid slots=2\n")
+    line = ("--hosts", hosts, "--", program)
+    unreachable = run_rdb(tmp_path / "home", tmp_path, "run", "-n", "2", *line)
+    assert unreachable.returncode == 125, unreachable.stderr
+    assert unreachable.stderr.startswith("rdb: no agent on nowhere.invalid: ssh: ")
+    assert len(unreachable.stderr.splitlines()) == 1
+    small = run_rdb(tmp_path / "home", tmp_path, "run", "-n", "3", *line)
+    assert small.returncode == 2
+    assert "1 host with room for 2 ranks, the job has 3" in small.stderr
+    assert not list((tmp_path / "home").glob("ring*"))

@@ -15,7 +15,7 @@ from rdb.agents.munge import sealed
 from rdb.agents.peer import Answer
 from rdb.agents.secret import job_secret
 from rdb.agents.tree import Address, Tree
-from rdb.errors import MissingTool, RdbError
+from rdb.errors import MissingTool, RdbError, Unsupported
 from rdb.launch.command import own_command
 from rdb.launch.newjob import home
 
@@ -74,7 +74,9 @@ class Agents:
         """Refuses what would be done on some hosts only."""
         if self.failed:
             shown = "; ".join(f"{one}: {why}" for one, why in list(self.failed.items())[:_NAMES])
-            raise RdbError(f"no agent on {len(self.failed)} of {len(self.hosts)} hosts: {shown}")
+            several = len(self.hosts) > 1
+            where = f"{len(self.failed)} of {len(self.hosts)} hosts: " if several else ""
+            raise Unsupported(f"no agent on {where}{shown}")
 
     async def close(self) -> None:
         await self.tree.close()

@@ -79,7 +79,8 @@ def place(hosts: Sequence[Host], ranks: int, what: str) -> list[Placed]:
     open_ended = sum(one.slots is None for one in hosts)
     if room < ranks and not open_ended:
         raise Usage(
-            f"{what}: {len(hosts)} hosts with room for {room} ranks, the job has {ranks}",
+            f"{what}: {_many(len(hosts), 'host')} with room for {_many(room, 'rank')}, "
+            f"the job has {ranks}",
             "name more hosts, or give them more slots",
         )
     each, more = divmod(max(ranks - room, 0), open_ended) if open_ended else (0, 0)
@@ -114,3 +115,7 @@ def _of_line(where: str, words: str) -> list[Host]:
     if count is not None and int(count) == 0:
         raise Usage(f"{where}: a host with 0 slots", "leave it out")
     return [Host(name, int(count) if count else None) for name in expand(match["names"])]
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
