@@ -50,11 +50,11 @@ class Made:
         answer = json.loads(done.stdout) if done.stdout else {"what": done.stderr}
         return done.returncode, answer
 
-    def expect_equal(self, at_end: bool = True) -> None:
+    def expect_equal(self, at_end: bool = True, every: int = 1) -> None:
         code, answer = self.verify()
         assert (code, answer["ok"]) == (0, True), answer
         hashes = int(str(answer["hashes"])) - int(at_end)
-        assert hashes == int(str(answer["events"])) + 1  # event 0 has one too
+        assert hashes == int(str(answer["events"])) // every + 1  # event 0 has one too
 
 
 def build(source: str, tmp_path: Path, *flags: str) -> Path:
@@ -229,9 +229,11 @@ def test_a_signal_is_heard_that_comes_when_a_call_has_been_answered(tmp_path: Pa
     ],
 )
 def test_threads(source: str, tmp_path: Path) -> None:
-    made = record(tmp_path, build(source, tmp_path, "-pthread"))
+    # hashes of all stacks at each of thousands of events would take most of the time
+    every = 20 if source == "threads_many.c" else 1
+    made = record(tmp_path, build(source, tmp_path, "-pthread"), hash_every=every)
     assert made.result.returncode == 0, made.result.stderr
-    made.expect_equal()
+    made.expect_equal(every=every)
 
 
 @pytest.mark.parametrize("source", ["threads_mutex.c", "threads_turns.c"])
