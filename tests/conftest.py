@@ -15,7 +15,7 @@ from hypothesis import settings
 from jobstore import Store
 
 PROGRAMS = Path(__file__).parent / "programs"
-TIMEOUT_S = 240
+TIMEOUT_S = 400
 SUITES = ("apps", "cluster", "mpi", "page", "rdma")
 
 Build = Callable[..., Path]

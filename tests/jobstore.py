@@ -14,7 +14,7 @@ from rdb.recording import Job, open_job
 
 RANKS = 3
 RDB = (sys.executable, "-m", "rdb")
-TIMEOUT_S = 240
+TIMEOUT_S = 400
 Build = Callable[..., Path]
 
 
