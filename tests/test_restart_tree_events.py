@@ -84,13 +84,15 @@ int main(void)
     getppid();
     close(fd);
     getppid();
+    if (unlink("fifo"))
+        return 2;
     return write(1, "done\\n", 5) != 5;
 }
 """
 
 
 def test_a_named_pipe_is_refused(tmp_path: Path, build_text: BuildText) -> None:
-    """Nobody knows what is in it; once it is closed it does not matter."""
+    """Nobody knows what is in it; once it is closed it does not matter, and its name is there."""
     named = Recorded(tmp_path, str(build_text("named", NAMED_PIPE)))
     opened, closed = named.events("getppid")
     done = named.rdb("restart", "job", "--at", str(opened))

@@ -88,3 +88,17 @@ def test_process_substitution(tmp_path: Path) -> None:
     forks = shell.events("clone", "fork", "vfork")
     for at in (forks[1] - 1, forks[1] + 1):
         shell.restart(at)
+
+
+def test_a_fifo_that_nobody_has_open(tmp_path: Path) -> None:
+    """The job has deleted it since; in one of the cuts a process waits for another to open it."""
+    line = (
+        "mkfifo p; (sleep 0.5; seq 1 1000 > p) & while read l; do s=$((s+l)); done < p; "
+        "echo $s; rm p; echo end"
+    )
+    shell = Recorded(tmp_path, "bash", "-c", line)
+    assert shell.said == "500500\nend\n" and not (tmp_path / "p").exists()
+    forks = shell.events("clone", "fork", "vfork")
+    for at in (forks[1] - 1, forks[1] + 1):
+        shell.restart(at)
+        assert not (tmp_path / "p").exists()

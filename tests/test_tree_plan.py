@@ -237,7 +237,10 @@ def test_whose_parent_has_ended_or_replaced_itself(top: Log) -> None:
     assert set(at(top, top.call(35, GETPPID))) == {"0", "0.1", "0.1.1"}
     child.becomes(40).ended(60, 0)
     assert "its parent has become another program" in refusal(top, top.call(50, GETPPID))
-    assert "process 0.1, its parent, has ended" in refusal(top, top.call(70, GETPPID))
+    plan = planned(top, top.call(70, GETPPID))
+    (left,) = (node for node in plan.lives if plan.adopter(node) is not None)
+    assert left.name == "0.1.1" and plan.child(left) == 2
+    assert {node.name for node in plan.counts} == {"0.1"}
 
 
 def test_what_a_child_has_that_cannot_be_brought_back(top: Log) -> None:

@@ -40,8 +40,10 @@ static void opened(const struct event *ev, int dirfd, const char *path, unsigned
 		f->kind = OTHER;
 		f->call = ev->nr;
 	}
-	if (there && S_ISFIFO(st.st_mode))
+	const struct rdb_note_pipe *pipe = replay_note(RDB_NOTE_PIPE, &len);
+	if ((pipe && pipe->named) || (there && S_ISFIFO(st.st_mode)))
 		f->kind = FIFO;
+	len = 0;
 	strcpy(f->path, full);
 	if (f->kind == FILE_WRITTEN) {
 		const struct rdb_note_opened *note = replay_note(RDB_NOTE_OPENED, &len);

@@ -231,7 +231,7 @@ static void remember(pid_t pid, unsigned number, const char *how, int status, bo
 }
 
 /* The file: the child's number in the list of processes; `lives`, `ended`, `zombie` (that, and what it did to what others
- * still have open counts) or `ghost` (the same, it was waited for); its status and whether SIGCHLD is still to come; its command line. */
+ * still have open counts), `ghost` (the same, it was waited for) or `orphan` (its parent ends before the cut); its status and whether SIGCHLD is still to come; its command line. */
 void tree_forked(const struct event *ev)
 {
 	const char *v[WORDS];
@@ -249,6 +249,7 @@ static void make(const char **v, unsigned n, long sends, bool table)
 	const unsigned number = (unsigned)atoi(v[0]);
 	if (number >= pids()->n)
 		live_refuse("its plan is damaged");
+	const bool orphan = *v[1] == 'o';
 	sends = *v[1] == 'g' ? 0 : sends;
 	const pid_t parent = lower.pid;
 	long pid = raw_syscall(SYS_clone, sends, 0, 0, 0, 0, 0);
@@ -256,8 +257,9 @@ static void make(const char **v, unsigned n, long sends, bool table)
 		live_refuse("a child process cannot be made: %s", strerror((int)-pid));
 	if (pid == 0) {
 		lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (raw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) != parent)
+		if (!orphan)
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!orphan && raw_syscall(SYS_getppid, 0, 0, 0, 0, 0, 0) != parent)
 			_exit(125);
 		if (*v[1] == 'e')
 			end(number, atoi(v[2]));
@@ -269,7 +271,8 @@ static void make(const char **v, unsigned n, long sends, bool table)
 		pids()->list[number].session = pids()->list[own.number].session;
 	}
 	pids()->list[number].now = (int32_t)pid;
-	remember((pid_t)pid, number, v[1], atoi(v[2]), *v[3] == '1');
+	if (!orphan)
+		remember((pid_t)pid, number, v[1], atoi(v[2]), *v[3] == '1');
 }
 
 /* Before the log of a branch: what its processes shared when it began, and the children that it had. */
@@ -355,6 +358,17 @@ static void await_ended(void)
 	}
 }
 
+/* Of those that outlived their parents the recordings are below this one's, which counts them as its children. */
+static void adopt(void)
+{
+	const char *v[1];
+	const int n = read_words("adopts", v, 1) ? atoi(v[0]) : 0;
+	if (n)
+		tree_children_load();
+	for (int i = 0; i < n; i++)
+		process_child_counted();
+}
+
 void tree_at_end(void)
 {
 	open_table_begin(); /* what a branch began with */
@@ -362,6 +376,23 @@ void tree_at_end(void)
 	streams_tell();
 	await_ended();
 	end_as_recorded();
+	adopt();
+}
+
+static bool is_gone(const struct pid_entry *one)
+{
+	return one->now && raw_syscall(SYS_kill, one->now, 0, 0, 0, 0, 0) == -ESRCH;
+}
+
+/* One whose parent has ended, and that has said nothing; or the first, which all are for. */
+static void look_for_others(uint32_t state)
+{
+	const struct pids *p = pids();
+	for (uint32_t i = 1; !own.number && i < p->n; i++)
+		if (is_gone(&p->list[i]) && __atomic_load_n(&p->list[i].state, __ATOMIC_SEQ_CST) < state)
+			tree_refused();
+	if (own.number && is_gone(&p->list[0]))
+		_exit(125);
 }
 
 /* A child that should be there, and has said nothing. */
@@ -403,8 +434,10 @@ static void await_all(uint32_t state)
 			continue;
 		}
 		raw_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
-		if (++turn % LOOK_NAPS == 0)
+		if (++turn % LOOK_NAPS == 0) {
 			look_for_children();
+			look_for_others(state);
+		}
 	}
 }
 

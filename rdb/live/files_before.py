@@ -38,6 +38,7 @@ class Was(IntEnum):
     DIRECTORY = 5
     LINK = 6
     OTHER = 7
+    FIFO = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,4 +226,6 @@ def now(path: str) -> Content:
         return Content(Was.LINK, os.readlink(path))
     if stat.S_ISDIR(found.st_mode):
         return Content(Was.DIRECTORY, path)
+    if stat.S_ISFIFO(found.st_mode):
+        return Content(Was.FIFO, mode=found.st_mode)
     return Content(Was.OTHER)

@@ -42,6 +42,8 @@ class LaterFiles:
     """Path -> where it led."""
     folders: dict[str, str] = field(default_factory=dict)
     """Path -> where it is now; nowhere: it was empty."""
+    fifos: set[str] = field(default_factory=set)
+    """That are not there any more."""
     bases: dict[str, str] = field(default_factory=dict)
     """Path -> what begins with what the job appended to, if that is not there; or nowhere."""
     given: set[str] = field(default_factory=set)
@@ -61,7 +63,11 @@ class LaterFiles:
             if path in self.shown
         ] + [
             f"{path}: {what}, as it was at the cut"
-            for what, found in (("a link", self.links), ("a directory", self.folders))
+            for what, found in (
+                ("a link", self.links),
+                ("a directory", self.folders),
+                ("a fifo", self.fifos),
+            )
             for path in sorted(found)
         ]
 
@@ -169,7 +175,7 @@ def _by_time(program: RankRecording, at_ns: int) -> int:
 def _as_it_began(plan: LaterFiles) -> None:
     """What a branch had from its beginning, and has not changed."""
     for path, place in plan.sources.items():
-        found = (plan.copies, plan.links, plan.folders)
+        found = (plan.copies, plan.links, plan.folders, plan.fifos)
         if not any(path in one for one in found) and not any(
             line.startswith(f"{path}: ") for line in plan.left
         ):
@@ -182,6 +188,8 @@ def _began(plan: LaterFiles, path: str, there: Path) -> None:
         plan.links[path] = str(there.readlink())
     elif there.is_dir():
         plan.folders[path] = str(there)
+    elif there.is_fifo():
+        plan.fifos.add(path)
     else:
         plan.copies[path] = there.stat().st_size if there.exists() else None
         plan.shown.add(path)
@@ -249,6 +257,9 @@ def _sort_out(plan: LaterFiles, path: str, content: Content) -> None:
     elif content.was is Was.LINK:
         if there != content:
             plan.links[path] = os.path.join(os.path.dirname(path), content.place)
+    elif content.was is Was.FIFO:
+        if there.was is not Was.FIFO:
+            plan.fifos.add(path)
     elif content.was is Was.DIRECTORY and _fits(content.place):
         if content.place != place:
             plan.folders[path] = content.place
@@ -275,7 +286,7 @@ def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dic
     """The copies, and the list for the ranks (interposer/live/written_copies.c), in which a file
     without a place is the real one for all of them; MOVED: files of MPI that are copies of the
     branch's own, wherever they are opened.  Where all of them are."""
-    names = sorted({*plan.copies, *plan.links, *plan.folders})
+    names = sorted({*plan.copies, *plan.links, *plan.folders, *plan.fifos})
     if not names and not moved and not plan.real and not plan.bases and not plan.given:
         return {}
     folder = Path(branch) / _FOLDER
@@ -308,6 +319,8 @@ def _make(plan: LaterFiles, path: str, place: Path) -> None:
         place.unlink()
     if path in plan.links:
         os.symlink(plan.links[path], place)
+    elif path in plan.fifos:
+        os.mkfifo(place, 0o600)
     elif path in plan.folders:
         if plan.folders[path]:
             shutil.copytree(plan.folders[path], place, symlinks=True)
@@ -338,4 +351,5 @@ def _copy(path: str, place: Path, size: int) -> None:
 
 def later_copies(branch: Path) -> list[Path]:
     """Those that the branch has, or has made."""
-    return sorted((branch / _FOLDER).glob("*")) if (branch / _FOLDER).is_dir() else []
+    folder = branch / _FOLDER
+    return sorted(one for one in folder.glob("*") if not one.is_fifo()) if folder.is_dir() else []

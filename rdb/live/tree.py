@@ -182,10 +182,18 @@ class Tree:
             parent = self.nodes[one.parent]
             name = f"{parent.name}.{len(parent.children) + 1}"
             folder = parent.programs[0].path / f"child-{one.child}"
+            if one.orphan:
+                raise RdbError(
+                    f"rank {self.top.name} is a branch that began with a process, {name}, that had "
+                    "outlived its parent",
+                    "restart the job that it is a branch of",
+                )
             node = Node(
                 number,
                 name,
-                list(_programs(folder, self.top.programs[0].files_dir, name)) if one.lives else [],
+                list(programs_of(folder, self.top.programs[0].files_dir, name))
+                if one.lives
+                else [],
                 parent,
                 pid=known.pid,
                 child=one.child,
@@ -216,7 +224,7 @@ class Tree:
                 one = Node(
                     len(self.nodes),
                     name,
-                    list(_programs(recording.path / f"child-{child}", recording.files_dir, name)),
+                    list(programs_of(recording.path / f"child-{child}", recording.files_dir, name)),
                     node,
                     node.place(program, made.event),
                     made.event,
@@ -390,7 +398,7 @@ def forks_of(recording: RankRecording) -> Iterator[Record]:
             yield record
 
 
-def _programs(folder: Path, files_dir: Path, name: str) -> Iterator[RankRecording]:
+def programs_of(folder: Path, files_dir: Path, name: str) -> Iterator[RankRecording]:
     while (folder / "log-000000.seg").exists():
         yield RankRecording(folder, files_dir, name)
         folder = folder / "exec"
@@ -445,4 +453,4 @@ def _waited_for(record: Record) -> int:
     return info[4]
 
 
-__all__ = ["NOT_YET", "Held", "Node", "Tree", "forks_of"]
+__all__ = ["NOT_YET", "Held", "Node", "Tree", "forks_of", "programs_of"]

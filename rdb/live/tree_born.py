@@ -32,6 +32,8 @@ class BornNode:
     status: int
     told: bool
     """Its parent had got SIGCHLD for it."""
+    orphan: bool = False
+    """It had outlived its parent: it is that process's for its recording alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,19 +15,22 @@ from rdb.errors import RdbError
 from rdb.launch.command import rdb_exec_line
 from rdb.live.refusals import refused
 from rdb.live.shared import shared_at, shares_memory
-from rdb.live.tree import NOT_YET, Node, Tree
+from rdb.live.tree import NOT_YET, Node, Tree, forks_of, programs_of
 from rdb.live.tree_born import (
     PID_ENTRY,
     BornNode,
     born_numbers,
     born_sockets,
+    children_before,
     is_born,
     write_born,
 )
 from rdb.live.tree_files import Connection, Ends, Held, HeldKind, follow
 from rdb.private import make_directory, opener
 from rdb.recording import EndKind, Kind, RankRecording
+from rdb.recording.processes import child_numbers
 
+_PRCTL, _SUBREAPER = 157, 36
 _HEAD, _ENTRIES = struct.Struct("<IIII"), 256  # struct pids
 
 
@@ -39,13 +42,36 @@ class TreePlan:
     lives: list[Node]
     zombies: list[Node]
     ghosts: list[Node]
-    """Waited for."""
+    """Waited for, or init has them."""
     counts: set[Node]
-    """Of the latter two, those whose doings are in pipes that others have."""
+    """Of the latter two, those whose doings are in what others have, or whose children live."""
     told: set[Node]
     """Zombies of which the parent has heard, by SIGCHLD."""
     shared: dict[Node, list[str]]
     """Of those that share memory: what rdb-exec is told of it."""
+
+    def adopter(self, node: Node) -> Node | None:
+        """Below whose recording is that of one that has outlived its parent; None: it has not."""
+        if node.parent is None or node.parent in self.lives or node not in self.lives:
+            return None
+        above = node.parent
+        while above not in self.lives and above.parent is not None:
+            above = above.parent
+        return above
+
+    def child(self, node: Node) -> int:
+        """N of the directory of its recording, child-N."""
+        adopter = self.adopter(node)
+        if adopter is None:
+            return node.child
+        program, event = adopter.at(self.places[adopter])
+        recording = adopter.programs[program]
+        forks = sum(one.event <= event for one in forks_of(recording))
+        before = self.adopted(adopter).index(node)
+        return children_before(recording.path) + forks + before + 1
+
+    def adopted(self, node: Node) -> list[Node]:
+        return [one for one in self.lives if self.adopter(one) is node]
 
     @property
     def made(self) -> list[Node]:
@@ -57,6 +83,7 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
     """None: it has no child process there, and shares no memory.  Refuses what cannot be made
     again; OF_JOB: it is a rank of an MPI job, whose windows are the library's."""
     shares = not of_job and shares_memory(top, event)
+    _refuse_earlier_children(top, event)
     if not (shares or is_born(top.path) or any(True for _ in top.path.glob("child-*"))):
         return None
     tree = Tree(top)
@@ -74,18 +101,19 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
     ]
     begun = [node for node in begun if _line(node) <= set(begun)]
     lives = [node for node in begun if places[node] < node.over]
-    zombies = [node for node in begun if places[node] >= node.over and node not in waited]
     ended = [node for node in begun if node not in lives]
-    ghosts = [node for node in begun if node in waited]
-    counts = _counting(tree, places, lives, [*zombies, *ghosts])
+    zombies = [node for node in ended if node not in waited and node.parent in lives]
+    ghosts = [node for node in ended if node not in zombies]
+    counts = _counting(tree, places, lives, ended)
+    counts.update(*(_line(node).intersection(ended) for node in lives))
     if len(lives) == 1 and not zombies and not counts and not is_born(top.path) and not shares:
         return None
     shared = {} if of_job else shared_at(tree, places, lives, ended)
     for node in (*lives, *zombies):
-        if node.parent is not None and node.parent not in lives:
-            raise _refused(node, places, f"process {node.parent.name}, its parent, has ended")
-        if node.parent is not None and node.program_of_parent < _program(node.parent, places):
+        if node.parent in lives and node.program_of_parent < _program(node.parent, places):
             raise _refused(node, places, "its parent has become another program since")
+    if any(node.parent is not None and node.parent not in lives for node in (*lives, *ended)):
+        _refuse_reapers(lives, places)
     lines = [line for node in lives for line in _refusals(node, places, of_job)]
     lines += _signals(tree, places, lives)
     if lines:
@@ -96,6 +124,43 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
         if node.parent is not None and where <= places[node.parent]
     }
     return TreePlan(places, lives, zombies, ghosts, counts, told, shared)
+
+
+def _refuse_reapers(lives: Sequence[Node], places: dict[Node, int]) -> None:
+    """Whose children those become that outlive their parents."""
+    for node in lives:
+        program, event = node.at(places[node])
+        for recording in node.programs[: program + 1]:
+            index = recording.index
+            for place in index.of_calls(_PRCTL):
+                record = index.record(place)
+                last = recording is node.programs[program] and record.event > event
+                if record.args[0] == _SUBREAPER and record.args[1] and not last:
+                    raise _refused(
+                        node,
+                        places,
+                        "processes have outlived their parents, and it had asked for those "
+                        "(PR_SET_CHILD_SUBREAPER)",
+                    )
+
+
+def _refuse_earlier_children(top: RankRecording, event: int) -> None:
+    """Of programs that this one has replaced."""
+    at_ns = top.event(event).at_ns if event else 0
+    folder = top.path
+    while folder.name == "exec":
+        folder = folder.parent
+        for number in child_numbers(folder):
+            name = f"{top.name}, a child {number} of the program before"
+            child = Node(
+                number, name, list(programs_of(folder / f"child-{number}", top.files_dir, name))
+            )
+            if child.by_time(at_ns) < child.over - 1:
+                raise RdbError(
+                    f"rank {top.name} cannot be restarted at event {event}: a child process "
+                    f"({folder}/child-{number}) of the program that it was before lives still",
+                    "choose another event",
+                )
 
 
 def _refuse_unknown_sockets(tree: Tree) -> None:
@@ -279,12 +344,14 @@ def write_tree(
 
 
 def _begins(plan: TreePlan, node: Node, numbers: dict[Node, int]) -> BornNode:
+    above = plan.adopter(node) or node.parent
     return BornNode(
-        numbers[node.parent] if node.parent is not None else -1,
-        node.child,
+        numbers[above] if above is not None else -1,
+        plan.child(node),
         node in plan.lives,
         0 if node in plan.lives else node.status,
         node in plan.told,
+        plan.adopter(node) is not None,
     )
 
 
@@ -319,7 +386,12 @@ class _Writer:
         elif node in self.plan.shared:
             self._text(f"{number}-{newest}-shared", "".join(self.plan.shared[node]))
         kind = "ghost" if node in self.plan.ghosts else "zombie"
-        self._fork(node, "lives" if node in self.plan.lives else kind, self._line(node, 0)[1:])
+        if node in self.plan.lives:
+            kind = "orphan" if self.plan.adopter(node) else "lives"
+            adopted = len(self.plan.adopted(node))
+            if adopted:
+                self._words(f"{number}-{newest}-adopts", [str(adopted)])
+        self._fork(node, kind, self._line(node, 0)[1:])
 
     def _children(self, node: Node) -> None:
         born = [one for one in node.children if one.born]
@@ -346,7 +418,8 @@ class _Writer:
     def recording(self, node: Node) -> str:
         if node.parent is None:
             return os.path.join(self.branch, f"rank-{self.rank}")
-        return os.path.join(self.recording(node.parent), f"child-{node.child}")
+        above = self.plan.adopter(node) or node.parent
+        return os.path.join(self.recording(above), f"child-{self.plan.child(node)}")
 
     def _line(self, node: Node, program: int) -> list[str]:
         newest, event = node.at(self.plan.places[node])
