@@ -99,3 +99,16 @@ def test_it_has_what_it_was_given(given: Recorded, call: str, which: int, mpi: s
     given.restart(0, event, "openmpi" if mpi == "mpich" else "mpich", "cut", "again")
     given.remove("again")
     given.remove("cut")
+
+
+def test_files_in_sequence(tmp_path: Path, build: Build) -> None:
+    """A restart goes on with one; a branch that began so is refused, not continued elsewhere."""
+    one = Recorded(tmp_path, build("mpi/restarted_sequential.c"), {})
+    at = one.event(1, "MPI_Barrier", 1)
+    for mpi in ("mpich", "openmpi"):
+        one.restart(1, at, mpi, name=mpi)
+        again = ["restart", mpi, "--at", "1", "--name", "again", "--mpi", mpi]
+        refused = run_rdb(one.home, one.folder, *again)
+        assert refused.returncode == 125
+        assert "lines: it is open to be read or written in sequence only" in refused.stderr
+        one.remove("again")

@@ -184,6 +184,10 @@ const char *restart_file_get(struct bytes *in, uint32_t id)
 
 	if (in->bad || PMPI_Comm_create_group(MPI_COMM_WORLD, group, 0, &comm) != MPI_SUCCESS)
 		return restart_refuse("", "what the branch began with in files of MPI is damaged");
+	if (amode & MPI_MODE_SEQUENTIAL)
+		return restart_refuse(path, "it is open to be read or written in sequence only, from where nothing can "
+					    "go on; choose an event after it was closed, or restart without --in-place "
+					    "the job that this is a branch of");
 	if (lost)
 		return restart_refuse(path, "it was being read when the branch began, with a datatype that was freed "
 					    "already; choose an event after that");

@@ -9,8 +9,9 @@
 #include "real.h"
 
 /* As programs of any MPI have them. */
-static const int modes[] = {MPI_MODE_RDONLY, MPI_MODE_WRONLY,          MPI_MODE_RDWR,        MPI_MODE_CREATE,
-			    MPI_MODE_EXCL,   MPI_MODE_DELETE_ON_CLOSE, MPI_MODE_UNIQUE_OPEN, MPI_MODE_APPEND};
+static const int modes[] = {MPI_MODE_RDONLY,      MPI_MODE_WRONLY, MPI_MODE_RDWR,
+			    MPI_MODE_CREATE,      MPI_MODE_EXCL,   MPI_MODE_DELETE_ON_CLOSE,
+			    MPI_MODE_UNIQUE_OPEN, MPI_MODE_APPEND, MPI_MODE_SEQUENTIAL};
 enum { MODES = sizeof(modes) / sizeof(*modes) };
 
 int64_t file_mode_out(int amode)
