@@ -70,6 +70,14 @@ def test_the_stored_files_are_missing(told: Path, tmp_path: Path) -> None:
     assert [path.name for path in home.iterdir()] == ["ring"]
 
 
+def test_what_cannot_be_replayed_is_not_packed(told: Path, tmp_path: Path) -> None:
+    home = without(told, tmp_path, "rank-1/ckpt-*.img")
+    done = run_rdb(home, home, "pack", "ring")
+    assert done.returncode == 5 and "rank-1: no image is left there to replay rank 1" in done.stderr
+    assert not list(home.glob("*.rdb"))
+    assert run_rdb(home, home, "pack", "ring", "--ranks", "0,2").returncode == 0
+
+
 def test_an_image_that_cannot_be_read_damages_its_rank(told: Path, tmp_path: Path) -> None:
     home = without(told, tmp_path, "rank-1/ckpt-000000.img")
     image = home / "ring/rank-1/ckpt-000000.img"

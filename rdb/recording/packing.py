@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from rdb.errors import RdbError, UnknownJob, Unsupported
+from rdb.errors import DamagedRecording, RdbError, UnknownJob, Unsupported
 from rdb.private import opener
 from rdb.recording.log_head import log_head
 from rdb.recording.order import unexpanded
@@ -69,6 +69,10 @@ def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None 
         _ = recording.index  # refuses a damaged log
         if recording.state in ("running", "paused"):
             raise RdbError(f"rank {recording.name} of {job.name} still runs", "end the job first")
+        if recording.index.of_kind(Kind.CHECKPOINT) and not recording.images:
+            raise DamagedRecording(
+                f"{recording.path}: no image is left there to replay rank {recording.name} from"
+            )
     if (ranks is not None or since is not None) and unexpanded(job):
         raise RdbError(
             f"{job.name} holds the order of messages only, which needs all of all ranks",
