@@ -11,6 +11,7 @@
 #include "boundary/hot_sites.h"
 #include "boundary/hot_stubs.h"
 #include "live/live_threads.h"
+#include "live/mapped_files.h"
 #include "live/open_files.h"
 #include "live/posix_timers.h"
 #include "live/scheduling.h"
@@ -152,6 +153,8 @@ static void go(ucontext_t *uc)
 	later_files_load();
 	if (tree())
 		tree_at_cut();
+	else if (mapped_files_any())
+		live_refuse("a file is mapped shared");
 	else
 		sockets_restore();
 	open_files_restore();

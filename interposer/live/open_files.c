@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "live/live.h"
 #include "live/fd_paths.h"
+#include "live/mapped_files.h"
 #include "live/own_files.h"
 #include "live/sockets.h"
 #include "live/tree.h"
@@ -203,6 +204,8 @@ static void named_anew(int from_dir, uint64_t from, int to_dir, uint64_t to)
 	open_whole_path(from_dir, (const char *)from, path, false);
 	open_whole_path(to_dir, (const char *)to, now, false);
 	own_renamed(path, now);
+	mapped_files_unlinked(now);
+	mapped_files_renamed(path, now);
 }
 
 static void linked(int from_dir, uint64_t from, int to_dir, uint64_t to)
@@ -218,6 +221,7 @@ static void deleted(int dir, uint64_t path)
 	char full[4096];
 	open_whole_path(dir, (const char *)path, full, false);
 	own_unlinked(full);
+	mapped_files_unlinked(full);
 }
 
 static void other(const struct event *ev, int64_t fd, bool cloexec)
@@ -275,7 +279,7 @@ void open_files_syscall(const struct event *ev)
 		if (!(A(3) & MAP_ANONYMOUS) && A(3) & MAP_SHARED && (f = open_at(A(4))))
 			f->mapped = true;
 		if (f && f->mapped && f->kind == FILE_WRITTEN)
-			snprintf(f->why, sizeof(f->why), "it was mapped, and what was stored there is not followed");
+			mapped_file_made((uint64_t)ev->result, A(1), A(5), f);
 		break;
 	case SYS_lseek: sought(open_at(A(0)), (uint64_t)ev->result); break;
 	case SYS_getdents64: listed(ev, open_at(A(0))); break;

@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "live/live.h"
+#include "live/mapped_files.h"
 #include "live/own_table.h"
 #include "live/tree.h"
 #include "live/written_copies.h"
 #include "process/descriptors.h"
+#include "process/pids.h"
 #include "process/private_file.h"
 
 static void place_of(const struct opened *f, char *place)
@@ -31,11 +33,14 @@ static struct opened *same_path(const struct opened *f, const char *path)
 static bool opened_again(struct opened *f, const struct rdb_note_opened *note)
 {
 	const struct opened *other = same_path(f, f->path);
+	const int mapped = mapped_file_copy(f->path);
 	struct own *left = own_find(f->path);
 	struct stat st;
 	if (other) {
 		f->copy = lower_fd(dup(other->copy));
 		memcpy(f->why, other->why, sizeof(f->why));
+	} else if (mapped >= 0) {
+		f->copy = lower_fd(dup(mapped));
 	} else if (left) {
 		const bool as_left = !(f->flags & O_EXCL) && stat(left->place, &st) == 0 &&
 				     (f->flags & O_TRUNC || (note && note->size == (uint64_t)st.st_size));
@@ -73,7 +78,8 @@ void own_opened(struct opened *f, const struct rdb_note_opened *note)
 void own_closed(const struct opened *f)
 {
 	char place[LONGEST];
-	if (lower.opt.in_place || tree() || same_path(f, f->path))
+	const bool others = tree() && pids()->n > 1;
+	if (lower.opt.in_place || others || same_path(f, f->path) || mapped_file_copy(f->path) >= 0)
 		return;
 	place_of(f, place);
 	if (*f->path)

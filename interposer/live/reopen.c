@@ -50,7 +50,7 @@ static int written_again(struct opened *f)
 		fd = in_place(f);
 	} else {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", f->copy);
-		fd = open(link, (int)(f->flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC)));
+		fd = open(link, (int)(f->flags & ~(unsigned)(O_CREAT | O_EXCL | O_TRUNC | O_NOFOLLOW)));
 	}
 	if (fd >= 0 && lseek(fd, (off_t)f->offset, SEEK_SET) < 0)
 		fd = -1;

@@ -7,9 +7,11 @@
 #include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "live/live.h"
+#include "live/mapped_files.h"
 #include "live/open_table.h"
 #include "live/shared_told.h"
 #include "live/tree.h"
@@ -58,7 +60,7 @@ static uint64_t length(const struct told_region *r)
 static void plan_line(const char *line)
 {
 	struct told_region r = {0};
-	unsigned long v[7];
+	unsigned long v[6];
 	unsigned ask;
 	if (sscanf(line, "from %lu %lu %u %lu %lu", v, v + 1, &ask, v + 2, v + 3) == 5) {
 		own.from = v[0];
@@ -68,8 +70,8 @@ static void plan_line(const char *line)
 		own.ask = ask;
 		return;
 	}
-	if (sscanf(line, "region %lu %lu %lu %lu %lu %u %u %lu", v, v + 1, v + 2, v + 3, v + 4, &r.kind, &r.removed,
-		   v + 5) != 8)
+	if (sscanf(line, "region %lu %lu %lu %lu %lu %u %u %lu %u", v, v + 1, v + 2, v + 3, v + 4, &r.kind, &r.removed,
+		   v + 5, &r.again) != 9)
 		live_refuse("its plan is damaged");
 	r.start = v[0];
 	r.end = v[1];
@@ -259,11 +261,12 @@ bool shared_again_cut(uint32_t nr, const uint64_t args[6])
 void shared_again_tell(void)
 {
 	char path[4096];
+	if (!own.head.n && mapped_files_any())
+		live_refuse("a file is mapped shared");
 	if (!own.head.n)
 		return;
-	for (const struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++)
-		if (f->kind == FILE_WRITTEN && f->mapped)
-			live_refuse("%s: it is open, and mapped shared", f->path);
+	for (unsigned i = 0; i < own.head.n; i++)
+		own.head.regions[i].file = mapped_file_at(own.head.regions[i].start) != NULL;
 	snprintf(path, sizeof(path), "%s/shared-%d", lower.opt.tree, atoi(lower.opt.process));
 	uint64_t at = sizeof(own.head);
 	for (unsigned i = 0; i < own.head.n; i++)
@@ -340,24 +343,72 @@ static void make_memory(const struct told_region *r, const uint8_t *bytes, uint6
 	object_told(r, "memory", fd);
 }
 
+static const struct mapped_file *file_of(const struct told_region *r)
+{
+	for (const struct told_region *o = own.head.regions; o < own.head.regions + own.head.n; o++)
+		if (o->dev == r->dev && o->ino == r->ino && o->file)
+			return mapped_file_at(o->start);
+	return NULL;
+}
+
+/* What is mapped of the file by any of them; the rest is in the copy. */
+static void fill_file(const struct told_region *r, const struct mapped_file *m, const uint8_t *bytes)
+{
+	struct stat st;
+	uint64_t known = 0;
+	if (fstat(m->copy, &st))
+		live_refuse("%s: its copy cannot be read: %s", m->path, strerror(errno));
+	const uint64_t size = (uint64_t)st.st_size;
+	for (unsigned n = 0; n < pids()->n; n++) {
+		const struct told_head *h = shared_told(n);
+		for (unsigned i = 0; h && i < h->n; i++) {
+			const struct told_region *o = &h->regions[i];
+			if (o->dev != r->dev || o->ino != r->ino || o->offset >= size)
+				continue;
+			const uint64_t len = size - o->offset < length(o) ? size - o->offset : length(o);
+			if (io_write_all(m->copy, bytes + o->offset, len, o->offset, 1 << 20))
+				live_refuse("%s: its copy cannot be written", m->path);
+			known = o->offset <= known && o->offset + len > known ? o->offset + len : known;
+		}
+	}
+	if (*m->why && known < size)
+		live_refuse("%s: %s", m->path, m->why);
+	const int fd = lower_fd(fcntl(m->copy, F_DUPFD_CLOEXEC, 0));
+	if (fd < 0)
+		live_refuse("%s: its copy cannot be kept", m->path);
+	own.made[own.nmade++] = fd;
+	object_told(r, "file", fd);
+	mapped_file_name(m);
+}
+
+static void make_object(const struct told_region *r)
+{
+	uint8_t *bytes;
+	const struct mapped_file *m = file_of(r);
+	if (own.nmade == MADE)
+		live_refuse("it shares more than %d pieces of memory", MADE);
+	if (r->kind != SHARED_SYSV && (r->kind == SHARED_FILE || r->again) && (!m || (r->again && !*m->path)))
+		live_refuse("a file is mapped shared at %#lx that none of its processes has opened for itself",
+			    (unsigned long)r->start);
+	const uint64_t len = shared_merged(r->dev, r->ino, &bytes);
+	if (r->kind == SHARED_SYSV)
+		make_segment(r, bytes, len);
+	else if (m)
+		fill_file(r, m, bytes);
+	else
+		make_memory(r, bytes, len);
+	free(bytes);
+}
+
 void shared_again_make(void)
 {
 	const unsigned self = (unsigned)atoi(lower.opt.process);
 	for (unsigned i = 0; i < own.head.n; i++) {
 		const struct told_region *r = &own.head.regions[i];
 		char path[4096];
-		uint8_t *bytes;
 		object_path(path, sizeof(path), r);
-		if (shared_maker(r->dev, r->ino) != self || access(path, F_OK) == 0)
-			continue;
-		if (own.nmade == MADE)
-			live_refuse("it shares more than %d pieces of memory", MADE);
-		const uint64_t len = shared_merged(r->dev, r->ino, &bytes);
-		if (r->kind == SHARED_SYSV)
-			make_segment(r, bytes, len);
-		else
-			make_memory(r, bytes, len);
-		free(bytes);
+		if (shared_maker(r->dev, r->ino) == self && access(path, F_OK))
+			make_object(r);
 	}
 }
 
@@ -456,6 +507,7 @@ void shared_again_mapped(void)
 		else if (own.made[i] < -1)
 			shmctl(-2 - own.made[i], IPC_RMID, NULL);
 	own.nmade = 0;
+	mapped_files_close();
 }
 
 int shared_again_kind(uint64_t start)

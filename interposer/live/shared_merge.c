@@ -44,6 +44,14 @@ static bool is(const struct told_region *r, uint64_t dev, uint64_t ino)
 	return r->dev == dev && r->ino == ino;
 }
 
+static bool has_file(const struct told_head *head, uint64_t dev, uint64_t ino)
+{
+	for (unsigned i = 0; head && i < head->n; i++)
+		if (is(&head->regions[i], dev, ino) && head->regions[i].file)
+			return true;
+	return false;
+}
+
 static bool has(const struct told_head *head, uint64_t dev, uint64_t ino)
 {
 	for (unsigned i = 0; head && i < head->n; i++)
@@ -55,7 +63,11 @@ static bool has(const struct told_head *head, uint64_t dev, uint64_t ino)
 unsigned shared_maker(uint64_t dev, uint64_t ino)
 {
 	unsigned number = 0;
-	while (number < pids()->n && !has(shared_told(number), dev, ino))
+	while (number < pids()->n && !has_file(shared_told(number), dev, ino))
+		number++;
+	if (number < pids()->n)
+		return number;
+	for (number = 0; number < pids()->n && !has(shared_told(number), dev, ino);)
 		number++;
 	return number;
 }

@@ -11,6 +11,8 @@ struct told_region {
 	uint32_t kind;             /* enum shared_kind */
 	uint32_t removed;          /* of System V: nobody can find it any more */
 	uint64_t known;            /* of System V: by which number the program knows it */
+	uint32_t again;            /* it is opened by its name later */
+	uint32_t file;             /* this process has a copy of the file (mapped_files.h) */
 };
 
 struct told_head {
@@ -41,7 +43,7 @@ static inline uint64_t told_store_size(const struct told_store *s)
 uint64_t shared_merged(uint64_t dev, uint64_t ino, uint8_t **bytes);
 /* Of that process; NULL: it shares nothing. */
 const struct told_head *shared_told(unsigned number);
-/* The lowest number of a process that has it, which makes it; and whether this one is to. */
+/* The lowest number of a process that has it, if there is, with a copy of the file: it makes it. */
 unsigned shared_maker(uint64_t dev, uint64_t ino);
 
 #endif

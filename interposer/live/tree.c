@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "boundary/seccomp.h"
 #include "live/live.h"
+#include "live/mapped_files.h"
 #include "live/open_table.h"
 #include "live/shared_again.h"
 #include "live/timers.h"
@@ -130,7 +131,7 @@ static int state_file(bool table)
 	tree_share_fds(&head.fds);
 	if (fd < 0 || write(fd, &head, sizeof(head)) != (ssize_t)sizeof(head) ||
 	    write(fd, &open_table, sizeof(open_table)) != (ssize_t)sizeof(open_table) ||
-	    (table && !tree_sockets_hand_on(fd)) || lseek(fd, 0, SEEK_SET))
+	    (table && (!tree_sockets_hand_on(fd) || !mapped_files_hand_on(fd))) || lseek(fd, 0, SEEK_SET))
 		live_refuse("its open files cannot be handed on: %s", strerror(errno));
 	return fd;
 }
@@ -150,7 +151,7 @@ static void read_given(void)
 	if (read(fd, &given, sizeof(given)) != (ssize_t)sizeof(given) || given.magic != STATE_MAGIC_TREE ||
 	    given.size != sizeof(open_table) ||
 	    (given.base && read(fd, &open_table, sizeof(open_table)) != (ssize_t)sizeof(open_table)) ||
-	    (given.base && !tree_sockets_inherit(fd)))
+	    (given.base && (!tree_sockets_inherit(fd) || !mapped_files_inherit(fd))))
 		live_refuse("what it had open at its beginning cannot be read");
 	close(fd);
 	open_table.begun = false;
@@ -189,6 +190,7 @@ static void become(const char **rest, unsigned n, bool table)
 	v[k] = NULL;
 	fcntl(fd, F_SETFD, 0);
 	tree_share_keep();
+	mapped_files_keep();
 	prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -321,6 +323,7 @@ static void next(void)
 		return;
 	if (timers_run())
 		live_refuse("it had a timer that ran when it replaced itself");
+	mapped_files_gone();
 	tree_share();
 	for (unsigned fd = 0; fd < NUMBERS; fd++)
 		if (open_table.number[fd].file && open_table.number[fd].cloexec)
@@ -451,8 +454,11 @@ void tree_at_cut(void)
 	group_again(false);
 	tree_share_fill();
 	tree_sockets_make();
-	shared_again_make();
 	await_all(TREE_FILLED);
+	shared_again_make(); /* what is mapped of a file is newer than what was written to it */
+	await_all(TREE_SHARED);
+	mapped_files_named();
+	mapped_files_save();
 	tree_born_save();
 	shared_again_map();
 	tree_share_close();

@@ -11,7 +11,15 @@
 #define RDB_TREE_H
 #include "boundary/event.h"
 
-enum tree_state { TREE_REPLAYS = 0, TREE_AT_CUT = 1, TREE_FILLED = 2, TREE_OPENED = 3, TREE_LIVE = 4, TREE_ENDED = 9 };
+enum tree_state {
+	TREE_REPLAYS = 0,
+	TREE_AT_CUT = 1,
+	TREE_FILLED = 2,
+	TREE_SHARED = 3,
+	TREE_OPENED = 4,
+	TREE_LIVE = 5,
+	TREE_ENDED = 9
+};
 
 static inline bool tree(void)
 {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "live/kernel_sockets.h"
 #include "live/live.h"
+#include "live/mapped_files.h"
 #include "live/open_files.h"
 #include "live/open_files_saved.h"
 #include "live/own_files.h"
@@ -186,5 +187,7 @@ bool open_table_load(void)
 		copy_new(f);
 		copy_fill(path, f, (uint64_t)st.st_size);
 	}
+	if (!from)
+		mapped_files_load();
 	return true;
 }

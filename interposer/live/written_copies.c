@@ -160,6 +160,8 @@ void copy_fill_before(struct opened *f, const struct rdb_note_opened *note)
 		snprintf(f->why, sizeof(f->why),
 			 "it was opened with %lu bytes in it, which may have been written over since",
 			 (unsigned long)note->size);
+	if (*f->why && note && ftruncate(f->copy, (off_t)note->size)) /* what is mapped of it may be all of it */
+		live_refuse("%s: its copy cannot be made: %s", f->path, strerror(errno));
 	if (*f->why || !note)
 		return;
 	appended_to(f->path, there);

@@ -7,6 +7,7 @@
 #include "memory/arena.h"
 #include "boundary/boundary.h"
 #include "live/live.h"
+#include "live/mapped_files.h"
 #include "live/shared_again.h"
 #include "live/tree.h"
 #include "replay/divergence.h"
@@ -409,6 +410,8 @@ static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t
 	const struct log_record *rec = replay.next;
 	if (restarting() && tree())
 		shared_again_asked();
+	if (restarting() && rec && kind == LOG_SYSCALL && rec->kind == kind && rec->nr == nr && rec->result >= 0)
+		mapped_files_asked(nr, log_args(rec));
 	if (at_end()) {
 		replay_ended(uc);
 		return NULL;

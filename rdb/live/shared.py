@@ -187,18 +187,21 @@ def asks_for_a_call(node: Node, place: int) -> bool:
 
 
 def _lines(
-    regions: list[Region], start: tuple[int, int, bool, int, int], segments_removed: set[int]
+    regions: list[Region],
+    start: tuple[int, int, bool, int, int],
+    segments_removed: set[int],
+    again: set[tuple[int, int]],
 ) -> Iterator[str]:
     """What rdb-exec is told of one process; START: from which event on it is followed, its last
     one before the cut, whether it is cut where it asks for the next one, when the cut is, and when
-    the branch began, if it is one."""
+    the branch began, if it is one; AGAIN: what is opened by its name later."""
     event, last, asks, at_ns, begun_ns = start
     yield f"from {event} {last} {int(asks)} {at_ns} {begun_ns}\n"
     for one in regions:
         gone = int(one.kind == SYSV and (one.removed or one.known in segments_removed))
         yield (
             f"region {one.start} {one.end} {one.dev} {one.ino} {one.offset} {one.kind} {gone} "
-            f"{one.known}\n"
+            f"{one.known} {int(one.memory in again)}\n"
         )
 
 
@@ -232,18 +235,8 @@ def shared_at(
             _check(node, places, at_ns)
             _go_on(tree, node, places)
     having = {node: mapped(node, places[node]) for node in having}
-    for regions in having.values():
-        for one in regions:
-            if one.kind == FILE:
-                raise _refused(tree, places, f"{one.what} is mapped shared")
-    named = {one.memory for of in having.values() for one in of if one.kind == NAMED}
-    for node, event in _mapped_later(tree, places, named):
-        raise _refused(
-            tree,
-            places,
-            f"{_KINDS[NAMED]} is mapped shared, which process {node.name} opens later, at its "
-            f"event {event}",
-        )
+    named = {one.memory for of in having.values() for one in of if one.kind in (NAMED, FILE)}
+    again = set(_mapped_later(tree, places, named))
     for node in ended:  # one without a program had ended before the branch began
         if node.programs and not _seen_after(node, having, places):
             raise _refused(
@@ -270,6 +263,7 @@ def shared_at(
                     begun_ns if node.born else 0,
                 ),
                 gone,
+                again,
             )
         )
         for node, regions in having.items()
@@ -279,8 +273,8 @@ def shared_at(
 
 def _mapped_later(
     tree: Tree, places: Mapping[Node, int], memories: set[tuple[int, int]]
-) -> Iterator[tuple[Node, int]]:
-    """By whom, and at which event: there it has its name no more."""
+) -> Iterator[tuple[int, int]]:
+    """Those of them that somebody opens by their names after that."""
     for node in tree.nodes if memories else []:
         for number, program in enumerate(node.programs):
             index = program.index
@@ -288,8 +282,7 @@ def _mapped_later(
                 if node.place(number, index.brief(at)[1]) <= places[node]:
                     continue
                 record = index.record(at)
-                if any(one.memory in memories for one in _made(record)):
-                    yield node, record.event
+                yield from (one.memory for one in _made(record) if one.memory in memories)
 
 
 def _waiting_since(node: Node, place: int, at_ns: int) -> int:

@@ -1,0 +1,27 @@
+"""rdb restart of programs that have ordinary files mapped shared, and memory with a name."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from conftest import Build
+from test_restart_tree import Recorded
+
+
+@pytest.mark.parametrize("how", ["one", "closed", "two"])
+def test_a_file_that_is_mapped(tmp_path: Path, build: Build, how: str) -> None:
+    """A branch has its own, as it was then, and so has a branch of that, and of that one."""
+    mapped = Recorded(tmp_path, str(build("live_mapped.c")), how)
+    real, at_last = tmp_path / "mapped", (tmp_path / "mapped").read_bytes()
+    assert mapped.said.endswith(f"status {7 if how == 'two' else 0}\n")
+    chosen, name = random.Random(how), ""
+    for at in mapped.events("getppid")[2:7:4]:
+        name = mapped.restart(at).name
+        (copy,) = (tmp_path / "home" / name).glob("rank-0/file-*-mapped")
+        assert copy.read_bytes() == at_last and real.read_bytes() == at_last
+    real.write_bytes(b"now it is something else")
+    for _ in range(2):
+        name = mapped.restart_near(chosen, name).name
+    mapped.restart(0, name)
