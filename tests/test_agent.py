@@ -593,6 +593,15 @@ def test_end_of_a_replica_is_an_error(rec: Recorded) -> None:
     until(lambda: gone(other.pid))
 
 
+def test_end_of_a_forked_replica_is_noticed(rec: Recorded) -> None:
+    agent = rec.replica()
+    child = agent.fork()  # the parent, which has been asked nothing since, is not in the way
+    os.kill(child.pid, signal.SIGKILL)
+    with pytest.raises(AgentGone, match="without a word"):
+        child.hash()
+    assert agent.hash()
+
+
 def test_output(rec: Recorded) -> None:
     agent = rec.replica()
     agent.output_on(True)

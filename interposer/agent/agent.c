@@ -52,6 +52,7 @@ static void fork_replica(void)
 	/* Not fork(): its handlers take locks of the C library, and this is a signal handler. */
 	pid = raw_syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
 	if (pid) {
+		channel_not_moved();
 		channel_reply(pid, NULL, 0);
 		return;
 	}

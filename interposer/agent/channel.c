@@ -33,6 +33,13 @@ void channel_reply(int64_t status, const void *payload, size_t len)
 	channel_reply_parts(status, &(struct iovec){(void *)payload, len}, len ? 1 : 0);
 }
 
+void channel_not_moved(void)
+{
+	if (channel.passed_fd >= 0)
+		close(channel.passed_fd);
+	channel.passed_fd = -1;
+}
+
 /* The next request; exits when the server has closed its end. */
 void channel_receive(void)
 {
@@ -51,9 +58,7 @@ void channel_receive(void)
 	while (n < 0 && errno == EINTR);
 	if (n < (ssize_t)sizeof(channel.rq) || (size_t)n - sizeof(channel.rq) != channel.rq.len)
 		_exit(n > 0); /* closed; or a peer that does not speak this protocol */
-	if (channel.passed_fd >= 0)
-		close(channel.passed_fd);
-	channel.passed_fd = -1;
+	channel_not_moved();
 	c = CMSG_FIRSTHDR(&msg);
 	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 		memcpy(&channel.passed_fd, CMSG_DATA(c), sizeof(int));

@@ -14,6 +14,8 @@ extern struct channel {
 } channel;
 
 void channel_open(int socket_fd);
+/* passed_fd is another's, whose end nobody would notice while it is open here. */
+void channel_not_moved(void);
 /* Goes on with passed_fd: in a new replica. */
 void channel_move(void);
 /* The next request; exits when the server has closed its end. */

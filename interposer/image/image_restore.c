@@ -46,6 +46,8 @@ static int map_regions(const struct image_file *f)
 				madvise(p, r->end - r->start, MADV_HUGEPAGE); /* cheap snapshots by fork */
 		}
 		if (rc) {
+			if (rc == -EBADMSG)
+				return -EBADMSG; /* it was said */
 			rdb_warn("%s: cannot map %#lx-%#lx%s%s: %s", f->path, (unsigned long)r->start,
 				 (unsigned long)r->end, r->key[0] ? " from " : "", r->key, strerror((int)-rc));
 			return (int)rc;

@@ -68,6 +68,14 @@ static void finish(bool ok, const char *what)
 	_exit(ok ? 0 : 5);
 }
 
+void replay_damaged(const char *what)
+{
+	if (lower.mode == MODE_VERIFY)
+		finish(false, what);
+	rdb_warn("%s", what);
+	_exit(5);
+}
+
 static void damaged(void)
 {
 	if (lower.mode == MODE_VERIFY)

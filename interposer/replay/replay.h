@@ -38,6 +38,8 @@ const struct log_record *replay_record(void);
 const void *replay_note(enum rdb_note what, size_t *len);
 /* The program did something that the recording does not have: says so and stops. */
 void replay_diverged(ucontext_t *uc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The recording is not what was written: says so and stops. */
+void replay_damaged(const char *what) __attribute__((noreturn));
 /* The program has come to the end of the recording (the event it asks for is not there). */
 void replay_ended(ucontext_t *uc);
 /* A fault of the program in replay: the end if the recording ends with it. */

@@ -34,6 +34,7 @@ from rdb.live.unrecorded import alone_in_place, needs_launcher, prepare
 from rdb.live.unrecorded import plan_lines as lines_of
 from rdb.private import opener
 from rdb.recording import Job, open_job
+from rdb.recording.stored import check_all_stored
 
 
 def restart_command(args: argparse.Namespace) -> int:
@@ -48,6 +49,7 @@ def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     expand_if_needed(job)
     mpi = chosen_mpi(args.mpi)
     plan = make_plan(job, args.rank, args.at)
+    check_all_stored(job.path / "files")
     for rank, one in plan.ranks.items():
         for text in one.recording.cautions:
             print(f"rdb: rank {rank}, {text}", file=sys.stderr)
@@ -152,6 +154,7 @@ def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> i
     """A job that ran without a log goes on from what all its ranks have."""
     common = _options(args)
     one, mpi = choose(job, args.at), chosen_mpi(args.mpi)
+    check_all_stored(job.path / "files")
     launched = needs_launcher(job, one)
     asked = _placement(args, one.nranks, launched, mpi)
     if args.plan:

@@ -38,6 +38,8 @@ int log_index_more(const char *dir, struct log_place *place, struct log_entry *e
 struct log_entry *log_index_copy(const struct log_entry *entries, size_t count, size_t room);
 void log_index_free(struct log_entry *entries);
 int log_grown(const char *dir, const struct log_entry *last);
+struct file_sum { uint64_t size; uint32_t crc; };
+int file_sum_check(const char *path, struct file_sum *expected, struct file_sum *found);
 """
 _ENTRY = struct.Struct("<QqQQIIIIHHI")  # struct log_entry
 _ENTRY_WORDS = _ENTRY.size // 8
@@ -47,6 +49,7 @@ _NR_WORD = 10  # of log_entry.nr in 32-bit units
 _THREAD_WORD = 13  # of log_entry.thread in 32-bit units
 _HEADER_BYTES = 32  # struct log_segment_header
 _TAIL_SEGMENTS = 2  # the newest may have been opened just now and be empty
+_NOT_SAID = 2  # file_sum_check(): the name of the file does not tell
 # Kinds of which a log may be full; of the others there are few, and where they are is kept.
 _MANY = frozenset((int(Kind.SYSCALL), int(Kind.HYPERCALL), int(Kind.TSC)))
 
@@ -65,6 +68,20 @@ def _library() -> tuple[FFI, Any]:
     ffi = FFI()
     ffi.cdef(_CDEF)
     return ffi, ffi.dlopen(str(log_library_path()))
+
+
+def file_sums(path: Path) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Of a stored file size and CRC-32C that it had, and those that it has; None: its name does not
+    say."""
+    ffi, library = _library()
+    expected: Any = ffi.new("struct file_sum *")
+    found: Any = ffi.new("struct file_sum *")
+    status = library.file_sum_check(os.fsencode(path), expected, found)
+    if status < 0:
+        raise DamagedRecording(f"{path}: {os.strerror(-status)}")
+    if status == _NOT_SAID:
+        return None
+    return (expected.size, expected.crc), (found.size, found.crc)
 
 
 class LogIndex:

@@ -30,8 +30,8 @@ from rdb.recording.pack_format import (
 )
 from rdb.recording.ranges import format_ranks
 from rdb.recording.rank import RankRecording
-from rdb.recording.record import Kind
 from rdb.recording.store import Job
+from rdb.recording.stored import check_stored, stored_keys
 from rdb.recording.symbols import DEBUG_FOLDER, SOURCES, SYMBOLS, debug_files, source_files
 
 _SEGMENT = re.compile(r"log-(\d{6,})\.seg\Z")
@@ -132,10 +132,11 @@ def _write(
         add("job.json", job.path / "job.json")
         for name, source in parts:
             add(name, source)
-        for key in sorted({key for recording in recordings for key in _keys(recording)}):
+        for key in sorted({key for recording in recordings for key in stored_keys(recording)}):
             stored = job.path / "files" / key
             if not stored.is_file():
                 raise RdbError(f"{stored} is missing: the recording is not whole")
+            check_stored(stored)
             add(f"files/{key}", stored)
             _add_helpers(add, stored)
         info = _info(MANIFEST)
@@ -199,14 +200,6 @@ def image_base(path: Path) -> tuple[int, int]:
         head = file.read(_IMAGE_HEAD.size)
     _, _, _, _, _, segment, base = _IMAGE_HEAD.unpack(head)
     return int(base), int(segment)
-
-
-def _keys(recording: RankRecording) -> Iterable[str]:
-    """Of all stored files that the program has mapped: a path may have had several contents."""
-    for place in recording.index.of_kind(Kind.FILE):
-        for line in recording.index.record(place).text().splitlines():
-            if line.startswith("key="):
-                yield line.removeprefix("key=")
 
 
 def _info(name: str) -> zipfile.ZipInfo:

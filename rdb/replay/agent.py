@@ -12,9 +12,10 @@ import select
 import signal
 import socket
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
-from rdb.errors import RdbError, VersionMismatch
+from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.replay import protocol as wire
 from rdb.replay.protocol import (
     FOREVER,
@@ -70,17 +71,21 @@ class AgentError(RdbError):
 class AgentGone(RdbError):
     """The replica's process ended while it was asked something."""
 
-    hint = "its own message, if it left one, is above"
-
-    def __init__(self, pid: int) -> None:
-        super().__init__(f"the replica (process {pid}) ended unexpectedly")
+    def __init__(self, pid: int, said: str = "") -> None:
+        """SAID: what it had said before."""
+        if said:
+            super().__init__(f"a replica gave up: {said}", "", DamagedRecording.exit_code)
+        else:
+            super().__init__(f"the replica (process {pid}) ended unexpectedly, without a word")
 
 
 class AgentClient:
     """One replica, through its SOCK_SEQPACKET socket; owns the socket."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, said: Callable[[], str] = str) -> None:
+        """SAID: what this replica and those forked from it have said, if anything."""
         self._sock = sock
+        self._said = said
         self._buffer = memoryview(bytearray(wire.PACKET + wire.REPLY.size))
         self._poll = select.poll()
         self._poll.register(sock, select.POLLIN)
@@ -313,7 +318,7 @@ class AgentClient:
     def fork(self) -> AgentClient:
         """A copy of the replica as it stands, without breakpoints and watchpoints."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        child = AgentClient(ours)
+        child = AgentClient(ours, self._said)
         try:
             rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("=i", theirs.fileno()))]
             self._send(Op.FORK, b"", ancillary=rights)
@@ -389,16 +394,16 @@ class AgentClient:
         try:
             self._sock.sendmsg([head, payload], ancillary or [])
         except (BrokenPipeError, ConnectionResetError) as error:
-            raise AgentGone(self.pid) from error
+            raise AgentGone(self.pid, self._said()) from error
 
     def _receive(self, op: Op) -> tuple[int, memoryview]:
         """Status and payload; the payload is valid until the next request."""
         try:
             got = self._sock.recv_into(self._buffer)
         except ConnectionResetError as error:
-            raise AgentGone(self.pid) from error
+            raise AgentGone(self.pid, self._said()) from error
         if got < wire.REPLY.size:
-            raise AgentGone(self.pid)
+            raise AgentGone(self.pid, self._said())
         status, length, answered = wire.REPLY.unpack_from(self._buffer)
         if answered != op or length != got - wire.REPLY.size:
             raise AgentError(op, errno.EPROTO)

@@ -143,8 +143,10 @@ class Replica:
         finally:
             theirs.close()
         try:
-            agent = AgentClient(ours)
+            said = _Said(stderr)
+            agent = AgentClient(ours, said)
             agent.hello()
+            said.begun()
         except (OSError, EOFError, RdbError) as error:
             ours.close()
             process.kill()
@@ -179,6 +181,25 @@ class Replica:
         if self._stderr is not None:
             self._stderr.close()
         _reap_ended()
+
+
+class _Said:
+    """What a replica and those that were forked from it, which go on writing, say."""
+
+    def __init__(self, stderr: IO[bytes]) -> None:
+        self._stderr = stderr
+        self._heard = 0
+
+    def begun(self) -> None:
+        """What it has said by now was no reason to end."""
+        self._heard = os.fstat(self._stderr.fileno()).st_size
+
+    def __call__(self) -> str:
+        if self._stderr.closed:
+            return ""
+        fd = self._stderr.fileno()
+        new = os.fstat(fd).st_size - self._heard
+        return cause(os.pread(fd, new, self._heard).decode(errors="replace"))
 
 
 def cause(said: str) -> str:

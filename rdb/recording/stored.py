@@ -1,0 +1,42 @@
+"""Stored files: which ones a recording has mapped, and whether they are what was stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rdb.errors import DamagedRecording
+from rdb.recording._log import file_sums
+from rdb.recording.rank import RankRecording
+from rdb.recording.record import Kind
+
+
+def stored_keys(recording: RankRecording) -> Iterator[str]:
+    """Of all stored files that the program has mapped: a path may have had several contents."""
+    for place in recording.index.of_kind(Kind.FILE):
+        for line in recording.index.record(place).text().splitlines():
+            if line.startswith("key="):
+                yield line.removeprefix("key=")
+
+
+def check_all_stored(files: Path) -> None:
+    """FILES: of a job.  Reads them all; interposer/process/store_check.c does it of those that a
+    replay maps, up to a limit."""
+    try:
+        found = sorted(files.iterdir())
+    except OSError as error:
+        raise DamagedRecording(f"{files}: {error.strerror}") from error
+    for path in found:
+        check_stored(path)
+
+
+def check_stored(path: Path) -> None:
+    sums = file_sums(path)
+    if sums is None or sums[0] == sums[1]:
+        return
+    (size, crc), (size_now, crc_now) = sums
+    raise DamagedRecording(
+        f"{path} is not what was recorded: expected {size} bytes, CRC-32C {crc:08x}, found "
+        f"{size_now} bytes, {crc_now:08x}",
+        "put it back from a copy or a pack of the job, or record again",
+    )
