@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "live/given_files.h"
 #include "live/live.h"
 #include "live/mapped_files.h"
 #include "live/own_table.h"
@@ -180,6 +181,18 @@ static void give(const struct opened *f, const char *from, const char *place)
 	}
 }
 
+/* What it had left, all ranks are to find. */
+static void put_left(struct own *o)
+{
+	if (!o->target)
+		return;
+	if (rename(o->place, o->target))
+		live_refuse("%s: %s", o->target, strerror(errno));
+	own_moved(o);
+	o->put = true;
+	given_put(o->path);
+}
+
 void own_at_cut(void)
 {
 	char path[LONGEST + 32];
@@ -199,6 +212,7 @@ void own_at_cut(void)
 		if (dprintf(fd, "%s\n", o->path) < 0)
 			live_refuse("%s/own-files: %s", lower.opt.branch, strerror(errno));
 		keep(kept++, o->place);
+		put_left(o);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -208,17 +222,29 @@ void own_at_cut(void)
 			continue;
 		place_of(f, place);
 		const struct own *own = own_find(f->path);
-		if (own)
+		if (own) {
 			give(f, place, own->place);
-		else
+			given_put(f->path);
+		} else {
 			own_add(f->path, place);
+		}
 	}
+	given_meet();
 }
 
 void own_add(const char *path, const char *place)
 {
 	if (!own_find(path))
 		own_new(path, place, true, false);
+}
+
+void own_given(const char *path, const char *place)
+{
+	struct own *left = own_find(path);
+	if (left && left->left)
+		own_target(left, place);
+	else if (!left)
+		own_new(path, place, true, false)->given = true;
 }
 
 void own_forget(const char *path)

@@ -24,6 +24,8 @@ void own_at_cut(void);
 /* What a branch began with. */
 void own_load(void);
 void own_add(const char *path, const char *place);
+/* What one of the job's processes has there the others find at PLACE. */
+void own_given(const char *path, const char *place);
 /* What this rank had left in it is not what the branch has. */
 void own_forget(const char *path);
 

@@ -60,6 +60,17 @@ void own_name(struct own *o, const char *path)
 	o->hash = hash_of(path);
 }
 
+void own_target(struct own *o, const char *place)
+{
+	o->target = text(place);
+}
+
+void own_moved(struct own *o)
+{
+	o->place = o->target;
+	o->target = NULL;
+}
+
 struct own *own_new(const char *path, const char *place, bool whole, bool left)
 {
 	if (!own_table.file)

@@ -7,10 +7,12 @@
 enum { LONGEST = 4096 };
 
 struct own {
+	const char *target;       /* where all ranks are to find it; or NULL */
 	const char *path, *place; /* there need be nothing: the program has renamed or deleted it; no path: none */
 	uint32_t hash;            /* of the path */
 	bool whole;               /* all that is in it is known */
 	bool left;                /* closed by the cut: what the program left */
+	bool given, put;          /* by the plan one of another rank's, which has put it there (given_files.h) */
 };
 
 extern struct own_table {
@@ -22,6 +24,9 @@ struct own *own_find(const char *path);
 /* Does not return if there is no memory for it. */
 struct own *own_new(const char *path, const char *place, bool whole, bool left);
 void own_name(struct own *o, const char *path);
+/* It is to go there, at the cut; and it is there by now. */
+void own_target(struct own *o, const char *place);
+void own_moved(struct own *o);
 /* Not one of the branch's own any more; what is there stays. */
 void own_leave(struct own *o);
 void own_drop(struct own *o);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "live/given_files.h"
 #include "live/live.h"
 #include "live/open_files.h"
 #include "live/own_files.h"
@@ -116,16 +117,21 @@ static bool plan_line(const char **line, char *place, char *full)
 	return true;
 }
 
-/* "/...": the branch's own file is there; "": the real one is all ranks'; "+/...": who has it open puts it there. */
+/* "/...": the branch's own file is there; "": the real one is all ranks'; "+/...": who has it open, or had left it, puts it
+ * there. */
 void later_files_load(void)
 {
 	char place[LONGEST], full[LONGEST];
 	for (const char *line = plan_lines(); plan_line(&line, place, full);) {
-		if (*place == '=')
+		if (*place == '=' || (*place == '+' && !given_here()))
 			continue;
+		if (*place == '+') {
+			own_given(full, place + 1);
+			continue;
+		}
 		own_forget(full);
 		if (*place)
-			own_add(full, place + (*place == '+'));
+			own_add(full, place);
 	}
 }
 

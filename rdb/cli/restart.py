@@ -25,7 +25,7 @@ from rdb.live.apart_files import homes
 from rdb.live.branch import make_branch
 from rdb.live.coordinated import choose, unrecorded
 from rdb.live.file_order import copies, write_files
-from rdb.live.later_files import later_copies, write_later
+from rdb.live.later_files import give_nothing, later_copies, write_later
 from rdb.live.plan import Plan, RankPlan, make_plan, plan_lines
 from rdb.live.rank import plan_line, write_plan
 from rdb.live.sockets import uses_sockets
@@ -117,6 +117,7 @@ def _go_on(
     there: dict[Path, str] = {}
 
     def copies_on(names: Sequence[str]) -> dict[Path, str]:
+        give_nothing(branch)
         if plan.trees:
             raise Unsupported(
                 "its ranks have child processes, and its hosts have no file system in common"

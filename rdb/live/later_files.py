@@ -22,7 +22,7 @@ from rdb.private import make_directory, opener
 from rdb.recording import Job, RankRecording
 
 _NOT_FOLLOWED = (40, 275, 276, 285, 326, 327, 328)  # sendfile and its kin, fallocate
-_FOLDER, _LIST = "later", "later-files"
+_FOLDER, _LIST, _RANKS = "later", "later-files", "later-ranks"
 _OWN = re.compile(r"/rank-\d+/file-\d+-[^/]*$")  # a branch's, which its rank follows
 _PAGE = 4096
 _LARGEST = 1 << 30  # a directory that is copied
@@ -47,7 +47,10 @@ class LaterFiles:
     bases: dict[str, str] = field(default_factory=dict)
     """Path -> what begins with what the job appended to, if that is not there; or nowhere."""
     given: set[str] = field(default_factory=set)
-    """Open for writing at the cut: other processes find there what is written to it."""
+    """Open for writing at the cut, or left by a rank of several: other processes find there what
+    that one has.  Of some that are none any more nobody puts a copy there."""
+    ranks: set[int] = field(default_factory=set)
+    """Those that give each other such files."""
     shown: set[str] = field(default_factory=set)
     """Copies that a user is told of: where something else is now."""
     users: dict[str, set[int]] = field(default_factory=dict)
@@ -108,6 +111,8 @@ def later_files(
         ]
     if trees and len(events) == 1:
         plan.given = open_at_cut
+    elif not trees and len(events) > 1:
+        plan.given = open_at_cut | {path for path, one in places.items() if one[0] == "+"}
     for path, content in Names(plan.sources).before(later).items():
         if content.was is Was.KEPT and content.place != place_of(plan.sources, path):
             plan.bases[path] = "" if content.lost() else content.place
@@ -122,8 +127,13 @@ def later_files(
             )
         ):
             _sort_out(plan, path, content)
+        elif len(events) > 1 and not trees:
+            plan.given.add(path)
     _as_it_began(plan)
     plan.real.difference_update(plan.copies)
+    if len(events) > 1 and not trees:
+        plan.given.difference_update(plan.real)
+        plan.ranks = set(events)
     return plan
 
 
@@ -309,7 +319,15 @@ def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dic
     encoded += b"" if len(encoded) % _PAGE else b"\n"
     with open(os.path.join(branch, _LIST), "xb", opener=opener) as file:
         file.write(encoded)
+    if plan.given and plan.ranks:
+        with open(os.path.join(branch, _RANKS), "x", opener=opener) as ranks:
+            ranks.writelines(f"{rank}\n" for rank in sorted(plan.ranks))
     return listed
+
+
+def give_nothing(branch: str) -> None:
+    """Its ranks do not all see its directory."""
+    Path(branch, _RANKS).unlink(missing_ok=True)
 
 
 def _make(plan: LaterFiles, path: str, place: Path) -> None:

@@ -1,0 +1,14 @@
+/* Files that one rank of an MPI job had written by the cut, or goes on writing: all its ranks find there what that one has,
+ * in the branch's directory, where the ranks are on hosts that share it (rdb/live/later_files.py). */
+#ifndef RDB_GIVEN_FILES_H
+#define RDB_GIVEN_FILES_H
+#include <stdbool.h>
+
+/* Files are given: by processes of a tree, which meet by themselves, or by ranks. */
+bool given_here(void);
+/* This rank has put its copy there. */
+void given_put(const char *path);
+/* All ranks have put theirs; a file that nobody has put is the real one. */
+void given_meet(void);
+
+#endif
