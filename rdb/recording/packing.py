@@ -30,6 +30,7 @@ from rdb.recording.pack_format import (
 )
 from rdb.recording.ranges import format_ranks
 from rdb.recording.rank import RankRecording
+from rdb.recording.record import Kind
 from rdb.recording.store import Job
 from rdb.recording.stored import check_stored, stored_keys
 from rdb.recording.symbols import DEBUG_FOLDER, SOURCES, SYMBOLS, debug_files, source_files
