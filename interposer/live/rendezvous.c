@@ -22,6 +22,8 @@
 #include "process/private_file.h"
 
 enum { RANKS = 4096, PATIENCE_MS = 120000, STRANGER_MS = 5000, LOOK_NS = 5000000, TOKEN = 33, ADDRESSES = 16 };
+/* So much longer than this rank may another one replay; and after so long a wait it is said. */
+enum { COME_MS = 3600000, SAY_MS = 60000 };
 
 struct far_end {
 	char key[SOCKET_KEY];
@@ -216,12 +218,17 @@ static void read_rank(int rank, uint64_t until)
 {
 	char path[4200], line[1024];
 	const struct timespec pause = {.tv_nsec = LOOK_NS};
-	bool whole = false;
+	const uint64_t say = now_ms() + SAY_MS;
+	bool whole = false, said = false;
 	FILE *f;
 	snprintf(path, sizeof(path), "%s/sockets-%d", meet.folder, rank);
 	while (!(f = fopen(path, "re"))) {
 		if (errno != ENOENT || now_ms() > until)
 			live_refuse("rank %d does not come to where sockets are made again", rank);
+		if (!said && now_ms() > say) {
+			rdb_warn("rank %d waits for rank %d to come to the cut", lower.opt.rank, rank);
+			said = true;
+		}
 		nanosleep(&pause, NULL);
 	}
 	meet.places = more(meet.places, meet.nplaces, sizeof(struct place));
@@ -253,7 +260,7 @@ static void publish(void)
 static void exchange(void)
 {
 	char path[4200];
-	const uint64_t until = now_ms() + PATIENCE_MS;
+	const uint64_t until = now_ms() + COME_MS;
 	int rank;
 	publish();
 	snprintf(path, sizeof(path), "%s/sockets-ranks", meet.folder);

@@ -51,8 +51,7 @@ static bool restartable(long nr, const uint64_t args[6])
 	case SYS_semop:
 	case SYS_semtimedop:
 	case SYS_msgsnd:
-	case SYS_msgrcv:
-	case SYS_io_getevents: return false;
+	case SYS_msgrcv: return false;
 	default: return true;
 	}
 }

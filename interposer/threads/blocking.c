@@ -80,8 +80,7 @@ static enum waiting waits(long nr, const uint64_t a[6])
 	case SYS_msgrcv:
 	case SYS_msgsnd:
 	case SYS_mq_timedsend:
-	case SYS_mq_timedreceive:
-	case SYS_io_getevents: return ALWAYS;
+	case SYS_mq_timedreceive: return ALWAYS;
 	default: return NEVER;
 	}
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 enum { KINDS = 4, RANK_FILE_MAGIC = 0x33764252, PATIENCE_S = 120, LOOK_NS = 5000000, BOUND_MAX = 1 << 20 };
+enum { COME_S = 3600 /* so much longer than this rank may another one replay */ };
 
 struct bound {
 	uint32_t shown, lower;
@@ -338,11 +339,11 @@ static int await(const char *folder, const char *what, int rank, time_t until, v
 	return fd;
 }
 
-static time_t deadline(void)
+static time_t deadline(time_t seconds)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + PATIENCE_S;
+	return now.tv_sec + seconds;
 }
 
 static bool read_rank(int fd, struct rank *r, int rank)
@@ -356,7 +357,7 @@ static bool read_rank(int fd, struct rank *r, int rank)
 
 const char *numbers_learn(const char *folder, const int *ranks, unsigned nranks)
 {
-	time_t until = deadline();
+	time_t until = deadline(COME_S);
 	numbers.ranks = calloc(nranks, sizeof(*numbers.ranks));
 	if (!numbers.ranks)
 		return "no memory";
@@ -384,7 +385,7 @@ const char *numbers_exchange(const char *folder, int rank, const int *ranks, uns
 
 const char *numbers_meet(const char *folder, const char *what, const struct numbers_meeting *all)
 {
-	time_t until = deadline();
+	time_t until = deadline(PATIENCE_S);
 	while (all->before && *all->before) {
 		if (too_late(until))
 			return why(folder, "the other ranks do not answer");
