@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from conftest import Rdb
+from deadlines import DEADLINE_S, wait_for
 
 from rdb.recording import open_job
 
@@ -25,14 +25,6 @@ int main(void)
 	return fd < 0 || !rounds;
 }
 """
-DEADLINE_S = 90
-
-
-def wait_for(what: str, true: Callable[[], bool]) -> None:
-    until = time.monotonic() + DEADLINE_S
-    while not true():
-        assert time.monotonic() < until, f"{what}: not within {DEADLINE_S} s"
-        time.sleep(0.02)
 
 
 def test_a_running_job_is_asked(

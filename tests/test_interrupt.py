@@ -9,13 +9,15 @@ from pathlib import Path
 import pexpect  # type: ignore[import-untyped]
 import pytest
 from conftest import Build
+from deadlines import wait_for
 from terminal import DEADLINE_S, environment
 
 from rdb.recording import open_job
 
 
-def interrupted(home: Path, arguments: Sequence[str], ranks: int) -> tuple[int, str]:
-    """Ctrl-C when RANKS have said that they wait: the exit code, and what was said after it."""
+def interrupted(home: Path, name: str, arguments: Sequence[str], ranks: int) -> tuple[int, str]:
+    """Ctrl-C when both ranks of job NAME are there, and RANKS have said that they wait: the exit
+    code, and what was said after it."""
     child = pexpect.spawn(
         sys.executable,
         ["-m", "rdb", *arguments],
@@ -25,6 +27,8 @@ def interrupted(home: Path, arguments: Sequence[str], ranks: int) -> tuple[int, 
     )
     for _ in range(ranks):
         child.expect_exact(" waits")
+    logs = [home / name / f"rank-{rank}/log-000000.seg" for rank in range(2)]
+    wait_for("both ranks", lambda: all(log.exists() for log in logs))
     child.sendcontrol("c")
     child.expect(pexpect.EOF)
     child.close()
@@ -36,12 +40,12 @@ def test_a_job_that_ctrl_c_ended_says_130(mpi: str, tmp_path: Path, build: Build
     program = str(build("mpi/deadlock.c", "-O0"))
     home = tmp_path / "home"
     line = ("run", "-n", "2", f"--mpi={mpi}", "--name", "job", "--", program, "cycle")
-    code, said = interrupted(home, line, 2)
+    code, said = interrupted(home, "job", line, 2)
     assert code == 130 and "recorded job job (2 ranks, exit code 130)" in said, said
     recording = open_job(home / "job").rank(0)
     before = recording.last_event - 1
     assert recording.describe(before + 1).startswith("write("), recording.describe(before + 1)
     line = ("restart", "job", "--at", str(before), "--mpi", mpi, "--name", "branch")
-    code, said = interrupted(home, line, 1)
+    code, said = interrupted(home, "branch", line, 1)
     assert code == 130 and f"a branch of job at event {before} of rank 0, " in said, said
     assert "exit code 130); rdb attach branch" in said

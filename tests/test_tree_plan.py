@@ -275,6 +275,19 @@ def test_a_signal_on_its_way_is_refused(top: Log) -> None:
         assert f"process {name} cannot" in said and "from process 0 is on its way" in said
 
 
+def test_a_signal_is_got_before_its_kill_is_answered(top: Log) -> None:
+    gets = fork(top, 20, 1, 101)
+    for answered, taken in ((32, 40), (60, 55), (80, 85)):
+        top.call(answered, KILL, 101, TERM)
+        gets.signal(taken, TERM, 0, 100)
+        looks = top.call(answered + 12, GETPPID)
+        if answered == 60:
+            second = looks
+    gets.call(95, GETPPID)
+    assert at(top, second)["0.1"] == 2
+    assert "is on its way" in refusal(top, looks - 1)
+
+
 def test_a_signal_to_the_first_process(top: Log) -> None:
     child = fork(top, 20, 1, 101)
     child.call(40, KILL, 100, TERM)

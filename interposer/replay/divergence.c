@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <string.h>
+#include "log/file_sum.h"
 #include "memory/arena.h"
 #include "replay/divergence.h"
 #include "replay/page_hashes.h"
@@ -62,10 +63,11 @@ static bool mapping_at(uint64_t addr, struct mapping *out)
 	return true;
 }
 
-/* The name in a key NAME-DEVICE-INODE-MTIME-SIZE. */
+/* The name in a key NAME-DEVICE-INODE-MTIME-SIZE[-sSIZE.CRC]. */
 static int name_length(const char *key)
 {
-	size_t n = strlen(key);
+	struct file_sum sum;
+	size_t n = file_sum_of_key(key, &sum) ? (size_t)(strrchr(key, '-') - key) : strlen(key);
 	for (unsigned dashes = 0; n && dashes < 4; n--)
 		dashes += key[n - 1] == '-';
 	return (int)n;

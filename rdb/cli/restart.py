@@ -14,7 +14,7 @@ from pathlib import Path
 from rdb.agents.preparing import copies_elsewhere, prepared_hosts, recorded_elsewhere
 from rdb.cli.carrying import carried
 from rdb.cli.expand import expand_if_needed
-from rdb.cli.run import run_foreground
+from rdb.cli.run import INTERRUPTED, run_foreground
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import chosen_mpi
 from rdb.launch.hca import SOFT_DEVICE, hca_options
@@ -279,6 +279,8 @@ def _where(plan: Plan) -> str:
 def _say(branch: Path, job: Job, plan: Plan, code: int, hosts: Sequence[str]) -> bool:
     """HOSTS: those that have their ranks' recordings on disks of their own.  Is it a branch?"""
     if _remove_empty(branch, plan.ranks, hosts):  # a rank said why
+        if code == INTERRUPTED:
+            print("rdb: interrupted before all had begun: there is no branch", file=sys.stderr)
         return False
     _say_copies([branch / f"rank-{rank}" for rank in plan.ranks])
     _say_files(branch)

@@ -231,7 +231,7 @@ def _remove(job: str) -> None:
     shutil.rmtree(job, ignore_errors=True)
 
 
-_INTERRUPTED = 128 + signal.SIGINT
+INTERRUPTED = 128 + signal.SIGINT
 _ENDED_BY_LAUNCHER = (1, 2)
 """What mpirun says of ranks that it has ended at Ctrl-C: Open MPI's 1, MPICH's the signal."""
 
@@ -276,5 +276,5 @@ def run_foreground(line: list[str], env: Mapping[str, str], launched: bool = Fal
             signal.signal(number, action)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if launched and interrupted and code in _ENDED_BY_LAUNCHER:
-        return _INTERRUPTED
+        return INTERRUPTED
     return 128 - code if code < 0 else code

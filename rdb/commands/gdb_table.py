@@ -23,6 +23,7 @@ _INTERNAL = (
     "rdb-fields",
     "rdb-fork",
     "rdb-template",
+    "rdb-start",
 )
 
 

@@ -294,7 +294,7 @@ class Tree:
                     continue
                 number -= 1
                 # the answer of a call that had begun by then may be logged later
-                if at_ns <= taken.at_ns or (number >= 0 and _before(other, at) <= taken.at_ns):
+                if at_ns <= taken.at_ns or (number >= 0 and begun_ns(other, at) <= taken.at_ns):
                     until = at
             if until != NOT_YET:
                 self.needs[node].append((taken.place, other, until))
@@ -323,7 +323,7 @@ class Tree:
     def _order_end(self, one: Operation, shuts: list[Operation]) -> None:
         """It was found that nothing is written any more."""
         for other in shuts:
-            if _before(other.node, other.place) <= one.at_ns:
+            if begun_ns(other.node, other.place) <= one.at_ns:
                 self._need(one, other.node, other.place)
                 return
         for node, until in self.held[one.held].writers.items():
@@ -332,7 +332,7 @@ class Tree:
     def _order_counter(self, operations: list[Operation]) -> None:
         """What a read took was written before: by a write that had begun when it was answered."""
         writes = sorted(
-            (_before(one.node, one.place), one.node.number, one.place, one.node)
+            (begun_ns(one.node, one.place), one.node.number, one.place, one.node)
             for one in operations
             if one.writes
         )
@@ -354,7 +354,7 @@ class Tree:
             if before.node is one.node or not (before.moves or one.moves):
                 continue
             self._need(one, before.node, before.place)
-            if _before(one.node, one.place) < before.at_ns:
+            if begun_ns(one.node, one.place) < before.at_ns:
                 self._need(before, one.node, one.place)
 
     def _need(self, one: Operation, node: Node, place: int) -> None:
@@ -404,8 +404,8 @@ def programs_of(folder: Path, files_dir: Path, name: str) -> Iterator[RankRecord
         folder = folder / "exec"
 
 
-def _before(node: Node, place: int) -> int:
-    """When the event before that one was answered."""
+def begun_ns(node: Node, place: int) -> int:
+    """When the event before that one was answered: not later has it begun."""
     program, event = node.at(place)
     return node.programs[program].event(event - 1).at_ns if event > 1 else 0
 
@@ -453,4 +453,4 @@ def _waited_for(record: Record) -> int:
     return info[4]
 
 
-__all__ = ["NOT_YET", "Held", "Node", "Tree", "forks_of", "programs_of"]
+__all__ = ["NOT_YET", "Held", "Node", "Tree", "begun_ns", "forks_of", "programs_of"]

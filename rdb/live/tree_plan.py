@@ -15,7 +15,7 @@ from rdb.errors import RdbError
 from rdb.launch.command import rdb_exec_line
 from rdb.live.refusals import refused
 from rdb.live.shared import shared_at, shares_memory
-from rdb.live.tree import NOT_YET, Node, Tree, forks_of, programs_of
+from rdb.live.tree import NOT_YET, Node, Tree, begun_ns, forks_of, programs_of
 from rdb.live.tree_born import (
     PID_ENTRY,
     BornNode,
@@ -287,17 +287,30 @@ def _check_connection(
 
 def _signals(tree: Tree, places: dict[Node, int], lives: list[Node]) -> Iterator[str]:
     """Sent by one process to another that has not got it yet."""
+    known: set[tuple[Node, int]] = set()
     for sender, where, at_ns, whom, which in tree.signals:
         if where > places[sender] or whom not in lives or not which:
             continue
-        later = [one for one in tree.taken[whom] if one.signal == which and one.at_ns >= at_ns]
+        begun = begun_ns(sender, where)
+        # the answer of a call that had begun by then may be logged later
+        taken = next(
+            (
+                one.place
+                for one in tree.taken[whom]
+                if one.signal == which
+                and (one.at_ns >= at_ns or (one.at_ns >= begun and (whom, one.place) not in known))
+            ),
+            None,
+        )
+        if taken is not None:
+            known.add((whom, taken))
         end = whom.programs[-1].end
         dies = (
             which == signal.SIGKILL
             if end is None
             else end.kind is EndKind.SIGNAL and end.value == which
         )
-        if dies or any(one.place > places[whom] for one in later[:1]):
+        if dies or (taken is not None and taken > places[whom]):
             name = signal.Signals(which).name if which < 32 else str(which)
             yield (
                 f"process {whom.name} cannot be restarted at event {whom.at(places[whom])[1]}: "
