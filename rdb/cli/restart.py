@@ -212,7 +212,7 @@ def _run(branch: str, asked: Placement, launched: bool, rank: int) -> int:
     if launched:
         line, env = launch(asked, branch, ["exec", "--restart", branch])
         print(f"rdb: {shlex.join(line)}", file=sys.stderr)
-        return run_foreground(line, env, launched=True)
+        return run_foreground(line, env, branch)
     line, directory = plan_line(branch, rank)
     try:
         os.chdir(directory)

@@ -96,7 +96,7 @@ def run_command(args: SimpleNamespace) -> int:
                 import shlex
 
                 print(f"rdb: {shlex.join(line)}", file=sys.stderr)
-            code = run_foreground(line, env, launched=args.n is not None)
+            code = run_foreground(line, env, job if args.n is not None else None)
     except BaseException:
         if not recorded_ranks(job):
             _remove(job)
@@ -236,10 +236,21 @@ _ENDED_BY_LAUNCHER = (1, 2)
 """What mpirun says of ranks that it has ended at Ctrl-C: Open MPI's 1, MPICH's the signal."""
 
 
-def run_foreground(line: list[str], env: Mapping[str, str], launched: bool = False) -> int:
+def _were_ended(job: str) -> bool:
+    """Has a signal ended ranks?  MPICH's mpiexec that hears Ctrl-C late says 0 of them."""
+    from rdb.recording import open_job
+    from rdb.recording.record import EndKind
+
+    found = open_job(job)
+    ends = [found.rank(rank).end for rank in found.ranks]
+    return any(end is None or end.kind is EndKind.SIGNAL for end in ends)
+
+
+def run_foreground(line: list[str], env: Mapping[str, str], launched: str | None = None) -> int:
     """Runs it in the foreground: the terminal's signals go to it, and so do those sent to us.
 
-    LAUNCHED: it is a launcher, whose exit code does not tell Ctrl-C from a program that failed.
+    LAUNCHED: it is a launcher of that job's ranks, whose exit code does not tell Ctrl-C from a
+    program that failed.
     """
     child: int | None = None
     interrupted = False
@@ -275,6 +286,7 @@ def run_foreground(line: list[str], env: Mapping[str, str], launched: bool = Fal
         for number, action in before.items():
             signal.signal(number, action)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if launched and interrupted and code in _ENDED_BY_LAUNCHER:
+    by_launcher = code in _ENDED_BY_LAUNCHER
+    if launched and interrupted and (by_launcher or (code == 0 and _were_ended(launched))):
         return INTERRUPTED
     return 128 - code if code < 0 else code
