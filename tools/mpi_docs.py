@@ -69,16 +69,12 @@ def coverage() -> dict[str, str]:
     return found
 
 
-_WHY = {
-    "MPI_Register_datarep": "the MPI library would call the program's conversion functions in the "
-    "middle of reading and writing files; `native`, `internal` and `external32` are there"
-}
 _BECAUSE = {
     "sessions": "their buffers are those of communicators, below",
     "handles as integers": "in programs of MPICH and of the MPI-5 ABI, whose headers have them",
-    "the ABI of MPI-5": "its version is told; of Fortran's side nothing is done yet",
+    "the ABI of MPI-5": "in programs of MPICH and of the MPI-5 ABI; Fortran's side is set already, "
+    "as gfortran has it",
     "buffers of communicators": "of MPI-4.1; no MPI that rdb is built with has them",
-    "others": "as `MPI_Register_datarep`",
 }
 _LATER = """
 ## Additions of MPI-4 and MPI-5
@@ -121,7 +117,7 @@ def text() -> str:
     missing = sorted(name for name, how in rows.items() if how == NOT_YET)
     absent = sorted(name for name, how in rows.items() if how == ABSENT)
     parts = [_HEAD, "## Supported\n", *_table(done)]
-    parts += ["\n## Not done\n", *([f"- `{name}`: {_WHY[name]}" for name in missing] or ["None."])]
+    parts += ["\n## Not done\n", *([f"- `{name}`" for name in missing] or ["None."])]
     parts += [_LATER]
     for what, names in _by_addition(absent).items():
         why = f" ({_BECAUSE[what]})" if what in _BECAUSE else ""

@@ -49,7 +49,7 @@ add(
     Row(),
 )
 add(
-    "File_close File_delete File_get_view"
+    "Register_datarep File_close File_delete File_get_view"
     " File_read File_read_at File_read_all File_read_at_all File_read_shared File_read_ordered"
     " File_write File_write_at File_write_all File_write_at_all File_write_shared"
     " File_write_ordered"

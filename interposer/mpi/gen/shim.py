@@ -20,7 +20,11 @@ HAND = {"MPI_Pcontrol", "MPI_Grequest_start"}
 _CLASSES = [kind.capitalize() for kind in HANDLES.values()]
 _WAYS = ("toint", "fromint", "c2f", "f2c")
 INTEGERS = {f"MPI_{kind}_{way}" for kind in _CLASSES for way in _WAYS}
-INTEGERS.add("MPI_Abi_get_version")
+# shim/abi.c
+ABI = {
+    *(f"MPI_Abi_get_{what}" for what in ("version", "info", "fortran_info", "fortran_booleans")),
+    *(f"MPI_Abi_set_{what}" for what in ("fortran_info", "fortran_booleans")),
+}
 # shim/beside.c
 BESIDE = {
     *(f"MPI_Aint_{name}" for name in ("add", "diff")),
@@ -330,7 +334,7 @@ def write(native: Constants, abi: Abi, exported: set[str]) -> str:
         *_handles(native, abi),
         "",
     ]
-    done = HAND | INTEGERS | BESIDE
+    done = HAND | INTEGERS | BESIDE | ABI
     if exported >= FORTRAN:
         done |= FORTRAN
     for function in abi.all():

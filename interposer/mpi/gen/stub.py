@@ -34,7 +34,7 @@ EXTRAS = {"MPI_Aint_add", "MPI_Aint_diff"}
 
 
 def _value(param: Param) -> str:
-    if param.pointer or param.base.endswith("function"):
+    if param.pointer or param.base.endswith(("function", "function_c")):
         return f"(uint64_t){param.name}"
     if param.handle:
         return f"rdb_id(RDB_{param.handle.upper()}, {param.name})"
@@ -55,7 +55,7 @@ def _failure(function: Function) -> str:
             if param.handle == kind and (param.pointer == 0 or param.inout):
                 handle = ("*" if param.pointer else "") + param.name
                 return f"rdb_error_on(RDB_{kind.upper()}, {handle}, rdb_result, rdb_name)"
-    if function.short.startswith("File_"):
+    if function.short.startswith(("File_", "Register_datarep")):
         return "rdb_error_on(RDB_FILE, 0, rdb_result, rdb_name)"
     return "rdb_error(MPI_COMM_WORLD, rdb_result, rdb_name)"
 

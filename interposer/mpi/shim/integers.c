@@ -54,12 +54,3 @@ INTEGERS(Errhandler, RDB_ERRHANDLER, MPI_Errhandler)
 INTEGERS(Win, RDB_WIN, MPI_Win)
 INTEGERS(File, RDB_FILE, MPI_File)
 INTEGERS(Session, RDB_SESSION, MPI_Session)
-
-EXPORT int PMPI_Abi_get_version(int *major, int *minor);
-EXPORT int PMPI_Abi_get_version(int *major, int *minor)
-{
-	*major = 1;
-	*minor = 0;
-	return MPI_SUCCESS;
-}
-SHIM_ALIAS(MPI_Abi_get_version)

@@ -1,9 +1,18 @@
 /* Handles as integers (MPI-5). */
 #include "check.h"
 
+static int says(MPI_Info info, const char *key, const char *expected)
+{
+	char value[16] = "";
+	int flag;
+
+	OK(MPI_Info_get(info, key, sizeof(value) - 1, value, &flag));
+	return flag && !strcmp(value, expected);
+}
+
 int main(int argc, char **argv)
 {
-	int major, minor;
+	int major, minor, yes, no, set;
 	MPI_Comm dup;
 	MPI_Info info;
 
@@ -17,6 +26,16 @@ int main(int argc, char **argv)
 	CHECK(MPI_File_fromint(MPI_File_toint(MPI_FILE_NULL)) == MPI_FILE_NULL);
 	OK(MPI_Abi_get_version(&major, &minor));
 	CHECK(major == 1);
+	OK(MPI_Info_free(&info));
+	OK(MPI_Abi_get_info(&info));
+	CHECK(says(info, "mpi_offset_size", "8"));
+	OK(MPI_Info_free(&info));
+	OK(MPI_Abi_get_fortran_info(&info));
+	CHECK(says(info, "mpi_integer_size", "4") && says(info, "mpi_real8_supported", "true"));
+	CHECK(MPI_Abi_set_fortran_info(info) == MPI_ERR_ABI);
+	OK(MPI_Abi_get_fortran_booleans(sizeof(yes), &yes, &no, &set));
+	CHECK(set && yes == 1 && no == 0);
+	CHECK(MPI_Abi_set_fortran_booleans(sizeof(yes), &yes, &no) == MPI_ERR_ABI);
 	OK(MPI_Comm_free(&dup));
 	OK(MPI_Info_free(&info));
 	return end();

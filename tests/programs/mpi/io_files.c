@@ -190,6 +190,35 @@ static void shared(MPI_File file)
 	free(out);
 }
 
+/* Neither Open MPI nor MPICH calls these: they say so. */
+static int convert(void *user, MPI_Datatype type, int count, void *out, MPI_Offset position, void *extra)
+{
+	(void)user, (void)type, (void)count, (void)out, (void)position, (void)extra;
+	assert(0);
+	return MPI_SUCCESS;
+}
+
+static int extent(MPI_Datatype type, MPI_Aint *bytes, void *extra)
+{
+	(void)type, (void)bytes, (void)extra;
+	assert(0);
+	return MPI_SUCCESS;
+}
+
+static void representations(MPI_File file)
+{
+	int class;
+
+	MPI_Error_class(MPI_Register_datarep("mine", convert, convert, extent, NULL), &class);
+	assert(class == MPI_ERR_CONVERSION);
+	MPI_Register_datarep("lengths", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent, NULL);
+	MPI_Error_class(MPI_Register_datarep("lengths", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent, NULL),
+			&class);
+	assert(class == MPI_ERR_DUP_DATAREP);
+	MPI_Error_class(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "lengths", MPI_INFO_NULL), &class);
+	assert(class == MPI_ERR_UNSUPPORTED_DATAREP);
+}
+
 static int complaint;
 static void complain(MPI_File *file, int *code, ...)
 {
@@ -255,6 +284,7 @@ int main(int argc, char **argv)
 	MPI_Barrier(MPI_COMM_WORLD);
 	shared(file);
 	MPI_Barrier(MPI_COMM_WORLD);
+	representations(file);
 	errors(file);
 	MPI_File_close(&file);
 	assert(file == MPI_FILE_NULL);
