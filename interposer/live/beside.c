@@ -42,26 +42,23 @@ static int write_state(unsigned number)
 	int fd = private_create(AT_FDCWD, temp, O_WRONLY | O_TRUNC);
 	if (fd < 0)
 		return fd;
-	int rc = io_write_all(fd, &own.head, sizeof(own.head), 0, 1 << 20);
-	if (!rc)
-		rc = io_write_all(fd, own.library.base, own.library.len, sizeof(own.head), 1 << 20);
-	if (!rc)
-		rc = io_write_all(fd, own.files.base, own.files.len, sizeof(own.head) + own.library.len, 1 << 20);
-	uint64_t at = sizeof(own.head) + own.library.len + own.files.len;
-	if (!rc)
-		rc = io_write_all(fd, own.kept.timers, own.head.timers_len, at, 1 << 20);
-	at += own.head.timers_len;
-	if (!rc)
-		rc = io_write_all(fd, own.kept.signals, own.head.signals_len, at, 1 << 20);
-	at += own.head.signals_len;
-	if (!rc)
-		rc = io_write_all(fd, own.threads.base, own.threads.len, at, 1 << 20);
-	at += own.head.threads_len;
-	if (!rc)
-		rc = io_write_all(fd, own.scheduling.base, own.scheduling.len, at, 1 << 20);
-	at += own.head.scheduling_len;
-	if (!rc)
-		rc = io_write_all(fd, own.shared.base, own.shared.len, at, 1 << 20);
+	const struct {
+		const void *base;
+		uint64_t len;
+	} parts[] = {
+		{&own.head, sizeof(own.head)},
+		{own.library.base, own.library.len},
+		{own.files.base, own.files.len},
+		{own.kept.timers, own.head.timers_len},
+		{own.kept.signals, own.head.signals_len},
+		{own.threads.base, own.threads.len},
+		{own.scheduling.base, own.scheduling.len},
+		{own.shared.base, own.shared.len},
+	};
+	uint64_t at = 0;
+	int rc = 0;
+	for (size_t i = 0; !rc && i < sizeof(parts) / sizeof(parts[0]); at += parts[i++].len)
+		rc = io_write_all(fd, parts[i].base, parts[i].len, at, 1 << 20);
 	return private_publish(fd, rc, temp, path);
 }
 

@@ -61,28 +61,35 @@ def locked_memory(machine: Machine) -> Iterator[Finding]:
         yield Finding(_GROUP, what, State.OK, detail, "matters to RDMA only")
 
 
-def file_size(machine: Machine) -> Iterator[Finding]:
-    limit = machine.limit(resource.RLIMIT_FSIZE)
+def _unbounded(
+    limit: int | None, what: str, option: str, free: str, bounded: str
+) -> Iterator[Finding]:
+    detail = _size(limit)
     if limit is None:
-        meaning = "logs and images may grow"
-        yield Finding(_GROUP, "file size", State.OK, _size(limit), meaning)
+        yield Finding(_GROUP, what, State.OK, detail, free)
     else:
-        meaning = "an image or a log segment that grows beyond it ends the recording"
-        yield Finding(
-            _GROUP, "file size", State.DEGRADED, _size(limit), meaning, "ulimit -f unlimited"
-        )
+        yield Finding(_GROUP, what, State.DEGRADED, detail, bounded, f"ulimit -{option} unlimited")
+
+
+def file_size(machine: Machine) -> Iterator[Finding]:
+    yield from _unbounded(
+        machine.limit(resource.RLIMIT_FSIZE),
+        "file size",
+        "f",
+        "logs and images may grow",
+        "an image or a log segment that grows beyond it ends the recording",
+    )
 
 
 def address_space(machine: Machine) -> Iterator[Finding]:
-    limit = machine.limit(resource.RLIMIT_AS)
-    if limit is None:
-        meaning = "rdb reserves addresses that it does not use"
-        yield Finding(_GROUP, "address space", State.OK, _size(limit), meaning)
-    else:
-        meaning = "rdb reserves addresses that it does not use; a program may run out of them"
-        yield Finding(
-            _GROUP, "address space", State.DEGRADED, _size(limit), meaning, "ulimit -v unlimited"
-        )
+    reserves = "rdb reserves addresses that it does not use"
+    yield from _unbounded(
+        machine.limit(resource.RLIMIT_AS),
+        "address space",
+        "v",
+        reserves,
+        f"{reserves}; a program may run out of them",
+    )
 
 
 PROBES = (files, stack, core, locked_memory, file_size, address_space)
