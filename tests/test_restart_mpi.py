@@ -41,8 +41,8 @@ class Recorded:
         self.job: Job = open_job(self.home / "job")
         self.traffic = Traffic(self.job)
 
-    def branch(self, rank: int, event: int) -> Recorded:
-        at = ["--rank", str(rank), "--at", str(event)]
+    def branch(self, rank: int, event: int, mpi: str = "openmpi") -> Recorded:
+        at = ["--rank", str(rank), "--at", str(event), "--mpi", mpi]
         name = "branch" if self.name == "job" else f"{self.name}-again"
         done = self.rdb("restart", self.name, *at, "--name", name)
         assert done.returncode == 0, done.stderr

@@ -51,6 +51,11 @@ _BEGUN = "mpi-begun"  # what a branch began with: interposer/mpi/lower/restart_j
 _SEND = re.compile(r"send peer=(-?\d+) tag=(\d+) comm=(\d+) bytes=(\d+)")
 _GOING = re.compile(r"collective request=(\d+) comm=(\d+)")
 _ITEM = struct.Struct("<5Q2i4I")  # struct log_message
+# Where they say how much they receive, from whom, with which tag, on what; and the request.
+_EXCHANGES = {
+    "MPI_Isendrecv": (6, 8, 9, 10, 11),
+    "MPI_Isendrecv_replace": (1, 5, 6, 7, 8),
+}
 _NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/boundary/gate.h
 _FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
 _WORLD, _SELF = 2, 3  # ids of the predefined communicators
@@ -137,6 +142,9 @@ def _library() -> tuple[FFI, Any, Any, int]:
         elif one["name"] in ("MPI_Irecv", "MPI_Recv_init"):
             row.what = What.POSTED if one["name"] == "MPI_Irecv" else What.PREPARED
             row.size, row.peer, row.tag, row.comm, row.request = (1, 3, 4, 5, 6)
+        elif one["name"] in _EXCHANGES:
+            row.what = What.POSTED
+            row.size, row.peer, row.tag, row.comm, row.request = _EXCHANGES[one["name"]]
     return ffi, ffi.dlopen(str(log_library_path())), wanted, count
 
 

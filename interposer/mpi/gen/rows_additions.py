@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .rows import ROWS, Row, add
 
-# Where the library below has them (lower/partitioned.c).
+# Partitioned communication where the library below has it (lower/partitioned.c).
 add(
     "Isendrecv Isendrecv_replace Psend_init Precv_init Pready Pready_range Pready_list Parrived",
     Row(real="hand"),

@@ -77,7 +77,7 @@ struct pending;     /* pending.h: what a nonblocking collective needs until it i
 
 struct vreq {
 	struct vobject o;
-	bool receive, persistent, active, delivered, packed, blocking, partitioned, exchanged;
+	bool receive, persistent, active, delivered, packed, blocking, partitioned;
 	bool nobody; /* a receive from MPI_PROC_NULL, of which MPICH's status says rank 0 */
 	int count, peer, tag;
 	void *buf;      /* upper */

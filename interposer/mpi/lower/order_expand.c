@@ -68,11 +68,11 @@ static bool posts_exchange(const char *name)
 static const char *exchange_posted(const char *name, const uint64_t *a, bool last)
 {
 	bool replace = strstr(name, "replace") != NULL;
-	const uint64_t *receive = replace ? a + 5 : a + 8; /* source, tag, comm, request */
+	const uint64_t *receive = replace ? a + 5 : a + 8; /* source, tag, comm */
 	struct vcomm *comm = comm_of(receive[2]);
-	bool copy = replace || last;
+	/* from a copy, as it did */
 	const char *why = order_send((void *)a[0], (int)a[1], type_of(a[2]), rank_in((int)a[3]), tag_in((int)a[4]),
-				     comm, copy, copy ? 0 : order_request_id(receive[3]));
+				     comm, true, 0);
 
 	if (why || last)
 		return why;

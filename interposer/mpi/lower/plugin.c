@@ -83,6 +83,7 @@ int64_t real_Finalize(const uint64_t *a __attribute__((unused)))
 {
 	int rc;
 
+	exchanges_end();
 	together_end();
 	if (self != MPI_COMM_NULL)
 		PMPI_Comm_free(&self);

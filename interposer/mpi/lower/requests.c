@@ -131,54 +131,6 @@ int64_t real_Irecv(const uint64_t *a)
 	return posted(rc, request, real, true, (void *)a[6]);
 }
 
-/* sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request: what comes
- * is a receive's; the other half is the program's buffer, which it leaves alone. */
-static int64_t exchange(const uint64_t *a, const char *name)
-{
-#if MPI_4
-	struct vcomm *comm = comm_of(a[10]);
-	struct vtype *sent = type_of(a[2]);
-	struct vreq *request = shadow_new((void *)a[5], (int)a[6], type_of(a[7]), comm);
-	MPI_Request real;
-	int rc, position = 0;
-
-	if (request->packed)
-		PMPI_Pack(request->buf, request->count, REAL(MPI_Datatype, request->type->o.real), request->shadow,
-			  (int)request->room, &position, MPI_COMM_SELF);
-	else if (request->room)
-		memcpy(request->shadow, request->buf, (size_t)request->room);
-	rc = PMPI_Isendrecv((void *)a[0], (int)a[1], REAL(MPI_Datatype, sent->o.real), (int)a[3], (int)a[4],
-			    request->shadow, shadow_count(request), shadow_type(request), (int)a[8], (int)a[9],
-			    REAL(MPI_Comm, comm->o.real), a[11] ? &real : NULL);
-	if (rc == MPI_SUCCESS)
-		note_send(comm, (int)a[3], (int)a[4], (void *)a[0], (int)a[1], sent, request->o.id);
-	request->nobody = (int)a[8] == MPI_PROC_NULL;
-	request->exchanged = true;
-	request->asked_peer = (int)a[8];
-	request->asked_tag = (int)a[9];
-	if (host->order && (request->asked_peer == MPI_ANY_SOURCE || request->asked_tag == MPI_ANY_TAG))
-		host->fatal(
-			"--record=order: %s with a wildcard: not each MPI says whose message came; use --record=full",
-			name);
-	return posted(rc, request, real, true, (void *)a[11]);
-#else
-	(void)a;
-	return addition_missing(name);
-#endif
-}
-
-int64_t real_Isendrecv(const uint64_t *a)
-{
-	return exchange(a, "MPI_Isendrecv");
-}
-
-/* buf, count, datatype, dest, sendtag, source, recvtag, comm, request */
-int64_t real_Isendrecv_replace(const uint64_t *a)
-{
-	return exchange((uint64_t[]){a[0], a[1], a[2], a[3], a[4], a[0], a[1], a[2], a[5], a[6], a[7], a[8]},
-			"MPI_Isendrecv_replace");
-}
-
 /* buf, count, datatype, source, tag, comm, request */
 int64_t real_Recv_init(const uint64_t *a)
 {
@@ -240,26 +192,12 @@ static void unpack_part(struct vreq *request, int64_t bytes, int64_t elements)
 		      0, 0, private_self(), MPI_STATUS_IGNORE);
 }
 
-/* MPICH 4.0 leaves source, tag and count of such a status unset. */
-static const MPI_Status *with_peer(const struct vreq *request, const MPI_Status *status, MPI_Status *copy)
-{
-	if (!request->exchanged)
-		return status;
-	*copy = *status;
-	if (request->asked_peer != MPI_ANY_SOURCE)
-		copy->MPI_SOURCE = request->asked_peer;
-	if (request->asked_tag != MPI_ANY_TAG)
-		copy->MPI_TAG = request->asked_tag;
-	return copy;
-}
-
 static void deliver_bytes(struct vreq *request, const MPI_Status *status)
 {
 	const struct vtype *type = request->type;
 	int64_t bytes = status_bytes(status);
 	int64_t elements;
 	int position = 0;
-	MPI_Status noted;
 
 	if (request->pending) {
 		request->delivered = true;
@@ -267,7 +205,7 @@ static void deliver_bytes(struct vreq *request, const MPI_Status *status)
 		return;
 	}
 
-	if (bytes > request->room || request->exchanged) /* what has not come is as it was when the call was made */
+	if (bytes > request->room)
 		bytes = request->room;
 	request->delivered = true;
 	if (bytes > 0 && !request->packed) {
@@ -283,8 +221,7 @@ static void deliver_bytes(struct vreq *request, const MPI_Status *status)
 		out_typed(request->buf, elements, type);
 	}
 	if (!request->nobody)
-		note_receive(request->comm, with_peer(request, status, &noted), bytes,
-			     request->blocking ? 0 : request->o.id, request->order);
+		note_receive(request->comm, status, bytes, request->blocking ? 0 : request->o.id, request->order);
 }
 
 /* Whatever the call is in which they come. */

@@ -17,6 +17,7 @@ enum kind {
 	EXCHANGES,
 	POSTS_SEND,
 	POSTS_RECEIVE,
+	POSTS_EXCHANGE,   /* its message leaves at once; what is pending is the receive */
 	POSTS_MATCHED,    /* a receive of a message that was matched before */
 	POSTS_COLLECTIVE, /* made again with the same arguments */
 	POSTS_DONE,       /* what it does is complete at any cut: all that is left is to be waited for */

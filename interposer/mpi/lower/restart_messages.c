@@ -60,7 +60,8 @@ const char *restart_message(unsigned index, uint32_t nargs, enum kind kind, cons
 	switch (kind) {
 	case SENDS:
 	case POSTS_SEND: return arguments(name, a, a[5]);
-	case EXCHANGES: return arguments(name, a, strstr(name, "replace") ? a[7] : a[10]);
+	case EXCHANGES:
+	case POSTS_EXCHANGE: return arguments(name, a, strstr(name, "replace") ? a[7] : a[10]);
 	case STARTS: return started(name, a, which);
 	default: return restart_refuse(name, "a message of it is under way, which cannot be sent again");
 	}

@@ -166,10 +166,17 @@ static void posted(const char *name, enum kind kind, unsigned index, uint32_t na
 {
 	void **upper = nargs ? (void **)a[nargs - 1] : NULL;
 	uint32_t id = upper ? rdb_id(RDB_REQUEST, *upper) : 0;
+	/* of the receive: of its buffer, of its source */
+	static const unsigned receives[] = {0, 3}, exchanges[] = {5, 8}, replaces[] = {0, 5};
+	const unsigned *places = receives;
 	struct pending *one;
 
 	if (id < RDB_FIRST_DYNAMIC)
 		return;
+	if (kind == POSTS_EXCHANGE) {
+		places = strstr(name, "replace") ? replaces : exchanges;
+		kind = POSTS_RECEIVE;
+	}
 	one = restart_follow(name, kind, id);
 	if (kind == POSTS_DONE)
 		restart_file_posted(one);
@@ -179,12 +186,12 @@ static void posted(const char *name, enum kind kind, unsigned index, uint32_t na
 		one->large = large_call(index, a);
 		if (one->large)
 			a = large_arguments(index, nargs, a, large);
-		one->buf = (void *)a[0];
-		one->count = (int)a[1];
-		one->type = object_hold(type_of(a[2]));
-		one->source = rank_in((int)a[3]);
-		one->tag = tag_in((int)a[4]);
-		one->comm = object_hold(comm_of(a[5]));
+		one->buf = (void *)a[places[0]];
+		one->count = (int)a[places[0] + 1];
+		one->type = object_hold(type_of(a[places[0] + 2]));
+		one->source = rank_in((int)a[places[1]]);
+		one->tag = tag_in((int)a[places[1] + 1]);
+		one->comm = object_hold(comm_of(a[places[1] + 2]));
 	}
 	if (kind == POSTS_OWN)
 		memcpy(one->args, a, nargs * sizeof(*a));
@@ -252,6 +259,7 @@ static const char *answered(const char *name, enum kind kind, unsigned index, ui
 	switch (kind) {
 	case POSTS_SEND:
 	case POSTS_RECEIVE:
+	case POSTS_EXCHANGE:
 	case POSTS_COLLECTIVE:
 	case POSTS_DONE:
 	case POSTS_OWN:

@@ -57,6 +57,13 @@ static void exchanges(void)
 	OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
 	for (int i = 0; i < MANY; i++)
 		CHECK(came[i] == left * MANY + i && sent[i] == right * MANY + i);
+	/* from anybody, and less than there is room for */
+	OK(MPI_Isendrecv(sent, MANY - 1, MPI_INT, right, 4, came, MANY, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
+			 MPI_COMM_WORLD, &requests[0]));
+	OK(MPI_Wait(&requests[0], &statuses[0]));
+	OK(MPI_Get_count(&statuses[0], MPI_INT, &in));
+	CHECK(statuses[0].MPI_SOURCE == left && statuses[0].MPI_TAG == 4 && in == MANY - 1);
+	CHECK(came[0] == rank * MANY && came[MANY - 1] == left * MANY + MANY - 1);
 }
 
 int main(int argc, char **argv)
