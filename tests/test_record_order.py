@@ -194,6 +194,22 @@ def test_partitioned_messages_and_exchanges(order: Order, build: Build) -> None:
     assert done.stdout.count("hashes agree") == 2
 
 
+@pytest.mark.skipif(not mpi_dir("mpich").exists(), reason="no MPICH here")
+@pytest.mark.parametrize("below", ["mpich", "openmpi"])
+def test_more_elements_than_an_int_counts(order: Order, build: Build, below: str) -> None:
+    """Messages and collectives of them are made again as the same single elements."""
+    program = str(build("mpi/large_counts.c", "-O1", "-w", compiler="mpicc.mpich"))
+    name, data = f"large-{below}", str(order.folder / "data")
+    options = ["--record=order", f"--mpi={below}", "--hash-every", "1", "--name", name]
+    many = ["many"] if below == "mpich" else []
+    made = order.rdb("run", "-n", "2", *options, "--", program, data, *many)
+    assert made.returncode == 0, made.stderr
+    done = order.rdb("replay", name, "--verify")
+    assert done.returncode == 0, done.stderr
+    assert "have made their" in done.stderr
+    assert done.stdout.count("hashes agree") == 2
+
+
 def test_what_cannot_be_made_again_is_refused(order: Order, build: Build) -> None:
     kept = order.rdb("run", "--record=order", "--keep", "2", "--", order.program)
     assert (kept.returncode, len(kept.stderr.splitlines())) == (2, 1)

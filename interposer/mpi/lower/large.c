@@ -83,10 +83,6 @@ const uint64_t *large_arguments(unsigned index, uint32_t nargs, const uint64_t *
 {
 	const uint8_t *places = large_places[index];
 
-	if (host->order)
-		host->fatal("--record=order: %s with more elements than an int can count cannot be made again; use "
-			    "--record=full",
-			    real_functions[index].name);
 	memcpy(copy, args, nargs * sizeof(*copy));
 	for (unsigned i = 0; i < LARGE_PLACES && places[i]; i += 2) {
 		if (!large_at(places, i, args))

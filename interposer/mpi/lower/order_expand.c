@@ -1,6 +1,7 @@
 /* A whole-job replay of a recording of the order: the log answers, and what it does not hold, the bytes of messages and
  * the results of collectives, is made again by the real MPI.  Objects are made as in a restart (restart.c); windows,
  * files, and reductions with the program's own operations are in the log, and are not done again by anybody. */
+#include "large.h"
 #include "order_expand.h"
 #include "restart.h"
 
@@ -285,6 +286,11 @@ const char *plugin_expand(enum rdb_expand step, uint32_t fn, uint32_t nargs, con
 		return (a[1] >> 48 & 0xff) == RDB_REQUEST ? NULL : restart_renamed(a);
 	if (index >= real_function_count || !real_functions[index].call)
 		return restart_refuse("an MPI call", "not supported");
+	if (large_call(index, a)) {
+		static uint64_t large[TRANSLATION_ARGUMENTS]; /* the same types before the answer and after it */
+
+		a = step == RDB_EXPAND_ANSWERED ? large : large_arguments(index, nargs, a, large);
+	}
 	switch (step) {
 	case RDB_EXPAND_ASKED: return asked(index, nargs, a, recorded);
 	case RDB_EXPAND_ANSWERED: return answered(index, nargs, a, recorded);

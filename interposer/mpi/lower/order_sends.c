@@ -69,17 +69,16 @@ void order_drain(void)
 static const char *copied(struct sending *one, const void **buf, int *count, MPI_Datatype *type, const struct vtype *of,
 			  MPI_Comm comm)
 {
+	size_t bytes = of->dense ? (size_t)*count * (size_t)of->size : 0;
 	int room = 0, packed = 0;
 
-	if (of->dense)
-		room = (int)(*count * of->size);
-	else
-		PMPI_Pack_size(*count, *type, comm, &room);
-	one->copy = malloc((size_t)room + 1);
+	if (!of->dense && (PMPI_Pack_size(*count, *type, comm, &room) != MPI_SUCCESS || room < 0))
+		return "a message is too long to be packed";
+	one->copy = malloc((of->dense ? bytes : (size_t)room) + 1);
 	if (!one->copy)
 		return "no memory for a message";
 	if (of->dense) {
-		memcpy(one->copy, *buf, room);
+		memcpy(one->copy, *buf, bytes);
 	} else {
 		if (PMPI_Pack(*buf, *count, *type, one->copy, room, &packed, comm) != MPI_SUCCESS)
 			return "a message could not be packed";

@@ -8,6 +8,7 @@ static const MPI_Count MANY = 3000000000; /* of elements without bytes */
 static void messages(void)
 {
 	int left = (rank + size - 1) % size, right = (rank + 1) % size, in = -1, out = 10 + rank;
+	int block[100] = {0}; /* more than a recording of the order has in its log */
 	MPI_Datatype empty;
 	MPI_Request requests[2];
 	MPI_Message message;
@@ -42,6 +43,14 @@ static void messages(void)
 	OK(MPI_Get_count_c(&status, MPI_INT, &count));
 	CHECK(count == 0 && in == 10 + left);
 	OK(MPI_Bcast_c(&out, MANY, empty, 0, MPI_COMM_WORLD));
+	block[99] = rank ? 0 : 7;
+	OK(MPI_Bcast_c(block, 100, MPI_INT, 0, MPI_COMM_WORLD));
+	CHECK(block[99] == 7);
+	OK(MPI_Send_init_c(&out, MANY, empty, right, 5, MPI_COMM_WORLD, &requests[0]));
+	OK(MPI_Start(&requests[0]));
+	OK(MPI_Recv_c(&in, MANY + 1, empty, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &status));
+	OK(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
+	OK(MPI_Request_free(&requests[0]));
 	OK(MPI_Type_free(&empty));
 }
 
