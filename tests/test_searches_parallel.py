@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import re
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
+from functools import partial
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -12,6 +18,7 @@ from conftest import PROGRAMS, Build
 from gdbdriver import Gdb, Recorded
 
 from rdb.recording import open_job
+from rdb.server.searches import Searches
 from rdb.timeline import Position, Timeline, scan
 from rdb.timeline.bisect import Bisect, Probe, Result
 from rdb.timeline.changes import Change, ChangeSearch
@@ -138,6 +145,23 @@ def bisected(timeline: Timeline, recorded: Recorded, jobs: int) -> Result:
 def test_bisect_is_the_same(timeline: Timeline, recorded: Recorded) -> None:
     alone, several = (bisected(timeline, recorded, jobs) for jobs in JOBS)
     assert several == alone
+
+
+@pytest.mark.parametrize("busy", ["others", "naming"])
+def test_names_depend_on_what_they_cost_alone(
+    timeline: Timeline, recorded: Recorded, busy: str
+) -> None:
+    """Half a second passes between two looks at the clock, of others' doing or of our own."""
+    clocks = {"monotonic": time.monotonic, "thread_time": time.thread_time}
+    slow = {"others": "monotonic", "naming": "thread_time"}[busy]
+    clocks[slow] = partial(next, itertools.count(0.0, 0.5))
+    asked = {"addr": address(timeline, recorded, "changed"), "length": 8, "from": None, "to": None}
+    text = json.dumps({**asked, "limit": 20, "frame": None}).encode().hex()
+    searches = Searches(SimpleNamespace(timeline=timeline), timeline.recording)  # type: ignore[arg-type]
+    with mock.patch("rdb.server.searches.time", SimpleNamespace(**clocks)):
+        rows = searches.operations["changes"](text)["rows"]
+    named = [bool(re.fullmatch(r"\d+:0x[0-9a-f]+:1", row["position"])) for row in rows]
+    assert named == [True] * 20 if busy == "others" else named == [True] * 2 + [False] * 18
 
 
 def test_jobs_in_gdb(gdb: Gdb) -> None:

@@ -34,7 +34,7 @@ from rdb.timeline.timeline import Timeline
 
 Answer = dict[str, Any]
 _PATH_MAX = 4096
-_NAMING_S = 1.0
+_NAMING_S = 1.0  # of processor time: a busy machine changes no answer
 
 
 class Searches:
@@ -326,12 +326,15 @@ class Searches:
 
     def _name_some(self, rows: list[Answer]) -> None:
         """Canonical names, EVENT:PC:N, as long as that takes no time worth mentioning."""
-        until_s = time.monotonic() + _NAMING_S
+        until_s = self._spent_naming_s() + _NAMING_S
         for row in rows:
-            if time.monotonic() > until_s:
+            if self._spent_naming_s() > until_s:
                 return
             position = Position.parse(row["position"])
             row["position"] = str(self._timeline.travel.name(position, row["pc"]))
+
+    def _spent_naming_s(self) -> float:
+        return time.thread_time() + self._timeline.travel.naming_s
 
 
 def _options(text: str) -> Answer:

@@ -69,6 +69,7 @@ class Travel:
         self.ahead = Ahead(self)
         self._answer_pc: dict[int, int] = {origin.event: origin.gpr.rip}
         self._names: dict[Position, Position] = {}
+        self.naming_s = 0.0  # of replicas' processor time, up to now
 
     @property
     def origin(self) -> Walker:
@@ -274,6 +275,7 @@ class Travel:
             try:
                 n = (walker.gpr.rip == pc) + count_arrivals(walker, position, pc)
             finally:
+                self.naming_s += walker.agent.spent_s
                 walker.close()
         if n == 1 and self.answer_pc(position.event) == pc:
             return Position(position.event)
