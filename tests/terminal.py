@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
 import pexpect  # type: ignore[import-untyped]
+from deadlines import wait_for
 
 from rdb.session.processes import Process, descendants
 
@@ -26,6 +28,28 @@ def environment(home: Path) -> dict[str, str]:
         # own exit code is 0 then
         "OMPI_MCA_orte_abort_on_non_zero_status": "0",
     }
+
+
+# A child's close() signals it, if it has not ended, and fails where that takes a tenth of a second.
+
+
+def ended(child: pexpect.spawn) -> int | None:
+    """Reads what a child says to its end: its exit code; None: a signal ended it."""
+    child.expect(pexpect.EOF)
+    child.wait()
+    child.close()
+    code: int | None = child.exitstatus
+    return code
+
+
+def hang_up(child: pexpect.spawn) -> None:
+    """Ends a child as a terminal does that is closed."""
+    child.kill(signal.SIGHUP)
+    try:
+        wait_for("the end of what was hung up", lambda: not child.isalive())
+    finally:
+        child.kill(signal.SIGKILL)  # if it is still there
+        child.close()
 
 
 class Terminal:
@@ -58,9 +82,7 @@ class Terminal:
 
     def leave(self) -> None:
         self.child.sendcontrol("d")
-        self.child.expect(pexpect.EOF)
-        self.child.close()
-        assert self.child.exitstatus == 0
+        assert ended(self.child) == 0
 
     def below(self) -> list[Process]:
         return descendants(self.child.pid)

@@ -10,6 +10,7 @@ import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import DEADLINE_S, SCRIPT, Gdb, Recorded
 from scenario import everything, go
+from terminal import hang_up
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +169,7 @@ def test_the_prompt_is_marked_in_a_branch(recorded: Recorded) -> None:
         gdb.sendline("redo")
         gdb.expect_exact("\nbranch five mine> ")
     finally:
-        gdb.close(force=True)
+        hang_up(gdb)
 
 
 def test_of_a_long_branch_the_newest_states_are_kept(gdb: Gdb, recorded: Recorded) -> None:

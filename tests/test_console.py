@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pexpect  # type: ignore[import-untyped]
 import pytest
-from terminal import DEADLINE_S, Terminal, environment
+from terminal import DEADLINE_S, Terminal, ended, environment, hang_up
 
 from rdb.commands import REGISTRY
 from rdb.commands.gdb_table import extension_commands
@@ -101,7 +101,7 @@ def console(home: Path) -> Iterator[Callable[[str], Terminal]]:
 
     yield attach
     for terminal in made:
-        terminal.child.close(force=True)
+        hang_up(terminal.child)
 
 
 def wait_gone(processes: list[Process]) -> None:
@@ -152,9 +152,7 @@ def test_a_session_on_a_terminal(console: Callable[[str], Terminal], home: Path)
     below = terminal.below()
     assert len(below) >= 6
     terminal.child.send("\x04")
-    terminal.child.expect(pexpect.EOF)
-    terminal.child.close()
-    assert terminal.child.exitstatus == 0
+    assert ended(terminal.child) == 0
     wait_gone(below)
 
     kept = home / "console_history"

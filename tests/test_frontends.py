@@ -17,6 +17,7 @@ import pexpect
 import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import Gdb, GdbError, Recorded
+from terminal import hang_up
 from test_server import Client
 
 from rdb.server.packets import escape, frame
@@ -250,7 +251,7 @@ def test_gdb_tui_shows_the_source(server: Server, recorded: Recorded) -> None:
         child.sendline("reverse-finish")
         child.expect("@main-twice")
     finally:
-        child.close(force=True)
+        hang_up(child)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import SCRIPT, Gdb, Recorded
 from scenario import go
+from terminal import hang_up
 
 from rdb.session.processes import descendants
 
@@ -360,7 +361,7 @@ def test_at_a_prompt_the_history_has_the_typed_commands(recorded: Recorded) -> N
         gdb.sendline("quit")
         gdb.expect(pexpect.EOF)
     finally:
-        gdb.close(force=True)
+        hang_up(gdb)
 
 
 def test_a_script_ends_with_its_own_code(recorded: Recorded, tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ import pexpect  # type: ignore[import-untyped]
 import pytest
 from conftest import Build
 from deadlines import wait_for
-from terminal import DEADLINE_S, environment
+from terminal import DEADLINE_S, ended, environment
 
 from rdb.recording import open_job
 
 
-def interrupted(home: Path, name: str, arguments: Sequence[str], ranks: int) -> tuple[int, str]:
+def interrupted(
+    home: Path, name: str, arguments: Sequence[str], ranks: int
+) -> tuple[int | None, str]:
     """Ctrl-C when both ranks of job NAME are there, and RANKS have said that they wait: the exit
     code, and what was said after it."""
     child = pexpect.spawn(
@@ -30,9 +32,8 @@ def interrupted(home: Path, name: str, arguments: Sequence[str], ranks: int) -> 
     logs = [home / name / f"rank-{rank}/log-000000.seg" for rank in range(2)]
     wait_for("both ranks", lambda: all(log.exists() for log in logs))
     child.sendcontrol("c")
-    child.expect(pexpect.EOF)
-    child.close()
-    return child.exitstatus, child.before
+    code = ended(child)
+    return code, child.before
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])

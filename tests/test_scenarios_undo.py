@@ -14,6 +14,7 @@ import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import DEADLINE_S, SCRIPT, Gdb, Recorded
 from scenario import everything, go, line_of
+from terminal import hang_up
 
 MOTIONS = ("finish", "until", "advance", "stepi 7", "step", "next", "nexti 3", "reverse-step")
 
@@ -290,4 +291,4 @@ def test_row_9_typed_at_a_terminal(recorded: Recorded) -> None:
         typed("undo")
         assert recorded.at("stroll") in typed("frame")
     finally:
-        gdb.close(force=True)
+        hang_up(gdb)
