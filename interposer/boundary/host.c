@@ -16,6 +16,7 @@
 #include "live/coordinated.h"
 #include "boundary/guarded_copy.h"
 #include "boundary/order.h"
+#include "boundary/scratch.h"
 #include "clocks/clock.h"
 #include "live/live.h"
 #include "live/open_files.h"
@@ -26,63 +27,12 @@
 #include "replay/replay.h"
 #include "threads/thread.h"
 
-enum { SLOTS = 8, NAMESPACES = 3, PIECES = 1024 };
-
-/* Scratch memory in use. */
-struct piece {
-	uint64_t start, end;
-	const struct event *call; /* whose it is */
-	unsigned slot;
-};
+enum { NAMESPACES = 3 };
 
 static struct {
 	const struct rdb_plugin *plugins[NAMESPACES];
-	pthread_mutex_t lock;        /* held in plug-ins; without a recording it is all that keeps threads apart */
-	struct piece pieces[PIECES]; /* by address */
-	unsigned npieces;
+	pthread_mutex_t lock; /* held in plug-ins; without a recording it is all that keeps threads apart */
 } host = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* ---- scratch memory ---- */
-
-void host_scratch_upto(uint64_t end)
-{
-	uint64_t *have = &lower.upper.scratch_end;
-	end = (end + (1ul << 20) - 1) & ~((1ul << 20) - 1);
-	if (end <= *have)
-		return;
-	if (end > RDB_SCRATCH_END || mmap((void *)*have, end - *have, PROT_READ | PROT_WRITE,
-					  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-		rdb_fatal("no scratch memory for a callback: %lu bytes", (unsigned long)(end - RDB_SCRATCH));
-	*have = end;
-}
-
-/* slot SLOTS: all of them. */
-static void scratch_free(const struct event *call, unsigned slot)
-{
-	unsigned left = 0;
-	for (unsigned i = 0; i < host.npieces; i++)
-		if (host.pieces[i].call != call || (slot != SLOTS && host.pieces[i].slot != slot))
-			host.pieces[left++] = host.pieces[i];
-	host.npieces = left;
-}
-
-static void *scratch(unsigned slot, size_t len)
-{
-	const struct event *call = event_current();
-	uint64_t at = RDB_SCRATCH, bytes = (len + 63) & ~63ul;
-	unsigned i = 0;
-	if (slot >= SLOTS || !call)
-		rdb_fatal("a plug-in asked for scratch slot %u", slot);
-	scratch_free(call, slot);
-	while (i < host.npieces && host.pieces[i].start - at < bytes)
-		at = host.pieces[i++].end;
-	if (host.npieces == PIECES)
-		rdb_fatal("more than %d buffers for callbacks", PIECES);
-	memmove(&host.pieces[i + 1], &host.pieces[i], (host.npieces++ - i) * sizeof(host.pieces[0]));
-	host.pieces[i] = (struct piece){.start = at, .end = at + bytes, .call = call, .slot = slot};
-	host_scratch_upto(at + bytes);
-	return (void *)at;
-}
 
 /* ---- one at a time: who has the lock has the baton, too ---- */
 
@@ -329,8 +279,7 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 	int64_t result = host.plugins[ns]->call(ev->nr, ev->nargs, ev->args);
 	if (!arrivals_possible && brings(host.plugins[ns])) /* from this call on */
 		progress_begins(self);
-	if (host.npieces)
-		scratch_free(ev, SLOTS);
+	scratch_free_all(ev);
 	leave(self);
 	return result;
 }

@@ -312,60 +312,6 @@ void replica_mark_missed(ucontext_t *uc, uint64_t spent_ns)
 		(unsigned long)(spent_ns / 1000000000u));
 }
 
-uint64_t replica_event(void)
-{
-	return lower.event;
-}
-
-uint64_t replica_hash(ucontext_t *uc)
-{
-	return arena_hash();
-}
-
-uint64_t replica_thread(void)
-{
-	return thread_self()->upper.number;
-}
-
-uint32_t replica_next_thread(uint32_t number)
-{
-	uint32_t next = 0;
-	for (const struct thread *t = threads_first(); t; t = t->next)
-		if (t->upper.number > number && (!next || t->upper.number < next))
-			next = t->upper.number;
-	return next;
-}
-
-bool replica_other_thread(uint32_t number, struct replica_thread_info *out)
-{
-	const struct thread *t = threads_find(number);
-	if (!t)
-		return false;
-	*out = (struct replica_thread_info){
-		.number = number, .tid = t->upper.tid, .state = t->state, .fs_base = t->upper.fs_base};
-	memcpy(out->name, t->upper.name, sizeof(out->name));
-	if (t == thread_self())
-		out->state = THREAD_RUNS;
-	else
-		thread_context(t, &out->uc);
-	return true;
-}
-
-uint64_t replica_fs_base(void)
-{
-	return thread_self()->upper.fs_base;
-}
-
-void replica_set_fs_base(uint64_t v)
-{
-	thread_self()->upper.fs_base = v;
-}
-
-uint64_t replica_gs_base(void)
-{
-	return 0;
-}
-
 void replay_ended(ucontext_t *uc)
 {
 	if (lower.mode == MODE_VERIFY) {

@@ -77,7 +77,8 @@ static int leave(const uint64_t *a, struct vcomm *comm)
 /* `sent`: buf, count, datatype, dest, tag; `received`: the same with a source; then where the request is told. */
 static int64_t exchange(const uint64_t *sent, const uint64_t *received, uint64_t comm, uint64_t upper)
 {
-	struct vreq *request = receive_begin((void *)received[0], (int)received[1], type_of(received[2]), comm_of(comm));
+	struct vreq *request = receive_begin((void *)received[0], (int)received[1], type_of(received[2]),
+					     comm_of(comm));
 	MPI_Request real;
 	int rc;
 
