@@ -16,6 +16,7 @@ from rdb.agents.parts import CHUNK_BYTES
 from rdb.agents.starting import Agents
 from rdb.errors import RdbError
 from rdb.private import make_directories, opener
+from rdb.recording.segments import grow_segment
 
 _TOKEN = ".shared"
 _AT_ONCE = CHUNK_BYTES
@@ -75,29 +76,45 @@ async def _fetch_file(agents: Agents, host: str, name: str, size: int, mtime_ns:
             return 0
     except FileNotFoundError:
         make_directories(str(path.parent))
-    # one that grows is brought over what is there, whose records stay where they are
-    growing = name.endswith(".seg") and path.exists()
-    target = path if growing else path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    target = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        with open(target, "r+b" if growing else "xb", opener=opener) as file:
-            offset = 0
-            while True:
-                answer, piece = await agents.one(
-                    host, {"op": "read", "name": name, "offset": offset}
-                )
-                _write(file.fileno(), piece, offset)
-                offset += int(answer["bytes"])
-                if not answer["bytes"] or offset >= int(answer["size"]):
-                    break
-            os.ftruncate(file.fileno(), offset)
-        if not growing:
+        with open(target, "xb", opener=opener) as file:
+            if name.endswith(".seg"):
+                await _read_segment(agents, host, name, file.fileno())
+            else:
+                await _read(agents, host, name, file.fileno())
+        if name.endswith(".seg") and path.exists():
+            grow_segment(path, target)
+            target.unlink()
+        else:
             os.utime(target, ns=(mtime_ns, mtime_ns))
             os.rename(target, path)
     except BaseException:
-        if not growing:
-            target.unlink(missing_ok=True)
+        target.unlink(missing_ok=True)
         raise
     return 1
+
+
+async def _read(agents: Agents, host: str, name: str, descriptor: int) -> None:
+    offset = 0
+    while True:
+        answer, piece = await agents.one(host, {"op": "read", "name": name, "offset": offset})
+        _write(descriptor, piece, offset)
+        offset += int(answer["bytes"])
+        if not answer["bytes"] or offset >= int(answer["size"]):
+            break
+    os.ftruncate(descriptor, offset)
+
+
+async def _read_segment(agents: Agents, host: str, name: str, descriptor: int) -> None:
+    """What of it grew while it was read is not whole, and left out."""
+    end, _ = await agents.one(host, {"op": "segment-end", "name": name})
+    await _read(agents, host, name, descriptor)
+    later, _ = await agents.one(host, {"op": "segment-end", "name": name})
+    if later["end"] != end["end"]:
+        size = os.fstat(descriptor).st_size
+        os.ftruncate(descriptor, int(end["end"]))
+        os.ftruncate(descriptor, size)
 
 
 def _write(descriptor: int, piece: bytes, offset: int) -> None:

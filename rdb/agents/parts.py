@@ -17,6 +17,7 @@ from rdb.agents.secret import write_keys
 from rdb.errors import DamagedRecording, Usage
 from rdb.launch.unrecorded import APART, CENTRE, NO_CENTRE, checkpoints_of
 from rdb.private import check_job, make_directories, make_directory, opener
+from rdb.recording.segments import segment_end
 
 CHUNK_BYTES = 4 << 20
 # job.json and what rank-N/ and files/ hold (ARCHITECTURE.md, On disk), and a branch's own files
@@ -52,6 +53,8 @@ class Parts:
             return {"files": self._list()}, b""
         if operation == "read":
             return self._read(str(message["name"]), int(message["offset"]))
+        if operation == "segment-end":
+            return {"end": segment_end(self._path(str(message["name"])))}, b""
         if operation == "pack":
             return self._put(str(message["sha256"]), int(message["offset"]), data), b""
         if operation == "copy":
@@ -134,12 +137,16 @@ class Parts:
                     found.append((relative, seen.st_size, seen.st_mtime_ns))
         return found
 
-    def _read(self, name: str, offset: int) -> Answer:
-        """A piece, without the zeros at its end."""
+    def _path(self, name: str) -> Path:
         if not _NAME.match(name):
             raise Usage(f"agent: {name!r} is no file of a job")
+        return self._job / name
+
+    def _read(self, name: str, offset: int) -> Answer:
+        """A piece, without the zeros at its end."""
+        path = self._path(name)
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(os.open(self._job / name, flags), "rb") as file:
+        with open(os.open(path, flags), "rb") as file:
             size = os.fstat(file.fileno()).st_size
             piece = os.pread(file.fileno(), CHUNK_BYTES, offset)
         return {"size": size, "bytes": len(piece)}, piece.rstrip(b"\0")
