@@ -23,7 +23,7 @@ from rdb.recording.collectives import Flow, collectives
 from rdb.recording.communication import WORLD, RankCommunication
 from rdb.recording.describe import mpi_functions
 from rdb.recording.messages import Messages
-from rdb.recording.record import Kind
+from rdb.recording.record import EndKind, Kind
 
 _WITH_ALL = ("MPI_Init", "MPI_Init_thread")
 _FREES = ("MPI_Comm_free", "MPI_Comm_disconnect")
@@ -251,7 +251,7 @@ class Traffic:
 
     def _unsent(self) -> Iterator[tuple[int, tuple[int, int, int]]]:
         """What was received and never sent, as far as the sender's log goes: the end of that is not
-        there yet, or was lost."""
+        there yet, or was lost, or the sender was killed in the call that sent it."""
         known = {rank: self._messages.of(rank) for rank in self.ranks}
         for rank in self.ranks:
             for (source, comm, tag), received in known[rank].receives.items():
@@ -259,7 +259,8 @@ class Traffic:
                     continue
                 sends = known[source].sends.get((rank, comm, tag), [])
                 early = received[len(sends) :]
-                if early and self._job.rank(source).end is not None:
+                end = self._job.rank(source).end
+                if early and end is not None and end.kind is EndKind.EXIT:
                     raise RdbError(
                         f"rank {rank} has received more from rank {source} than that sent"
                     )
