@@ -34,10 +34,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # Tests that start ranks must not take themselves for ranks of some outer job.
     for name in ("RDB_JOB_DIR", "RDB_DEBUG", "PYTHONPATH"):
         os.environ.pop(name, None)
-    # What a script starts in the background ignores Ctrl-C, and so would what tests press it in.
+    # What a script starts in the background ignores Ctrl-C, and what nohup starts a terminal's end;
+    # so would what tests press it in, or hang up.
     for number, usual in (
         (signal.SIGINT, signal.default_int_handler),
         (signal.SIGQUIT, signal.SIG_DFL),
+        (signal.SIGHUP, signal.SIG_DFL),
     ):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, usual)
