@@ -21,11 +21,15 @@ from bench.ways import (
 )
 
 TITLE = "LAMMPS, a melt of 4000 atoms, two ranks"
-_INPUT = """\
+
+
+def melt(cells: int, every: int) -> str:
+    """The input but for the run: CELLS in each direction, a row of the table each EVERY steps."""
+    return f"""\
 units lj
 atom_style atomic
 lattice fcc 0.8442
-region box block 0 10 0 10 0 10
+region box block 0 {cells} 0 {cells} 0 {cells}
 create_box 1 box
 create_atoms 1 box
 mass 1 1.0
@@ -35,7 +39,7 @@ pair_coeff 1 1 1.0 1.0 2.5
 neighbor 0.3 bin
 neigh_modify every 20 delay 0 check no
 fix 1 all nve
-thermo 50
+thermo {every}
 """
 
 
@@ -45,7 +49,7 @@ def measure(bench: Bench, section: Section) -> None:
         section.notes.append("LAMMPS is not installed: `make test-apps` installs it")
         return
     script = bench.built / "in.melt"
-    script.write_text(f"{_INPUT}run {bench.scale.lammps_steps}\n")
+    script.write_text(f"{melt(10, 50)}run {bench.scale.lammps_steps}\n")
     program = [lmp, "-in", str(script), "-log", "none", "-screen", "none"]
     times: dict[str, list[float]] = defaultdict(list)
 
