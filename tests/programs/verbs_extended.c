@@ -1,5 +1,7 @@
 /* Extended completion queues and queue pairs: completions read field by field, requests built one by one; what such a
  * device may lack is refused, and the program goes on without. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include "verbs_pair.h"
 
 static struct ibv_cq_ex *cq;
@@ -11,6 +13,31 @@ static void lacks(const char *what, struct ibv_cq_init_attr_ex attr)
 	attr.cqe = DEPTH;
 	CHECK(!ibv_create_cq_ex(it.context, &attr));
 	printf("%s: %s\n", what, strerror(errno));
+}
+
+/* As a program finds them that was built with a later rdma-core. */
+static void newer(void)
+{
+	struct { /* struct ibv_mr_init_attr */
+		size_t length;
+		int access;
+		uint64_t comp_mask, iova;
+		void *addr;
+		int fd;
+		uint64_t fd_offset;
+		void *dmah;
+	} attr = {.length = 64, .access = IBV_ACCESS_LOCAL_WRITE, .comp_mask = 2, .addr = it.buffer};
+	struct ibv_mr *(*reg)(struct ibv_pd *, void *) = dlvsym(RTLD_DEFAULT, "ibv_reg_mr_ex", "IBVERBS_1.15");
+	void *(*alloc)(struct ibv_context *, void *) = dlvsym(RTLD_DEFAULT, "ibv_alloc_dmah", "IBVERBS_1.15");
+	struct ibv_mr *mr;
+	CHECK(reg && alloc && !alloc(it.context, NULL) && errno == EOPNOTSUPP);
+	mr = reg(it.pd, &attr);
+	CHECK(mr && mr->addr == it.buffer && mr->length == 64 && mr->lkey != it.mr->lkey);
+	CHECK(!ibv_dereg_mr(mr));
+	attr.comp_mask |= 4;
+	CHECK(!reg(it.pd, &attr) && errno == EOPNOTSUPP);
+	attr.comp_mask = 0;
+	CHECK(!reg(it.pd, &attr) && errno == EINVAL);
 }
 
 static void make(void)
@@ -115,6 +142,7 @@ int main(int argc, char **argv)
 	CHECK(argc == 3);
 	meet_by_tcp(argv[1], argv[2]);
 	open_device();
+	newer();
 	*(uint64_t *)(it.buffer + 200) = 37;
 	make();
 	if (it.server)
