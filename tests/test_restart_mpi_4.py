@@ -1,4 +1,4 @@
-"""rdb restart of MPI jobs with what MPI-4 added: exchanges in one request."""
+"""rdb restart of MPI jobs with what MPI-4 added: exchanges in one request, partitioned messages."""
 
 from __future__ import annotations
 
@@ -45,3 +45,42 @@ def test_exchanges_of_a_branch(exchanges: Recorded) -> None:
     for place in itertools.islice(branch.cuts(24), MANY or 2):
         branch.restart(*place, mpi="mpich")
     exchanges.rdb("rm", branch.name)
+
+
+@pytest.fixture(scope="module")
+def partitioned(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    return recorded(tmp_path_factory.mktemp("partitioned"), build, "restarted_partitioned")
+
+
+def test_partitioned_messages(partitioned: Recorded) -> None:
+    """Some parts ready, some there, and changed by the program since."""
+    for place in itertools.islice(partitioned.cuts(25), MANY or 4):
+        partitioned.restart(*place, mpi="mpich")
+
+
+def test_partitioned_messages_of_a_branch(partitioned: Recorded) -> None:
+    pending = events_called(partitioned.job.rank(0), "MPI_Pready(")[2]
+    rank, event, _ = next(one for one in partitioned.cuts(26) if one[1] > pending)
+    branch = partitioned.branch(rank, event, mpi="mpich")
+    for place in itertools.islice(branch.cuts(27), MANY or 2):
+        branch.restart(*place, mpi="mpich")
+    partitioned.rdb("rm", branch.name)
+
+
+def test_an_mpi_without_partitioned_messages(partitioned: Recorded) -> None:
+    at = str(events_called(partitioned.job.rank(0), "MPI_Pready(")[1])
+    done = partitioned.rdb("restart", "job", "--at", at, "--mpi", "openmpi", "--name", "refused")
+    assert done.returncode == 125, done.stderr
+    assert "send_init: it succeeded in the recording and fails over openmpi" in done.stderr
+
+
+def test_no_cut_goes_through_a_transfer(partitioned: Recorded) -> None:
+    """Seen in another way than they are made: by the calls that start and complete them."""
+    for _, _, cut in itertools.islice(partitioned.cuts(28), MANY or 20):
+        ends = set()
+        for rank, until in cut.events.items():
+            calls = [partitioned.job.rank(rank).describe(event) for event in range(1, until + 1)]
+            names = [call.partition("(")[0] for call in calls]
+            ends.add((names.count("MPI_Waitall"), names.count("MPI_Request_free") // 2))
+        waits = {wait for wait, _ in ends}
+        assert len(waits) == 1

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from rdb.errors import RdbError
 from rdb.live import mpi_files, sockets, worlds
 from rdb.live.file_order import FilePlan, file_plan
+from rdb.live.partitioned import Partitioned
 from rdb.live.verbs import VerbsTraffic
 from rdb.live.windows import Exposure
 from rdb.recording import Job, RankRecording
@@ -82,6 +83,8 @@ class Traffic:
         communications = {rank: self._messages.communication(rank) for rank in self.ranks}
         windows = Exposure(job, communications, list(self._meetings()))
         self.collectives += windows.together()
+        partitioned = Partitioned(job, communications, _NEVER)
+        self.collectives += partitioned.together()
         for rank, need in windows.needs():
             self._needs[rank].append(need)
         for events in self.collectives:
@@ -91,7 +94,11 @@ class Traffic:
                 self._needs[rank].append((event, *first))
                 self._needs[first[0]].append((first[1], rank, event))
         self.verbs = VerbsTraffic(job)
-        for rank, event, other, until in (*self.verbs.needs(), *sockets.needs(job)):
+        for rank, event, other, until in (
+            *self.verbs.needs(),
+            *sockets.needs(job),
+            *partitioned.needs(),
+        ):
             if rank != other or until > event:
                 self._needs[rank].append((event, other, until))
         for rank, needs in self._needs.items():

@@ -335,13 +335,17 @@ class RankCommunication:
             return
         self._name(text, item.event, names, made)
 
+    def begun_with(self) -> list[str]:
+        """Of a branch: what it had in MPI when it began, a line for each."""
+        try:
+            return (self._path / _BEGUN).read_text(encoding="ascii").splitlines()
+        except FileNotFoundError:
+            return []
+
     def _begin(
         self, names: dict[int, str], made: dict[str, int], going: dict[int, tuple[str, int]]
     ) -> None:
-        try:
-            lines = (self._path / _BEGUN).read_text(encoding="ascii").splitlines()
-        except FileNotFoundError:
-            return
+        lines = self.begun_with()
         pending: dict[str, int] = defaultdict(int)
         for line in lines:
             self._name(line, 0, names, made)

@@ -1,6 +1,7 @@
 /* Partitioned communication (MPI-4.0, 4.2): what is sent is the program's memory; what comes arrives in lower memory, and
  * reaches the program by partitions, as it asks for them, or when the request is complete.  Recordings of the order have
  * it in the log: when which partition came is not to be had again, and no other message depends on it. */
+#include <stdio.h>
 #include "large.h"
 #include "pending.h"
 #include "requests.h"
@@ -11,10 +12,20 @@ int64_t addition_missing(const char *name)
 	abort();
 }
 
+void partitioned_note(const struct vreq *request, const char *what)
+{
+	char text[64];
+	int len = snprintf(text, sizeof(text), "partitioned=%u %s", request->o.id, what);
+
+	if (request->partitioned)
+		host->note(RDB_NOTE_TEXT, text, (size_t)len);
+}
+
 #if MPI_4
 /* Not of a communicator: such messages are apart from all others, which are matched by their order. */
 static int64_t prepared(int rc, struct vreq *request, MPI_Request real, uint64_t upper)
 {
+	request->partitioned = true;
 	if (rc != MPI_SUCCESS) {
 		object_drop(&request->o);
 		return rc;
@@ -62,7 +73,6 @@ int64_t real_Precv_init(const uint64_t *a)
 	pending_begin(request, comm, &land, NULL, NULL, NULL, NULL);
 	object_release(&request->comm->o);
 	request->comm = NULL;
-	request->partitioned = true;
 	return prepared(rc, request, real, a[8]);
 }
 
@@ -74,6 +84,9 @@ int64_t real_Parrived(const uint64_t *a)
 
 	if (rc != MPI_SUCCESS)
 		return failure(rc, request_comm(request));
+	/* after a restart what had come then comes once more */
+	if (request->active && request->pending && pending_part_is_there(request->pending, (unsigned)a[1]))
+		flag = true;
 	if (flag && request->active && request->pending)
 		pending_deliver_part(request->pending, (unsigned)a[1]);
 	put((void *)a[2], &flag, sizeof(flag));

@@ -89,6 +89,17 @@ void pending_deliver_part(struct pending *pending, unsigned part)
 		landing_deliver_part(&pending->land, part);
 }
 
+void pending_part_there(struct pending *pending, unsigned part)
+{
+	if (part < pending->land.part_count)
+		pending->land.parts[part].delivered = true;
+}
+
+bool pending_part_is_there(const struct pending *pending, unsigned part)
+{
+	return part < pending->land.part_count && pending->land.parts[part].delivered;
+}
+
 void pending_again(struct pending *pending)
 {
 	landing_again(&pending->land);

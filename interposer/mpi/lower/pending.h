@@ -15,6 +15,9 @@ void pending_deliver(struct pending *pending);
 /* Of a partitioned receive, whose parts arrive one by one: this one has; and it is started again. */
 void pending_deliver_part(struct pending *pending, unsigned part);
 void pending_again(struct pending *pending);
+/* The program has this part already; has it? */
+void pending_part_there(struct pending *pending, unsigned part);
+bool pending_part_is_there(const struct pending *pending, unsigned part);
 void pending_free(struct pending *pending);
 
 /* The datatype of a reduction that is going on; the program may have freed its handle. */

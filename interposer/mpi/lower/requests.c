@@ -253,6 +253,8 @@ void request_complete(struct vreq *request, const MPI_Status *status)
 			    "held back again; use --record=full");
 	if (request->comm && !request->type && request->active) /* a collective: who restarts needs to know */
 		host->note(RDB_NOTE_DONE, &request->o.id, sizeof(request->o.id));
+	if (request->active)
+		partitioned_note(request, "complete");
 	if (request->instead) {
 		request->o.real = request->instead;
 		request->instead = NULL;
@@ -278,6 +280,7 @@ static void started(struct vreq *request, MPI_Request real)
 	request->o.real = real;
 	request->active = true;
 	request->delivered = false;
+	partitioned_note(request, "started");
 	if (request->pending)
 		pending_again(request->pending);
 	if (!request->receive && request->comm)
@@ -375,6 +378,7 @@ int64_t real_Request_free(const uint64_t *a)
 	rc = PMPI_Request_free(a[0] ? &real : NULL);
 	if (rc != MPI_SUCCESS)
 		return failure(rc, request_comm(request));
+	partitioned_note(request, "freed");
 	object_drop(&request->o);
 	put_handle((void **)a[0], RDB_REQUEST, RDB_NULL_ID);
 	return rc;

@@ -18,6 +18,9 @@ void request_complete(struct vreq *request, const MPI_Status *status);
 /* The same for MPI_Request_get_status: the request stays. */
 void request_peek(struct vreq *request, const MPI_Status *status);
 
+/* partitioned.c: a partitioned request is started, complete or freed, for who restarts from the log. */
+void partitioned_note(const struct vreq *request, const char *what);
+
 /* A restart: posts a receive under the number that it had, of `message` if it was matched.  0 or an MPI error. */
 int request_receive_again(uint32_t id, void *buf, int count, struct vtype *type, int source, int tag,
 			  struct vcomm *comm, MPI_Message *message);

@@ -41,8 +41,7 @@ extern struct rdb_plugin rdb_plugin;
 enum { UNDEFINED = -32766 };  /* MPI_UNDEFINED of the canonical ABI */
 enum { WORLD = 2, SELF = 3 }; /* ids */
 
-/* What one MPI has another may lack. */
-static const char *failed_here(void)
+const char *restart_failed_here(void)
 {
 	static char text[128];
 
@@ -97,7 +96,7 @@ static bool of_windows(const char *name)
 static bool makes(enum kind kind, const uint64_t *a)
 {
 	if (kind == FREES)
-		return a[0] && request_at((void **)a[0])->persistent;
+		return a[0] && request_at((void **)a[0])->persistent && !request_at((void **)a[0])->partitioned;
 	return kind == MAKES || kind == JOINS || kind == PERSISTENT || kind == POSTS_COPY;
 }
 
@@ -192,7 +191,7 @@ static const char *started_by(void)
 		return restart_refuse("MPI_Init", "who has started the process is not known");
 	restart_journal_asked(RDB_Intercomm_create, 6, joined);
 	if (restart_silent_call(RDB_Intercomm_create, 6, joined))
-		return restart_refuse("MPI_Init", failed_here());
+		return restart_refuse("MPI_Init", restart_failed_here());
 	restart_journal_answered();
 	worlds_joined(RDB_Intercomm_create, joined, handle);
 	return NULL;
@@ -234,7 +233,7 @@ const char *restart_leave(void)
 	if (!restart_left)
 		return NULL;
 	restart_left = false;
-	return real_Finalize(NULL) == MPI_SUCCESS ? NULL : restart_refuse("MPI_Finalize", failed_here());
+	return real_Finalize(NULL) == MPI_SUCCESS ? NULL : restart_refuse("MPI_Finalize", restart_failed_here());
 }
 
 static const char *begin(const char *folder)
@@ -297,7 +296,7 @@ static const char *restart_step(enum rdb_restart step, uint32_t fn, uint32_t nar
 				return restart_refuse(function->name, "who the others are is not known");
 			*result = 1 + made_again(index, nargs, a, joined);
 			if (*result != 1)
-				cannot = restart_refuse(function->name, failed_here());
+				cannot = restart_refuse(function->name, restart_failed_here());
 			else if (other_ranks())
 				cannot = restart_refuse(function->name, "its ranks are others here than they were");
 			if (!cannot && (index == RDB_Init || index == RDB_Init_thread))

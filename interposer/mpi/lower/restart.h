@@ -25,6 +25,9 @@ enum kind {
 	COMPLETES_OWN,
 	POSTS_COPY, /* of a communicator: made again on the way, like what is made at once */
 	PERSISTENT,
+	PARTITIONED, /* made at the cut, and started with the partitions that were ready */
+	READIES,
+	ARRIVES,
 	STARTS,
 	CANCELS,
 	LOOKS,
@@ -58,6 +61,9 @@ struct pending {
 	bool file; /* POSTS_DONE, of a file: so many bytes, and what it has read */
 	int64_t bytes;
 	struct inflight *flight;
+	bool started;                          /* of PARTITIONED: between its start and its completion, */
+	uint32_t parts;                        /* of so many */
+	uint8_t *settled;                      /* one for each: it is ready, or has come and is the program's */
 	struct vobject *held[PENDING_HANDLES]; /* what its arguments name, even if the program has freed it */
 };
 
@@ -128,6 +134,21 @@ struct pending *restart_follow(const char *name, enum kind kind, uint32_t id);
 const char *restart_asked(const char *name, enum kind kind, const uint64_t *a);
 const char *restart_answered(const char *name, enum kind kind, unsigned index, uint32_t nargs, const uint64_t *a,
 			     bool failed);
+
+/* restart_partitioned.c */
+void restart_parts_made(struct pending *one);
+void restart_parts_started(struct pending *one);
+void restart_parts_complete(struct pending *one);
+void restart_parts_freed(struct pending **at);
+void restart_parts_ready(const char *name, const uint64_t *a);
+void restart_parts_arrived(const uint64_t *a);
+const char *restart_parts_again(struct pending *one);
+void restart_parts_words(FILE *file, const struct pending *one);
+struct pending **restart_find(uint32_t id);
+/* restart.c: what one MPI has another may lack. */
+const char *restart_failed_here(void);
+/* restart_cut.c: made again as the call was, under the number that it had. */
+bool restart_post_again(struct pending *one);
 
 /* restart_cut.c: in the order in which they were posted. */
 extern struct pending *restart_first, **restart_last;

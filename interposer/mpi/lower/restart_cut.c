@@ -21,6 +21,7 @@ void restart_settled(struct pending **at)
 	if (gone->comm)
 		object_release(&gone->comm->o);
 	inflight_release(gone->flight);
+	free(gone->settled);
 	for (unsigned i = 0; i < PENDING_HANDLES && gone->held[i]; i++)
 		object_release(gone->held[i]);
 	free(gone);
@@ -181,6 +182,7 @@ static const char *again(struct pending *one)
 		return generalized_again(one->id, one->args, one->complete) == MPI_SUCCESS
 			       ? NULL
 			       : restart_refuse(one->name, "its request could not be made again");
+	case PARTITIONED: return restart_parts_again(one);
 	default: return NULL;
 	}
 }
@@ -224,7 +226,7 @@ static void unswap_held(struct pending *one, struct vobject *const *held)
 	}
 }
 
-static void post_again(struct pending *one)
+bool restart_post_again(struct pending *one)
 {
 	struct vobject *held[PENDING_HANDLES];
 	void *handle = NULL;
@@ -237,15 +239,17 @@ static void post_again(struct pending *one)
 	result = restart_silent_call(one->index, one->nargs, one->args);
 	unswap_held(one, held);
 	if ((int)result || !handle)
-		host->fatal("%s was pending at the cut, and fails now", one->name);
+		return false;
 	object_move(object_of(RDB_REQUEST, rdb_id(RDB_REQUEST, handle)), one->id);
+	return true;
 }
 
 void restart_go_on(void)
 {
 	restart_later = false;
 	while (restart_first) {
-		post_again(restart_first);
+		if (!restart_post_again(restart_first))
+			host->fatal("%s was pending at the cut, and fails now", restart_first->name);
 		restart_settled(&restart_first);
 	}
 }

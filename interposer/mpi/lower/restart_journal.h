@@ -10,7 +10,7 @@
 #include "restart.h"
 #include <stdio.h>
 
-#define JOURNAL_MAGIC 0x33696e6d62647200ull
+#define JOURNAL_MAGIC 0x34696e6d62647200ull
 #define PARTS 8
 #define JOURNAL_GIVEN 0xffffffffu /* the index of an entry that is no call */
 #define LARGEST (1 << 22)         /* bytes that one argument may point to */
@@ -41,7 +41,8 @@ struct saved {
 	uint32_t kind, id, cancelled, looked, complete, lost;
 	int32_t count, source, tag;
 	uint32_t type, comm, index, nargs, nheld;
-	uint32_t file, flight; /* what it reads of a file: so many bytes follow (restart_files_begun.c) */
+	uint32_t started, parts; /* so many bytes follow */
+	uint32_t file, flight;   /* what it reads of a file: so many bytes follow (restart_files_begun.c) */
 	int64_t bytes;
 	uint64_t buf, args[TRANSLATION_ARGUMENTS];
 	uint32_t held[PENDING_HANDLES][2];

@@ -118,6 +118,12 @@ static bool load_pending(FILE *file)
 	memcpy(one->args, saved.args, sizeof(one->args));
 	one->file = saved.file;
 	one->bytes = saved.bytes;
+	if (saved.kind == PARTITIONED) {
+		restart_parts_made(one);
+		one->started = saved.started;
+		if (saved.parts != one->parts || fread(one->settled, one->parts + 1, 1, file) != 1)
+			return false;
+	}
 	if (saved.flight && !load_flight(file, one, saved.flight))
 		return false;
 	if (saved.type)

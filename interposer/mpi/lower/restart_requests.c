@@ -17,6 +17,11 @@ static struct pending **find(enum kind kind, uint32_t id)
 	return at;
 }
 
+struct pending **restart_find(uint32_t id)
+{
+	return find(UNKNOWN, id);
+}
+
 struct pending *restart_follow(const char *name, enum kind kind, uint32_t id)
 {
 	struct pending *one = calloc(1, sizeof(*one));
@@ -76,7 +81,7 @@ const char *restart_asked(const char *name, enum kind kind, const uint64_t *a)
 	}
 	if (kind == FREES && about.n) {
 		one = *find(kind, about.ids[0]);
-		if (one && !sends(one))
+		if (one && one->kind == PARTITIONED ? one->started : one && !sends(one))
 			return restart_refuse(name, "of an operation that goes on, which cannot be brought back");
 	}
 	return NULL;
@@ -138,6 +143,13 @@ static void completions(const char *name, enum kind kind, const uint64_t *a)
 
 		if (!*at || !complete(name, kind, a, upper, (int)i))
 			continue;
+		if ((*at)->kind == PARTITIONED) {
+			if (kind == FREES)
+				restart_parts_freed(at);
+			else
+				restart_parts_complete(*at);
+			continue;
+		}
 		if ((*at)->kind == POSTS_COPY)
 			copied(about.ids[i]);
 		restart_settled(at);
@@ -195,19 +207,26 @@ static void posted(const char *name, enum kind kind, unsigned index, uint32_t na
 	}
 	if (kind == POSTS_OWN)
 		memcpy(one->args, a, nargs * sizeof(*a));
-	if (kind == POSTS_COLLECTIVE) {
+	if (kind == POSTS_COLLECTIVE || kind == PARTITIONED) {
 		one->index = index;
 		one->nargs = nargs;
 		memcpy(one->args, a, nargs * sizeof(*a));
 		hold_handles(one);
 	}
+	if (kind == PARTITIONED)
+		restart_parts_made(one);
 }
 
 static void started(const char *name)
 {
-	for (size_t i = 0; i < about.n; i++)
-		if (about.ids[i] >= RDB_FIRST_DYNAMIC)
+	for (size_t i = 0; i < about.n; i++) {
+		if (about.ids[i] < RDB_FIRST_DYNAMIC)
+			continue;
+		if (request_of(about.ids[i])->partitioned)
+			restart_parts_started(*restart_find(about.ids[i]));
+		else
 			restart_follow(name, STARTS, about.ids[i]);
+	}
 }
 
 /* ---- matched messages ---- */
@@ -263,12 +282,15 @@ static const char *answered(const char *name, enum kind kind, unsigned index, ui
 	case POSTS_COLLECTIVE:
 	case POSTS_DONE:
 	case POSTS_OWN:
+	case PARTITIONED:
 	case POSTS_COPY: posted(name, kind, index, nargs, a); break;
 	case COMPLETES_OWN:
 		one = *find(kind, (uint32_t)a[0]);
 		if (one)
 			one->complete = true;
 		break;
+	case READIES: restart_parts_ready(name, a); break;
+	case ARRIVES: restart_parts_arrived(a); break;
 	case STARTS: started(name); break;
 	case MATCHES: matched(name, a); break;
 	case TAKES:
@@ -282,7 +304,7 @@ static const char *answered(const char *name, enum kind kind, unsigned index, ui
 		break;
 	case LOOKS:
 		one = *find(kind, (uint32_t)a[0]);
-		if (one && a[1] && *(int *)a[1])
+		if (one && a[1] && *(int *)a[1] && (one->kind != PARTITIONED || one->started))
 			one->looked = true;
 		break;
 	default: break;

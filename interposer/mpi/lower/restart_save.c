@@ -42,6 +42,8 @@ static bool save_pending(FILE *file, const struct pending *one)
 		.buf = (uint64_t)one->buf,
 		.file = one->file,
 		.bytes = one->bytes,
+		.started = one->started,
+		.parts = one->parts,
 	};
 	struct bytes read = {0};
 	bool good;
@@ -62,6 +64,7 @@ static bool save_pending(FILE *file, const struct pending *one)
 		saved.lost |= !flight_put(&read, one->flight);
 	saved.flight = (uint32_t)read.len;
 	good = put_out(file, PENDING, &saved, sizeof(saved)) &&
+	       (!one->settled || fwrite(one->settled, one->parts + 1, 1, file) == 1) &&
 	       (!read.len || fwrite(read.base, read.len, 1, file) == 1);
 	free(read.base);
 	return good;
@@ -111,6 +114,9 @@ static bool save_words(FILE *file)
 	for (const struct pending *one = restart_first; one; one = one->next)
 		if (one->kind == POSTS_COLLECTIVE)
 			fprintf(file, "collective request=%u comm=%u\n", one->id, comm_among(one));
+	for (const struct pending *one = restart_first; one; one = one->next)
+		if (one->kind == PARTITIONED)
+			restart_parts_words(file, one);
 	for (const struct open_window *one = restart_windows; one; one = one->next)
 		save_window(file, one->id);
 	return !ferror(file);
