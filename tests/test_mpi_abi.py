@@ -167,6 +167,24 @@ def test_tools(upper: str, lower: str, build: Build, tmp_path: Path) -> None:
     job.expect_equal()
 
 
+@pytest.mark.parametrize(
+    ("upper", "library"), [("openmpi", "libmpi.so.40"), ("mpich", "libmpich.so.12")]
+)
+def test_opened_without_a_version(upper: str, library: str, build: Build, tmp_path: Path) -> None:
+    """By a link, libmpi.so, that leads to the real one: the program gets the stub all the same,
+    and is told, as without rdb, that its ABI is not the standard's."""
+    needs(upper, "openmpi")
+    program = build("mpi/opened.c")
+    link = tmp_path / "libmpi.so"
+    link.symlink_to(Path("/usr/lib/x86_64-linux-gnu") / library)
+    job = record(tmp_path, "openmpi", 2, program, link)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == [f"abi -1.-1, {upper}"] * 2
+    job.expect_equal()
+    rank = job.rank(0)
+    assert "MPI_Init" in " ".join(rank.describe(event) for event in range(rank.last_event + 1))
+
+
 def test_run_over_mpich(rdb: Rdb, build: Build) -> None:
     """`rdb run --mpi` takes that MPI's launcher, and hydra's ranks are found."""
     needs("openmpi", "mpich")

@@ -1,4 +1,6 @@
 #include "syscalls/redirect.h"
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,13 +42,37 @@ static const char *mpi_stub_for(const char *base)
 	return NULL;
 }
 
+static const char *stub_for(const char *base)
+{
+	return names(base, "/libibverbs.so.1")  ? lower.opt.verbs_stub
+	       : names(base, "/librdmacm.so.1") ? lower.opt.cm_stub
+						: mpi_stub_for(base);
+}
+
+/* A name without a version, such as the libmpi.so that mpi4py's wheels open: its links lead to a file that has one. */
+static const char *stub_for_links(const char *path)
+{
+	char link[32], real[PATH_MAX];
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, real, sizeof(real) - 1);
+	close(fd);
+	if (len <= 0)
+		return NULL;
+	real[len] = 0;
+	const char *base = strrchr(real, '/');
+	return base ? stub_for(base) : NULL;
+}
+
 const char *redirected(const char *path)
 {
 	const char *base = path ? strrchr(path, '/') : NULL;
 	if (!base || lower.mode == MODE_VERIFY)
 		return path;
-	const char *stub = names(base, "/libibverbs.so.1")  ? lower.opt.verbs_stub
-			   : names(base, "/librdmacm.so.1") ? lower.opt.cm_stub
-							    : mpi_stub_for(base);
+	const char *stub = stub_for(base);
+	if (!stub && (names(base, "/libmpi") || names(base, "/libibverbs.so") || names(base, "/librdmacm.so")))
+		stub = stub_for_links(path);
 	return stub && !access(path, R_OK) ? stub : path;
 }

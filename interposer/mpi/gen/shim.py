@@ -342,7 +342,7 @@ def write(native: Constants, abi: Abi, exported: set[str]) -> str:
             continue
         if function.name not in ROWS and function.index >= 0:
             continue
-        if function.name in INTEGERS | BESIDE:
+        if function.name in INTEGERS | BESIDE | ABI:
             continue
         if any(p.base in ("MPI_Fint", "MPI_F08_status") for p in function.params):
             continue

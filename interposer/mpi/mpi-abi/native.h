@@ -8,6 +8,7 @@ typedef struct {
 	int MPI_SOURCE, MPI_TAG, MPI_ERROR;
 	int cancelled, bytes_low, bytes_high, reserved[2];
 } MPI_Status;
+enum { NATIVE_ABI = 1, NATIVE_SUBABI = 0 };
 enum { NATIVE_ERR_ABI = 62 }; /* MPI_ERR_ABI: what is to be set is set already */
 
 static inline uint32_t native_dynamic_id(unsigned class, int64_t native)

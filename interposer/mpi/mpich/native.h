@@ -9,6 +9,7 @@ typedef struct {
 	int count_lo, count_hi_and_cancelled;
 	int MPI_SOURCE, MPI_TAG, MPI_ERROR;
 } MPI_Status;
+enum { NATIVE_ABI = -1, NATIVE_SUBABI = -1 };
 enum { NATIVE_ERR_ABI = 81 }; /* MPI_ERR_ABI: what is to be set is set already */
 
 /* An object of the program's: bits 30 and 31 say "direct", four bits the class, the rest the id. */

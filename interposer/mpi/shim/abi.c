@@ -21,8 +21,8 @@ static int told(MPI_Info *info, const struct entry *entries, unsigned count)
 EXPORT int PMPI_Abi_get_version(int *major, int *minor);
 EXPORT int PMPI_Abi_get_version(int *major, int *minor)
 {
-	*major = 1;
-	*minor = 0;
+	*major = NATIVE_ABI;
+	*minor = NATIVE_SUBABI;
 	return MPI_SUCCESS;
 }
 SHIM_ALIAS(MPI_Abi_get_version)

@@ -230,3 +230,10 @@ NO_EVENT(T_event_read, MPI_T_event_instance instance, int element, void *buffer)
 NO_EVENT(T_event_register_callback, MPI_T_event_registration registration, MPI_T_cb_safety safety, MPI_Info info,
 	 void *data, MPI_T_event_cb_function function)
 NO_EVENT(T_event_set_dropped_handler, MPI_T_event_registration registration, MPI_T_event_dropped_cb_function function)
+
+/* Programs ask this to know which ABI they are to use: Open MPI's is not the standard's. */
+RDB_MPI(int, Abi_get_version, int *major, int *minor)
+{
+	*major = *minor = -1;
+	return MPI_SUCCESS;
+}
