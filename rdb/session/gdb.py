@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import sys
 from collections import deque
@@ -30,6 +31,10 @@ _HEED_S = 5.0  # Ctrl-C
 _PRESSES = 12
 _FENCE = "-gdb-show confirm"
 _PROGRESS = "rdb-progress: "  # gdb_scripts/rdb_gdb/searching.py
+# GDB reads files through the server, which is on this machine and quick: nobody wants to hear of each.
+_FETCHING = re.compile(
+    r"Reading .* from remote target\.\.\.\n|warning: File transfers from remote targets can be slow\."
+)
 _SETTINGS = (
     "confirm off",
     "breakpoint pending off",  # else GDB asks, answers itself, and it looks like a success
@@ -269,6 +274,8 @@ class GdbProcess:
         if line.kind == "log" and str(line.payload).startswith(_PROGRESS):
             if self.on_progress is not None:
                 self.on_progress(str(line.payload).removeprefix(_PROGRESS).strip())
+            return
+        if line.kind in ("console", "log") and _FETCHING.match(str(line.payload)):
             return
         if line.kind in ("console", "log", "target", "output"):
             pending.streams.append((line.kind, str(line.payload or "")))
