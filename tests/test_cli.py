@@ -271,6 +271,21 @@ def test_another_format_is_exit_3_and_untouched(rdb: Rdb, ending: Path, rdb_home
     assert path.exists()
 
 
+def test_mtbf_alone_is_refused(rdb: Rdb, ending: Path) -> None:
+    done = rdb("run", "--mtbf", "100", "--", ending)
+    assert done.returncode == 2
+    assert one_line(done) == "rdb: run: --mtbf SECONDS is for --checkpoint-every auto"
+
+
+def test_a_timeline_that_cannot_be_written(rdb: Rdb, ending: Path) -> None:
+    rdb("run", "--name", "drawn", ending)
+    done = rdb("timeline", "drawn", "-o", "/nonexistent/x.html")
+    assert done.returncode == 2
+    assert one_line(done).startswith(
+        "rdb: timeline: cannot write /nonexistent/x.html: No such file"
+    )
+
+
 def test_a_store_that_cannot_be_written_is_125(rdb: Rdb, ending: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a directory")

@@ -73,10 +73,35 @@ def test_commands_that_would_end_the_session_are_refused(home: Path) -> None:
 
 
 def test_what_only_a_process_has_is_refused(home: Path) -> None:
-    mapped, core, listed = answers(home, "info proc mappings", "gcore", "info files")
-    assert "`info proc` asks about a process" in mapped and "`info files`" in mapped
+    asked, core, listed = answers(home, "info proc status", "gcore", "info files")
+    assert "`info proc` asks about a process" in asked and "`info proc mappings`" in asked
     assert "`gcore` makes no core file of a replica; `rdb pack JOB`" in core
     assert " is .text" in listed
+
+
+def test_mappings(home: Path) -> None:
+    """Where the rank stands: the C library is not there at the start."""
+    at_end, at_start = (
+        text.splitlines()[1:]
+        for text in answers(home, "i proc map", "goto start", "i proc map")[::2]
+    )
+    assert at_end[0].split() == ["Start", "Addr", "End", "Addr", "Size", "Perms", "objfile"]
+    rows = [line.split() for line in at_end[1:]]
+    places = [(int(start, 16), int(end, 16)) for start, end, *_ in rows]
+    assert places == sorted(places) and all(start < end for start, end in places)
+    assert all(
+        int(row[2], 16) == end - start for row, (start, end) in zip(rows, places, strict=True)
+    )
+    assert any(row[3:] == ["rw-p", "[stack]"] for row in rows)
+    assert any(row[3] == "r-xp" and row[4:] and row[4].endswith("/large") for row in rows)
+    assert any(row[3] == "r-xp" and row[4:] and row[4].endswith("libc.so.6") for row in rows)
+    assert at_start[0] == at_end[0] and any("/large" in line for line in at_start)
+
+
+def test_files_that_gdb_reads_are_not_listed(home: Path) -> None:
+    """It says so of each file that it reads through the server."""
+    (said,) = answers(home, "set sysroot target:/")
+    assert "remote target" not in said
 
 
 def test_catchpoints_are_undone(home: Path) -> None:

@@ -173,7 +173,7 @@ def test_follow_pause_and_resume(running: Running) -> None:
 
 
 def test_following_ranks_without_gdbs(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_module, "_FEW", 0)
+    monkeypatch.setattr(session_module, "FEW", 0)
 
     async def scenario() -> None:
         async with Session(open_job(running.home / "live")) as session:

@@ -135,3 +135,25 @@ def test_the_shell_runs_once_and_says_that_it_cannot_be_undone(home: Path) -> No
     [(_, text)] = answers(transcript(home, "shell echo one line"))
     assert text.count("one line") == 1
     assert text.index("cannot be undone") < text.index("one line")
+
+
+def test_hits_of_breakpoints_are_undone(home: Path) -> None:
+    """Also of one that `undo` makes again; GDB itself cannot take a hit back."""
+
+    def hits(text: str) -> int:
+        found = re.search(r"already hit (\d+) time(s?)$", text, re.M)
+        assert found is None or (found[2] == "s") == (int(found[1]) > 1)
+        return int(found[1]) if found else 0
+
+    said = answers(
+        transcript(
+            home,
+            *("focus 1", "goto start", "break relay", "info breakpoints"),
+            *("continue", "continue", "info breakpoints", "undo", "i b", "undo", "info break"),
+            *("redo 2", "info breakpoints", "delete", "undo", "info breakpoints"),
+            *("condition 2 1 == 1", "i b", "continue", "info breakpoints"),
+        )
+    )
+    shown = [text for line, text in said if re.search(r"> (i|info) b", line)]
+    assert [hits(text) for text in shown] == [0, 2, 1, 0, 2, 2, 2, 3]
+    assert re.search(r"stop only if 1 == 1.*\n\s*breakpoint already hit 2 times", shown[-2])

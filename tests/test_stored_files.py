@@ -88,6 +88,21 @@ def test_commands_name_an_altered_file(home: Path, name: str, code: int) -> None
     assert sorted(one.name for one in home.iterdir()) == ["job"]
 
 
+def test_attach_to_many_ranks_names_an_altered_file(tmp_path: Path, build: Build) -> None:
+    """Before a prompt, although no rank is opened for that."""
+    program = build("mpi/ring.c", compiler="mpicc")
+    done = run_rdb(tmp_path, tmp_path, "run", "--name", "job", "-n", "5", "--", str(program))
+    assert done.returncode == 0, done.stderr
+    assert run_rdb(tmp_path, tmp_path, "attach", "job", "-x", "/dev/null").returncode == 0
+    (path,) = (tmp_path / "job/files").glob("libc.so.6*")
+    path.chmod(0o600)
+    flip(path, path.stat().st_size // 2)
+    attached = run_rdb(tmp_path, tmp_path, "attach", "job", "-x", "/dev/null")
+    assert attached.returncode == 5
+    assert f"rdb: {path} is not what was recorded" in attached.stderr
+    assert attached.stderr.count("\n") == 1
+
+
 def test_a_file_that_was_cut(home: Path) -> None:
     path = stored(home, "libc.so.6")
     size = path.stat().st_size

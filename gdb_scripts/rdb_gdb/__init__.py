@@ -29,9 +29,11 @@ def load() -> None:
         forking,
         goto,
         history,
+        hits,
         last,
         listing,
         look,
+        mappings,
         names,
         object,
         opening,
@@ -51,7 +53,8 @@ def load() -> None:
         module.define()
     for module in (look, fields, object, follow, forking, away, starting, printers):
         module.define()
-    finishing.define()
+    for module in (finishing, hits, mappings):
+        module.define()
     conditions.define()
     aliases.define()
     history.watch()

@@ -62,7 +62,10 @@ class History:
         text, self.pending = self.pending or text, None
         if now.same(self.current):
             # Selecting a thread is nothing to undo, but what undo comes back to.
-            self.current = replace(self.current, thread=now.thread, function=now.function)
+            # So are hits of breakpoints that the program did not stop at.
+            self.current = replace(
+                self.current, thread=now.thread, function=now.function, points=now.points
+            )
             return
         if now.displays != self.current.displays:
             # No event tells of displays: that was a command before the one that is noted now.

@@ -6,12 +6,12 @@ and stays the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import gdb
 
-from . import catchpoints, dprintfs, scopes
+from . import catchpoints, dprintfs, hits, scopes
 
 _first: dict[int, int] = {}  # number now -> identity
 _WATCH_COMMANDS = {
@@ -35,6 +35,7 @@ class PointState:
     temporary: bool
     silent: bool
     scope: tuple[str, int] | None
+    hits: int = field(compare=False)  # that changes by itself is no command's doing
 
     @property
     def is_watch(self) -> bool:
@@ -99,6 +100,7 @@ def state(point: Any) -> PointState:
         temporary=point.temporary,
         silent=point.silent,
         scope=scopes.scope_of(point.number),
+        hits=hits.of(point),
     )
 
 
@@ -186,3 +188,4 @@ def _adjust(point: Any, one: PointState) -> None:
         point.silent = one.silent
     if point.enabled != one.enabled and not scopes.waiting(point):
         point.enabled = one.enabled
+    hits.put_back(point, one.hits)

@@ -13,6 +13,7 @@ from rdb.live.coordinated import unrecorded
 from rdb.recording import Job, open_job
 from rdb.recording.processes import ProcessName
 from rdb.recording.ranges import format_ranks
+from rdb.recording.stored import check_some_stored
 
 
 def need_gdb() -> None:
@@ -61,6 +62,10 @@ def attach_command(args: argparse.Namespace) -> int:
             for text in job.rank(number).cautions:
                 print(f"rdb: rank {number}, {text}", file=sys.stderr)
         from rdb.console import main
+        from rdb.session.session import FEW
+
+        if len(job.ranks) > FEW:
+            check_some_stored(job.path / "files")  # of a few ranks their servers do, at once
 
         return main(job, args.script, elsewhere)
 

@@ -182,6 +182,8 @@ def _line(
 
 def _options(args: SimpleNamespace) -> list[str]:
     """What rdb exec and rdb-exec are told alike."""
+    if args.mtbf is not None and args.checkpoint_every != "auto":
+        raise Usage("run: --mtbf SECONDS is for --checkpoint-every auto")
     options = [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
     for option, value in (
         ("--checkpoint-every", args.checkpoint_every),

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 from rdb.cli.debug import need_ranks
-from rdb.errors import RdbError, Usage
+from rdb.errors import Usage
 from rdb.recording import Job
 
 _ENDINGS = {"html": ".html", "perfetto": ".json"}
@@ -28,7 +28,7 @@ def timeline_command(args: argparse.Namespace) -> int:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise RdbError(f"cannot write {path}: {error.strerror}") from error
+        raise Usage(f"timeline: cannot write {path}: {error.strerror}") from error
     calls = sum(len(lane.slices) for lane in picture.lanes)
     where = "open it in a browser" if kind == "html" else "open it at ui.perfetto.dev"
     counts = f"{len(picture.lanes)} ranks, {calls} calls, {len(picture.arrows)} messages"

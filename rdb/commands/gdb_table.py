@@ -24,6 +24,7 @@ _INTERNAL = (
     "rdb-fork",
     "rdb-template",
     "rdb-start",
+    "rdb-hits",
 )
 
 

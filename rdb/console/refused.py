@@ -7,7 +7,7 @@ from rdb.errors import Usage
 _LEAVE = "`quit` leaves the console, `run` goes to the start"
 _OTHER = "another job: `rdb attach JOB` in a shell"
 _CORE = "`rdb pack JOB` makes one file to carry away"
-_PROCESS = "`info files` lists the mapped sections, `rdb info JOB` the processes"
+_PROCESS = "`info proc mappings` lists the memory, `rdb info JOB` the processes"
 
 # Its name, the shortest form that GDB takes, why not, what instead.
 _REFUSED = (
@@ -32,14 +32,18 @@ _CAUGHT = {
 }
 
 
+def _begins(word: str, name: str) -> bool:
+    return bool(word) and name.startswith(word)
+
+
 def refuse(line: str) -> None:
     """Raises Usage if LINE is one of them."""
-    word, what = [*line.split(), "", ""][:2]
+    word, what, part = [*line.split(), "", "", ""][:3]
     if word in ("cat", "catc", "catch", "tcatch"):
         for name, instead in _CAUGHT.items():
             if what and name.startswith(what) and len(what) >= 2:
                 raise Usage(f"GDB cannot catch a {name} of a recording", instead)
-    if word in ("i", "inf", "info") and what == "proc":
+    if word in ("i", "inf", "info") and what == "proc" and not _begins(part, "mappings"):
         raise Usage("`info proc` asks about a process: this is a recording", _PROCESS)
     for name, shortest, why, instead in _REFUSED:
         if len(word) >= shortest and name.startswith(word):

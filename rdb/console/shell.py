@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import sys
 from collections.abc import Awaitable, Iterable
@@ -26,6 +27,9 @@ from rdb.session.session import Travelled
 
 T = TypeVar("T")
 _DEEPEST = 16  # scripts that run scripts
+_POINTS = re.compile(
+    r"i(n|nf|nfo)?\s+(b|br|bre|brea|break\w*|wat|watc|watch|watchp\w*)(\s|$)"
+)  # as short as GDB takes them
 
 
 class Interrupted(Exception):
@@ -129,6 +133,8 @@ class Shell:
         if text.split(maxsplit=1)[0:1] == ["rdb"]:
             raise Usage("`rdb` is a command of the shell", f"here: shell {text.strip()}")
         refuse(text)
+        if _POINTS.match(text):  # GDB's own table does not know what `undo` took back
+            return await self.session.run(f"rdb-hits {text}", text)
         return await self.session.run(text)
 
     async def guarded(self, work: Awaitable[T]) -> T:

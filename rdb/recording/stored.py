@@ -19,15 +19,31 @@ def stored_keys(recording: RankRecording) -> Iterator[str]:
                 yield line.removeprefix("key=")
 
 
+_BEFORE_A_PROMPT = 64 << 20  # bytes, as in interposer/process/store_check.c
+
+
+def check_some_stored(files: Path) -> None:
+    """As many of them, the smallest first, as may be read while somebody waits for a prompt."""
+    read = 0
+    for path in sorted(_all(files), key=lambda path: (path.stat().st_size, path)):
+        read += path.stat().st_size
+        if read > _BEFORE_A_PROMPT:
+            return
+        check_stored(path)
+
+
 def check_all_stored(files: Path) -> None:
     """FILES: of a job.  Reads them all; interposer/process/store_check.c does it of those that a
     replay maps, up to a limit."""
+    for path in _all(files):
+        check_stored(path)
+
+
+def _all(files: Path) -> list[Path]:
     try:
-        found = sorted(files.iterdir())
+        return sorted(files.iterdir())
     except OSError as error:
         raise DamagedRecording(f"{files}: {error.strerror}") from error
-    for path in found:
-        check_stored(path)
 
 
 def check_stored(path: Path) -> None:

@@ -47,6 +47,7 @@ class Queries:
             "entry": self._entry,
             "kept": lambda text: {"kept": motion.marks.kept()},
             "branch-drop": self._branch_drop,
+            "maps": lambda text: {"maps": [list(one) for one in self._timeline.maps()]},
             "info": self._info,
             "describe": lambda text: {"text": recording.describe(int(text))},
             "last-receive": self._last_receive,

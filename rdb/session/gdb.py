@@ -31,9 +31,10 @@ _HEED_S = 5.0  # Ctrl-C
 _PRESSES = 12
 _FENCE = "-gdb-show confirm"
 _PROGRESS = "rdb-progress: "  # gdb_scripts/rdb_gdb/searching.py
-# GDB reads files through the server, which is on this machine and quick: nobody wants to hear of each.
+# GDB reads files through the server, which is here and quick: nobody wants to hear of each.
 _FETCHING = re.compile(
-    r"Reading .* from remote target\.\.\.\n|warning: File transfers from remote targets can be slow\."
+    r"Reading .* from remote target\.\.\.\n"
+    r"|warning: File transfers from remote targets can be slow\."
 )
 _SETTINGS = (
     "confirm off",

@@ -31,7 +31,7 @@ from rdb.session.starts import Starts
 from rdb.session.state import RankState
 
 T = TypeVar("T")
-_FEW = 4  # ranks whose GDBs are started before they are needed
+FEW = 4  # ranks whose GDBs are started before they are needed
 
 
 class RankLike(Protocol):
@@ -121,7 +121,7 @@ class Session:
         self._known = tuple(job.ranks)
         self._focus: tuple[Rank, ...] = ()
         self._debuggers: dict[Rank, RankDebugger] = {}
-        self._starts = Starts(job, script, at_end, forks=len(self._known) > _FEW)
+        self._starts = Starts(job, script, at_end, forks=len(self._known) > FEW)
         self._opening: set[asyncio.Task[RankDebugger]] = set()
         self._lookers = Lookers(str(job.path), job.address, script)
         self._preparing: asyncio.Task[object] | None = None
@@ -183,7 +183,7 @@ class Session:
     @property
     def many_waiting(self) -> bool:
         """More of them than one starts GDBs for only to look at something."""
-        return len(self.waiting) > _FEW
+        return len(self.waiting) > FEW
 
     async def open(self, ranks: Iterable[Rank]) -> None:
         """Starts the GDBs that are not there yet; what fails goes to `failed`."""
@@ -234,7 +234,7 @@ class Session:
         GDBs of more than a few ranks are not started before a command needs them.
         """
         usable = tuple(sorted(ranks))
-        if sum(rank not in self._debuggers for rank in ranks) <= _FEW:
+        if sum(rank not in self._debuggers for rank in ranks) <= FEW:
             await self.open(ranks)
             usable = tuple(rank for rank in usable if rank in self._debuggers)
         if not usable:
@@ -392,7 +392,7 @@ class Session:
 
         It is not logged.  Ranks without a GDB always stand at the end.
         """
-        if len(self.waiting) <= _FEW:
+        if len(self.waiting) <= FEW:
             await self.open(self._focus)
         await self.open(rank for rank in ranks if rank in self._away.states)
         waiting = [rank for rank in self.waiting if rank in ranks]
