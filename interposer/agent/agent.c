@@ -205,11 +205,6 @@ void agent_reprotected(uint64_t start, uint64_t end)
 	watch_remapped(start, end);
 }
 
-void agent_hide(void)
-{
-	stepping_hide();
-}
-
 void agent_end(ucontext_t *uc, uint32_t end_kind, int32_t end_value)
 {
 	after(stepping_end(uc, AGENT_STOP_END, end_kind, end_value), uc);

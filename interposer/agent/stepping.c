@@ -154,7 +154,7 @@ enum verdict stepping_stopped(ucontext_t *uc, enum agent_stop_reason reason, boo
 	breakpoints_remove();
 	breakpoints_target(0);
 	watch_stop();
-	stepping.running = stepping.hidden = stepping.remapped = false;
+	stepping.running = stepping.remapped = false;
 	stepping.stop.reason = reason;
 	stepping.stop.event = replica_event();
 	if (stepping.trace)
@@ -186,9 +186,9 @@ enum verdict stepping_event(uint64_t event, ucontext_t *uc)
 		stepping.stepping = true;
 		breakpoints_remove();
 	}
-	if (!stepping.stepping && (stepping.hidden || stepping.remapped))
+	if (!stepping.stepping && stepping.remapped)
 		breakpoints_insert();
-	stepping.hidden = stepping.remapped = false;
+	stepping.remapped = false;
 	stepping_arm_mark();
 	if (watch_any())
 		watch_check_event(event, stepping.run, &hit);
@@ -384,13 +384,6 @@ void stepping_switched(void)
 {
 	stepping.returning = false;
 	stepping.event_hit.id = 0;
-}
-
-void stepping_hide(void)
-{
-	stepping_land(NULL);
-	breakpoints_remove();
-	stepping.hidden = true;
 }
 
 static void begin(bool is_step)

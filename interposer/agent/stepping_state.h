@@ -41,7 +41,7 @@ extern struct stepping {
 
 	uint64_t looks;  /* at arrivals, since the last event */
 	unsigned failed; /* looks ahead that met no breakpoint, running */
-	bool hidden, remapped;
+	bool remapped;
 	struct watch_hit event_hit; /* made by a hypercall's event, told when it returns */
 	bool ended;
 	struct agent_stop stop;

@@ -35,7 +35,6 @@ struct rdb_gate {
 
 /* Stubs test this first: outside rdb the gate page is not mapped, so a stub must not be loaded
  * by anything but rdb (it is found only through the boundary's redirection of libmpi.so.*). */
-#define RDB_GATE_PTR ((const struct rdb_gate *)RDB_GATE)
 
 #ifndef __ASSEMBLER__
 /* Calls the gate.  The call goes through memory, so that the lower half's address, another one in

@@ -11,8 +11,7 @@ void timers_save(uint64_t now_ns);
 void timers_restore(void);
 /* Does one? */
 bool timers_run(void);
-/* As the kernel has them now, and back. */
-enum { TIMERS_BYTES = 3 * 32 };
+/* As the kernel has them now, 3 * 32 bytes, and back. */
 void timers_look(void *out);
 void timers_from(const void *in);
 

@@ -52,11 +52,6 @@ static void measure(uint64_t ns, uint64_t tsc)
 	stamp.tsc = tsc;
 }
 
-uint64_t stamp_ns(void)
-{
-	return stamp_at(instructions_tsc_traps() ? 0 : __rdtsc());
-}
-
 uint64_t stamp_at(uint64_t tsc)
 {
 	/* where rdtsc traps, the exact clock of the vDSO would trap at every event */

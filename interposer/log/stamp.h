@@ -4,9 +4,7 @@
 #include <stdint.h>
 
 /* Nanoseconds of CLOCK_REALTIME, right to a few microseconds, never going back between two calls unless
- * the clock is set. */
-uint64_t stamp_ns(void);
-/* The same by a look at the counter that has been taken just now: stamp_tsc(). */
+ * the clock is set; by a look at the counter that has been taken just now: stamp_tsc(). */
 uint64_t stamp_at(uint64_t tsc);
 uint64_t stamp_tsc(void);
 /* What it said last. */

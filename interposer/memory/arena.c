@@ -267,9 +267,3 @@ const struct file_mapping *arena_file_at(uint64_t addr)
 			return &arena.files[i];
 	return NULL;
 }
-
-const struct file_mapping *arena_files(unsigned *count)
-{
-	*count = arena.nfiles;
-	return arena.files;
-}

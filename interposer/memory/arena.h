@@ -35,6 +35,5 @@ void arena_file_mapped(uint64_t start, uint64_t end, uint64_t offset, const char
 void arena_unmapped(uint64_t start, uint64_t end);
 /* The file mapping that holds addr, or NULL. */
 const struct file_mapping *arena_file_at(uint64_t addr);
-const struct file_mapping *arena_files(unsigned *count);
 
 #endif

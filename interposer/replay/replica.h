@@ -31,9 +31,6 @@ bool agent_sigtrap(siginfo_t *info, ucontext_t *uc);
 void agent_remapped(uint64_t start, uint64_t end);
 /* The same where the contents stayed: mprotect; or where nothing was before. */
 void agent_reprotected(uint64_t start, uint64_t end);
-/* Takes every int3 of ours out of memory: before the boundary itself hashes or reads upper text.
- * They come back at the next agent_event(). */
-void agent_hide(void);
 /* The program asks for an event that is not in the log: end of recording.  uc is the context to
  * show, with rip at the instruction that asks (a SIGSYS context: rip - 2; fpregs may be NULL).
  * Never returns to the program; stays in the stop loop until exit. */

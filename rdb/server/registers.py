@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 _GENERAL = (
     *("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp"),
@@ -23,17 +22,6 @@ _XSTATE_BV = 512
 _AVX = 576
 #: An XSAVE area that holds what we serve.
 XSAVE_BYTES = 832
-
-
-class GprLike(Protocol):
-    """The general registers; attributes named as in `struct agent_gpr`, all of 64 bits."""
-
-    @property
-    def rip(self) -> int: ...
-    @property
-    def rsp(self) -> int: ...
-    @property
-    def rbp(self) -> int: ...
 
 
 @dataclass(frozen=True)
