@@ -1,7 +1,9 @@
 #include "live/live.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,9 +12,13 @@
 #include "boundary/boundary.h"
 #include "boundary/hot_sites.h"
 #include "boundary/hot_stubs.h"
+#include "live/attributes.h"
+#include "live/branch_file.h"
+#include "live/file_locks.h"
 #include "live/live_threads.h"
 #include "live/mapped_files.h"
 #include "live/open_files.h"
+#include "live/own_files.h"
 #include "live/posix_timers.h"
 #include "live/scheduling.h"
 #include "live/sent_signals.h"
@@ -25,6 +31,8 @@
 #include "memory/device_memory.h"
 #include "memory/shared_memory.h"
 #include "process/meta.h"
+#include "process/pids.h"
+#include "process/private_file.h"
 #include "process/process.h"
 #include "replay/replay.h"
 #include "signals/signals.h"
@@ -57,6 +65,8 @@ void live_syscall(const struct event *ev)
 		tree_children_load();
 		process_child_counted();
 	}
+	if (forks && ev->result > 0)
+		own_forked();
 	if (forks && tree() && ev->result > 0)
 		tree_forked(ev);
 	if (ev->result < 0 && ev->result > -4096 && !(ev->nr == SYS_connect && ev->result == -EINPROGRESS))
@@ -68,6 +78,8 @@ void live_syscall(const struct event *ev)
 	posix_timers_syscall(ev);
 	sent_signals_syscall(ev);
 	scheduling_syscall(ev);
+	attributes_syscall(ev);
+	file_locks_syscall(ev);
 }
 
 static uint64_t cut_ns;
@@ -98,6 +110,26 @@ static void log_files(void)
 	log_reader_close(&r);
 }
 
+/* Its children, and programs that they start, may know it by all the numbers that it has had. */
+static void known_as(int32_t was)
+{
+	static int32_t had[PIDS_ALSO];
+	char path[4096];
+	size_t n = branch_file_load("known-as", had, sizeof(had) - sizeof(*had), sizeof(*had)) / sizeof(*had);
+	had[n++] = was;
+	branch_file_save("known-as", had, n * sizeof(*had));
+	if (!pids()) {
+		snprintf(path, sizeof(path), "%s/pids", lower.opt.branch);
+		const int fd = private_create(AT_FDCWD, path, O_RDWR | O_EXCL);
+		int rc = fd < 0 ? fd : ftruncate(fd, sizeof(struct pids)) ? -errno : pids_open(strdup(path));
+		if (rc)
+			live_refuse("%s: %s", path, strerror(-rc));
+		close(fd);
+	}
+	while (n)
+		pids_also(had[--n], (int32_t)lower.pid);
+}
+
 void live_as_branch(ucontext_t *uc, enum mode mode)
 {
 	int rc = log_open(lower.opt.branch);
@@ -111,6 +143,7 @@ void live_as_branch(ucontext_t *uc, enum mode mode)
 		lower.was_pid = first->upper.tid;
 		if (!lower.upper.first_pid)
 			lower.upper.first_pid = (uint32_t)lower.was_pid;
+		known_as(lower.was_pid);
 		first->upper.tid = (int32_t)lower.pid;
 	}
 	baton_reset();
@@ -146,11 +179,12 @@ static void go(ucontext_t *uc)
 	posix_timers_save(now_ns);
 	sent_signals_save();
 	scheduling_save();
+	attributes_save();
 	live_threads_part(now_ns);
 	/* from here on the program's own descriptors, in place of what the replay had open */
+	later_files_load();
 	open_files_save();
 	tree_children_save();
-	later_files_load();
 	if (tree())
 		tree_at_cut();
 	else if (mapped_files_any())
@@ -158,6 +192,7 @@ static void go(ucontext_t *uc)
 	else
 		sockets_restore();
 	open_files_restore();
+	file_locks_restore();
 	live_threads_carried();
 	if (tree())
 		tree_opened();
@@ -169,6 +204,7 @@ static void go(ucontext_t *uc)
 	scheduling_restore();
 	if (tree())
 		tree_go();
+	attributes_restore();
 	live_libraries_go();
 	live_threads_begin(uc);
 	signals_want_delivery(uc);

@@ -67,7 +67,7 @@ static void flush(const struct mapped_file *m, uint64_t start, uint64_t end)
 
 static bool alone(void)
 {
-	return !pids() || pids()->n == 1;
+	return !pids() || pids()->n <= 1;
 }
 
 static void place_of(int copy, char place[LONGEST])

@@ -349,6 +349,7 @@ void open_files_syscall(const struct event *ev)
 	case SYS_inotify_init:
 	case SYS_inotify_init1:
 	case SYS_memfd_create:
+	case SYS_mq_open:
 	case SYS_pidfd_open:
 	case SYS_perf_event_open:
 	case SYS_openat2: other(ev, ev->result, true); break;

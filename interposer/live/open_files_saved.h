@@ -5,7 +5,7 @@
 #include "live/open_table.h"
 
 /* The file: the head, then so many of the others. */
-#define SAVED_MAGIC 0x31736c6966626472ull
+#define SAVED_MAGIC 0x32736c6966626472ull
 
 struct saved {
 	uint64_t magic;

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include "live/file_locks.h"
 #include "live/live.h"
 #include "live/own_files.h"
 #include "live/sockets.h"
@@ -37,6 +38,7 @@ void open_drop(uint64_t fd)
 		return;
 	open_table.number[fd].file = NULL;
 	bool closed = --f->refs == 0;
+	file_locks_closed(f, closed);
 	unsigned kept = 0;
 	for (unsigned i = 0; closed && f->shared && i < open_table.nwatched; i++) {
 		struct opened *set = open_table.watched[i].set;

@@ -47,6 +47,8 @@ struct opened {
 			  * have: which */
 	uint64_t since_ns; /* TIMER: when it was set */
 	bool set;          /* then: F_SETFL has changed its flags since */
+	bool several;      /* FILE_WRITTEN: open twice, and another process has one of these */
+	bool inherited;    /* FILE_WRITTEN: a child has had it, which may have written to it */
 	char why[120];     /* not empty: it cannot be made again, if it is open at the cut */
 	char path[4096];   /* empty: it has no name any more */
 };

@@ -40,6 +40,9 @@ static bool opened_again(struct opened *f, const struct rdb_note_opened *note)
 	if (other) {
 		f->copy = lower_fd(dup(other->copy));
 		memcpy(f->why, other->why, sizeof(f->why));
+		f->inherited = other->inherited;
+		if (tree() && other->shared)
+			own_several(f);
 	} else if (mapped >= 0) {
 		f->copy = lower_fd(dup(mapped));
 	} else if (left) {
@@ -59,6 +62,18 @@ static bool opened_again(struct opened *f, const struct rdb_note_opened *note)
 	if (f->copy < 0)
 		live_refuse("%s: its copy cannot be opened again: %s", f->path, strerror(-f->copy));
 	return true;
+}
+
+bool own_twice(const struct opened *f)
+{
+	return same_path(f, f->path) != NULL;
+}
+
+void own_several(struct opened *f)
+{
+	for (struct opened *o = open_table.opened; o < open_table.opened + OPENED; o++)
+		if (o->kind == FILE_WRITTEN && !strcmp(o->path, f->path))
+			o->several = true;
 }
 
 void own_opened(struct opened *f, const struct rdb_note_opened *note)
@@ -83,10 +98,16 @@ void own_closed(const struct opened *f)
 	if (lower.opt.in_place || others || same_path(f, f->path) || mapped_file_copy(f->path) >= 0)
 		return;
 	place_of(f, place);
-	if (*f->path)
+	if (*f->path && !f->inherited) /* else the recording has kept what was in it (kept_left.c) */
 		own_new(f->path, place, !*f->why, true);
 	else
 		unlink(place);
+}
+
+void own_forked(void)
+{
+	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++)
+		f->inherited |= f->kind == FILE_WRITTEN;
 }
 
 /* A file, or one in a directory that was renamed: its name NOW. */

@@ -13,6 +13,11 @@
 void own_opened(struct opened *f, const struct rdb_note_opened *note);
 /* Nobody has it open any more: what it left is kept until the cut. */
 void own_closed(const struct opened *f);
+/* What is written by one that others have, and by this one: nobody follows which came first. */
+void own_several(struct opened *f);
+bool own_twice(const struct opened *f);
+/* A child has what is open now. */
+void own_forked(void);
 void own_renamed(const char *from, const char *to);
 void own_unlinked(const char *path);
 void own_linked(const char *path, const char *also);

@@ -161,6 +161,10 @@ void open_files_restore(void)
 			live_refuse("its descriptor %u is %s", fd, made_by(f));
 		if (f && f->kind == FIFO)
 			live_refuse("its descriptor %u is a fifo, %s", fd, f->path);
+		if (f && f->kind == FILE_WRITTEN && f->several)
+			live_refuse("%s: several of its processes have it open, and one has opened it twice: who wrote "
+				    "first is not known",
+				    f->path);
 		if (f && *f->why)
 			live_refuse("%s: %s", *f->path ? f->path : "an epoll", f->why);
 		if (f && f->kind == FILE_READ && !own_place(f->path) && access(f->path, R_OK))

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "boundary/seccomp.h"
+#include "live/attributes.h"
+#include "live/file_locks.h"
 #include "live/live.h"
 #include "live/mapped_files.h"
 #include "live/open_table.h"
@@ -93,6 +95,8 @@ int tree_begin(void)
 	if (rc)
 		return rc;
 	own.number = (unsigned)atoi(lower.opt.process);
+	if (lower.opt.inherit <= 0)
+		attributes_begin();
 	rc = private_mkdir(lower.opt.branch);
 	if (rc)
 		return rc;
@@ -131,7 +135,9 @@ static int state_file(bool table)
 	tree_share_fds(&head.fds);
 	if (fd < 0 || write(fd, &head, sizeof(head)) != (ssize_t)sizeof(head) ||
 	    write(fd, &open_table, sizeof(open_table)) != (ssize_t)sizeof(open_table) ||
-	    (table && (!tree_sockets_hand_on(fd) || !mapped_files_hand_on(fd))) || lseek(fd, 0, SEEK_SET))
+	    (table && (!tree_sockets_hand_on(fd) || !mapped_files_hand_on(fd) || !attributes_hand_on(fd) ||
+		       !file_locks_hand_on(fd))) ||
+	    lseek(fd, 0, SEEK_SET))
 		live_refuse("its open files cannot be handed on: %s", strerror(errno));
 	return fd;
 }
@@ -151,7 +157,8 @@ static void read_given(void)
 	if (read(fd, &given, sizeof(given)) != (ssize_t)sizeof(given) || given.magic != STATE_MAGIC_TREE ||
 	    given.size != sizeof(open_table) ||
 	    (given.base && read(fd, &open_table, sizeof(open_table)) != (ssize_t)sizeof(open_table)) ||
-	    (given.base && (!tree_sockets_inherit(fd) || !mapped_files_inherit(fd))))
+	    (given.base && (!tree_sockets_inherit(fd) || !mapped_files_inherit(fd) || !attributes_inherit(fd) ||
+			    !file_locks_inherit(fd))))
 		live_refuse("what it had open at its beginning cannot be read");
 	close(fd);
 	open_table.begun = false;
@@ -266,6 +273,8 @@ static void make(const char **v, unsigned n, long sends, bool table)
 		if (*v[1] == 'e')
 			end(number, atoi(v[2]));
 		tree_share_in_child();
+		attributes_in_child();
+		file_locks_in_child();
 		become(v + 4, n - 4, table);
 	}
 	if (table) {

@@ -12,6 +12,7 @@
 #include "live/live.h"
 #include "live/open_files.h"
 #include "live/open_table.h"
+#include "live/own_files.h"
 #include "live/reopen.h"
 #include "live/tree.h"
 #include "live/tree_born.h"
@@ -132,6 +133,8 @@ void tree_share(void)
 				live_refuse("%s: %s", *f->path ? f->path : "a timer or an epoll", strerror(errno));
 			f->made = tree_share_ready(fd);
 			f->shared = tree_shared_number();
+			if (f->kind == FILE_WRITTEN && own_twice(f))
+				own_several(f);
 			if (f->kind == TIMER)
 				tree_timer_set(f);
 			break;

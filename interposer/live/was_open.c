@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "live/file_locks.h"
 #include "live/kernel_sockets.h"
 #include "live/live.h"
 #include "live/mapped_files.h"
@@ -187,7 +188,9 @@ bool open_table_load(void)
 		copy_new(f);
 		copy_fill(path, f, (uint64_t)st.st_size);
 	}
-	if (!from)
+	if (!from) {
 		mapped_files_load();
+		file_locks_load();
+	}
 	return true;
 }

@@ -117,7 +117,26 @@ static bool plan_line(const char **line, char *place, char *full)
 	return true;
 }
 
-/* "/...": the branch's own file is there; "": the real one is all ranks'; "+/...": who has it open, or had left it, puts it
+/* Several had it open, and the plan has made what was in it then: they all go on with that. */
+static void planned(const char *path, const char *place)
+{
+	own_add(path, place);
+	for (struct opened *f = open_table.opened; f < open_table.opened + OPENED; f++) {
+		if (f->kind != FILE_WRITTEN || strcmp(f->path, path) || lower.opt.in_place)
+			continue;
+		lower_fd_close(f->copy);
+		f->copy = lower_fd(descriptor_open(AT_FDCWD, place, O_RDWR, 0));
+		if (f->copy < 0)
+			live_refuse("%s: %s", place, strerror(-f->copy));
+		f->offset = copy_end(f);
+		f->shared = 0; /* each appends by itself */
+		f->made = 0;
+		f->several = false;
+		*f->why = 0;
+	}
+}
+
+/* "/...": the branch's own file is there; "!/...": the same, which those have open that had the file open; "": the real one is all ranks'; "+/...": who has it open, or had left it, puts it
  * there. */
 void later_files_load(void)
 {
@@ -130,7 +149,9 @@ void later_files_load(void)
 			continue;
 		}
 		own_forget(full);
-		if (*place)
+		if (*place == '!')
+			planned(full, place + 1);
+		else if (*place)
 			own_add(full, place);
 	}
 }

@@ -47,7 +47,19 @@ uint64_t pid_now(uint64_t known)
 	for (uint32_t i = 0; own.all && pid && i < own.all->n; i++)
 		if (own.all->list[i].known == number && own.all->list[i].now)
 			return (uint64_t)(int64_t)(pid < 0 ? -own.all->list[i].now : own.all->list[i].now);
+	for (uint32_t i = 0; own.all && pid && i < own.all->nalso && i < PIDS_ALSO; i++)
+		if (own.all->also[i].known == number)
+			return (uint64_t)(int64_t)(pid < 0 ? -own.all->also[i].now : own.all->also[i].now);
 	return known;
+}
+
+void pids_also(int32_t known, int32_t now)
+{
+	const uint32_t i = own.all ? __atomic_fetch_add(&own.all->nalso, 1, __ATOMIC_SEQ_CST) : PIDS_ALSO;
+	if (i >= PIDS_ALSO)
+		return;
+	own.all->also[i].now = now;
+	own.all->also[i].known = known;
 }
 
 int32_t pid_known(int32_t now)

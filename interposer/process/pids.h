@@ -5,7 +5,7 @@
 #include <signal.h>
 #include "boundary/event.h"
 
-enum { PIDS = 256 };
+enum { PIDS = 256, PIDS_ALSO = 64 };
 
 struct pid_entry {
 	int32_t known, now; /* for the program; for the kernel, 0: it is not there yet */
@@ -15,14 +15,21 @@ struct pid_entry {
 };
 
 struct pids {
-	uint32_t n, refused, shared, unused;
+	uint32_t n, refused, shared, nalso;
 	struct pid_entry list[PIDS];
+	/* Numbers that a process had before earlier restarts, or of one that was restarted alone: its children may
+	 * know them. */
+	struct {
+		int32_t known, now;
+	} also[PIDS_ALSO];
 };
 
 /* Made by whoever starts the restart.  0 or -errno. */
 int pids_open(const char *path);
 struct pids *pids(void); /* NULL: not restarted, or without child processes */
 const char *pids_path(void);
+/* That process also went by this number. */
+void pids_also(int32_t known, int32_t now);
 
 /* As a system call means it: -N is a group.  What is no process of the tree stays as it is. */
 uint64_t pid_now(uint64_t known);

@@ -118,6 +118,8 @@ void process_block_signals(sigset_t *before)
 static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned number)
 {
 	lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	lower.was_pid = 0; /* those are its parent's numbers (pids.h) */
+	lower.upper.first_pid = 0;
 	int rc = lower.opt.no_children ? 0 : boundary_dispatch_on();
 	if (rc)
 		rdb_fatal("child %d: cannot take over system calls: %s", lower.pid, strerror(-rc));

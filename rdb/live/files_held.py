@@ -15,8 +15,9 @@ _OPENS = (2, 257, 85)
 _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL = 3, 436, 32, 33, 292, 72
 _DUPS = (0, 1030)  # F_DUPFD, F_DUPFD_CLOEXEC
 _RANGE_CLOEXEC = 4
-_WRITES = (1, 18, 20, 296, 328, 40, 275, 326, 285, 77)  # and ftruncate
-_INTO = {275: 2, 326: 2}  # splice, copy_file_range
+WRITES = (1, 18, 20, 296, 328, 40, 275, 326, 285, 77)  # and ftruncate
+INTO = {275: 2, 326: 2}  # splice, copy_file_range: which argument is written to
+CALLS = (*_OPENS, _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL)
 
 
 class Opening(NamedTuple):
@@ -38,16 +39,16 @@ def held(
             if one.opens
         }
         index = recording.index
-        for place in index.of_calls(*_OPENS, _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL):
+        for place in index.of_calls(*CALLS):
             record = index.record(place)
             if record.event > until:
                 break
             if record.result >= 0:
-                _follow(numbers, record, paths.get(record.event))
+                follow_number(numbers, record, paths.get(record.event))
     return numbers
 
 
-def _follow(numbers: dict[int, Opening], record: Record, path: Opening | None) -> None:
+def follow_number(numbers: dict[int, Opening], record: Record, path: Opening | None) -> None:
     args, nr = record.args, record.nr
     if nr in _OPENS:
         _put(numbers, record.result, path)
@@ -81,9 +82,9 @@ def written_by_others(tree: Tree, lives: Collection[Node], at_ns: int) -> set[Op
         begun = held_by(node.parent, node.forked)
         for program in node.programs if begun else []:
             index = program.index
-            for place in index.of_calls(*_WRITES):
+            for place in index.of_calls(*WRITES):
                 record = index.record(place)
-                number = record.args[_INTO.get(record.nr, 0)]
+                number = record.args[INTO.get(record.nr, 0)]
                 if record.at_ns <= at_ns and record.result >= 0 and number in begun:
                     found.add(begun[number])
     return found

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from rdb.live.appended import appended
 from rdb.live.files_before import Change, Content, Names, Was, changes_of, now, place_of
 from rdb.live.files_held import Opening, held, held_by, written_by_others
 from rdb.live.tree import Tree
@@ -49,6 +50,8 @@ class LaterFiles:
     given: set[str] = field(default_factory=set)
     """Open for writing at the cut, or left by a rank of several: other processes find there what
     that one has.  Of some that are none any more nobody puts a copy there."""
+    appended: set[str] = field(default_factory=set)
+    """Copies that those have open who had the file open at the cut."""
     ranks: set[int] = field(default_factory=set)
     """Those that give each other such files."""
     shown: set[str] = field(default_factory=set)
@@ -100,9 +103,11 @@ def later_files(
         if len(plan.users[path]) > 1:
             plan.real.add(path)
     open_at_cut: set[str] = set()
+    inherited: set[str] = set()
     for rank, event in events.items():
         openings = _held(job.rank(rank), event, (trees or {}).get(rank))
         unseen = _unseen(job.rank(rank), event, (trees or {}).get(rank)) & openings
+        inherited |= _inherited(job.rank(rank), event)
         open_at_cut |= {one.path for one in openings}
         plan.left += [
             f"{path}: a process that has ended wrote to it by a descriptor of its parent, which "
@@ -113,7 +118,8 @@ def later_files(
         plan.given = open_at_cut
     elif not trees and len(events) > 1:
         plan.given = open_at_cut | {path for path, one in places.items() if one[0] == "+"}
-    for path, content in Names(plan.sources).before(later).items():
+    names = Names(plan.sources)
+    for path, content in names.before(later).items():
         if content.was is Was.KEPT and content.place != place_of(plan.sources, path):
             plan.bases[path] = "" if content.lost() else content.place
         elif content.was not in (Was.KEPT, Was.SAME):
@@ -123,12 +129,16 @@ def later_files(
             or (
                 content.was in (Was.SAME, Was.LOST)
                 and not trees
+                and path not in inherited
                 and _followed(job, path, opened[path], events)
             )
         ):
             _sort_out(plan, path, content)
         elif len(events) > 1 and not trees:
             plan.given.add(path)
+    if len(events) == 1:
+        for rank, event in events.items():
+            _appended(plan, names, job.rank(rank), event, (trees or {}).get(rank))
     _as_it_began(plan)
     plan.real.difference_update(plan.copies)
     if len(events) > 1 and not trees:
@@ -169,6 +179,49 @@ def _unseen(top: RankRecording, event: int, tree: TreePlan | None) -> set[Openin
     lives = {node.number for node in tree.made} if tree is not None else {0}
     made = [node for node in found.nodes if node.number in lives]
     return written_by_others(found, made, top.event(event).at_ns)
+
+
+def _inherited(top: RankRecording, event: int) -> set[str]:
+    """Files that a child got open from it by then: what it had closed of them it does not know."""
+    nodes = Tree(top).nodes if event and any(top.path.glob("child-*")) else []
+    return {
+        one.path
+        for node in nodes
+        if node.parent is not None and node.parent.parent is None and node.forked <= event
+        for one in held_by(node.parent, node.forked).values()
+    }
+
+
+def _appended(
+    plan: LaterFiles, names: Names, top: RankRecording, event: int, tree: TreePlan | None
+) -> None:
+    """Several have written to it, each by itself: what is in it, the file says."""
+    if not event or not any(top.path.glob("child-*")):
+        return
+    of_all = Tree(top)
+    if tree is not None:
+        places = {node.number: place for node, place in tree.places.items()}
+    else:
+        at_ns = top.event(event).at_ns
+        places = {one.number: one.by_time(at_ns) for one in of_all.nodes} | {0: event}
+    found = appended(of_all, places)
+    for path, size in found.sizes.items():
+        content = names.known.get(path) or now(place_of(plan.sources, path))
+        if content.was is not Was.KEPT or content.lost() or content.size_bytes < size:
+            found.unknown.add(path)
+            continue
+        plan.copies[path], plan.kept[path] = size, content
+        plan.given.discard(path)
+        plan.shown.add(path)
+        plan.appended.add(path)
+    plan.left = [
+        line for line in plan.left if not any(line.startswith(f"{one}: ") for one in plan.appended)
+    ]
+    plan.left += [
+        f"{path}: several processes have written to it, each by itself: the branch's copy lacks "
+        "what others than its own had written"
+        for path in sorted(found.unknown)
+    ]
 
 
 def _by_time(program: RankRecording, at_ns: int) -> int:
@@ -244,7 +297,7 @@ def _places(job: Path) -> dict[str, str]:
         lines = os.fsdecode((job / _LIST).read_bytes()).splitlines()
     except FileNotFoundError:
         return {}
-    pairs = (line.split("\t", 1) for line in lines if line)
+    pairs = (line.removeprefix("!").split("\t", 1) for line in lines if line)
     return {
         path: place
         for place, path in pairs
@@ -310,7 +363,10 @@ def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dic
         else:
             places[path] = places[above] / os.path.relpath(path, above)
         _make(plan, path, places[path])
-    text = "".join(f"{place}\t{path}\n" for path, place in sorted(listed.items()))
+    text = "".join(
+        f"{'!' if path in plan.appended else ''}{place}\t{path}\n"
+        for path, place in sorted(listed.items())
+    )
     text += "".join(f"\t{path}\n" for path in sorted(plan.real.difference(listed)))
     text += "".join(f"={place}\t{path}\n" for path, place in sorted(plan.bases.items()))
     for number, path in enumerate(sorted(plan.given.difference(listed)), len(names)):

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rdb.recording import RankRecording
 from rdb.recording.describe import mpi_functions
@@ -22,24 +22,33 @@ _OTHERS = {
     298: "a performance counter",
     434: "a descriptor of a process",
     437: "opened by openat2(2)",
+    240: "a message queue",
 }  # interposer/live/reopen.c
 _CALLS = (*_OTHERS, *_DUPS, _CLOSE, _CLOSE_RANGE, _FCNTL)
+_IPC = {64: "semaphores", 68: "a message queue"}  # semget, msgget
+_REMOVES = {66: (64, 2), 71: (68, 1)}  # semctl, msgctl: of which, and which argument says what
+_IPC_RMID = 0
 _SPAN = struct.Struct("<QQ")
 
 
-def refused(recording: RankRecording, cut: int, *, shares: bool = False) -> list[str]:
-    """A line for each, with the event that made it; SHARES: its shared memory is seen to."""
+def refused(
+    recording: RankRecording, cut: int, *, shares: bool = False, of_tree: bool = False
+) -> list[str]:
+    """A line for each, with the event that made it; SHARES: its shared memory is seen to;
+    OF_TREE: so is what its processes have of the kernel's (system_v)."""
     at = f"rank {recording.name} cannot be restarted at event {cut}"
     return [
         f"{at}: {what} (event {event})"
         for what, event in (
-            *_objects(recording, cut, shares),
+            *_objects(recording, cut, shares, of_tree),
             *_unknown_calls(recording, cut),
         )
     ]
 
 
-def _objects(recording: RankRecording, cut: int, shares: bool) -> Iterator[tuple[str, int]]:
+def _objects(
+    recording: RankRecording, cut: int, shares: bool, of_tree: bool
+) -> Iterator[tuple[str, int]]:
     descriptors: dict[int, tuple[str, int]] = {}
     for record in _calls(recording, cut, _CALLS):
         number, result, args = record.nr, record.result, record.args
@@ -57,6 +66,8 @@ def _objects(recording: RankRecording, cut: int, shares: bool) -> Iterator[tuple
         elif number == _CLOSE_RANGE:
             for one in [one for one in descriptors if args[0] <= one <= args[1]]:
                 del descriptors[one]
+    if not of_tree:
+        yield from system_v([(recording, cut)])
     for descriptor, (what, event) in sorted(descriptors.items()):
         yield f"its descriptor {descriptor} is {what}", event
     if shares:
@@ -65,6 +76,21 @@ def _objects(recording: RankRecording, cut: int, shares: bool) -> Iterator[tuple
     shared = {one: event for one, event in _shared(recording, cut).items() if one[0] not in windows}
     if shared:
         yield "it has shared memory", max(shared.values())
+
+
+def system_v(programs: Iterable[tuple[RankRecording, int]]) -> list[tuple[str, int]]:
+    """Those that they have asked for by then, and that none has removed: they are the kernel's, and
+    hold what they hold now."""
+    there: dict[tuple[int, int], int] = {}
+    calls = [record for one, cut in programs for record in _calls(one, cut, (*_IPC, *_REMOVES))]
+    for record in sorted(calls, key=lambda one: one.at_ns):
+        if record.result < 0:
+            continue
+        if record.nr in _IPC:
+            there[record.nr, record.result] = record.event
+        elif record.args[_REMOVES[record.nr][1]] & 0xFFFF == _IPC_RMID:
+            there.pop((_REMOVES[record.nr][0], record.args[0]), None)
+    return [(f"it has {_IPC[number]} of System V", event) for (number, _), event in there.items()]
 
 
 def _shared(recording: RankRecording, cut: int) -> dict[tuple[int, int], int]:

@@ -134,6 +134,8 @@ class Tree:
         """Place of a node, and the other that must be as far as that place."""
         self.waited: dict[Node, int] = {}
         """Where its parent heard of its end."""
+        self.reaped: dict[Node, tuple[Node, int]] = {}
+        """By whom that is not its parent, and where."""
         self.signals: list[tuple[Node, int, int, Node, int]] = []
         """Sender, place, time, whom, which."""
         followed = follow(self.top, {})
@@ -257,6 +259,9 @@ class Tree:
                 if pid in living:
                     self.waited[living[pid]] = where
                     self.needs[node].append((where, living[pid], living[pid].over))
+                elif pid in everybody:
+                    self.reaped[everybody[pid]] = node, where
+                    self.needs[node].append((where, everybody[pid], everybody[pid].over))
         for one in self.taken[node]:
             other = everybody.get(one.sender)
             if other is not None:

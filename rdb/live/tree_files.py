@@ -32,13 +32,14 @@ _SIGNALFD, _SIGNALFD4 = 282, 289
 _TIMERFD_CREATE, _TIMERFD_SETTIME = 283, 286
 _EPOLL_CREATE, _EPOLL_CREATE1, _EPOLL_CTL = 213, 291, 233
 _SOCKET, _SOCKETPAIR, _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN = 41, 53, 42, 43, 288, 48
+_FLOCK = 73
 _COPIES = (40, 275, 276, 278)  # sendfile, splice, tee, vmsplice
 _CALLS = (
     *(_OPEN, _CREAT, _OPENAT, _CLOSE, _CLOSE_RANGE, _DUP, _DUP2, _DUP3, _FCNTL, _LSEEK),
     *(_PIPE, _PIPE2, _EVENTFD, _EVENTFD2, _GETDENTS64, 56, 57, 58, 435),
     *(_TIMERFD_CREATE, _TIMERFD_SETTIME, _EPOLL_CREATE, _EPOLL_CREATE1, _EPOLL_CTL),
     *(_SIGNALFD, _SIGNALFD4, _SOCKET, _SOCKETPAIR, _CONNECT, _ACCEPT, _ACCEPT4, _SHUTDOWN),
-    *(*_READS, *_WRITES, *_COPIES),
+    *(*_READS, *_WRITES, *_COPIES, _FLOCK),
 )
 _CLOEXEC = 0o2000000
 _F_DUPFD, _F_SETFD, _F_DUPFD_CLOEXEC = 0, 2, 1030
@@ -399,6 +400,12 @@ class _Follower:
 
     def _moved(self, node: Node, place: int, record: Record, numbers: dict[int, _Number]) -> None:
         copies, reads = record.nr in _COPIES, record.nr in _READS
+        if record.nr == _FLOCK:
+            lock = numbers.get(record.args[0])
+            if lock is not None and lock.held.kind is HeldKind.FILE:
+                done = Operation(node, place, record.at_ns, lock.held, 0, False)
+                self.operations[lock.held].append(done)
+            return
         if record.nr == _LSEEK and not record.args[1] and record.args[2] == _SEEK_CUR:
             return  # it asks where that is
         if record.nr in _FLAGS_AT and record.args[_FLAGS_AT[record.nr]] & _PEEK:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rdb.errors import RdbError
 from rdb.launch.command import rdb_exec_line
-from rdb.live.refusals import refused
+from rdb.live.refusals import refused, system_v
 from rdb.live.shared import shared_at, shares_memory
 from rdb.live.tree import NOT_YET, Node, Tree, begun_ns, forks_of, programs_of
 from rdb.live.tree_born import (
@@ -26,12 +26,12 @@ from rdb.live.tree_born import (
     write_born,
 )
 from rdb.live.tree_files import Connection, Ends, Held, HeldKind, follow
+from rdb.live.tree_reapers import reapers_refused
 from rdb.private import make_directory, opener
 from rdb.recording import EndKind, Kind, RankRecording
 from rdb.recording.processes import child_numbers
 
-_PRCTL, _SUBREAPER = 157, 36
-_HEAD, _ENTRIES = struct.Struct("<IIII"), 256  # struct pids
+_HEAD, _ENTRIES, _ALSO_BYTES = struct.Struct("<IIII"), 256, 64 * 8  # struct pids
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,16 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
     for node in (*lives, *zombies):
         if node.parent in lives and node.program_of_parent < _program(node.parent, places):
             raise _refused(node, places, "its parent has become another program since")
-    if any(node.parent is not None and node.parent not in lives for node in (*lives, *ended)):
-        _refuse_reapers(lives, places)
+    for node, why in reapers_refused(tree, places, lives, ended):
+        raise _refused(node, places, why)
     lines = [line for node in lives for line in _refusals(node, places, of_job)]
+    programs = [
+        (one, places[node] - node.bases[k]) for node in begun for k, one in enumerate(node.programs)
+    ]
+    lines += [
+        f"rank {top.name} cannot be restarted at event {event}, with other processes: {what}"
+        for what, _ in system_v(programs)
+    ]
     lines += _signals(tree, places, lives)
     if lines:
         raise RdbError("\nrdb: ".join(lines), "choose another event")
@@ -124,24 +131,6 @@ def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePl
         if node.parent is not None and where <= places[node.parent]
     }
     return TreePlan(places, lives, zombies, ghosts, counts, told, shared)
-
-
-def _refuse_reapers(lives: Sequence[Node], places: dict[Node, int]) -> None:
-    """Whose children those become that outlive their parents."""
-    for node in lives:
-        program, event = node.at(places[node])
-        for recording in node.programs[: program + 1]:
-            index = recording.index
-            for place in index.of_calls(_PRCTL):
-                record = index.record(place)
-                last = recording is node.programs[program] and record.event > event
-                if record.args[0] == _SUBREAPER and record.args[1] and not last:
-                    raise _refused(
-                        node,
-                        places,
-                        "processes have outlived their parents, and it had asked for those "
-                        "(PR_SET_CHILD_SUBREAPER)",
-                    )
 
 
 def _refuse_earlier_children(top: RankRecording, event: int) -> None:
@@ -210,7 +199,7 @@ def _refused(node: Node, places: dict[Node, int], why: str) -> RdbError:
 def _refusals(node: Node, places: dict[Node, int], of_job: bool) -> Iterator[str]:
     program, event = node.at(places[node])
     recording = node.programs[program]
-    yield from refused(recording, event, shares=not of_job)
+    yield from refused(recording, event, shares=not of_job, of_tree=True)
     name = f"process {node.name}" if node.parent else f"rank {node.name}"
     at = f"{name} cannot be restarted at event {event}, with other processes"
     index = recording.index
@@ -345,7 +334,7 @@ def write_tree(
         for node in numbers:
             known = node.pid or _own_pid(node.programs[0])
             file.write(PID_ENTRY.pack(known, 0, 0, node.group, node.session))
-        file.truncate(_HEAD.size + _ENTRIES * PID_ENTRY.size)
+        file.truncate(_HEAD.size + _ENTRIES * PID_ENTRY.size + _ALSO_BYTES)
     if len(numbers) > _ENTRIES:
         raise RdbError(
             f"it has {len(numbers)} processes: no more than {_ENTRIES} can be brought back",
