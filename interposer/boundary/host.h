@@ -46,6 +46,7 @@ enum rdb_note {
 	RDB_NOTE_ASKED = 29,     /* uint64_t, as at_ns of a record: when a call was asked for (shared_memory.h) */
 	RDB_NOTE_PIPE = 31,      /* struct rdb_note_pipe: a pipe that was opened by a name */
 	RDB_NOTE_WAS = 30,       /* struct rdb_note_was: what had a name before the call (syscalls/kept_files.h) */
+	RDB_NOTE_ATTRIBUTES = 32 /* struct rdb_note_attributes: of a file, before the call (syscalls/attributes.h) */
 };
 
 enum { RDB_ADDRESS_BYTES = 112 };
@@ -92,6 +93,22 @@ struct rdb_note_was {
 	uint64_t size;
 	uint64_t changed_ns; /* not 0: it is the file itself, and is to be as it was then (st_mtim) */
 	/* texts with a zero each: the name, a second one (where that came from), where the link led */
+};
+
+enum rdb_xattr {
+	RDB_XATTR_UNSAID, /* the call changes none */
+	RDB_XATTR_NONE,   /* it was not there */
+	RDB_XATTR_HAD,
+	RDB_XATTR_LOST
+};
+
+struct rdb_note_attributes {
+	uint32_t mode, uid, gid, links;
+	uint64_t dev, ino, accessed_ns, modified_ns;
+	uint32_t path_bytes; /* with its zero */
+	uint16_t made;       /* not 0: by this call, and so as it is after it */
+	uint16_t xattr;      /* enum rdb_xattr: what that one was which the call changes */
+	/* the path; the name of the extended attribute, with a zero, and its value */
 };
 
 /* What a file of MPI held right before the call. */

@@ -16,6 +16,7 @@
 #include "live/live.h"
 #include "live/fd_paths.h"
 #include "live/mapped_files.h"
+#include "live/own_attributes.h"
 #include "live/own_files.h"
 #include "live/sockets.h"
 #include "live/tree.h"
@@ -289,6 +290,8 @@ void open_files_syscall(const struct event *ev)
 			tree_file_cut(f, A(1));
 		else if (f && f->kind == FILE_WRITTEN && ftruncate(f->copy, (off_t)A(1)))
 			live_refuse("%s: its copy cannot be cut: %s", f->path, strerror(errno));
+		else if (f && f->kind == FILE_WRITTEN)
+			own_attributes_written(f->copy);
 		break;
 	case SYS_sendfile:
 	case SYS_splice:
@@ -369,5 +372,6 @@ void open_files_syscall(const struct event *ev)
 			live_refuse("its directory cannot be found again");
 		break;
 	case SYS_umask: umask((mode_t)A(0)); break;
+	default: own_attributes_syscall(ev); break;
 	}
 }

@@ -8,6 +8,7 @@
 #include "live/given_files.h"
 #include "live/live.h"
 #include "live/mapped_files.h"
+#include "live/own_attributes.h"
 #include "live/own_table.h"
 #include "live/tree.h"
 #include "live/written_copies.h"
@@ -82,9 +83,11 @@ void own_opened(struct opened *f, const struct rdb_note_opened *note)
 	if (!again) {
 		copy_new(f);
 		copy_fill_before(f, note);
+		own_attributes_opened(f);
 	} else if (f->flags & O_TRUNC) {
 		if (ftruncate(f->copy, 0))
 			live_refuse("%s: its copy cannot be cut: %s", f->path, strerror(errno));
+		own_attributes_written(f->copy);
 		for (struct opened *o = open_table.opened; o < open_table.opened + OPENED; o++)
 			if (o->kind == FILE_WRITTEN && !strcmp(o->path, f->path))
 				*o->why = 0;
@@ -222,7 +225,8 @@ void own_at_cut(void)
 	for (struct own *o = own_table.file; o < own_table.file + own_table.n; o++) {
 		if (!o->path || !o->left)
 			continue;
-		if (!o->whole || strchr(o->path, '\n') || same_content(o->place, o->path)) {
+		if (!o->whole || strchr(o->path, '\n') ||
+		    (same_content(o->place, o->path) && !own_attributes_differ(o->place, o->path))) {
 			own_drop(o);
 			continue;
 		}
@@ -292,6 +296,7 @@ void own_load(void)
 			live_refuse("%s: %s", path, strerror(errno));
 		copy_new(&one);
 		copy_fill(path, &one, (uint64_t)st.st_size);
+		own_attributes_as(path, one.copy);
 		place_of(&one, place);
 		own_new(one.path, place, true, true);
 		lower_fd_close(one.copy);

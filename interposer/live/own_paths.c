@@ -136,6 +136,11 @@ bool own_paths(uint64_t nr, uint64_t a[6], char (*room)[LONGEST])
 	case 90:  /* chmod */
 	case 92:  /* chown */
 	case 132: /* utime */
+	case 137: /* statfs */
+	case 188: /* setxattr */
+	case 191: /* getxattr */
+	case 194: /* listxattr */
+	case 197: /* removexattr */
 	case 235: /* utimes */ one_path(here, &a[0], true, room[0]); break;
 	case 6:   /* lstat */
 	case 83:  /* mkdir */
@@ -143,19 +148,31 @@ bool own_paths(uint64_t nr, uint64_t a[6], char (*room)[LONGEST])
 	case 89:  /* readlink */
 	case 133: /* mknod */
 	case 87:  /* unlink */
+	case 189: /* lsetxattr */
+	case 192: /* lgetxattr */
+	case 195: /* llistxattr */
+	case 198: /* lremovexattr */
 	case 94: /* lchown */ one_path(here, &a[0], false, room[0]); break;
 	case 137: /* statfs */ one_path(here, &a[0], true, room[0]); break;
 	case 254: /* inotify_add_watch */ one_path(here, &a[1], true, room[0]); break;
 	case 322: /* execveat */
 	case 257: /* openat */
+	case 254: /* inotify_add_watch */
 	case 260: /* fchownat */
+	case 261: /* futimesat */
 	case 262: /* newfstatat */
 	case 268: /* fchmodat */
 	case 269: /* faccessat */
 	case 280: /* utimensat */
+	case 322: /* execveat */
 	case 332: /* statx */
 	case 437: /* openat2 */
-	case 439: /* faccessat2 */ one_path(a[0], &a[1], true, room[0]); break;
+	case 439: /* faccessat2 */
+	case 452: /* fchmodat2 */
+	case 463: /* setxattrat */
+	case 464: /* getxattrat */
+	case 465: /* listxattrat */
+	case 466: /* removexattrat */ one_path(a[0], &a[1], true, room[0]); break;
 	case 258: /* mkdirat */
 	case 259: /* mknodat */
 	case 263: /* unlinkat */

@@ -11,6 +11,7 @@
 #include "live/live.h"
 #include "live/open_files.h"
 #include "live/open_table.h"
+#include "live/own_attributes.h"
 #include "live/own_files.h"
 #include "live/reopen.h"
 #include "live/sockets.h"
@@ -196,4 +197,5 @@ void open_files_restore(void)
 	for (int fd = 0; fd < 3; fd++)
 		if (standard[fd] >= 0)
 			lower_fd_close(standard[fd]);
+	own_attributes_at_cut();
 }

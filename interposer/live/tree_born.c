@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "live/branch_file.h"
 #include "live/live.h"
+#include "live/own_attributes.h"
 #include "live/open_table.h"
 #include "live/reopen.h"
 #include "live/tree.h"
@@ -253,6 +254,7 @@ static void make_file(uint32_t number, const struct born *one, const char *was)
 			live_refuse("%s: %s", was, strerror(errno));
 		copy_new(&f);
 		copy_fill(was, &f, (uint64_t)st.st_size);
+		own_attributes_as(was, f.copy);
 	}
 	const int fd = reopen(&f);
 	if (fd < 0)

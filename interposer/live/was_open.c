@@ -13,6 +13,7 @@
 #include "live/open_files.h"
 #include "live/open_files_saved.h"
 #include "live/own_files.h"
+#include "live/own_attributes.h"
 #include "live/sockets.h"
 #include "live/timerfds.h"
 #include "live/tree_born.h"
@@ -187,6 +188,8 @@ bool open_table_load(void)
 			live_refuse("%s: it was altered", path);
 		copy_new(f);
 		copy_fill(path, f, (uint64_t)st.st_size);
+		if (!from)
+			own_attributes_as(path, f->copy);
 	}
 	if (!from) {
 		mapped_files_load();

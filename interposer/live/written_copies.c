@@ -10,6 +10,7 @@
 #include "live/given_files.h"
 #include "live/live.h"
 #include "live/open_files.h"
+#include "live/own_attributes.h"
 #include "live/own_files.h"
 #include "live/own_table.h"
 #include "process/descriptors.h"
@@ -68,6 +69,7 @@ void copy_keep(const char *kept, const char *from, uint64_t size)
 	if (to.copy < 0)
 		live_refuse("%s: %s", kept, strerror(-to.copy));
 	copy_fill(from, &to, size);
+	own_attributes_keep(from, to.copy);
 	close(to.copy);
 }
 
@@ -206,6 +208,7 @@ void copy_write(struct opened *f, uint64_t offset, const void *bytes, uint64_t l
 			live_refuse("%s: its copy cannot be written: %s", f->path, strerror(errno));
 		done += (uint64_t)n;
 	}
+	own_attributes_written(f->copy);
 }
 
 uint64_t copy_end(const struct opened *f)

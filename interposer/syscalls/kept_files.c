@@ -20,6 +20,7 @@
 /* Bytes that are copied, where the file system cannot share them; and at most that part of what is free. */
 #define LARGEST (1ull << 30)
 #define OF_FREE 4
+#define SMALL (1 << 20) /* it is copied as fast as one could tell */
 
 #define A(i) (ev->args[i])
 
@@ -78,7 +79,8 @@ static void keep_file(struct kept *k, const char *place, const struct stat *st, 
 	}
 	k->note.head.number = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
 	kept_name(name, sizeof(name), k->note.head.number);
-	if (going && (uint64_t)st->st_size <= LARGEST && !link(place, name)) {
+	const bool alone = going && st->st_nlink == 1 && st->st_size > SMALL; /* who looks may see that it has a name */
+	if (alone && (uint64_t)st->st_size <= LARGEST && !link(place, name)) {
 		k->note.head.changed_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
 		k->note.head.was = RDB_WAS_KEPT;
 	} else if (!copy(place, name, (uint64_t)st->st_size)) {
@@ -123,15 +125,32 @@ static bool whole(int dir, const char *path, bool follow, char *out)
 	return !recorded(out) && strncmp(out, "/proc/", 6) && strncmp(out, "/sys/", 5) && strncmp(out, "/dev/", 5);
 }
 
-/* What is at that name.  A branch's own file is its process's concern, which makes it again; but one that it has from the plan
- * is like any other. */
+/* A branch's own file is its process's concern, which makes it again; but one that it has from the plan is like any other. */
+static bool place_of(const char *full, char *place)
+{
+	if (own_table.n && own_place_of(full, place))
+		return strstr(place, "/later/");
+	strcpy(place, full);
+	return true;
+}
+
+bool kept_name_of(int dir, const char *path, bool follow, char *full, char *place)
+{
+	char link[32];
+	if (path)
+		return whole(dir, path, follow, full) && place_of(full, place);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	const ssize_t n = readlink(link, full, 4095);
+	full[n < 0 ? 0 : n] = 0;
+	return *full == '/' && !recorded(full) && place_of(full, place);
+}
+
+/* What is at that name. */
 static bool look(struct kept *k, const char *full, bool going)
 {
 	struct stat st;
-	char own[LONGEST];
-	const bool owned = own_table.n && own_place_of(full, own);
-	const char *place = owned ? own : full;
-	if (owned && !strstr(own, "/later/"))
+	char place[LONGEST];
+	if (!place_of(full, place))
 		return false;
 	memset(&k->note.head, 0, sizeof(k->note.head));
 	k->any = true;

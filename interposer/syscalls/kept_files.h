@@ -17,6 +17,9 @@ struct kept {
 	} note;
 };
 
+/* Of a file that is of the program's and not of a recording: its name without links, and where that is (in a branch, also its
+ * own), each of 4096 bytes; without a path that of a descriptor.  False: it is none, or one that its process makes again. */
+bool kept_name_of(int dir, const char *path, bool follow, char *full, char *place);
 void kept_before(const struct event *ev, struct kept *k);
 /* It has its answer. */
 void kept_after(struct event *ev, struct kept *k);

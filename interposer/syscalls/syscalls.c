@@ -14,6 +14,7 @@
 #include "boundary/boundary.h"
 #include "process/descriptors.h"
 #include "syscalls/socket_notes.h"
+#include "syscalls/attributes.h"
 #include "syscalls/ioctls.h"
 #include "syscalls/kept_files.h"
 #include "live/kernel_files.h"
@@ -250,7 +251,9 @@ void syscall_event(ucontext_t *uc)
 	if (lower.opt.checkpoints_only && !answered)
 		kernel_files_closing(ev);
 	struct kept kept;
+	struct attributes attributes;
 	kept_before(ev, &kept);
+	attributes_before(ev, &attributes);
 	if (class == EMU) {
 		int64_t recorded = ev->result;
 		ev->emulated = true;
@@ -277,6 +280,7 @@ void syscall_event(ucontext_t *uc)
 			syscall_row_outputs(ev, row);
 			open_notes(ev);
 			kept_after(ev, &kept);
+			attributes_after(ev, &attributes);
 			note_socket(ev);
 		}
 	} else {

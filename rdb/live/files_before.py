@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import stat
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 
+from rdb.live import attributes
+from rdb.live.attributes import Attributes, Noted
 from rdb.recording import RankRecording
 from rdb.recording.record import Note, Record
 
@@ -21,7 +24,8 @@ from rdb.recording.record import Note, Record
 _OPEN, _OPENAT, _CREAT = 2, 257, 85
 _RENAMES, _LINKS = (82, 264, 316), (86, 265)
 _OTHERS = (76, 77, 83, 84, 87, 88, 133, 258, 259, 263, 266)
-CALLS = (_OPEN, _OPENAT, _CREAT, *_RENAMES, *_LINKS, *_OTHERS)
+_ATTRIBUTES = (*attributes.CALLS, *attributes.XATTRS_AT)
+CALLS = (_OPEN, _OPENAT, _CREAT, *_RENAMES, *_LINKS, *_OTHERS, *_ATTRIBUTES)
 _RENAMEAT2, _EXCHANGE = 316, 2
 _SIZE_BYTES = 8  # struct rdb_note_opened
 _HEAD_BYTES = 32  # struct rdb_note_was
@@ -80,6 +84,8 @@ class Change:
     """Of a file that was opened: when it was."""
     before: Content | None
     """None: not said."""
+    noted: Noted | None = None
+    """Of a file that it changes, or stands in the way of: not always the one that has the path."""
 
     @property
     def opens(self) -> bool:
@@ -107,6 +113,7 @@ def _change(folder: Path, record: Record, rank: int) -> Iterator[Change]:
             was = bytes(chunk.data)
     flags, size = 0, 0
     path = other = ""
+    noted = attributes.noted(record)
     before = None
     if was is not None:
         path, other, before = _before(folder, record, was, rank)
@@ -120,8 +127,11 @@ def _change(folder: Path, record: Record, rank: int) -> Iterator[Change]:
             flags = record.args[1 if record.nr == _OPEN else 2]
     elif record.nr == _RENAMEAT2:
         flags = record.args[4]
+    elif record.nr in _ATTRIBUTES and noted is not None:
+        path = noted.path
     if path and not any(char in path + other for char in "\n\t"):
-        yield Change(rank, record.event, record.at_ns, record.nr, path, other, flags, size, before)
+        event, at_ns, nr = record.event, record.at_ns, record.nr
+        yield Change(rank, event, at_ns, nr, path, other, flags, size, before, noted)
 
 
 def _before(folder: Path, record: Record, note: bytes, rank: int) -> tuple[str, str, Content]:
@@ -143,12 +153,46 @@ class Names:
         """PLACES: where the job, a branch itself, has its own."""
         self.places = places
         self.known: dict[str, Content] = {}
+        self.attributes: dict[str, Attributes] = {}
+        self.folders: dict[str, Attributes] = {}
+        """Of directories, which stay where they are."""
+        self.names: dict[tuple[int, int], set[str]] = defaultdict(set)
+        """That a file has, or had; for those with several."""
 
     def before(self, changes: Iterable[Change]) -> Mapping[str, Content]:
         """CHANGES: all since then."""
         for one in sorted(changes, key=lambda one: one.at_ns, reverse=True):
             self._undo(one)
+            if one.noted is not None:
+                self._attributes_back(one.noted)
+        for path, had in [one for one in self.attributes.items() if one[1].links > 1]:
+            others = self.names[had.inode] | _beside(path, had.inode) | set(self.places)
+            for other in others.difference(self.known):
+                self._also_named(other, had, self._now(path))
         return self.known
+
+    def _attributes_back(self, noted: Noted) -> None:
+        if noted.made:
+            self.attributes.pop(noted.path, None)
+            return
+        had = noted.attributes
+        if stat.S_ISDIR(had.mode):
+            self.folders[noted.path] = had.with_xattrs_of(self.folders.get(noted.path))
+            return
+        self.attributes[noted.path] = had.with_xattrs_of(self.attributes.get(noted.path))
+        if noted.path not in self.known:
+            self.known[noted.path] = self._now(noted.path)
+
+    def _also_named(self, path: str, had: Attributes, content: Content) -> None:
+        """Nothing was done by this name: it stands for the same file as another one."""
+        place = place_of(self.places, path)
+        try:
+            there = os.lstat(place)
+        except OSError:
+            return
+        if (there.st_dev, there.st_ino) == had.inode:
+            self.known[path] = content
+            self.attributes[path] = had
 
     def _now(self, path: str) -> Content:
         """Going back so far."""
@@ -185,6 +229,7 @@ class Names:
         if content.was is Was.ABSENT:
             for name in [name for name in self.known if name.startswith(path + "/")]:
                 del self.known[name]
+            self.attributes.pop(path, None)
         self.known[path] = content
 
     def _named_back(self, one: Change) -> None:
@@ -197,13 +242,33 @@ class Names:
         below = {
             name: content for name, content in self.known.items() if name.startswith(second + "/")
         }
-        other = self._now(first) if one.nr == _RENAMEAT2 and one.flags & _EXCHANGE else one.before
+        had = self._taken(second)
+        other = one.before
+        if one.nr == _RENAMEAT2 and one.flags & _EXCHANGE:
+            other = self._now(first)
+            self.attributes |= {second + name: one for name, one in self._taken(first).items()}
         self._set(second, other)
         for name in below:
             self.known.pop(name, None)
         self._set(first, now)
         for name, content in below.items():
             self.known[first + name[len(second) :]] = content
+        self.attributes |= {first + name: one for name, one in had.items()}
+
+    def _taken(self, path: str) -> dict[str, Attributes]:
+        """Of what has that name and what is below it, by what follows the name."""
+        names = [name for name in self.attributes if name == path or name.startswith(path + "/")]
+        return {name[len(path) :]: self.attributes.pop(name) for name in names}
+
+
+def _beside(path: str, inode: tuple[int, int]) -> set[str]:
+    """Other names in that directory."""
+    try:
+        with os.scandir(os.path.dirname(path)) as entries:
+            found = [one.path for one in entries if one.inode() == inode[1]]
+    except OSError:
+        return set()
+    return {one for one in found if one != path}
 
 
 def place_of(places: Mapping[str, str], path: str) -> str:

@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from rdb.live.appended import appended
+from rdb.live.attributes import Attributes, attributes_of, give, owner_is_lost
+from rdb.live.copying import copy_bytes
 from rdb.live.files_before import Change, Content, Names, Was, changes_of, now, place_of
 from rdb.live.files_held import Opening, held, held_by, written_by_others
 from rdb.live.tree import Tree
@@ -24,6 +28,7 @@ from rdb.recording import Job, RankRecording
 
 _NOT_FOLLOWED = (40, 275, 276, 285, 326, 327, 328)  # sendfile and its kin, fallocate
 _FOLDER, _LIST, _RANKS = "later", "later-files", "later-ranks"
+_NAMES = "later-links"  # further names of copies, which the program does not know
 _OWN = re.compile(r"/rank-\d+/file-\d+-[^/]*$")  # a branch's, which its rank follows
 _PAGE = 4096
 _LARGEST = 1 << 30  # a directory that is copied
@@ -58,6 +63,8 @@ class LaterFiles:
     """Copies that a user is told of: where something else is now."""
     users: dict[str, set[int]] = field(default_factory=dict)
     """Ranks that open a file for writing."""
+    attributes: dict[str, Attributes] = field(default_factory=dict)
+    """Path -> mode, owner and times that a copy has; of the same file: the same one."""
     real: set[str] = field(default_factory=set)
     """Of several ranks, and without a copy: no rank has one of its own."""
 
@@ -86,16 +93,21 @@ def later_files(
     paths = {place.removeprefix("+"): path for path, place in places.items()}
     plan = LaterFiles(sources={path: one for path, one in places.items() if one[0] != "+"})
     later: list[Change] = []
+    names = Names(plan.sources)
     opened: dict[str, list[tuple[Change, bool]]] = defaultdict(list)
+    linked: dict[str, str] = {}
     for rank, event in events.items():
         for recording, until in _programs(job.rank(rank), event, (trees or {}).get(rank)):
             for one in changes_of(recording, rank):
                 if _OWN.search(one.path):
                     continue
-                one = replace(one, path=paths.get(one.path, one.path))
+                one = _by_its_path(one, paths)
+                _has_name(names, one)
                 after = one.event > until
                 if after:
                     later.append(one)
+                elif one.noted is not None and one.other == one.noted.path:  # link(2)
+                    linked[one.path] = one.other
                 if one.opens:
                     opened[one.path].append((one, after))
     for path, all_of in opened.items():
@@ -118,8 +130,9 @@ def later_files(
         plan.given = open_at_cut
     elif not trees and len(events) > 1:
         plan.given = open_at_cut | {path for path, one in places.items() if one[0] == "+"}
-    names = Names(plan.sources)
     for path, content in names.before(later).items():
+        if path in names.attributes:
+            plan.attributes[path] = names.attributes[path]
         if content.was is Was.KEPT and content.place != place_of(plan.sources, path):
             plan.bases[path] = "" if content.lost() else content.place
         elif content.was not in (Was.KEPT, Was.SAME):
@@ -130,7 +143,7 @@ def later_files(
                 content.was in (Was.SAME, Was.LOST)
                 and not trees
                 and path not in inherited
-                and _followed(job, path, opened[path], events)
+                and _followed(job, path, opened[linked.get(path, path)], events)
             )
         ):
             _sort_out(plan, path, content)
@@ -139,12 +152,58 @@ def later_files(
     if len(events) == 1:
         for rank, event in events.items():
             _appended(plan, names, job.rank(rank), event, (trees or {}).get(rank))
+    _say_folders(plan, names.folders)
     _as_it_began(plan)
+    _say_attributes(plan)
     plan.real.difference_update(plan.copies)
     if len(events) > 1 and not trees:
         plan.given.difference_update(plan.real)
         plan.ranks = set(events)
     return plan
+
+
+def _by_its_path(one: Change, paths: Mapping[str, str]) -> Change:
+    """PATHS: of a branch's own files, by where these are."""
+    noted = one.noted
+    if noted is not None:
+        noted = replace(noted, path=paths.get(noted.path, noted.path))
+    return replace(one, path=paths.get(one.path, one.path), noted=noted)
+
+
+def _has_name(names: Names, one: Change) -> None:
+    if one.noted is not None:
+        inode = one.noted.attributes.inode
+        names.names[inode].add(one.noted.path)
+        if one.other == one.noted.path:  # link(2)
+            names.names[inode].add(one.path)
+
+
+def _say_folders(plan: LaterFiles, folders: Mapping[str, Attributes]) -> None:
+    for path, had in folders.items():
+        try:
+            there = os.lstat(place_of(plan.sources, path))
+        except OSError:
+            continue
+        mine = (had.mode, had.uid, had.gid)
+        if mine != (there.st_mode, there.st_uid, there.st_gid) or had.xattrs or had.lost:
+            plan.left.append(
+                f"{path}: a directory whose mode, owner or extended attributes were changed after "
+                "the cut: the branch finds those that it has now"
+            )
+
+
+def _say_attributes(plan: LaterFiles) -> None:
+    for path, had in plan.attributes.items():
+        if path not in plan.copies or plan.copies[path] is None:
+            continue
+        if owner_is_lost(had):
+            owner = f"{had.uid}:{had.gid}"
+            plan.left.append(f"{path}: it was {owner}'s, and the branch's copy is yours")
+        plan.left += [
+            f"{path}: its extended attribute {name} was changed after the cut, and what it was is "
+            "not known, or not yours to set: the branch's copy is without"
+            for name in (*had.lost, *had.not_allowed())
+        ]
 
 
 def _programs(
@@ -255,6 +314,8 @@ def _began(plan: LaterFiles, path: str, there: Path) -> None:
         plan.fifos.add(path)
     else:
         plan.copies[path] = there.stat().st_size if there.exists() else None
+        if there.exists():
+            plan.attributes[path] = attributes_of(there.stat())
         plan.shown.add(path)
 
 
@@ -313,7 +374,9 @@ def _sort_out(plan: LaterFiles, path: str, content: Content) -> None:
             plan.shown.add(path)
         plan.copies[path] = None if content.was is Was.ABSENT else 0
     elif content.was is Was.KEPT and not content.lost():
-        if (content.place, content.size_bytes) != (place, there.size_bytes):
+        had = plan.attributes.get(path)
+        same = (content.place, content.size_bytes) == (place, there.size_bytes)
+        if not same or (had is not None and not had.hold_for(os.lstat(place))):
             plan.shown.add(path)
             plan.copies[path] = content.size_bytes
             plan.kept[path] = content
@@ -323,7 +386,7 @@ def _sort_out(plan: LaterFiles, path: str, content: Content) -> None:
     elif content.was is Was.FIFO:
         if there.was is not Was.FIFO:
             plan.fifos.add(path)
-    elif content.was is Was.DIRECTORY and _fits(content.place):
+    elif content.was is Was.DIRECTORY and (content.place == place or _fits(content.place)):
         if content.place != place:
             plan.folders[path] = content.place
     else:
@@ -363,6 +426,7 @@ def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dic
         else:
             places[path] = places[above] / os.path.relpath(path, above)
         _make(plan, path, places[path])
+    _link(plan, {path: places[path] for path in names if plan.copies.get(path) is not None}, branch)
     text = "".join(
         f"{'!' if path in plan.appended else ''}{place}\t{path}\n"
         for path, place in sorted(listed.items())
@@ -406,21 +470,51 @@ def _make(plan: LaterFiles, path: str, place: Path) -> None:
         if size is not None:
             source = kept.place if kept else place_of(plan.sources, path)
             _copy(source, place, size)
-        if kept is not None:
-            place.chmod(kept.mode & 0o777 | 0o600)
+            if path in plan.attributes:
+                give(place, plan.attributes[path], source if os.path.exists(source) else "")
+            elif kept is not None:
+                place.chmod(kept.mode & 0o777 | 0o600)
+
+
+def _link(plan: LaterFiles, copies: Mapping[str, Path], branch: str) -> None:
+    """Names of one file are names of one copy, which has as many as the file had."""
+    same: dict[tuple[object, ...], list[Path]] = defaultdict(list)
+    for path, place in copies.items():
+        had = plan.attributes.get(path)
+        if had is not None and had.links > 1:
+            key = (had.inode, had.modified_ns, had.mode, had.links, plan.copies[path])
+            same[key].append(place)
+    for number, ((*_, links, _size), places) in enumerate(same.items()):
+        first, *others = places
+        for place in others:
+            place.unlink()
+            os.link(first, place)
+        more = int(str(links)) - len(places)
+        if more > 0:
+            make_directory(os.path.join(branch, _NAMES))
+        for name in range(more):
+            os.link(first, os.path.join(branch, _NAMES, f"{number}-{name}"))
 
 
 def _copy(path: str, place: Path, size: int) -> None:
     with open(place, "xb", opener=opener) as to:
         if not size:
             return
-        with open(path, "rb") as source:
-            while size:
-                part = source.read(min(size, 1 << 20))
-                if not part:
-                    raise OSError(f"{path} has become shorter")
-                to.write(part)
-                size -= len(part)
+        with _opened(path) as source:
+            copy_bytes(source.fileno(), to.fileno(), size, path)
+
+
+def _opened(path: str) -> BinaryIO:
+    """A branch's own copy may have a mode by which its owner does not read it."""
+    try:
+        return open(path, "rb")
+    except PermissionError:
+        mode = os.stat(path).st_mode
+        os.chmod(path, mode | stat.S_IRUSR)
+        try:
+            return open(path, "rb")
+        finally:
+            os.chmod(path, stat.S_IMODE(mode))
 
 
 def later_copies(branch: Path) -> list[Path]:

@@ -74,6 +74,7 @@ class Note(IntEnum):
     ASKED = 29
     WAS = 30
     PIPE = 31
+    ATTRIBUTES = 32
 
 
 class EndKind(IntEnum):
