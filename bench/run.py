@@ -22,6 +22,7 @@ from rdb.errors import RdbError
 SECTIONS = (
     "calls",
     "reads",
+    "rewrites",
     "trees",
     "threads",
     "startup",

@@ -29,6 +29,8 @@ class Scale:
     allreduce: tuple[tuple[int, int], ...]  # (bytes, turns)
     lammps_steps: int
     reads: tuple[tuple[int, int], ...]  # (bytes, turns)
+    rewritten_mb: int
+    appends: int
     files: int  # in a tree
     thread_turns: int
     heat_size: int
@@ -57,6 +59,8 @@ FULL = Scale(
     allreduce=((8, 20_000), (65_536, 500)),
     lammps_steps=200,
     reads=((4096, 20_000), (65_536, 2_000), (1 << 20, 200)),
+    rewritten_mb=256,
+    appends=100_000,
     files=5_000,
     thread_turns=20_000,
     heat_size=1024,
@@ -80,6 +84,8 @@ QUICK = Scale(
     allreduce=((8, 500), (65_536, 50)),
     lammps_steps=10,
     reads=((4096, 500), (65_536, 50), (1 << 20, 20)),
+    rewritten_mb=4,
+    appends=1_000,
     files=200,
     thread_turns=500,
     heat_size=64,

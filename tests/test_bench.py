@@ -22,6 +22,7 @@ MODES = {"pingpong", "tcp", "allreduce", "lammps"}  # have --record=order, too
 RATIOS = {
     "calls": {"compute loop", "getppid", "clock_gettime", "poll, in vain"},
     "reads": {"4 KiB", "64 KiB", "1 MiB"},
+    "rewrites": {"rewrite", "rewrite again", "4 KiB of a large file", "append of 64 B"},
     "trees": {"find", "git status"},
     "threads": {"hand-over between two", "lock that four want"},
     "startup": {"true", "C++ program", "python3"},

@@ -80,7 +80,7 @@ enum rdb_was {
 	RDB_WAS_EMPTY,
 	RDB_WAS_KEPT, /* what was in the file is beside the log: kept-NUMBER */
 	RDB_WAS_SAME, /* a file as this process has written it, or as it has it open */
-	RDB_WAS_LOST, /* it could not be kept */
+	RDB_WAS_LOST, /* it could not be kept; NUMBER is 1: because of --kept-budget */
 	RDB_WAS_DIRECTORY,
 	RDB_WAS_LINK,
 	RDB_WAS_OTHER,
@@ -103,12 +103,12 @@ enum rdb_xattr {
 };
 
 struct rdb_note_attributes {
+	/* and, after it: the path, the name of the extended attribute, with a zero, and its value */
 	uint32_t mode, uid, gid, links;
 	uint64_t dev, ino, accessed_ns, modified_ns;
 	uint32_t path_bytes; /* with its zero */
 	uint16_t made;       /* not 0: by this call, and so as it is after it */
 	uint16_t xattr;      /* enum rdb_xattr: what that one was which the call changes */
-	/* the path; the name of the extended attribute, with a zero, and its value */
 };
 
 /* What a file of MPI held right before the call. */

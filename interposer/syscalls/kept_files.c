@@ -13,6 +13,7 @@
 #include "live/written_copies.h"
 #include "process/copy_bytes.h"
 #include "process/descriptors.h"
+#include "process/kept_budget.h"
 #include "process/private_file.h"
 #include "process/process.h"
 #include "syscalls/kept_left.h"
@@ -59,6 +60,35 @@ static int copy(const char *from, const char *to, uint64_t size)
 	return n < 0 ? (int)n : 0;
 }
 
+static void job_of(char *out, size_t size)
+{
+	const char *end = strrchr(lower.opt.files_dir, '/');
+	snprintf(out, size, "%.*s", end ? (int)(end - lower.opt.files_dir) : 0, lower.opt.files_dir);
+}
+
+static bool within_budget(const char *place, uint64_t size)
+{
+	static bool said;
+	char job[4096];
+	job_of(job, sizeof(job));
+	if (kept_budget(job, (int64_t)size))
+		return true;
+	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		rdb_warn(
+			"%s: --kept-budget is spent: the %lu bytes in it, and what other files hold, are not kept beside the "
+			"log; restarts from before event %lu that need them are refused",
+			place, (unsigned long)size, (unsigned long)lower.event + 1);
+	return false;
+}
+
+/* What was taken for that file. */
+static void drop(const struct kept *k)
+{
+	char job[4096];
+	job_of(job, sizeof(job));
+	kept_budget(job, -(int64_t)k->note.head.size);
+}
+
 /* GOING: the name is about to be, so the file itself can be kept by another one. */
 static void keep_file(struct kept *k, const char *place, const struct stat *st, bool going)
 {
@@ -77,6 +107,10 @@ static void keep_file(struct kept *k, const char *place, const struct stat *st, 
 		k->note.head.was = RDB_WAS_EMPTY;
 		return;
 	}
+	if (!within_budget(place, k->note.head.size)) {
+		k->note.head.number = 1;
+		return;
+	}
 	k->note.head.number = __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
 	kept_name(name, sizeof(name), k->note.head.number);
 	const bool alone = going && st->st_nlink == 1 && st->st_size > SMALL; /* who looks may see that it has a name */
@@ -85,6 +119,9 @@ static void keep_file(struct kept *k, const char *place, const struct stat *st, 
 		k->note.head.was = RDB_WAS_KEPT;
 	} else if (!copy(place, name, (uint64_t)st->st_size)) {
 		k->note.head.was = RDB_WAS_KEPT;
+	} else {
+		k->note.head.number = 0;
+		drop(k);
 	}
 }
 
@@ -274,5 +311,6 @@ void kept_after(struct event *ev, struct kept *k)
 	} else if (k->note.head.was == RDB_WAS_KEPT) {
 		kept_name(name, sizeof(name), k->note.head.number);
 		unlink(name);
+		drop(k);
 	}
 }

@@ -26,7 +26,7 @@ _NAME = re.compile(
 )
 # what is made where a job is started (rdb/agents/preparing.py)
 _MADE = re.compile(
-    r"(?:(?:job|restart)\.json|later-files|sockets-ranks|(?:in-flight|verbs-plan|verbs-begun|mpi-files)-\d+)\Z"
+    r"(?:(?:job|restart)\.json|later-files|sockets-ranks|kept-budget|(?:in-flight|verbs-plan|verbs-begun|mpi-files)-\d+)\Z"
 )
 _COPY = re.compile(r"(?:later|mpi-files)/\d+-[^/\0]{1,240}\Z")
 _FOLDERS = ("later", "mpi-files")

@@ -20,7 +20,7 @@ from rdb.private import opener
 from rdb.recording import Job
 
 _MADE_HERE = (
-    *("job.json", "restart.json", "later-files", "sockets-ranks"),
+    *("job.json", "restart.json", "later-files", "sockets-ranks", "kept-budget"),
     *("in-flight-*", "verbs-plan-*", "verbs-begun-*", "mpi-files-*"),
 )
 _FOLDERS = ("later", "mpi-files")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import CPU_CHOICES, rdb_exec_line
 from rdb.launch.hca import hca_options
-from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit
+from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_kept_budget
 from rdb.launch.newjob import home, join_job, note_allocation, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.where import where
@@ -19,7 +19,7 @@ _LIMITS = ("--checkpoint-every", "--keep", "--log-budget")
 _NUMBERS = ("--hash-every", "--slice", "--mtbf")
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
-                [--checkpoint-every N] [--keep N] [--log-budget N] [--slice MS]
+                [--checkpoint-every N] [--keep N] [--log-budget N] [--kept-budget N] [--slice MS]
                 [--record full|order|off] [--cpu LEVEL] [--hca soft|real|auto] [--mpi NAME]
                 -- PROG [ARGS...]
 
@@ -33,6 +33,8 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
                     a checkpoint every 1000events, 64MB of log or 10s; 0: none
   --keep N          keep the newest 4checkpoints, 500MB or 60s of each process
   --log-budget N    the log ends, with a mark, when it has 500MB or 2GB; the program goes on
+  --kept-budget N   what the job overwrites or deletes is kept for restarts as long as it is
+                    500MB or 2GB at most, on each host
   --slice MS        a thread that computes gives way to one that waits after so many milliseconds
                     (default: 20)
   --record order    log the order of messages, not what is in them: the ranks make that again
@@ -63,6 +65,7 @@ def exec_command(arguments: Sequence[str]) -> int:
     job = os.environ.get("RDB_JOB_DIR")
     hca: str | None = None
     mpi: str | None = None
+    budget: str | None = None
     options: list[str] = []
     rest = list(arguments)
     while rest and rest[0].startswith("-"):
@@ -83,6 +86,7 @@ def exec_command(arguments: Sequence[str]) -> int:
             "--mpi",
             *_NUMBERS,
             "--record",
+            "--kept-budget",
             *_LIMITS,
         ):
             raise Usage(f"exec: unknown option {option}", "`rdb exec --help` lists them")
@@ -94,6 +98,8 @@ def exec_command(arguments: Sequence[str]) -> int:
             name = value
         elif option == "--job":
             job = value
+        elif option == "--kept-budget":
+            budget = check_limit(option, value)
         elif option == "--hca":
             hca = value
         elif option == "--mpi":
@@ -129,6 +135,8 @@ def exec_command(arguments: Sequence[str]) -> int:
         if not os.path.exists(os.path.join(path, "job.json")):
             raise Unsupported(f"{path} is not a job's directory")
         rank, files = rank_directory(path, place.rank), os.path.join(path, "files")
+        if budget is not None:
+            write_kept_budget(path, budget)
         if place.launcher == "srun":
             note_allocation(path, place)
         if "--record=off" in options:

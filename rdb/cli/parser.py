@@ -104,6 +104,12 @@ def build_parser() -> argparse.ArgumentParser:
         help="each process' log ends, with a mark, when it has 500MB or 2GB; the program goes on",
     )
     run.add_argument(
+        "--kept-budget",
+        metavar="N",
+        help="what the job overwrites or deletes is kept for restarts as long as it is 500MB or "
+        "2GB at most, on each host",
+    )
+    run.add_argument(
         "--slice",
         type=_natural,
         metavar="MS",

@@ -63,6 +63,11 @@ def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     if args.plan:
         print("\n".join([*plan_lines(plan), *placed_lines(asked)]))
         return 0
+    if plan.later.refused and not args.in_place:
+        raise Unsupported(
+            plan.later.refused[0],
+            "a later event, a recording with a larger --kept-budget, or --in-place",
+        )
     launcher = asked.launcher if plan.launched else "none"
     place = Where(min(plan.ranks), len(plan.ranks) if plan.launched else None, launcher, None)
     cut = {rank: one.event for rank, one in plan.ranks.items()}
@@ -193,6 +198,7 @@ def _say_left(plan: Plan, in_place: bool) -> None:
     """Files of which the branch may find what the recorded job did only later."""
     what = "what was in it at the cut is not known: the branch finds what is now"
     lines = [*(f"{path}: {what}" for path in plan.files.left), *plan.later.left]
+    lines += plan.later.refused
     if in_place:
         lines += [
             f"{path}: it was written to after the cut, and stays so"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from rdb.errors import CannotExecute, Usage
 from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
 from rdb.launch.hca import hca_options
-from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit
+from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_kept_budget
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.recorded import recorded_processes, recorded_ranks
@@ -52,6 +52,7 @@ def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
         checkpoint_every=None,
         keep=None,
         log_budget=None,
+        kept_budget=None,
         slice=None,
         record=record,
         lax=False,
@@ -90,6 +91,8 @@ def run_command(args: SimpleNamespace) -> int:
     hosts = asked.names if asked else ()
     job = create_job(program, words, place, args.name, hosts=hosts, record=args.record != "off")
     try:
+        if args.kept_budget is not None:
+            write_kept_budget(job, args.kept_budget)
         with _prepared(job, asked) as apart:
             line, env = _line(args, asked, job, program, words[1:])
             if args.n is not None:

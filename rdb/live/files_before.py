@@ -57,6 +57,8 @@ class Content:
     changed_ns: int = 0
     event: int = 0
     rank: int = 0
+    over_budget: bool = False
+    """Of one that is lost: --kept-budget did not let it be kept."""
 
     def lost(self) -> bool:
         """It is not any more what it was."""
@@ -142,7 +144,8 @@ def _before(folder: Path, record: Record, note: bytes, rank: int) -> tuple[str, 
     place = str(folder / f"kept-{number}") if what == Was.KEPT else ""
     if what == Was.LINK:
         place = texts[1 + two]
-    content = Content(Was(what), place, size, mode, changed, record.event, rank)
+    over = what == Was.LOST and number == 1
+    content = Content(Was(what), place, size, mode, changed, record.event, rank, over)
     return texts[0], texts[1] if two else "", content
 
 

@@ -25,6 +25,7 @@ from rdb.live.tree import Tree
 from rdb.live.tree_plan import TreePlan
 from rdb.private import make_directory, opener
 from rdb.recording import Job, RankRecording
+from rdb.recording.record import EndKind
 
 _NOT_FOLLOWED = (40, 275, 276, 285, 326, 327, 328)  # sendfile and its kin, fallocate
 _FOLDER, _LIST, _RANKS = "later", "later-files", "later-ranks"
@@ -61,6 +62,8 @@ class LaterFiles:
     """Those that give each other such files."""
     shown: set[str] = field(default_factory=set)
     """Copies that a user is told of: where something else is now."""
+    refused: list[str] = field(default_factory=list)
+    """What --kept-budget did not let be kept."""
     users: dict[str, set[int]] = field(default_factory=dict)
     """Ranks that open a file for writing."""
     attributes: dict[str, Attributes] = field(default_factory=dict)
@@ -98,6 +101,7 @@ def later_files(
     linked: dict[str, str] = {}
     for rank, event in events.items():
         for recording, until in _programs(job.rank(rank), event, (trees or {}).get(rank)):
+            _say_end(plan, recording)
             for one in changes_of(recording, rank):
                 if _OWN.search(one.path):
                     continue
@@ -160,6 +164,14 @@ def later_files(
         plan.given.difference_update(plan.real)
         plan.ranks = set(events)
     return plan
+
+
+def _say_end(plan: LaterFiles, recording: RankRecording) -> None:
+    end = recording.end
+    if end is not None and end.kind in (EndKind.BUDGET, EndKind.DISK):
+        plan.left.append(
+            f"process {recording.name}: {end.state}; files that it wrote to then are as they are"
+        )
 
 
 def _by_its_path(one: Change, paths: Mapping[str, str]) -> Change:
@@ -389,6 +401,11 @@ def _sort_out(plan: LaterFiles, path: str, content: Content) -> None:
     elif content.was is Was.DIRECTORY and (content.place == place or _fits(content.place)):
         if content.place != place:
             plan.folders[path] = content.place
+    elif content.over_budget:
+        plan.refused.append(
+            f"{path}: rank {content.rank} wrote to it after the cut (event {content.event}), when "
+            f"--kept-budget was spent: its {content.size_bytes} bytes of before were not kept"
+        )
     else:
         plan.left.append(
             f"{path}: rank {content.rank} wrote to it after the cut (event {content.event}), and "
