@@ -11,6 +11,7 @@ import os
 import stat
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
@@ -168,11 +169,24 @@ class Names:
             self._undo(one)
             if one.noted is not None:
                 self._attributes_back(one.noted)
-        for path, had in [one for one in self.attributes.items() if one[1].links > 1]:
-            others = self.names[had.inode] | _beside(path, had.inode) | set(self.places)
-            for other in others.difference(self.known):
+        linked = {path: had for path, had in self.attributes.items() if had.links > 1}
+        self._beside(linked)
+        for path, had in linked.items():
+            for other in self.names[had.inode].difference(self.known):
                 self._also_named(other, had, self._now(path))
         return self.known
+
+    def _beside(self, linked: Mapping[str, Attributes]) -> None:
+        """Names in the same directories, and of a branch's own files."""
+        wanted = {had.inode[1]: had.inode for had in linked.values()}
+        for folder in {os.path.dirname(path) for path in linked}:
+            for name, number in _inodes(folder):
+                if number in wanted:
+                    self.names[wanted[number]].add(name)
+        for path, place in self.places.items() if linked else ():
+            with suppress(OSError):
+                found = os.lstat(place)
+                self.names[found.st_dev, found.st_ino].add(path)
 
     def _attributes_back(self, noted: Noted) -> None:
         if noted.made:
@@ -264,14 +278,13 @@ class Names:
         return {name[len(path) :]: self.attributes.pop(name) for name in names}
 
 
-def _beside(path: str, inode: tuple[int, int]) -> set[str]:
-    """Other names in that directory."""
+def _inodes(folder: str) -> list[tuple[str, int]]:
+    """What is in there now; nothing, if it is gone."""
     try:
-        with os.scandir(os.path.dirname(path)) as entries:
-            found = [one.path for one in entries if one.inode() == inode[1]]
+        with os.scandir(folder) as entries:
+            return [(one.path, one.inode()) for one in entries]
     except OSError:
-        return set()
-    return {one for one in found if one != path}
+        return []
 
 
 def place_of(places: Mapping[str, str], path: str) -> str:
