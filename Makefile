@@ -147,6 +147,7 @@ test-faults: dev
 LIVE ?= 50
 test-live: dev
 	@RDB_TEST_LIVE=$(LIVE) $(BIN)/python3 -m pytest -q -rP tests/test_restart.py tests/test_restart_mpi.py \
+	  tests/test_restart_mpi_4.py tests/test_restart_mpi_mixture.py \
 	  tests/test_restart_verbs.py tests/test_restart_pingpongs.py tests/test_restart_sockets.py \
 	  tests/test_restart_threads.py tests/test_restart_io.py tests/test_restart_spawn.py \
 	  tests/test_restart_tree_sockets.py tests/test_restart_tree_events.py tests/live_helpers.py \

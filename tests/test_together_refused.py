@@ -73,3 +73,33 @@ def test_it_is_named(case: str, tmp_path: Path, build_text: BuildText) -> None:
     (tmp_path / "gate").touch()
     out, told = one.process.communicate(timeout=DEADLINE_S)
     assert one.process.returncode == 0 and out == "went on\n", told
+
+
+OF_MPI = {
+    "partitioned": (
+        "MPI_Psend_init(&n, 1, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &r); gate();"
+        "MPI_Precv_init(&m, 1, 1, MPI_INT, 0, 0, MPI_COMM_SELF, MPI_INFO_NULL, &s);"
+        "MPI_Request_free(&r); MPI_Request_free(&s);",
+        "it has a partitioned request (MPI_Psend_init, MPI_Precv_init)",
+    ),
+    "tools": (
+        "MPI_T_init_thread(MPI_THREAD_SINGLE, &n); gate(); MPI_T_finalize();",
+        "it has begun with MPI_T",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OF_MPI)
+def test_what_mpi_has_is_named(case: str, tmp_path: Path, build_text: BuildText) -> None:
+    text, said = OF_MPI[case]
+    head = "#include <mpi.h>\n" + HEAD + "int n, m; MPI_Request r, s; MPI_Init(NULL, NULL);"
+    program = build_text(case, head + text + "MPI_Finalize();" + TAIL, compiler="mpicc.mpich")
+    one = Running(
+        tmp_path / "home", tmp_path, case, "-n", "1", "--mpi", "mpich", "--", str(program)
+    )
+    one.until("there")
+    refused = one.rdb("checkpoint", case)
+    assert refused.returncode == 1 and said in refused.stderr, refused.stderr
+    (tmp_path / "gate").touch()
+    out, told = one.process.communicate(timeout=DEADLINE_S)
+    assert one.process.returncode == 0 and out == "went on\n", told

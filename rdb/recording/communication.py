@@ -347,7 +347,14 @@ class RankCommunication:
     ) -> None:
         lines = self.begun_with()
         pending: dict[str, int] = defaultdict(int)
+        freed = ""
         for line in lines:
+            if line.startswith("freed "):  # what the message in the next line left on
+                text = line.removeprefix("freed ")
+                was = _COMM.match(text)
+                assert was is not None
+                freed = self._communicator(was, text, defaultdict(int)).name
+                continue
             self._name(line, 0, names, made)
             if sent := _SEND.match(line):
                 peer, tag, comm, size_bytes = map(int, sent.groups())
@@ -355,8 +362,9 @@ class RankCommunication:
                 self._sent_before.append(
                     Item(0, 0, size_bytes, 0, 0, self._rank(peer), tag, comm, 0, 0, int(What.SEND))
                 )
-                name = names.get(comm) or self.communicator(comm).name
+                name = freed or names.get(comm) or self.communicator(comm).name
                 self.sends[(self._rank(peer), name, tag)].append(place)
+                freed = ""
             elif begun := _GOING.match(line):
                 request, comm = map(int, begun.groups())
                 name = names.get(comm) or self.communicator(comm).name
@@ -367,6 +375,13 @@ class RankCommunication:
         found = _COMM.match(text)
         if found is None:
             return
+        known = self._communicator(found, text, made)
+        names[int(found[1])] = known.name
+        self.communicators[known.name] = known
+        self.born[known.name] = (event, found[3])
+        self._ids[int(found[1])].append((event, known))
+
+    def _communicator(self, found: re.Match[str], text: str, made: dict[str, int]) -> Communicator:
         members = tuple(self._rank(int(word)) for word in found[5].split(",") if word)
         own = int(found[4])
         # The remote group's ranks are those of an intercommunicator: one's own is not among them.
@@ -380,11 +395,7 @@ class RankCommunication:
         name = f"context {context}" if inter else f"context {context} of {_spans(members, whole)}"
         if made[basis] > 1:
             name += f" (#{made[basis]})"
-        known = Communicator(name, members if whole else None, inter)
-        names[int(found[1])] = name
-        self.communicators[name] = known
-        self.born[name] = (event, found[3])
-        self._ids[int(found[1])].append((event, known))
+        return Communicator(name, members if whole else None, inter)
 
 
 def _context(number: int) -> str:

@@ -199,6 +199,8 @@ void note_receive(const struct vcomm *comm, const MPI_Status *status, int64_t by
 void request_send(struct vreq *request, struct vcomm *comm, int dest, int tag, const void *buf, int count,
 		  struct vtype *type, bool persistent);
 void requests_poll_orphans(void);
+/* tools.c: has the program begun with MPI_T, and not ended? */
+bool tools_begun(void);
 /* exchanges.c: what MPI_Isendrecv and its kin have sent has left. */
 void exchanges_end(void);
 extern unsigned long requests_completed; /* so far */

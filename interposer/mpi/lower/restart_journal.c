@@ -150,9 +150,26 @@ void restart_journal_answered(void)
 	}
 }
 
+void journal_add(struct entry *one)
+{
+	*journal.last = one;
+	journal.last = &one->next;
+}
+
 /* ---- messages ---- */
 
-void restart_journal_message(int dest, int tag, const struct vcomm *comm, const char *packed, int len)
+/* From where it left its communicator is known, which may be freed later. */
+static void remember(struct message *one, struct vcomm *comm, struct entry *entry)
+{
+	one->held = object_hold(comm);
+	one->entry = entry;
+	entry->index = JOURNAL_SENT;
+	entry->args[0] = 0;
+	for (const struct message *other = journal.messages; other != one; other = other->next)
+		entry->args[0]++;
+}
+
+static void leaves(int dest, int tag, const struct vcomm *comm, const char *packed, int len, struct entry *entry)
 {
 	struct message *one = journal_room(sizeof(*one));
 
@@ -161,6 +178,14 @@ void restart_journal_message(int dest, int tag, const struct vcomm *comm, const 
 	memcpy(one->packed, packed, (size_t)len);
 	*journal.last_message = one;
 	journal.last_message = &one->next;
+	remember(one, (struct vcomm *)comm, entry ? entry : journal_room(sizeof(*entry)));
+	if (!entry)
+		journal_add(one->entry);
+}
+
+void restart_journal_message(int dest, int tag, const struct vcomm *comm, const char *packed, int len)
+{
+	leaves(dest, tag, comm, packed, len, NULL);
 }
 
 const char *restart_journal_send(unsigned which)
@@ -173,7 +198,7 @@ const char *restart_journal_send(unsigned which)
 		one = one->next;
 	if (!one)
 		return restart_refuse("", "a message that was under way when the branch began is not known");
-	struct vcomm *comm = comm_of(one->comm);
+	struct vcomm *comm = one->held ? one->held : comm_of(one->comm);
 
 	/* its bytes stay where they are */
 	rc = PMPI_Isend(one->packed, (int)one->len, MPI_PACKED, rank_in(one->dest), one->tag, comm->o.real, &request);
@@ -181,6 +206,6 @@ const char *restart_journal_send(unsigned which)
 		rc = PMPI_Request_free(&request);
 	if (rc != MPI_SUCCESS)
 		return restart_refuse("", "a message that was under way could not be sent again");
-	restart_journal_message(rank_in(one->dest), one->tag, comm, one->packed, (int)one->len);
+	leaves(rank_in(one->dest), one->tag, comm, one->packed, (int)one->len, one->entry);
 	return NULL;
 }

@@ -10,9 +10,10 @@
 #include "restart.h"
 #include <stdio.h>
 
-#define JOURNAL_MAGIC 0x34696e6d62647200ull
+#define JOURNAL_MAGIC 0x35696e6d62647200ull
 #define PARTS 8
 #define JOURNAL_GIVEN 0xffffffffu /* the index of an entry that is no call */
+#define JOURNAL_SENT 0xfffffffeu  /* a message left: args[0] says which */
 #define LARGEST (1 << 22)         /* bytes that one argument may point to */
 
 enum journal_tag { CALL = 1, PENDING, MESSAGE, WINDOW, END };
@@ -35,6 +36,8 @@ struct message {
 	int dest, tag; /* canonical */
 	uint32_t comm, len;
 	char *packed;
+	struct vcomm *held; /* even if the program has freed it since */
+	struct entry *entry;
 };
 
 struct saved {
@@ -58,6 +61,8 @@ extern struct journal {
 	struct message *old; /* that were under way when a branch began */
 } journal;
 
+/* A call has the journal's next place. */
+void journal_add(struct entry *one);
 /* Memory, zero, and a byte more; or the end. */
 void *journal_room(size_t bytes);
 /* A file of a branch's directory: a new one to write, or to read.  NULL: it

@@ -7,6 +7,37 @@
 #include "windows.h"
 #include "worlds.h"
 
+/* The message that left there: what it left on may be freed by now, or its number another's. */
+static const char *sent_there(struct entry *one)
+{
+	struct message *message = journal.old;
+
+	for (uint64_t i = 0; message && i < one->args[0]; i++)
+		message = message->next;
+	one->args[0] = UINT64_MAX;
+	if (message) {
+		message->held = object_hold(comm_of(message->comm));
+		message->entry = one;
+	}
+	return NULL;
+}
+
+/* Is it a communicator that a message leaves on once more?  Then it is freed for the program alone. */
+static bool freed_only_above(const struct entry *one)
+{
+	const struct vcomm *comm;
+
+	if ((one->index != RDB_Comm_free && one->index != RDB_Comm_disconnect) || one->nparts != 1)
+		return false;
+	comm = comm_of(rdb_id(RDB_COMM, *(void **)one->parts[0].before));
+	for (const struct message *message = journal.old; message; message = message->next)
+		if (message->held == comm && comm->o.id >= RDB_FIRST_DYNAMIC) {
+			object_drop(&message->held->o);
+			return true;
+		}
+	return false;
+}
+
 static const char *call_again(struct entry *one)
 {
 	uint64_t a[TRANSLATION_ARGUMENTS];
@@ -16,6 +47,8 @@ static const char *call_again(struct entry *one)
 		restart_left = true;
 		return NULL;
 	}
+	if (freed_only_above(one))
+		return NULL;
 	memcpy(a, one->args, sizeof(a));
 	if (ports_concern(one->index)) {
 		for (uint32_t i = 0; i < one->nparts; i++)
@@ -59,8 +92,8 @@ static bool load_call(FILE *file, const char **why)
 	struct entry *one = journal_room(sizeof(*one));
 
 	if (fread(one, sizeof(*one), 1, file) != 1 ||
-	    (one->index >= real_function_count && one->index != JOURNAL_GIVEN) || one->nparts > PARTS ||
-	    one->nargs > TRANSLATION_ARGUMENTS)
+	    (one->index >= real_function_count && one->index != JOURNAL_GIVEN && one->index != JOURNAL_SENT) ||
+	    one->nparts > PARTS || one->nargs > TRANSLATION_ARGUMENTS)
 		return false;
 	one->next = NULL;
 	for (uint32_t i = 0; i < one->nparts; i++) {
@@ -75,7 +108,10 @@ static bool load_call(FILE *file, const char **why)
 	}
 	*journal.last = one;
 	journal.last = &one->next;
-	*why = one->index == JOURNAL_GIVEN ? journal_give(one) : call_again(one);
+	if (one->index == JOURNAL_SENT)
+		*why = sent_there(one);
+	else
+		*why = one->index == JOURNAL_GIVEN ? journal_give(one) : call_again(one);
 	return true;
 }
 
@@ -143,6 +179,8 @@ static bool load_message(FILE *file)
 	if (fread(one, sizeof(*one), 1, file) != 1)
 		return false;
 	one->next = NULL;
+	one->held = NULL;
+	one->entry = NULL;
 	one->packed = journal_room(one->len);
 	if (fread(one->packed, one->len + 1, 1, file) != 1)
 		return false;

@@ -108,9 +108,14 @@ static bool save_words(FILE *file)
 		comm_text(comm, text, sizeof(text));
 		fprintf(file, "%s\n", text);
 	}
-	for (const struct message *one = journal.messages; one; one = one->next)
-		fprintf(file, "send peer=%d tag=%d comm=%u bytes=%u\n",
-			comm_world_rank(comm_of(one->comm), rank_in(one->dest)), one->tag, one->comm, one->len);
+	for (const struct message *one = journal.messages; one; one = one->next) {
+		if (comm_of(one->comm) != one->held) {
+			comm_text(one->held, text, sizeof(text));
+			fprintf(file, "freed %s\n", text);
+		}
+		fprintf(file, "send peer=%d tag=%d comm=%u bytes=%u\n", comm_world_rank(one->held, rank_in(one->dest)),
+			one->tag, one->comm, one->len);
+	}
 	for (const struct pending *one = restart_first; one; one = one->next)
 		if (one->kind == POSTS_COLLECTIVE)
 			fprintf(file, "collective request=%u comm=%u\n", one->id, comm_among(one));
@@ -135,12 +140,12 @@ const char *restart_journal_save(const char *folder)
 	uint64_t magic = JOURNAL_MAGIC;
 	bool good = file && fwrite(&magic, sizeof(magic), 1, file) == 1;
 
+	for (const struct message *one = journal.messages; good && one; one = one->next)
+		good = put_out(file, MESSAGE, one, sizeof(*one)) && fwrite(one->packed, one->len + 1, 1, file) == 1;
 	for (const struct entry *one = journal.first; good && one; one = one->next)
 		good = save_call(file, one);
 	for (const struct pending *one = restart_first; good && one; one = one->next)
 		good = save_pending(file, one);
-	for (const struct message *one = journal.messages; good && one; one = one->next)
-		good = put_out(file, MESSAGE, one, sizeof(*one)) && fwrite(one->packed, one->len + 1, 1, file) == 1;
 	for (const struct open_window *one = restart_windows; good && one; one = one->next)
 		good = put_out(file, WINDOW, one, sizeof(*one));
 	good = good && put_out(file, END, NULL, 0);

@@ -429,11 +429,15 @@ static const char *refuses(void)
 
 	if (why)
 		return why;
+	if (tools_begun())
+		return "it has begun with MPI_T, whose handles are not there in another process";
 	if (requests_have_orphans())
 		return "it has freed a request of a receive that goes on";
 	for (uint32_t id = RDB_FIRST_DYNAMIC; id < tables[RDB_REQUEST].next; id++) {
 		const struct vreq *request = request_of(id);
 
+		if (request->o.id == id && request->partitioned)
+			return "it has a partitioned request (MPI_Psend_init, MPI_Precv_init)";
 		if (request->o.id == id && request->o.real && !request->generalized && !complete(request) &&
 		    (request->inflight || (!request->comm && !request->receive)))
 			return "it has a request of a file or a window";

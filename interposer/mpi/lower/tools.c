@@ -13,6 +13,13 @@ struct tool {
 static struct tool *tools;
 static unsigned tool_count;
 
+static unsigned begun; /* MPI_T_init_thread, without its MPI_T_finalize */
+
+bool tools_begun(void)
+{
+	return begun > 0;
+}
+
 static void *tool_new(void *real, size_t bytes)
 {
 	unsigned i = 0;
@@ -143,12 +150,16 @@ int64_t real_T_init_thread(const uint64_t *a)
 	rc = PMPI_T_init_thread((int)a[0], &provided);
 	if (rc == MPI_SUCCESS)
 		put_int(a[1], provided);
+	begun += rc == MPI_SUCCESS;
 	return rc;
 }
 
 int64_t real_T_finalize(const uint64_t *a __attribute__((unused)))
 {
-	return PMPI_T_finalize();
+	int rc = PMPI_T_finalize();
+
+	begun -= rc == MPI_SUCCESS;
+	return rc;
 }
 
 /* enumtype, num, name, name_len */
