@@ -153,18 +153,15 @@ bool own_paths(uint64_t nr, uint64_t a[6], char (*room)[LONGEST])
 	case 195: /* llistxattr */
 	case 198: /* lremovexattr */
 	case 94: /* lchown */ one_path(here, &a[0], false, room[0]); break;
-	case 137: /* statfs */ one_path(here, &a[0], true, room[0]); break;
 	case 254: /* inotify_add_watch */ one_path(here, &a[1], true, room[0]); break;
 	case 322: /* execveat */
 	case 257: /* openat */
-	case 254: /* inotify_add_watch */
 	case 260: /* fchownat */
 	case 261: /* futimesat */
 	case 262: /* newfstatat */
 	case 268: /* fchmodat */
 	case 269: /* faccessat */
 	case 280: /* utimensat */
-	case 322: /* execveat */
 	case 332: /* statx */
 	case 437: /* openat2 */
 	case 439: /* faccessat2 */
