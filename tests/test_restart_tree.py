@@ -33,7 +33,7 @@ class Recorded:
 
     def restart(self, at: int, job: str = "job") -> Job:
         """What comes of it is what came of the uninterrupted run."""
-        return self._check(at, job, self._restart(at, job))
+        return self._check(at, job, self.tried(at, job))
 
     def restart_near(self, chosen: random.Random, job: str) -> Job:
         """At an event that is chosen; at another one if rdb asks for that.  There is something to
@@ -41,11 +41,11 @@ class Recorded:
         last = events_called(open_job(self.home / job).rank(0), "write(1,")[-1]
         while True:
             at = chosen.randrange(last)
-            done = self._restart(at, job)
+            done = self.tried(at, job)
             if not done.returncode or "choose another" not in done.stderr:
                 return self._check(at, job, done)
 
-    def _restart(self, at: int, job: str) -> subprocess.CompletedProcess[str]:
+    def tried(self, at: int, job: str = "job") -> subprocess.CompletedProcess[str]:
         self.branches += 1
         return self.rdb("restart", job, "--at", str(at), "--name", self._newest())
 
