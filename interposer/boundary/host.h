@@ -46,7 +46,7 @@ enum rdb_note {
 	RDB_NOTE_ASKED = 29,     /* uint64_t, as at_ns of a record: when a call was asked for (shared_memory.h) */
 	RDB_NOTE_PIPE = 31,      /* struct rdb_note_pipe: a pipe that was opened by a name */
 	RDB_NOTE_WAS = 30,       /* struct rdb_note_was: what had a name before the call (syscalls/kept_files.h) */
-	RDB_NOTE_ATTRIBUTES = 32 /* struct rdb_note_attributes: of a file, before the call (syscalls/attributes.h) */
+	RDB_NOTE_ATTRIBUTES = 32, /* struct rdb_note_attributes: of a file, before the call (syscalls/attributes.h) */
 };
 
 enum { RDB_ADDRESS_BYTES = 112 };
