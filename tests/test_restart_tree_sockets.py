@@ -93,3 +93,9 @@ def test_random_cuts(talks: dict[str, Recorded]) -> None:
     for one in talks.values():
         for at in chosen.sample(range(1, one.job.rank(0).last_event), min(MANY, 20)):
             one.restart(at)
+
+
+def test_a_port_that_the_program_has_asked_for(talks: dict[str, Recorded]) -> None:
+    """The kernel chose it; nobody listens at it yet."""
+    listens = talks["tcp"].events("listen")[0]
+    talks["tcp"].restart(listens - 1)

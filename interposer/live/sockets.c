@@ -202,6 +202,13 @@ static void flagged(struct opened *f, int waits_not)
 	f->set = true;
 }
 
+/* Its port was the kernel's choice (bind(2) of port 0): the program knows it by this. */
+static void told(struct sock *s, const void *name, socklen_t len)
+{
+	if (s->state == SOCKET_FRESH && s->family != AF_UNIX && s->local_len && s->local_len == len)
+		memcpy(&s->local, name, len);
+}
+
 bool sockets_syscall(const struct event *ev)
 {
 	struct sock *s = at(A(0));
@@ -238,6 +245,7 @@ bool sockets_syscall(const struct event *ev)
 		s->local_len = A(2) < sizeof(s->local) ? (socklen_t)A(2) : 0;
 		memcpy(&s->local, (const void *)A(1), s->local_len);
 		break;
+	case SYS_getsockname: told(s, (const void *)A(1), *(const socklen_t *)A(2)); break;
 	case SYS_listen: {
 		const struct rdb_note_socket *note = noted();
 		s->state = SOCKET_LISTENS;
