@@ -1,7 +1,6 @@
 #include "live/branch_file.h"
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "live/live.h"
@@ -30,4 +29,22 @@ void branch_file_save(const char *name, const void *bytes, size_t len)
 	if (fd < 0 || write(fd, bytes, len) != (ssize_t)len)
 		live_refuse("%s: %s", path, strerror(fd < 0 ? -fd : errno));
 	close(fd);
+}
+
+FILE *branch_file_begin(const char *name)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/%s", lower.opt.branch, name);
+	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f)
+		live_refuse("%s: %s", path, strerror(fd < 0 ? -fd : errno));
+	return f;
+}
+
+void branch_file_end(FILE *f, const char *name)
+{
+	const bool bad = ferror(f);
+	if (fclose(f) || bad)
+		live_refuse("%s/%s: it cannot be written", lower.opt.branch, name);
 }

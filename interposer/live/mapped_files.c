@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "live/branch_file.h"
 #include "live/live.h"
 #include "live/own_table.h"
 #include "live/written_copies.h"
 #include "process/descriptors.h"
 #include "process/pids.h"
-#include "process/private_file.h"
 
 enum { MAPPED = 64, BATCH = 64 << 10, PAGE = 4096 };
 
@@ -295,11 +295,7 @@ void mapped_files_save(void)
 	struct stat st;
 	if (!mapped.n)
 		return;
-	snprintf(path, sizeof(path), "%s/mapped-files", lower.opt.branch);
-	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f)
-		live_refuse("%s: %s", path, strerror(fd < 0 ? -fd : errno));
+	FILE *f = branch_file_begin("mapped-files");
 	for (uint32_t i = 0; i < mapped.n; i++) {
 		const struct mapped_file *m = &mapped.list[i];
 		char place[LONGEST];
@@ -312,9 +308,7 @@ void mapped_files_save(void)
 		snprintf(place, sizeof(place), "/proc/self/fd/%d", m->copy);
 		copy_keep(path, place, (uint64_t)st.st_size);
 	}
-	const bool bad = ferror(f);
-	if (fclose(f) || bad)
-		live_refuse("%s/mapped-files: it cannot be written", lower.opt.branch);
+	branch_file_end(f, "mapped-files");
 }
 
 static int open_already(const char *path)

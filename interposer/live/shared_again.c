@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "live/branch_file.h"
 #include "live/live.h"
 #include "live/mapped_files.h"
 #include "live/open_table.h"
@@ -450,14 +451,9 @@ static int which(const struct mapping *m, void *arg)
 /* What the branch begins with: its log does not say which memory that is. */
 static void save(void)
 {
-	char path[4096];
 	if (!own.head.n)
 		return;
-	snprintf(path, sizeof(path), "%s/shared-began", lower.opt.branch);
-	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f)
-		live_refuse("%s: %s", path, strerror(fd < 0 ? -fd : errno));
+	FILE *f = branch_file_begin("shared-began");
 	for (unsigned i = 0; i < own.head.n; i++) {
 		struct told_region r = own.head.regions[i];
 		if (arena_each(which, &r) != 1)
@@ -466,9 +462,7 @@ static void save(void)
 			(unsigned long)r.dev, (unsigned long)r.ino, (unsigned long)r.offset, r.kind, r.removed,
 			(unsigned long)r.known);
 	}
-	const bool bad = ferror(f);
-	if (fclose(f) || bad)
-		live_refuse("%s: it cannot be written", path);
+	branch_file_end(f, "shared-began");
 }
 
 void shared_again_map(void)

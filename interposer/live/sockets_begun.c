@@ -2,17 +2,16 @@
  * them, with the bytes that were written again; `sockets-begun` says for readers of the log (rdb/live/sockets.py) which
  * connections there were, by which numbers. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "live/branch_file.h"
 #include "live/live.h"
 #include "live/sockets.h"
 #include "live/tree.h"
 #include "live/tree_sockets.h"
-#include "process/private_file.h"
 
 enum { MAGIC = 0x31736b73 };
 
@@ -24,24 +23,6 @@ struct saved_sock {
 	uint32_t index, other; /* other: SOCKETS: none */
 	struct sock sock;      /* its pointers do not count */
 };
-
-static FILE *create(const char *name)
-{
-	char path[4200];
-	snprintf(path, sizeof(path), "%s/%s", lower.opt.branch, name);
-	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_EXCL);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!f)
-		live_refuse("%s: %s", path, strerror(fd < 0 ? -fd : errno));
-	return f;
-}
-
-static void finish(FILE *f, const char *name)
-{
-	bool bad = ferror(f);
-	if (fclose(f) || bad)
-		live_refuse("%s/%s: it cannot be written", lower.opt.branch, name);
-}
 
 /* Those that nobody had open at either end are no more (of a tree: tree_ends_begun.c). */
 static bool goes_on(const struct sock *s)
@@ -105,15 +86,15 @@ void sockets_save(void)
 		head.count += goes_on(s);
 	if (tree() && !head.count)
 		return;
-	FILE *had = create("sockets-had"), *begun = create("sockets-begun");
+	FILE *had = branch_file_begin("sockets-had"), *begun = branch_file_begin("sockets-begun");
 	fwrite(&head, sizeof(head), 1, had);
 	for (const struct sock *s = sockets; s < sockets + SOCKETS; s++)
 		if (goes_on(s)) {
 			save_one(had, s);
 			say_one(begun, s);
 		}
-	finish(had, "sockets-had");
-	finish(begun, "sockets-begun");
+	branch_file_end(had, "sockets-had");
+	branch_file_end(begun, "sockets-begun");
 }
 
 static bool load_one(FILE *f)
