@@ -221,7 +221,9 @@ static const struct log_record *model_of(struct log_reader *r, size_t off, const
 	return model;
 }
 
-static const struct log_record *expanded(struct log_reader *r, size_t off, uint32_t size, const char **expected)
+/* The short record at `off`, whole, in `out`, which has room for LOG_MODEL_MAX bytes. */
+static const struct log_record *expand_into(struct log_reader *r, size_t off, uint32_t size, uint64_t *out,
+					    const char **expected)
 {
 	const struct log_short *s = (const void *)(r->base + off);
 	const struct log_record *model;
@@ -233,7 +235,6 @@ static const struct log_record *expanded(struct log_reader *r, size_t off, uint3
 	model = model_of(r, off, s);
 	if (!model)
 		return NULL;
-	uint64_t *out = r->expanded[r->turn++ % LOG_EXPANDED];
 	const struct log_record *rec = (const void *)out;
 	if (!log_short_expand(s, size, model, out) || rec->nargs != model->nargs || !chunks_fit(rec, &crc)) {
 		*expected = "well-formed chunks";
@@ -242,28 +243,33 @@ static const struct log_record *expanded(struct log_reader *r, size_t off, uint3
 	return rec;
 }
 
+static const struct log_record *expanded(struct log_reader *r, size_t off, uint32_t size, const char **expected)
+{
+	return expand_into(r, off, size, r->expanded[r->turn++ % LOG_EXPANDED], expected);
+}
+
 /* The next event of the cycle that is being given; NULL: so far there are no more. */
 static const struct log_record *turn_of_cycle(struct log_reader *r)
 {
 	const struct log_cycle *c = (const void *)(r->base + r->cycle);
-	const struct log_record *rec, *last = r->last;
+	const uint64_t event = next_number(r), at_ns = r->last->at_ns;
 	const char *expected;
 	if (r->turns == __atomic_load_n(&c->count, __ATOMIC_ACQUIRE))
 		return NULL;
 	r->bytes = sizeof(struct log_short);
 	r->at = r->cycle - r->bytes * (c->period - r->turns++ % c->period);
-	rec = expanded(r, r->at, sizeof(struct log_short) | LOG_SHORT, &expected);
+	struct log_record *rec = (void *)expanded(r, r->at, sizeof(struct log_short) | LOG_SHORT, &expected);
 	if (!rec) /* begins_cycle() has seen it whole: the file changes */
 		return NULL;
-	struct log_record *out = (void *)rec;
-	out->event = last->event + last->repeat + 1;
-	out->at_ns = last->at_ns;
+	rec->event = event;
+	rec->at_ns = at_ns;
 	return r->last = rec;
 }
 
 static bool begins_cycle(struct log_reader *r)
 {
 	const struct log_cycle *c = (const void *)(r->base + r->off);
+	uint64_t whole[LOG_MODEL_MAX / 8]; /* not in r->expanded: who looked ahead still reads what is there */
 	const char *expected;
 	if (!log_cycle_fits(c, c->size, r->len - r->off) || !r->counted)
 		return false;
@@ -272,7 +278,7 @@ static bool begins_cycle(struct log_reader *r)
 		if (at < sizeof(struct log_segment_header) || at > r->off)
 			return false;
 		const struct log_short *s = (const void *)(r->base + at);
-		if (s->size != (sizeof(*s) | LOG_SHORT) || !expanded(r, at, s->size, &expected))
+		if (s->size != (sizeof(*s) | LOG_SHORT) || !expand_into(r, at, s->size, whole, &expected))
 			return false;
 	}
 	return true;

@@ -1,0 +1,158 @@
+"""What goes round and round in a log: the writer of rdb-exec against both readers, every period."""
+
+from __future__ import annotations
+
+import random
+import struct
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rdb.recording import Kind
+from rdb.recording._log import LogIndex
+
+ROOT = Path(__file__).parent.parent
+SOURCES = (
+    *("log_writer", "log_shorten", "log_cycle", "pieces", "stamp"),
+    *("log_reader", "log_index", "log_segments"),
+)
+LONGEST = 12  # the writer counts rounds of up to 8 (LOG_PERIOD_MAX)
+HEADER, SHORT, CYCLE = 32, 1, 2  # log_format.h
+
+Play = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("rounds") / "rounds"
+    flags = ["-std=gnu17", "-g", "-O1", "-D_GNU_SOURCE", "-msse4.2", "-mfsgsbase"]
+    checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    sources = [ROOT / "interposer/log" / f"{name}.c" for name in SOURCES]
+    command = ["gcc", *flags, *checks, "-I", ROOT / "interposer", ROOT / "tests/log_rounds.c"]
+    subprocess.run([*command, *sources, "-o", made], check=True)
+    return made
+
+
+@pytest.fixture
+def play(driver: Path, tmp_path: Path) -> Play:
+    """Plays scripts (log_rounds.c); the log of the last one is in the folder that is given."""
+
+    def run(*scripts: str, each: bool = True) -> Path:
+        done = subprocess.run(
+            [driver, tmp_path, *(["each"] if each else [])],
+            input="".join(f"{script}\n" for script in scripts),
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        lines = done.stdout.splitlines()
+        assert len(lines) == len(scripts)
+        assert [line for line in lines if not line.startswith("ok ")] == []
+        return tmp_path
+
+    return run
+
+
+def rounds(period: int, turns: int) -> str:
+    word = "".join(chr(ord("a") + i) for i in range(period))
+    return (word * (turns // period + 1))[:turns]
+
+
+def calls(script: str) -> list[int]:
+    return [ord(one.lower()) for one in script if one not in "#|.<"]
+
+
+def expect_in_python(folder: Path, script: str) -> None:
+    index = LogIndex(folder)
+    assert index.damage is None
+    each = [
+        (r.event + k, r.args[0], struct.unpack("<Q", r.chunks[0].data)[0])
+        for r in index.records()
+        if r.kind is Kind.HYPERCALL
+        for k in range(1 + r.repeat)
+    ]
+    assert [argument for _, argument, _ in each] == calls(script)
+    assert [event for event, _, _ in each] == list(range(1, len(each) + 1))
+    answers = [answer for _, _, answer in each]
+    others = iter(range(min([one for one in answers if one > 7], default=0), 1 << 64))
+    called = [one for one in script if one not in "#|.<"]
+    assert answers == [next(others) if one.isupper() else 7 for one in called]
+
+
+@pytest.mark.parametrize("period", range(1, LONGEST + 1))
+def test_every_period_at_every_number_of_turns(play: Play, period: int) -> None:
+    script = rounds(period, 6 * period + 3)
+    expect_in_python(play(script), script)
+    script = f"AB{script}C{script}#{script}|{script}.{script}"
+    expect_in_python(play(script), script)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rounds_among_all_else(play: Play, seed: int) -> None:
+    """Rounds of any length, cut short anywhere, one after another, and what ends them."""
+    chance = random.Random(seed)
+    scripts = []
+    for _ in range(12):
+        parts = []
+        while len("".join(parts)) < 150:
+            word = "".join(chance.choices("abcdefghAz*", k=chance.randint(1, LONGEST)))
+            parts.append((word * 8)[: chance.randint(1, 60)])
+            parts.append(chance.choice(["", "", "Q", "#", "|", ".", "z"]))
+        scripts.append("".join(parts))
+    play(*scripts)
+
+
+@pytest.mark.parametrize("period", range(1, LONGEST + 1))
+def test_a_segment_ends_within_rounds(play: Play, period: int) -> None:
+    """At every place of them."""
+    play(*(f"<{'A' * lead}{rounds(period, 5 * period + 30)}" for lead in range(12)), each=False)
+
+
+def test_rounds_are_counted(play: Play) -> None:
+    for period in range(2, 9):
+        sizes = [
+            sum(path.stat().st_size for path in play(rounds(period, turns), each=False).iterdir())
+            for turns in (4 * period, 2000 * period)
+        ]
+        assert sizes[0] == sizes[1], period
+
+
+def records(log: bytes) -> list[tuple[int, int]]:
+    """Where each begins and ends."""
+    at, found = HEADER, []
+    while at + 8 <= len(log) and (size := struct.unpack_from("<I", log, at)[0]):
+        end = at + (24 if size & CYCLE else size & ~(SHORT | CYCLE))
+        found.append((at, end))
+        at = end
+    return found
+
+
+def events(folder: Path) -> list[tuple[int, int, int]]:
+    index = LogIndex(folder)
+    assert index.damage is None
+    return [(r.event, r.repeat, r.args[0]) for r in index.records()]
+
+
+@pytest.mark.parametrize("period", range(1, LONGEST + 1))
+def test_killed_anywhere(play: Play, period: int) -> None:
+    """Of the record that was being written a part is there, but not its length: no damage."""
+    script = f"A{rounds(period, 4 * period)}z{rounds(period, 3 * period)}"
+    folder = play(script, each=False)
+    (segment,) = folder.glob("log-*.seg")
+    log = segment.read_bytes()
+
+    def left(part: bytes) -> list[tuple[int, int, int]]:
+        segment.write_bytes(part + bytes(len(log) - len(part)))
+        return events(folder)
+
+    whole = events(folder)
+    for at, end in records(log):
+        before = left(log[:at])
+        assert before[:-1] == whole[: len(before)][:-1]
+        for part in range(at + 8, end + 8, 8):
+            assert left(log[:at] + bytes(8) + log[at + 8 : part]) == before, (at, part)
+    assert left(log) == whole
