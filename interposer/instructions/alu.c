@@ -76,6 +76,30 @@ uint64_t alu_shift(unsigned op, unsigned size, uint64_t a, uint8_t count, uint64
 	return a & alu_mask(size);
 }
 
+/* shift_forms.S */
+typedef uint64_t shift_form;
+extern const shift_form shift_by_count[8][4][64] __attribute__((visibility("hidden")));
+extern const shift_form shift_by_one[8][4] __attribute__((visibility("hidden")));
+
+static uint64_t shift(const shift_form *form, unsigned size, uint64_t a, uint64_t *flags)
+{
+	uint64_t f = *flags & ALU_FLAGS;
+
+	__asm__ volatile(BEFORE "call *%[form]" AFTER : "+a"(a), [f] "+r"(f) : [form] "r"(form) : "cc", "memory");
+	*flags = f & ALU_FLAGS;
+	return a & alu_mask(size);
+}
+
+uint64_t alu_shift_constant(unsigned op, unsigned size, uint64_t a, uint8_t count, uint64_t *flags)
+{
+	return shift(&shift_by_count[op][__builtin_ctz(size)][count & 63], size, a, flags);
+}
+
+uint64_t alu_shift_one(unsigned op, unsigned size, uint64_t a, uint64_t *flags)
+{
+	return shift(&shift_by_one[op][__builtin_ctz(size)], size, a, flags);
+}
+
 uint64_t alu_imul(unsigned size, uint64_t a, uint64_t b, uint64_t *flags)
 {
 	uint64_t f = *flags & ALU_FLAGS;

@@ -223,11 +223,8 @@ static enum emulation one_byte(struct work *w)
 		reg_write(w, (op & 7) | (in->rex & 1) << 3, op < 0xb8 ? 1 : big, (uint64_t)in->imm);
 		return done(w, true);
 	case 0xc0:
-	case 0xc1: return done(w, integer_shift(w, size, (uint8_t)in->imm));
-	case 0xd0:
-	case 0xd1: return done(w, integer_shift(w, size, 1));
-	case 0xd2:
-	case 0xd3: return done(w, integer_shift(w, size, (uint8_t)reg_read(w, 1, 8)));
+	case 0xc1:
+	case 0xd0 ... 0xd3: return done(w, integer_shift(w, size));
 	case 0xc2: return ret(w, (uint16_t)in->imm);
 	case 0xc3: return ret(w, 0);
 	case 0xc6:

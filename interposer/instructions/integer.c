@@ -43,13 +43,20 @@ bool integer_unary(struct work *w, unsigned op, unsigned size)
 	return true;
 }
 
-bool integer_shift(struct work *w, unsigned size, uint8_t count)
+bool integer_shift(struct work *w, unsigned size)
 {
+	unsigned op = w->in->reg & 7;
 	uint64_t a, f = flags(w);
 
 	if (!rm_read(w, size, &a) || !rm_can_write(w, size))
 		return false;
-	rm_write(w, size, alu_shift(w->in->reg & 7, size, a, count, &f));
+	if (w->in->op < 0xd0)
+		a = alu_shift_constant(op, size, a, (uint8_t)w->in->imm, &f);
+	else if (w->in->op < 0xd2)
+		a = alu_shift_one(op, size, a, &f);
+	else
+		a = alu_shift(op, size, a, (uint8_t)reg_read(w, 1, 8), &f);
+	rm_write(w, size, a);
 	set_flags(w, f);
 	return true;
 }

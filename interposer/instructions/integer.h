@@ -8,7 +8,7 @@ bool integer_arithmetic(struct work *w, unsigned op, unsigned size, bool to_rm, 
 /* op: ALU_INC, ALU_DEC, ALU_NEG, ALU_NOT */
 bool integer_unary(struct work *w, unsigned op, unsigned size);
 /* Which shift or rotation, ModRM says. */
-bool integer_shift(struct work *w, unsigned size, uint8_t count);
+bool integer_shift(struct work *w, unsigned size);
 bool integer_multiply(struct work *w, unsigned size, uint64_t a, uint64_t b);
 /* f6, f7: test, not, neg, mul, imul, div, idiv */
 bool integer_group3(struct work *w, unsigned size);
