@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-corpus test-apps test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-faults test-walk test-live fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-wheel test-distro test-corpus test-apps test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-faults test-walk test-live fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -22,6 +22,8 @@ help:
 	@echo "make demo   set everything up, then record and rewind the heat demo"
 	@echo "make demo-verbs  the same with RDMA writes that go astray"
 	@echo "make test   set everything up, then run the tests"
+	@echo "make test-wheel   what pip builds, installed alone, records and replays a program"
+	@echo "make test-distro  make demo and make test on another system (DISTRO=trixie; installs debootstrap)"
 	@echo "make test-corpus  record and replay some sixty programs of Debian (installs them)"
 	@echo "make test-apps  record and replay applications under MPI: LAMMPS, HPCC, hypre (installs them)"
 	@echo "make test-rdma  verbs on soft-RoCE, in virtual machines with Debian's kernel (installs qemu)"
@@ -77,9 +79,10 @@ $(STAMPS)/venv: pyproject.toml tools/requirements.py $(STAMPS)/debian
 	@chmod +x $(BIN)/rdb
 	@touch $@
 
+# Warnings are errors in CI only: the next compiler has others.
 build/build.ninja: | $(STAMPS)/venv
 	@echo "building into build/"
-	@PATH="$$(pwd)/$(BIN):$$PATH" $(BIN)/meson setup build > build.log 2>&1 || { cat build.log; rm build.log; exit 1; }
+	@PATH="$$(pwd)/$(BIN):$$PATH" $(BIN)/meson setup $(if $(CI),--werror) build > build.log 2>&1 || { cat build.log; rm build.log; exit 1; }
 	@mv build.log build/setup.log
 
 rdb/_lib:
@@ -95,6 +98,20 @@ demo-verbs: dev
 # pytest's closing line is the last one; its exit code is ours.
 test: dev
 	@$(BIN)/python3 -m pytest -q -n 2 --dist loadfile $(ARGS)
+
+# What `pip wheel .` builds, installed beside nothing else: records a program and replays it.
+test-wheel: dev
+	@rm -rf build/wheel && mkdir -p build/wheel
+	@$(BIN)/python3 -m pip wheel --quiet --disable-pip-version-check --no-deps -w build/wheel .
+	@$(PYTHON) -m venv build/wheel/venv
+	@build/wheel/venv/bin/pip install --quiet --disable-pip-version-check build/wheel/rdb-*.whl
+	@cd build/wheel && export RDB_HOME=$$PWD/home && venv/bin/rdb run --name wheel -- /bin/true && \
+	  venv/bin/rdb replay wheel --verify
+
+# The README's two commands in a fresh clone on another system: a root directory of its own.
+DISTRO ?= trixie
+test-distro:
+	@$(SUDO) tools/distro $(DISTRO) "$$PWD" $(ARGS)
 
 # All of tests/corpus; `make test` runs its sample.  The programs are needed for nothing else.
 test-corpus: dev

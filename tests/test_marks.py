@@ -34,7 +34,7 @@ LOWER = [
 ]
 FLAGS = [
     *("-std=gnu17", "-g", "-O1", "-D_GNU_SOURCE", "-msse4.2", "-mfsgsbase", "-fno-pie", "-no-pie"),
-    *("-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-fno-strict-aliasing"),
+    *("-Wall", "-Wextra", "-Wno-unused-parameter", "-fno-strict-aliasing"),
     *("-fno-stack-protector", "-fcf-protection=none"),
     *("-ffunction-sections", "-Wl,--gc-sections"),  # what is not called needs nothing else
 ]

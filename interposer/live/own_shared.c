@@ -62,7 +62,7 @@ static FILE *maps_of(const char *pid)
 static void name_at(uint64_t at, char *out, size_t room)
 {
 	char line[4300];
-	struct mapping m;
+	struct mapping m = {0};
 	uint64_t start;
 	FILE *f = maps_of("self");
 	out[0] = 0;
@@ -135,7 +135,7 @@ static const struct mapping *mapped_by(const char *pid)
 {
 	char line[4300];
 	const struct mapping *found = NULL;
-	struct mapping m;
+	struct mapping m = {0};
 	uint64_t start;
 	FILE *f = maps_of(pid);
 	while (f && !found && fgets(line, sizeof(line), f)) {
