@@ -9,30 +9,9 @@ import pytest
 from rdb.console.plots import draw
 from rdb.errors import RdbError, Usage
 from rdb.recording.lanes import Span
-from rdb.session.across import differences, number, stats, truth
+from rdb.session.across import differences, stats
 from rdb.session.history import CommandLog
 from rdb.session.ranks import parse_ranks
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("12", 12), ("-0.5", -0.5), ("65 'A'", 65), ("0x1f", 31), ("(int *) 0x10", 16),
-     ("inf", math.inf), ("1e-3", 0.001), ("true", 1), (".FALSE.", 0),
-     ("{1, 2}", None), ("<optimized out>", None), ("GREEN", None), ("", None)],
-)  # fmt: skip
-def test_number(text: str, expected: float | None) -> None:
-    assert number(text) == expected
-
-
-def test_nan_is_a_number() -> None:
-    value = number("-nan(0x8000000000000)")
-    assert value is not None and math.isnan(value)
-
-
-def test_truth_of_what_is_no_number_is_refused() -> None:
-    assert truth("0x1") and not truth("0.0")
-    with pytest.raises(RdbError, match="neither true nor false"):
-        truth("{...}")
 
 
 def test_stats() -> None:

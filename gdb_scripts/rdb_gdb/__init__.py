@@ -35,6 +35,7 @@ def load() -> None:
         look,
         mappings,
         names,
+        number,
         object,
         opening,
         output,
@@ -53,7 +54,7 @@ def load() -> None:
         module.define()
     for module in (look, fields, object, follow, forking, away, starting, printers):
         module.define()
-    for module in (finishing, hits, mappings):
+    for module in (finishing, hits, mappings, number):
         module.define()
     conditions.define()
     aliases.define()

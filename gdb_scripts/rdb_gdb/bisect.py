@@ -7,7 +7,7 @@ from typing import Any
 
 import gdb
 
-from . import edges, history, link, place, searching
+from . import edges, history, link, place, quoting, searching
 from .command import Command, typed
 from .evaluate import Judge
 from .operands import operands
@@ -37,7 +37,7 @@ class Bisect(Command):
         self.dont_repeat()
         flags = "--first --last --json --progress --all-ranks"
         options = searching.Options(argument, _USAGE, flags, "--from --to --depth --jobs")
-        options.need_text()
+        quoting.need_condition(options.need_text())
         depth = options.given.get("--depth", "instruction")
         if depth not in _DEPTHS:
             raise gdb.GdbError(f"--depth is {', '.join(_DEPTHS)}, not {depth}.")

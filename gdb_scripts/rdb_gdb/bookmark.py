@@ -9,6 +9,7 @@ import gdb
 
 from . import history, link
 from .command import Command
+from .quoting import unquoted
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Bookmark(Command):
     name = "bookmark"
 
     def invoke(self, argument: str, from_tty: bool) -> None:
-        name = argument.strip()
+        name = unquoted(argument)
         if not name:
             listing()
             return

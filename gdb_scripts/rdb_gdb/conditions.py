@@ -11,6 +11,7 @@ from typing import Any
 import gdb
 
 from . import link, scopes
+from .quoting import is_constant, unquoted
 
 _looked_at: set[tuple[str, str]] = set()
 # Of a place or a name that is not known here: no matter of compiling.
@@ -20,10 +21,17 @@ _ELSEWHERE = ("No symbol", "Function ", "No source file", "No line ", "malformed
 def look(point: Any) -> None:
     """A breakpoint was made or changed, if only by being hit once more."""
     condition = point.condition
+    plain = unquoted(condition or "")
+    if condition and plain != condition.strip():
+        _without_quotes(point, plain)
+        return
     spec = (point.expression if point.type in scopes.WATCHES else point.location) or ""
     if not condition or point.pending or (spec, condition) in _looked_at or not link.opened():
         return
     _looked_at.add((spec, condition))
+    if is_constant(condition):
+        gdb.write(f"rdb: the condition of {point.number} is a constant, the same at every hit\n")
+        return
     if not point.location:  # GDB does not survive to be asked about no place
         what = "watchpoint" if point.type in scopes.WATCHES else "catchpoint"
         reason = "only conditions of breakpoints go to the server"
@@ -34,6 +42,14 @@ def look(point: Any) -> None:
             f"rdb: GDB itself evaluates the condition of {what} {point.number}, which is slower: "
             f"{reason}\n"
         )
+
+
+def _without_quotes(point: Any, plain: str) -> None:
+    """As it is a text is true at every hit."""
+    try:
+        point.condition = plain
+    except gdb.error as error:
+        gdb.write(f"rdb: the condition of {point.number} is a text, true at every hit: {error}\n")
 
 
 def _why_not(spec: str, condition: str) -> str:

@@ -6,6 +6,7 @@ import gdb
 
 from . import bookmark, history, place
 from .command import Command, typed
+from .quoting import unquoted
 
 
 class Goto(Command):
@@ -15,7 +16,7 @@ class Goto(Command):
     name = "goto"
 
     def invoke(self, argument: str, from_tty: bool) -> None:
-        target = argument.strip()
+        target = unquoted(argument)
         if not target:
             raise gdb.GdbError("Usage: goto EVENT|START|END|POSITION|BOOKMARK")
         if target in bookmark.bookmarks:

@@ -8,6 +8,7 @@ import gdb
 
 from . import history, link, place
 from .command import Command, typed
+from .quoting import unquoted
 from .watched import in_memory
 
 
@@ -26,7 +27,7 @@ class Last(Command):
         self._address = 0
 
     def invoke(self, argument: str, from_tty: bool) -> None:
-        text = argument.strip()
+        text = unquoted(argument)
         link.connection()
         if text:
             self._find(text)

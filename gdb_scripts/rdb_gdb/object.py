@@ -7,6 +7,7 @@ import json
 import gdb
 
 from .command import Command
+from .quoting import unquoted
 from .watched import in_memory, named_in_c
 
 _REALS = {4: "float", 8: "double", 16: "long double"}
@@ -22,9 +23,10 @@ class Object(Command):
     kind = gdb.COMMAND_DATA
 
     def invoke(self, argument: str, from_tty: bool) -> None:
-        if not argument.strip():
+        text = unquoted(argument)
+        if not text:
             raise gdb.GdbError("Usage: rdb-object EXPR")
-        value = in_memory(argument.strip())
+        value = in_memory(text)
         address = int(value.address)
         found = {"address": address, "size": value.type.sizeof, "type": _type(value.type, address)}
         gdb.write(json.dumps(found) + "\n")

@@ -7,7 +7,7 @@ from typing import Any
 
 import gdb
 
-from . import bookmark, link
+from . import bookmark, link, quoting
 from .progress import ProgressLine
 
 INTERRUPTED = "Interrupted: this is what was known by then."
@@ -28,7 +28,7 @@ class Options:
         while self._trailing(words):
             pass
         # The text as it was typed: blanks within strings are the user's.
-        self.text = _between(argument, words)
+        self.text = quoting.unquoted(_between(argument, words))
 
     def _take(self, words: list[str]) -> bool:
         if words[0] in self._flags:

@@ -6,7 +6,7 @@ from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import Difference, Plot
 from rdb.errors import RdbError, Usage
 from rdb.session import Session
-from rdb.session.across import differences, number
+from rdb.session.across import differences
 from rdb.session.ranks import Rank, parse_ranks
 
 
@@ -27,14 +27,13 @@ async def numbers_of(
     """EXPRESSION in each rank in focus; of ranks where it is no number, what it is instead."""
     numbers: dict[Rank, float] = {}
     others: dict[Rank, str] = {}
-    for rank, answer in (await session.look(lambda gdb: gdb.value(expression))).items():
-        value = None if isinstance(answer, RdbError) else number(answer)
-        if value is not None:
-            numbers[rank] = value
+    for rank, answer in (await session.look(lambda gdb: gdb.number(expression))).items():
+        if isinstance(answer, RdbError):
+            others[rank] = answer.message
+        elif answer[1] is None:
+            others[rank] = f"not a number: {answer[0]}"
         else:
-            others[rank] = (
-                answer.message if isinstance(answer, RdbError) else f"not a number: {answer}"
-            )
+            numbers[rank] = answer[1]
     if not numbers:
         reasons = sorted(set(others.values()))
         raise RdbError(reasons[0])
@@ -45,7 +44,9 @@ async def numbers_of(
 async def diff(session: Session, expression: str) -> Difference:
     """Compare a value in two ranks, member by member, element by element.
 
-    Only what differs is shown. Of an array the first 200 elements are compared. The ranks need not
+    Only what differs is shown, by the names that the program's language has for it: `w(2,1)` in
+    Fortran, `w[0][1]` in C, elements of containers of C++. Of each dimension of an array, and of a
+    container, the first 200 elements are compared. The ranks need not
     be in focus; each is looked at where it stands.
     """
     usage = "usage: diff EXPR RANK RANK"

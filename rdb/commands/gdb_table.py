@@ -21,6 +21,7 @@ _INTERNAL = (
     "rdb-look",
     "rdb-object",
     "rdb-fields",
+    "rdb-number",
     "rdb-fork",
     "rdb-template",
     "rdb-start",

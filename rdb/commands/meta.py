@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rdb.commands.quoting import word
 from rdb.commands.registry import REGISTRY, Group, command
 from rdb.commands.values import HelpIndex, HelpPage, Leave
 from rdb.session import Outcome, Session
@@ -12,6 +13,7 @@ async def help_(session: Session, name: str = "") -> HelpIndex | HelpPage | Outc
     """List the commands, or explain one; GDB explains its own."""
     if not name:
         return HelpIndex(REGISTRY.groups())
+    name = word(name)
     known = REGISTRY.get(name)
     if known is not None:
         return HelpPage(known)

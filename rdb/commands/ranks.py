@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from rdb.commands.quoting import word
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.sets import ranks_of
 from rdb.commands.values import Focus, JobInfo, Ranks, Stacks
@@ -26,7 +27,7 @@ async def focus(session: Session, ranks: str = "") -> Focus:
     `print`, `plot`, `diff` and `defset` do not.
     """
     if ranks:
-        await session.set_focus(ranks_of(session, ranks), text=f"focus {ranks}")
+        await session.set_focus(ranks_of(session, word(ranks)), text=f"focus {ranks}")
     return Focus(session.focus, len(session.ranks), dict(session.failed))
 
 

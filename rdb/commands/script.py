@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rdb.commands.quoting import word
 from rdb.commands.registry import Group, command
 from rdb.commands.values import Script, ShellLine
 from rdb.errors import Usage
@@ -19,6 +20,7 @@ async def source(session: Session, path: str) -> Script | Outcome:
     Each is a command of its own: it goes to the ranks in focus and can be undone. FILE.py and
     FILE.gdb go to GDB.
     """
+    path = word(path)
     file = Path(path).expanduser()
     if file.suffix in _GDBS_OWN:
         return await session.run(f"source {file.absolute()}", text=f"source {path}")

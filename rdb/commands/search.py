@@ -32,7 +32,8 @@ async def find_event(session: Session, query: str) -> Outcome:
     completion `status` (`WR_FLUSH_ERR`), `wr_id`, `qp_num` and `bytes`. Fields are `kind`, `name`,
     `rank`, `thread`, `event`, `result`, `errno`, `time` (seconds from the start), `fd`, `path`,
     `bytes`, `source`, `dest`, `tag`, `arg0` to `arg5` and the parameters of MPI and verbs
-    functions. A comparison with a field that an event does not have is false. `--prev` looks
+    functions. A comparison with a field that an event does not have is false. Quotes around all
+    of it mean what they mean in a shell. `--prev` looks
     backwards, `--all` lists, `--count` counts; these two do not move. `rdb find-event JOB QUERY`
     lists those of all ranks.
     """
@@ -116,7 +117,8 @@ async def bisect(session: Session, expression: str) -> Outcome | Bisected:
     changes an early one is found that halving the events meets, and the first one between its two
     events; with `--last` a late one, and the last one there. DEPTH is `instruction` (just before
     the one that made it false), `statement` (where that begins) or `event` (the event before).
-    `FUNCTION::VARIABLE` names a local. `--all-ranks` puts all ranks into focus first. Of several
+    `FUNCTION::VARIABLE` names a local. A constant is an error; quotes around all of EXPR mean what
+    they mean in a shell. `--all-ranks` puts all ranks into focus first. Of several
     ranks it says in which it turned false first in causal order: what came to a rank in messages
     and collectives is later than where it was made. Other processors run ahead to where it may
     look next, in each rank `--jobs N` (all; 1: none). Ctrl-C ends it with what is known by then.

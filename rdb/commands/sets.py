@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from rdb.commands.quoting import word
 from rdb.commands.registry import Group, command
 from rdb.commands.values import RankSets
 from rdb.errors import RdbError, Usage
 from rdb.session import Session
-from rdb.session.across import truth
 from rdb.session.overview import failing
 from rdb.session.ranks import Rank, parse_ranks
 
@@ -34,6 +34,7 @@ async def defset(session: Session, text: str = "") -> RankSets:
     ranks in focus in which it is true now, where they stand.
     """
     name, _, what = text.partition(" ")
+    name = word(name)
     if not name:
         return RankSets(dict(sorted(session.sets.items())), len(session.ranks))
     if not _NAME.match(name) or name in _RESERVED:
@@ -46,21 +47,22 @@ async def defset(session: Session, text: str = "") -> RankSets:
 
 
 async def _chosen(session: Session, what: str) -> tuple[Rank, ...]:
-    names = {*session.sets, *_RESERVED}
-    if all(item in names or item[0].isdigit() for item in re.split(r"[,\s{}]+", what) if item):
+    names, set_of = {*session.sets, *_RESERVED}, word(what)
+    if all(item in names or item[0].isdigit() for item in re.split(r"[,\s{}]+", set_of) if item):
         try:
-            return ranks_of(session, what)
+            return ranks_of(session, set_of)
         except Usage:
-            if re.fullmatch(r"[\d,\s{}.-]+", what):
+            if re.fullmatch(r"[\d,\s{}.-]+", set_of):
                 raise
-    if len(what) > 1 and what[0] == what[-1] and what[0] in "'\"":
-        what = what[1:-1]
-    found = await session.look(lambda gdb: gdb.value(what))
+    found = await session.look(lambda gdb: gdb.number(what, condition=True))
     chosen = []
     for rank, answer in found.items():
         if isinstance(answer, RdbError):
             raise RdbError(f"rank {rank}: {answer.message}")
-        if truth(answer):
+        text, value = answer
+        if value is None:
+            raise RdbError(f"rank {rank}: {text} is neither true nor false")
+        if value:
             chosen.append(rank)
     return tuple(chosen)
 
@@ -68,6 +70,7 @@ async def _chosen(session: Session, what: str) -> tuple[Rank, ...]:
 @command("undefset", group=Group.RANKS, usage="undefset NAME")
 async def undefset(session: Session, name: str) -> RankSets:
     """Forget a set of ranks."""
+    name = word(name)
     if name not in session.sets:
         raise Usage(f"there is no set {name!r}", "`defset` lists them")
     rest = {one: ranks for one, ranks in session.sets.items() if one != name}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rdb.commands.quoting import word
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import History, Saved
 from rdb.errors import Usage
@@ -21,7 +22,7 @@ async def undo(session: Session, count: str = "") -> Travelled:
     """
     words = count.split()
     if len(words) == 2 and words[0] == "--to":
-        return await session.undo(session.log.since_bookmark(words[1]))
+        return await session.undo(session.log.since_bookmark(word(words[1])))
     if len(words) > 1 or (words and not (words[0].isdigit() and int(words[0]))):
         raise Usage(f"{count!r} is not a count", "usage: undo [COUNT | --to BOOKMARK]")
     return await session.undo(int(words[0]) if words else 1)
@@ -41,15 +42,16 @@ async def history(session: Session, option: str = "") -> History | Saved:
     """
     if not option:
         return History(session.log.done, session.log.undone)
-    word, _, path = option.partition(" ")
-    if word != "--save" or not path.strip():
+    flag, _, path = option.partition(" ")
+    path = word(path.strip())
+    if flag != "--save" or not path:
         raise Usage(f"history does not take {option!r}", "usage: history [--save FILE]")
     lines = [entry.text for entry in session.log.done]
     try:
-        Path(path.strip()).expanduser().write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        Path(path).expanduser().write_text("".join(f"{line}\n" for line in lines), "utf-8")
     except OSError as error:
-        raise Usage(f"cannot write {path.strip()}: {error.strerror}") from error
-    return Saved(path.strip(), len(lines))
+        raise Usage(f"cannot write {path}: {error.strerror}") from error
+    return Saved(path, len(lines))
 
 
 @command(

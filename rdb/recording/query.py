@@ -56,14 +56,20 @@ class Query:
         if len(self.text) > _LONG:
             raise Usage(f"a query has at most {_LONG} characters")
         self.uses_paths = False
-        source = _LEADING.sub(lambda m: f"{m[1] or ''}{m[2]} and ", self.text, count=1)
+        self._test = self._term(self._parsed(self.text))
+
+    def _parsed(self, text: str) -> ast.expr:
+        """A text in quotes is the query within: where it has passed a shell it has none."""
+        source = _LEADING.sub(lambda m: f"{m[1] or ''}{m[2]} and ", text.strip(), count=1)
         try:
-            tree = ast.parse(source, mode="eval")
+            node = ast.parse(source, mode="eval").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise Usage(
                 f"{self.text!r} is not a query", "for example: read fd==3 and result<0"
             ) from None
-        self._test = self._term(tree.body)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return self._parsed(node.value)
+        return node
 
     def matches(
         self, record: Record, rank: int, start_ns: int = 0, paths: Paths | None = None
@@ -76,6 +82,11 @@ class Query:
             raise Usage(f"{self.text!r} has no value at event {record.event}: {error}") from None
 
     def _term(self, node: ast.expr) -> Term:
+        if not any(isinstance(one, ast.Name) for one in ast.walk(node)):
+            raise Usage(
+                f"{ast.unparse(node)} is a constant, true or false of every event",
+                "a condition names a field, as in source==3; a text is compared: 'tmp' in path",
+            )
         match node:
             case ast.BoolOp(op=op, values=values):
                 terms = [self._term(one) for one in values]

@@ -1,41 +1,14 @@
-"""Values across ranks: read as numbers, summed up, compared member by member."""
+"""Values across ranks: summed up, compared member by member."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
 from rdb.session.looking import Fields
 from rdb.session.ranks import Rank
-
-# GDB prints `12`, `0.5`, `65 'A'`, `0x1f`, `(int *) 0x7f..`, `true`, `-nan(0x8..)`, `inf`, `GREEN`.
-_CAST = re.compile(r"^\([^()]*\) ")
-_WORDS = {"true": 1.0, "false": 0.0, ".TRUE.": 1.0, ".FALSE.": 0.0}
-
-
-def number(text: str) -> float | None:
-    """A value that GDB printed, as a number; None: it is none."""
-    words = _CAST.sub("", text.strip()).split()
-    word = words[0] if words else ""
-    if word in _WORDS:
-        return _WORDS[word]
-    if word.lstrip("-").startswith("nan("):
-        return math.nan
-    try:
-        return float(int(word, 16)) if word.startswith(("0x", "-0x")) else float(word)
-    except ValueError:
-        return None
-
-
-def truth(text: str) -> bool:
-    """Is this value, as GDB prints it, true in C?"""
-    value = number(text)
-    if value is None:
-        raise RdbError(f"{text} is neither true nor false")
-    return value != 0
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,14 @@ class Looking:
         """What GDB prints for it, without a number in its value history.  FORMAT: `/x`."""
         return await self._said(f"output{format_} {expression}")
 
+    async def number(self, expression: str, condition: bool = False) -> tuple[str, float | None]:
+        """What GDB prints for it, and the number it is; None: it is none.  CONDITION: a constant is
+        refused."""
+        option = "--condition " if condition else ""
+        line = (await self._said(f"rdb-number {option}{expression}")).splitlines()[-1]
+        text, value = json.loads(line)
+        return str(text), None if value is None else float(value)
+
     async def fields(self, expression: str) -> Fields:
         """Member by member."""
         line = (await self._said(f"rdb-fields {expression}")).splitlines()[-1]

@@ -1,0 +1,55 @@
+"""rdb-number: a value as a number, whatever language prints it, as one line of JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import gdb
+
+from . import searching
+from .command import Command
+from .quoting import need_condition
+
+_WHOLE = (
+    *(gdb.TYPE_CODE_INT, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_ENUM),
+    *(gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_RANGE, gdb.TYPE_CODE_FLAGS),
+)
+
+
+class Number(Command):
+    """Print a value as a number: rdb-number [--condition] EXPR
+    For programs that drive GDB: one line of JSON, [TEXT, NUMBER]: what GDB prints for it, and the
+    number it is, or null.  A logical value is 1 or 0 in every language.
+    With --condition a constant is an error."""
+
+    name = "rdb-number"
+    kind = gdb.COMMAND_DATA
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        options = searching.Options(argument, "rdb-number [--condition] EXPR", "--condition")
+        text = options.need_text()
+        if "--condition" in options:
+            need_condition(text)
+        try:
+            value = gdb.parse_and_eval(text)
+            found = [str(value.format_string(max_elements=8)), number(value)]
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from None
+        gdb.write(json.dumps(found) + "\n")
+
+
+def number(value: Any) -> float | None:
+    """None: it is none."""
+    kind = value.type.strip_typedefs()
+    if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+        return number(value.referenced_value())
+    if value.is_optimized_out:
+        return None
+    if kind.code == gdb.TYPE_CODE_FLT:
+        return float(value)
+    return int(value) if kind.code in _WHOLE else None
+
+
+def define() -> None:
+    Number()
