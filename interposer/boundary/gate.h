@@ -19,6 +19,10 @@
 #define RDB_GATE_VERSION 1
 #define RDB_MAX_ARGS 16
 
+/* Bytes of the instruction that calls the gate, `call *16(%rax)` here and in vdso.S.  They are not to be found out by a
+ * look at what stands before the return address: an instruction may end like a prefix, and a breakpoint may be there. */
+enum { RDB_GATE_CALL = 3 };
+
 enum { RDB_NS_CORE = 0, RDB_NS_MPI = 1, RDB_NS_VERBS = 2 };
 enum { RDB_CORE_CLOCK = 1 }; /* RDB_NS_CORE: nanoseconds of clock args[0] (vdso.S) */
 #define RDB_FN(ns, index) (((uint32_t)(ns) << 16) | (uint32_t)(index))

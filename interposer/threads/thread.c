@@ -198,20 +198,9 @@ void threads_forked(void)
 	me->patient = me->patience_made = false; /* timers are not inherited: timer_create(2) */
 }
 
-/* The length of the call instruction that ends at `end`: call *reg, call *disp8(reg), call rel32. */
-static unsigned call_length(const uint8_t *end)
-{
-	if (end[-2] == 0xff && (end[-1] & 0xf8) == 0xd0)
-		return (end[-3] & 0xf8) == 0x40 ? 3 : 2;
-	if (end[-3] == 0xff && (end[-2] & 0xf8) == 0x50)
-		return (end[-4] & 0xf8) == 0x40 ? 4 : 3;
-	return 5;
-}
-
 static void before_hypercall(const struct gate_frame *frame, ucontext_t *uc)
 {
-	const uint8_t *back = *(const uint8_t **)frame->rsp;
-	UC_REG(uc, RIP) = (uint64_t)back - call_length(back);
+	UC_REG(uc, RIP) = *(const uint64_t *)frame->rsp - RDB_GATE_CALL;
 	gate_frame_kept(uc, frame);
 	/* what the call itself needs (gate.h, rdb_gate_call); the others are lost to everybody */
 	UC_REG(uc, RAX) = RDB_GATE;

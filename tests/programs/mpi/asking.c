@@ -1,0 +1,62 @@
+/* asking HOW REQUESTS [TURNS]: asks in vain, over and over, or so many times, and then exits with 3. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 16 };
+
+int main(int argc, char **argv)
+{
+	int flag, count, values[MOST], places[MOST], memory[4];
+	MPI_Request requests[MOST], again[MOST];
+	MPI_Status statuses[MOST];
+	MPI_Message message;
+	MPI_Group all;
+	MPI_Win window;
+	if (argc < 3)
+		return 2;
+	const char *how = argv[1];
+	const int n = atoi(argv[2]);
+	const long turns = argc > 3 ? atol(argv[3]) : 0;
+	MPI_Init(&argc, &argv);
+	for (int i = 0; i < n; i++) {
+		MPI_Irecv(&values[i], 1, MPI_INT, MPI_ANY_SOURCE, 5 + i, MPI_COMM_WORLD, &requests[i]);
+		MPI_Recv_init(&values[i], 1, MPI_INT, MPI_ANY_SOURCE, 50 + i, MPI_COMM_WORLD, &again[i]);
+		MPI_Start(&again[i]);
+	}
+	if (!strcmp(how, "win_test")) {
+		MPI_Comm_group(MPI_COMM_WORLD, &all);
+		MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+		MPI_Win_post(all, 0, window); /* nobody begins */
+	}
+	puts("begins");
+	fflush(stdout);
+	for (long turn = 0; !turns || turn < turns; turn++) {
+		const int i = (int)(turn % n);
+		if (!strcmp(how, "test"))
+			MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+		else if (!strcmp(how, "test_persistent"))
+			MPI_Test(&again[i], &flag, &statuses[0]);
+		else if (!strcmp(how, "testany"))
+			MPI_Testany(n, requests, &count, &flag, statuses);
+		else if (!strcmp(how, "testsome"))
+			MPI_Testsome(n, requests, &count, places, statuses);
+		else if (!strcmp(how, "testall"))
+			MPI_Testall(n, requests, &flag, statuses);
+		else if (!strcmp(how, "iprobe"))
+			MPI_Iprobe(MPI_ANY_SOURCE, 90 + i, MPI_COMM_WORLD, &flag, statuses);
+		else if (!strcmp(how, "improbe"))
+			MPI_Improbe(MPI_ANY_SOURCE, 90 + i, MPI_COMM_WORLD, &flag, &message, statuses);
+		else if (!strcmp(how, "get_status"))
+			MPI_Request_get_status(requests[i], &flag, statuses);
+		else if (!strcmp(how, "win_test"))
+			MPI_Win_test(window, &flag);
+		else if (!strcmp(how, "wtime"))
+			MPI_Wtime();
+		else
+			return 2;
+	}
+	_exit(3); /* what was asked for never came */
+}
