@@ -164,18 +164,20 @@ def test_root_too_is_refused_but_sudo_opens_the_callers_own(
     assert rdb("replay", "mine").returncode == 4
 
 
+AS_ANOTHER_USER = (
+    "import os, sys; os.setgroups([]); os.setgid(4711); os.setuid(4711)\n"
+    "from rdb.cli import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
 def test_as_a_user_who_may_not_look_into_it(job: Path) -> None:
-    code = (
-        "import os, sys; os.setgroups([]); os.setgid(4711); os.setuid(4711)\n"
-        "from rdb.cli import main; sys.exit(main(sys.argv[1:]))"
-    )
     with tempfile.TemporaryDirectory(dir="/tmp") as home:
         os.chmod(home, 0o755)
         shutil.copytree(job, Path(home) / "mine")
         for command in (("info", "mine"), ("ls",), ("rm", "mine")):
             done = subprocess.run(
-                [sys.executable, "-c", code, *command],
+                [sys.executable, "-c", AS_ANOTHER_USER, *command],
                 env={**os.environ, "RDB_HOME": home},
                 capture_output=True,
                 text=True,
@@ -184,6 +186,25 @@ def test_as_a_user_who_may_not_look_into_it(job: Path) -> None:
             assert done.returncode == 4, done.stderr
             (line,) = done.stderr.splitlines()
             assert f"{home}" in line and "belongs to root" in line
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_a_user_without_a_home_directory(tmp_path: Path) -> None:
+    env = {name: value for name, value in os.environ.items() if name in ("PATH", "LC_ALL")}
+    for command in (("run", "/bin/true"), ("ls",)):
+        done = subprocess.run(
+            [sys.executable, "-c", AS_ANOTHER_USER, *command],
+            env=env,
+            capture_output=True,
+            text=True,
+            cwd="/",
+        )
+        (line,) = done.stderr.splitlines()
+        assert (done.returncode, line) == (
+            125,
+            "rdb: there is no place for recordings: this user has no home directory; "
+            "set RDB_HOME to a directory of your own",
+        )
 
 
 def test_a_damaged_job_can_be_removed(rdb: Rdb, rdb_home: Path, job: Path) -> None:

@@ -16,8 +16,8 @@ from rdb.agents.peer import Answer
 from rdb.agents.secret import job_secret
 from rdb.agents.tree import Address, Tree
 from rdb.errors import MissingTool, RdbError, Unsupported
+from rdb.home import home
 from rdb.launch.command import own_command
-from rdb.launch.newjob import home
 
 _START_S = 60.0
 _STARTS_AT_ONCE = 64

@@ -12,8 +12,8 @@ from pathlib import Path
 from rdb.agents.elsewhere import Elsewhere
 from rdb.agents.gathering import gather, is_apart
 from rdb.cli.elsewhere import reached
+from rdb.home import home
 from rdb.launch.hosts import folded, read_hosts
-from rdb.launch.newjob import home
 from rdb.live.coordinated import choose, unrecorded
 from rdb.live.pack_checkpoints import pack_checkpoints
 from rdb.recording import Job, open_job

@@ -7,10 +7,11 @@ import signal
 from collections.abc import Sequence
 
 from rdb.errors import Unsupported, Usage
+from rdb.home import home
 from rdb.launch.command import CPU_CHOICES, rdb_exec_line
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_kept_budget
-from rdb.launch.newjob import home, join_job, note_allocation, rank_directory
+from rdb.launch.newjob import join_job, note_allocation, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.where import where
 from rdb.private import check_job

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 
 from rdb.errors import MissingTool, Usage
+from rdb.home import home
 
 # Each ABI's stub is known by the name of the library that it stands for.
 _STUBS = (
@@ -32,9 +33,8 @@ def launcher_mpi(env: Mapping[str, str]) -> str | None:
 
 
 def set_up_dir(env: Mapping[str, str]) -> str:
-    """Where `rdb setup-mpi` builds.  rdb/recording/store.py says the same of the store."""
-    state = env.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return os.path.join(env.get("RDB_HOME") or os.path.join(state, "rdb"), _SET_UP)
+    """Where `rdb setup-mpi` builds."""
+    return os.path.join(home(env), _SET_UP)
 
 
 def set_up(env: Mapping[str, str]) -> dict[str, dict[str, str]]:

@@ -9,21 +9,13 @@ import time
 from collections.abc import Mapping, Sequence
 
 from rdb.errors import RdbError, Unsupported, Usage
+from rdb.home import home
 from rdb.launch.where import Where
 from rdb.private import check_store, make_directories, make_directory, opener
 
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-")
 _CLAIMS = ".launches"  # $RDB_HOME/.launches/KEY holds the name of the job of that launch
 _FORMAT = 1  # rdb.recording.FORMAT, which is not imported here: it costs every rank's start
-
-
-def home() -> str:
-    """As rdb.recording.home(), without its imports."""
-    given = os.environ.get("RDB_HOME")
-    if given:
-        return os.path.abspath(given)
-    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return os.path.join(state, "rdb")
 
 
 def create_job(

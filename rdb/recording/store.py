@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, VersionMismatch
+from rdb.home import home as home_directory
 from rdb.private import check_job, check_store
 from rdb.recording.processes import Process, ProcessName, find_process, mpi_process, read_process
 from rdb.recording.ranges import format_ranks
@@ -23,12 +24,8 @@ _PACKS = ".packs"  # $RDB_HOME/.packs/SHA256/JOB: packs that were opened
 
 
 def home() -> Path:
-    """$RDB_HOME, else `rdb` in the XDG state directory."""
-    given = os.environ.get("RDB_HOME")
-    if given:
-        return Path(given)
-    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return Path(state) / "rdb"
+    """The directory of all jobs."""
+    return Path(home_directory())
 
 
 class Job:
