@@ -49,6 +49,8 @@ static int add_call(struct list *list, const struct log_record *rec, const struc
 	one.bytes = arg(rec, w->size);
 	if (w->request >= 0)
 		one.request = handle_put(rec, arg(rec, w->request));
+	if (w->what == LOG_MESSAGE_MATCHED && !one.request)
+		return 0; /* there was none */
 	return add(list, &one);
 }
 
@@ -65,6 +67,13 @@ static int add_note(struct list *list, const struct log_reader *r, const struct 
 	if ((c->note == RDB_NOTE_DONE || c->note == RDB_NOTE_STARTED) && c->len >= sizeof(one.request)) {
 		one.what = c->note == RDB_NOTE_DONE ? LOG_MESSAGE_DONE : LOG_MESSAGE_STARTED;
 		memcpy(&one.request, c + 1, sizeof(one.request));
+		return add(list, &one);
+	}
+	if (c->note == RDB_NOTE_CANCELLED && c->len >= sizeof(struct rdb_note_cancelled)) {
+		const struct rdb_note_cancelled *cancelled = (const void *)(c + 1);
+		one.what = LOG_MESSAGE_CANCELLED;
+		one.order = cancelled->order;
+		one.request = (uint32_t)cancelled->request;
 		return add(list, &one);
 	}
 	if ((c->note != RDB_NOTE_RECV && c->note != RDB_NOTE_SEND) || c->len < sizeof(note))

@@ -4,14 +4,16 @@
 #include "log/log_reader.h"
 
 enum log_message_what {
-	LOG_MESSAGE_RECV = 1,     /* a receive was completed */
-	LOG_MESSAGE_SEND = 2,     /* a send was posted */
-	LOG_MESSAGE_CALL = 3,     /* a call that the table asks for: a collective */
-	LOG_MESSAGE_POSTED = 4,   /* a call that the table asks for: a nonblocking receive was posted */
-	LOG_MESSAGE_DONE = 6,     /* a nonblocking collective is complete */
-	LOG_MESSAGE_STARTED = 7,  /* a persistent receive: that of the newest LOG_MESSAGE_PREPARED with its request */
-	LOG_MESSAGE_PREPARED = 8, /* a call that the table asks for: a persistent receive was made */
-	LOG_MESSAGE_TEXT = 5,     /* a text note: `address` is its offset in segment `order`, `bytes` its length */
+	LOG_MESSAGE_RECV = 1,      /* a receive was completed */
+	LOG_MESSAGE_SEND = 2,      /* a send was posted */
+	LOG_MESSAGE_CALL = 3,      /* a call that the table asks for: a collective */
+	LOG_MESSAGE_POSTED = 4,    /* a call that the table asks for: a nonblocking receive was posted */
+	LOG_MESSAGE_DONE = 6,      /* a nonblocking collective is complete */
+	LOG_MESSAGE_STARTED = 7,   /* a persistent receive: that of the newest LOG_MESSAGE_PREPARED with its request */
+	LOG_MESSAGE_PREPARED = 8,  /* a call that the table asks for: a persistent receive was made */
+	LOG_MESSAGE_CANCELLED = 9, /* the newest receive of that request was cancelled */
+	LOG_MESSAGE_MATCHED = 10,  /* a call that the table asks for: it has matched a message, which is `request` */
+	LOG_MESSAGE_TEXT = 5,      /* a text note: `address` is its offset in segment `order`, `bytes` its length */
 };
 
 struct log_message {

@@ -68,7 +68,7 @@ static void read_on(const struct log_record *rec)
 		if (c->note == RDB_NOTE_RECV && c->len == sizeof(note)) {
 			memcpy(&note, c + 1, sizeof(note));
 			learn(RDB_FATE_RECEIVED, &note);
-		} else if (c->note == RDB_NOTE_CANCELLED && c->len == sizeof(note.order)) {
+		} else if (c->note == RDB_NOTE_CANCELLED && c->len == sizeof(struct rdb_note_cancelled)) {
 			memcpy(&note.order, c + 1, sizeof(note.order));
 			learn(RDB_FATE_CANCELLED, &note);
 		}

@@ -16,7 +16,9 @@ from rdb.live.board import State
 from rdb.live.coordinated import committed, slots_of, unrecorded
 from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
 from rdb.recording.checkpoints import read_images
+from rdb.recording.communication import RankCommunication
 from rdb.recording.order import order_ranks, unexpanded
+from rdb.recording.queues import ANY, never_completed
 from rdb.recording.verbs import HEADER, Verbs
 
 _OPEN, _KILLED = "open on ", "killed"
@@ -122,7 +124,7 @@ def _program_row(recording: RankRecording) -> dict[str, Any]:
             "pid": recording.meta.get("pid"),
             "host": recording.meta.get("host"),
             "damage": recording.damage,
-            "cautions": recording.cautions,
+            "cautions": recording.cautions + _never_completed(recording),
         }
     except RdbError as error:
         return {
@@ -140,6 +142,26 @@ def _program_row(recording: RankRecording) -> dict[str, Any]:
             "damage": error.message,
             "cautions": [],
         }
+
+
+def _never_completed(recording: RankRecording) -> list[str]:
+    """Receives that a rank of MPI had posted, and not completed, when it exited."""
+    if not recording.state.startswith("exited") or recording.no_beginning is not None:
+        return []
+    first = int(recording.meta.get("world_first", 0))
+    communication = RankCommunication(recording.path, first, recording.rank)
+    found = never_completed(communication, recording.rank)
+    if not found:
+        return []
+    post, _ = found[0]
+    source = "any rank" if post.source == ANY else f"rank {post.source}"
+    tag = "any tag" if post.tag == ANY else f"tag {post.tag}"
+    came = sum(here for _, here in found)
+    return [
+        f"{len(found)} receive{'s were' if len(found) > 1 else ' was'} posted and never completed "
+        f"(MPI_Wait, MPI_Test), {came} of them had a message: the first at event {post.event}, "
+        f"from {source}, {tag}"
+    ]
 
 
 def _merged(states: list[str]) -> str:

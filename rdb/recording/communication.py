@@ -77,6 +77,10 @@ class What(IntEnum):
     DONE = 6
     STARTED = 7
     PREPARED = 8
+    CANCELLED = 9
+    """The newest receive of that request."""
+    MATCHED = 10
+    """By MPI_Mprobe, MPI_Improbe: the request is the message's handle."""
 
 
 class Item(NamedTuple):
@@ -142,6 +146,9 @@ def _library() -> tuple[FFI, Any, Any, int]:
         elif one["name"] in ("MPI_Irecv", "MPI_Recv_init"):
             row.what = What.POSTED if one["name"] == "MPI_Irecv" else What.PREPARED
             row.size, row.peer, row.tag, row.comm, row.request = (1, 3, 4, 5, 6)
+        elif one["name"] in ("MPI_Mprobe", "MPI_Improbe"):
+            row.what = What.MATCHED
+            row.peer, row.tag, row.comm, row.request = (0, 1, 2, params.index("message"))
         elif one["name"] in _EXCHANGES:
             row.what = What.POSTED
             row.size, row.peer, row.tag, row.comm, row.request = _EXCHANGES[one["name"]]

@@ -6,11 +6,13 @@ sender stands, and its receive is not before where its receiver does.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rdb.recording.communication import Communicator, Item, RankCommunication, What
+from rdb.recording.describe import mpi_functions
 from rdb.recording.messages import Messages
 
 if TYPE_CHECKING:
@@ -149,7 +151,7 @@ def posted_receives(communication: RankCommunication, rank: int, event: int) -> 
             prepared[item.request] = item
         elif item.what == What.STARTED and item.request in prepared:
             pending[item.request] = prepared[item.request]._replace(event=item.event)
-        elif item.what == What.RECV and item.request:
+        elif item.what in (What.RECV, What.CANCELLED) and item.request:
             pending.pop(item.request, None)
     found = []
     for item in pending.values():
@@ -159,6 +161,18 @@ def posted_receives(communication: RankCommunication, rank: int, event: int) -> 
             Posted(rank, item.event, source, item.tag, comm.name, item.request, item.size_bytes)
         )
     return found
+
+
+def never_completed(communication: RankCommunication, rank: int) -> list[tuple[Posted, bool]]:
+    """Receives of a rank that has ended which it never completed, and if their message was there
+    at MPI_Finalize."""
+    finalize = next(int(one["nr"]) for one in mpi_functions() if one["name"] == "MPI_Finalize")
+    came = [one for one in communication.items() if one.nr == finalize and one.what == What.RECV]
+    before = posted_receives(communication, rank, came[0].event - 1) if came else []
+    late = {one.request for one in came}
+    last = sys.maxsize
+    found = [(one, True) for one in before if one.request in late]
+    return found + [(one, False) for one in posted_receives(communication, rank, last)]
 
 
 def _blocking_receive(

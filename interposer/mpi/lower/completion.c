@@ -42,6 +42,13 @@ static void many_load(struct many *many, int count, void **upper)
 	}
 }
 
+/* Other threads come in meanwhile: they are not to ask for these. */
+static void many_wait(struct many *many, int count, int change)
+{
+	for (int i = 0; i < count; i++)
+		many->request[i]->waiting += (unsigned)change;
+}
+
 /* After the real call: `real` is what it left of the request. */
 static void settle(struct vreq *request, MPI_Request real, const MPI_Status *status, void **upper, bool tell)
 {
@@ -69,9 +76,12 @@ int64_t real_Wait(const uint64_t *a)
 	struct vcomm *comm = request_comm(request);
 	MPI_Request real = request->o.real;
 	MPI_Status status = status_empty;
-	int rc = upper ? waited(&real, &status) : PMPI_Wait(NULL, &status);
-	int64_t result = failure(rc, comm);
+	int rc;
 
+	request->waiting++;
+	rc = upper ? waited(&real, &status) : PMPI_Wait(NULL, &status);
+	request->waiting--;
+	int64_t result = failure(rc, comm);
 	if (rc == MPI_SUCCESS || is_truncation(rc)) {
 		settle(request, real, &status, upper, true);
 		status_out((void *)a[1], &status, false);
@@ -185,6 +195,7 @@ int64_t real_Waitall(const uint64_t *a)
 	struct many many;
 
 	many_load(&many, count, (void **)a[1]);
+	many_wait(&many, count, 1);
 	if (together_on) {
 		struct asking q = {.many = &many, .count = count};
 
@@ -195,6 +206,7 @@ int64_t real_Waitall(const uint64_t *a)
 		rc = PMPI_Testall(count, many.real, &flag, many.status);
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitall(count, many.real, many.status));
+	many_wait(&many, count, -1);
 	result = rc == MPI_SUCCESS ? 0 : many_failure(&many, rc, count);
 	if (rc == MPI_SUCCESS || is_class(rc, MPI_ERR_IN_STATUS))
 		many_settle_all(&many, rc, count, (void **)a[1], (void *)a[2]);
@@ -253,6 +265,7 @@ int64_t real_Waitany(const uint64_t *a)
 	struct many many;
 
 	any_load(&many, (int)a[0], (void **)a[1]);
+	many_wait(&many, (int)a[0], 1);
 	if (together_on && a[2] && (int)a[0] >= 0) {
 		struct asking q = {.many = &many, .count = (int)a[0]};
 
@@ -264,6 +277,7 @@ int64_t real_Waitany(const uint64_t *a)
 		rc = PMPI_Testany((int)a[0], many.real, a[2] ? &index : NULL, &flag, &many.status[0]);
 	if (!flag && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitany((int)a[0], many.real, a[2] ? &index : NULL, &many.status[0]));
+	many_wait(&many, (int)a[0], -1);
 	return any_done(&many, rc, index, (void **)a[1], (void *)a[2], (void *)a[3]);
 }
 
@@ -308,6 +322,7 @@ static int64_t some(const uint64_t *a, bool wait)
 	struct many many;
 
 	many_load(&many, count, upper);
+	many_wait(&many, count, 1);
 	if (wait && together_on && outcount) {
 		struct asking q = {.many = &many, .count = count};
 
@@ -318,6 +333,7 @@ static int64_t some(const uint64_t *a, bool wait)
 		rc = PMPI_Testsome(count, many.real, outcount, many.index, many.status);
 	if (wait && done == 0 && rc == MPI_SUCCESS)
 		rc = BLOCKING(PMPI_Waitsome(count, many.real, outcount, many.index, many.status));
+	many_wait(&many, count, -1);
 	result = rc == MPI_SUCCESS ? 0 : many_failure(&many, rc, count);
 	if (rc == MPI_SUCCESS || is_class(rc, MPI_ERR_IN_STATUS)) {
 		put((void *)a[2], &done, sizeof(done));

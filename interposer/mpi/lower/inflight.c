@@ -54,12 +54,11 @@ void inflight_release(struct inflight *flight)
 }
 
 /* A program that gives its memory back too early is wrong, and goes on without rdb, where the bytes have come before. */
-static bool still_there(const struct inflight *flight, int64_t elements)
+bool still_there(const void *upper, int64_t elements, const struct vtype *type)
 {
-	const struct vtype *type = flight->type;
 	MPI_Aint rest = (elements - 1) * type->extent;
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from = (uintptr_t)flight->upper + type->true_lb + (rest < 0 ? rest : 0);
+	uintptr_t from = (uintptr_t)upper + type->true_lb + (rest < 0 ? rest : 0);
 	uintptr_t to = from + (rest < 0 ? -rest : rest) + type->true_extent;
 	unsigned char first, last;
 
@@ -80,7 +79,7 @@ void inflight_deliver(struct inflight *flight, const MPI_Status *status)
 	bytes = flight->counted ? status_bytes(status) : elements * type->size;
 	if (bytes < elements * type->size)
 		elements = (bytes + type->size - 1) / type->size;
-	if (elements <= 0 || !still_there(flight, elements))
+	if (elements <= 0 || !still_there(flight->upper, elements, type))
 		return;
 	copy_typed(flight->upper, flight->buffer, elements, type);
 	out_typed(flight->upper, elements, type);

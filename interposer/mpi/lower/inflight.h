@@ -26,6 +26,8 @@ static inline struct inflight *inflight_hold(struct inflight *flight)
 	return flight;
 }
 void inflight_release(struct inflight *flight);
+/* Is the program's memory of these elements still mapped? */
+bool still_there(const void *upper, int64_t elements, const struct vtype *type);
 /* Once; `status` may be NULL where all has come. */
 void inflight_deliver(struct inflight *flight, const MPI_Status *status);
 

@@ -78,7 +78,9 @@ struct pending;     /* pending.h: what a nonblocking collective needs until it i
 struct vreq {
 	struct vobject o;
 	bool receive, persistent, active, delivered, packed, blocking, partitioned;
-	bool nobody; /* a receive from MPI_PROC_NULL, of which MPICH's status says rank 0 */
+	unsigned waiting; /* threads that are in the real MPI with it */
+	bool early;       /* its bytes have reached the program, and it is not complete yet (early.c) */
+	bool nobody;      /* a receive from MPI_PROC_NULL, of which MPICH's status says rank 0 */
 	int count, peer, tag;
 	void *buf;      /* upper */
 	uint64_t order; /* of a receive that was posted: receive_posted() */

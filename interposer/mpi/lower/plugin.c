@@ -85,10 +85,11 @@ int64_t real_Finalize(const uint64_t *a __attribute__((unused)))
 
 	exchanges_end();
 	together_end();
+	before_the_end();
+	early_end();
 	if (self != MPI_COMM_NULL)
 		PMPI_Comm_free(&self);
 	windows_end();
-	before_the_end();
 	rc = BLOCKING(PMPI_Finalize());
 	if (rc == MPI_SUCCESS)
 		state = FINALIZED;
@@ -206,6 +207,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 	/* last: what they bring must not be in memory yet when an operation of the program is called */
 	if (state == ALIVE && !pending_operations)
 		requests_poll_orphans();
+	if (state == ALIVE && !pending_operations)
+		early_after(index);
 	if (windows_there && result == MPI_SUCCESS && (index == RDB_Win_post || index == RDB_Win_start))
 		window_epoch(index == RDB_Win_post ? "post" : "start", args);
 	if (windows_there)

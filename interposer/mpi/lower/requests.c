@@ -192,22 +192,17 @@ static void unpack_part(struct vreq *request, int64_t bytes, int64_t elements)
 		      0, 0, private_self(), MPI_STATUS_IGNORE);
 }
 
-static void deliver_bytes(struct vreq *request, const MPI_Status *status)
+static int64_t copy_out(struct vreq *request, const MPI_Status *status)
 {
 	const struct vtype *type = request->type;
 	int64_t bytes = status_bytes(status);
 	int64_t elements;
 	int position = 0;
 
-	if (request->pending) {
-		request->delivered = true;
-		pending_deliver(request->pending);
-		return;
-	}
-
 	if (bytes > request->room)
 		bytes = request->room;
-	request->delivered = true;
+	if (request->early)
+		return bytes;
 	if (bytes > 0 && !request->packed) {
 		memcpy(request->buf, request->shadow, bytes);
 		order_out(request->buf, bytes);
@@ -220,6 +215,19 @@ static void deliver_bytes(struct vreq *request, const MPI_Status *status)
 				    MPI_COMM_SELF);
 		out_typed(request->buf, elements, type);
 	}
+	return bytes;
+}
+
+static void deliver_bytes(struct vreq *request, const MPI_Status *status)
+{
+	int64_t bytes;
+
+	request->delivered = true;
+	if (request->pending) {
+		pending_deliver(request->pending);
+		return;
+	}
+	bytes = copy_out(request, status);
 	if (!request->nobody)
 		note_receive(request->comm, status, bytes, request->blocking ? 0 : request->o.id, request->order);
 }
@@ -232,6 +240,13 @@ static void deliver(struct vreq *request, const MPI_Status *status)
 
 	deliver_bytes(request, status);
 	order_begin(before);
+}
+
+static void note_cancelled(const struct vreq *request)
+{
+	const struct rdb_note_cancelled note = {.order = request->order, .request = request->o.id};
+
+	host->note(RDB_NOTE_CANCELLED, &note, sizeof(note));
 }
 
 static bool brings(const struct vreq *request)
@@ -247,7 +262,7 @@ void request_complete(struct vreq *request, const MPI_Status *status)
 	if (request->active && brings(request) && !request->delivered && !status_cancelled(status))
 		deliver(request, status);
 	if (request->active && request->receive && status_cancelled(status))
-		host->note(RDB_NOTE_CANCELLED, &request->order, sizeof(request->order));
+		note_cancelled(request);
 	else if (host->order && request->active && !brings(request) && request->type && status_cancelled(status))
 		host->fatal("--record=order: a message that was cancelled and did not leave (MPI_Cancel) cannot be "
 			    "held back again; use --record=full");
@@ -260,7 +275,7 @@ void request_complete(struct vreq *request, const MPI_Status *status)
 		request->instead = NULL;
 	}
 	request->active = false;
-	request->delivered = false;
+	request->delivered = request->early = false;
 	if (request->kept) {
 		request->o.real = request->kept;
 		request->kept = NULL;
@@ -275,11 +290,19 @@ void request_peek(struct vreq *request, const MPI_Status *status)
 		deliver(request, status);
 }
 
+void request_early(struct vreq *request, const MPI_Status *status)
+{
+	if (status_cancelled(status) || !still_there(request->buf, request->count, request->type))
+		return;
+	copy_out(request, status);
+	request->early = true;
+}
+
 static void started(struct vreq *request, MPI_Request real)
 {
 	request->o.real = real;
 	request->active = true;
-	request->delivered = false;
+	request->delivered = request->early = false;
 	partitioned_note(request, "started");
 	if (request->pending)
 		pending_again(request->pending);

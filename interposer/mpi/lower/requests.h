@@ -18,6 +18,13 @@ void request_complete(struct vreq *request, const MPI_Status *status);
 /* The same for MPI_Request_get_status: the request stays. */
 void request_peek(struct vreq *request, const MPI_Status *status);
 
+/* Its bytes alone reach the program; it is complete later. */
+void request_early(struct vreq *request, const MPI_Status *status);
+
+/* early.c: after a call, and before MPI_Finalize. */
+void early_after(unsigned index);
+void early_end(void);
+
 /* partitioned.c: a partitioned request is started, complete or freed, for who restarts from the log. */
 void partitioned_note(const struct vreq *request, const char *what);
 

@@ -1,0 +1,61 @@
+/* Rank 1 posts a receive that it does not wait for, and looks at what it brought: argv[1] says how.  MPI forbids that
+ * (MPI-4.0, 3.7.2), and the data are there. */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+static int rank;
+static volatile int got[2 * 4];
+
+static void show(const char *when)
+{
+	printf("%s %d %d\n", when, got[0], got[6]);
+	fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "barrier";
+	int sent[4] = {7, 8, 9, 10}, flag;
+	MPI_Datatype gaps;
+	MPI_Request request;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
+	MPI_Type_commit(&gaps);
+	if (rank == 1) {
+		if (!strcmp(how, "persistent")) {
+			MPI_Recv_init((void *)got, 1, gaps, 0, 3, MPI_COMM_WORLD, &request);
+			MPI_Start(&request);
+		} else {
+			MPI_Irecv((void *)got, 1, gaps, 0, 3, MPI_COMM_WORLD, &request);
+		}
+		if (!strcmp(how, "free"))
+			MPI_Request_free(&request);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 0 && strcmp(how, "never"))
+		MPI_Send(sent, 4, MPI_INT, 1, 3, MPI_COMM_WORLD);
+	if (!strcmp(how, "poll")) {
+		while (rank == 1 && !got[0])
+			MPI_Iprobe(MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+		if (rank == 1)
+			show("polled");
+	} else if (!strcmp(how, "late")) {
+		MPI_Barrier(MPI_COMM_WORLD);
+		got[6] = 1;
+		if (rank == 1)
+			MPI_Wait(&request, MPI_STATUS_IGNORE);
+		if (rank == 1)
+			show("late");
+	} else if (strcmp(how, "finalize")) {
+		MPI_Barrier(MPI_COMM_WORLD);
+		if (rank == 1)
+			show(how);
+	}
+	MPI_Finalize();
+	if (rank == 1)
+		show("end");
+	return 0;
+}

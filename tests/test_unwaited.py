@@ -1,0 +1,50 @@
+"""Receives that the program never completes: their data come as they come without rdb."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Build, Rdb
+from test_mpi_abi import launch, lines, needs, record
+
+HOWS = ("barrier", "persistent", "free", "poll", "late", "finalize")
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_what_came_is_seen(mpi: str, how: str, build: Build, tmp_path: Path) -> None:
+    needs(mpi)
+    program = build("mpi/unwaited.c", "-O1", compiler=f"mpicc.{mpi}")
+    native = launch(mpi, "-n", "2", program, how)
+    job = record(tmp_path, mpi, 2, program, how)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == lines(native)
+    assert len(lines(native)) == (1 if how == "finalize" else 2)
+    assert ("never completed" in job.result.stderr) == (how not in ("free", "late"))
+    job.expect_equal()
+
+
+def test_info_says_what_was_never_completed(rdb: Rdb, build: Build) -> None:
+    program = build("mpi/unwaited.c", "-O1")
+    for how, came in (("barrier", 1), ("never", 0)):
+        done = rdb("run", "--name", how, "-n", "2", "--", program, how)
+        assert done.returncode == 0, done.stderr
+        said = [one for one in rdb("info", how).stdout.splitlines() if "never completed" in one]
+        assert len(said) == 1 and said[0].startswith("rank 1, 1 receive was posted"), said
+        assert f" {came} of them had a message" in said[0] and "from rank 0, tag 3" in said[0]
+        assert ("never completed" in done.stderr) == bool(came)
+    rdb("run", "--name", "late", "-n", "2", "--", program, "late")
+    assert "never completed" not in rdb("info", "late").stdout
+
+
+def test_a_restart_between_the_data_and_the_wait(rdb: Rdb, build: Build) -> None:
+    """The message counts as received at the wait: it is under way at a cut before that."""
+    program = build("mpi/unwaited.c", "-O1")
+    assert rdb("run", "--name", "late", "-n", "2", "--", program, "late").returncode == 0
+    (found,) = json.loads(rdb("find-event", "late", "mpi.Wait and rank==1", "--json").stdout)
+    event = found["event"]
+    done = rdb("restart", "late", "--rank", "1", "--at", str(event - 1))
+    assert done.returncode == 0, done.stderr
+    assert "late 7 " in done.stdout, done.stdout + done.stderr
