@@ -61,6 +61,7 @@ def canonical(abi: Abi, constants: Path, out: Path) -> None:
     (out / "prototypes.h").write_text(stub.prototypes(abi))
     (out / "core_names.h").write_text(shim.core_names(abi))
     (out / "stub_gen.c").write_text(stub.write(abi))
+    (out / "second_names.ld").write_text(stub.second_names(abi))
     (out / "real_gen.c").write_text(real.write(abi))
     (out / "translate_gen.c").write_text(translate.write(abi, load_constants(constants)))
 

@@ -1,0 +1,103 @@
+"""`break MPI_Allreduce` stops at every binding of it: the name is the one that rdb shows."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import run_rdb
+from gdbdriver import DEADLINE_S, Gdb
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+C = {"MPI_Allreduce": "", "PMPI_Allreduce": "", "MPI_Allreduce_c": "mpich"}
+FORTRAN = ("OLD", "MODULE", "F08")
+BINDINGS = [(mpi, way) for mpi in ("openmpi", "mpich") for way in (*C, *FORTRAN)
+            if C.get(way, mpi) in ("", mpi)]  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=BINDINGS, ids=lambda binding: "-".join(binding))
+def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    mpi, way = request.param
+    folder = tmp_path_factory.mktemp("named")
+    program = folder / "named"
+    if way in C:
+        compiler = f"mpicc.{mpi}"
+        command = [f"-DALLREDUCE={way}", PROGRAMS / "mpi" / "named.c"]
+    else:
+        compiler = f"mpifort.{mpi}"
+        command = ["-cpp", f"-D{way}", "-w", "-fallow-argument-mismatch", "-J", folder,
+                   PROGRAMS / "fortran" / "named.f90"]  # fmt: skip
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}: install {mpi} and gfortran")
+    subprocess.run([compiler, "-g", "-O0", "-o", program, *command], check=True)
+    home = "c" if way in C else "fortran"
+    done = run_rdb(folder / home, folder, "run", "--name", "job", "-n", "1", "--", str(program))
+    assert done.returncode == 0, done.stderr
+    return folder / home
+
+
+def stopped(gdb: Gdb) -> bool:
+    """In the function, by its own name; False: at an end of the recording.
+
+    In a frame of Fortran, whose names have no case, GDB stops in the Fortran function, too."""
+    function = gdb.function() or ""
+    assert "large" not in function
+    return re.fullmatch(r"P?MPI_Allreduce(_c)?|p?mpi_allreduce_*", function) is not None
+
+
+def hits(gdb: Gdb, command: str) -> int:
+    """How often it is met until the recording ends, each time in another turn of the loop."""
+    turns = set()
+    gdb.run(command)
+    while stopped(gdb):
+        turns.add(turn(gdb))
+        gdb.run(command)
+    return len(turns)
+
+
+def turn(gdb: Gdb) -> str:
+    level = next(n for n, frame in enumerate(gdb.frames()) if frame.get("func") in OWN)
+    gdb.run(f"frame {level}")
+    return gdb.value("turn")
+
+
+IN_ITS_LANGUAGE = {"c": "named.c:10", "fortran": "named.f90:17"}
+FIRST = {"c": "0", "fortran": "1"}
+OWN = ("main", "named", "MAIN__")
+
+
+@pytest.mark.parametrize("name", ["MPI_Allreduce", "PMPI_Allreduce"])
+def test_the_name_stops_at_each_call(home: Path, name: str) -> None:
+    with Gdb("job", home=home, deadline_s=DEADLINE_S) as gdb:
+        gdb.run(f"break {name}")
+        assert hits(gdb, "continue") == 3
+        assert hits(gdb, "reverse-continue") == 3
+        gdb.run("delete")
+        gdb.run("goto END")  # where the language is C's
+        gdb.run(f"break {name}")
+        assert hits(gdb, "reverse-continue") == 3
+        gdb.run("delete")
+        gdb.run("goto START")
+        gdb.run(f"break {IN_ITS_LANGUAGE[home.name]}")
+        gdb.run("continue")
+        assert gdb.function() in OWN
+        gdb.run("delete")
+        gdb.run(f"tbreak {name}")  # from a frame of the program, in its language
+        gdb.run("continue")
+        assert stopped(gdb)
+        first = turn(gdb)
+        gdb.run("continue")
+        assert not stopped(gdb)
+        assert first == FIRST[home.name]
+
+
+def test_with_a_condition(home: Path) -> None:
+    with Gdb("job", home=home) as gdb:
+        for condition, expected in (("$rip == $pc", 3), ("$rip == 0", 0)):
+            gdb.run("goto START")
+            gdb.run(f"break MPI_Allreduce if {condition}")
+            assert hits(gdb, "continue") == hits(gdb, "reverse-continue") == expected
+            gdb.run("delete")
