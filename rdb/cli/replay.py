@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -129,6 +130,10 @@ def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dic
     return answer
 
 
+# interposer/replay/replay.c
+_ANOTHER_CALL = re.compile(r": recorded .* \d+, replayed .* \d+")
+
+
 def _doing(recording: RankRecording, answer: dict[str, Any]) -> str:
     """What the program was doing at the event of a divergence: its call, and who made it."""
     event = answer.get("event")
@@ -143,7 +148,11 @@ def _doing(recording: RankRecording, answer: dict[str, Any]) -> str:
     paths = [path for path, stored in recording.files.items() if stored == key]
     name = Path(paths[0]).name if paths else key
     # A return address is behind the call that it is of.
-    return f"{text}, called in {place_name(recording.files_dir / key, name, offset - 1)}"
+    place = place_name(recording.files_dir / key, name, offset - 1)
+    if _ANOTHER_CALL.search(str(answer.get("what", ""))):
+        # The log does not say where the recorded call was; the replay did not come there.
+        return f"{text}; the replay calls something else in {place}"
+    return f"{text}, called in {place}"
 
 
 def _say(result: dict[str, Any], times: int) -> None:
