@@ -198,6 +198,7 @@ def test_cpuid_is_answered_from_the_log(how: str, tmp_path: Path) -> None:
         "signals_between.c",
         "signals_futex.c",
         "signals_timed.c",
+        "signals_sent.c",
         "signals_sockets.c",
         "threads_dontwait.c",
     ],
@@ -244,6 +245,13 @@ def test_threads_without_a_recording(source: str, tmp_path: Path) -> None:
         command = [rdb_exec_path(), "--dir", tmp_path, "--files", tmp_path, "--record=off", "--"]
         done = subprocess.run([*command, program], capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stdout) == (0, native.stdout), done.stderr
+
+
+def test_reads_that_a_reminder_interrupts_are_whole(tmp_path: Path) -> None:
+    program = build("threads_reads.c", tmp_path, "-O1", "-pthread")
+    made = record(tmp_path, program, hash_every=10**6, options=("--slice", "1"))
+    assert (made.result.returncode, made.result.stdout) == (0, "0 were short\n")
+    made.expect_equal(every=10**6)
 
 
 def test_a_race_has_one_outcome_in_every_replay(tmp_path: Path) -> None:

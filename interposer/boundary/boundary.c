@@ -124,9 +124,20 @@ static inline void leave_lower(const ucontext_t *uc, uint64_t fs)
 
 static void boundary_entry(ucontext_t *uc);
 
+/* By kill(2) or its kin (sigaction(2), si_code): it means what SIGTERM would. */
+static bool sent(int sig, siginfo_t *info, void *ctx)
+{
+	if (info->si_code > 0 || replaying())
+		return false;
+	signals_async(sig, info, ctx);
+	return true;
+}
+
 static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
+	if (sent(sig, info, ctx))
+		return;
 	uint64_t fs = enter_lower(uc);
 	if (!RDB_IS_UPPER(UC_REG(uc, RIP)))
 		rdb_fatal("SIGSYS in the lower half: system call %d is forbidden here", info->si_syscall);
@@ -160,6 +171,8 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
+	if (sent(sig, info, ctx))
+		return;
 	uint64_t fs = enter_lower(uc);
 	uint64_t pc = UC_REG(uc, RIP);
 	struct thread *self = thread_self();
@@ -191,7 +204,7 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 static void on_fault(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
-	if ((sig == SIGILL && fsgsbase_fault(uc)) || guarded_copy_faulted(uc))
+	if (sent(sig, info, ctx) || (sig == SIGILL && fsgsbase_fault(uc)) || guarded_copy_faulted(uc))
 		return;
 	uint64_t fs = enter_lower(uc);
 	struct thread *self = thread_self();
@@ -263,6 +276,7 @@ static void boundary_entry(ucontext_t *uc)
 
 void boundary_forget(void)
 {
+	ending_forked();
 	threads_forked();
 	signals_forget();
 	host_in_child();

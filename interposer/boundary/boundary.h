@@ -1,6 +1,7 @@
 /* The boundary: every crossing of the upper half arrives here. */
 #ifndef RDB_BOUNDARY_H
 #define RDB_BOUNDARY_H
+#include "boundary/ending.h"
 #include "boundary/event.h"
 #include "boundary/gate_asm.h"
 
@@ -21,15 +22,10 @@ void boundary_started(ucontext_t *uc);
 /* The same at the system call before which uc stands, when a constructor makes a thread or a process: an image
  * of the entry point would hold threads inside of calls that are in no log. */
 void boundary_started_early(ucontext_t *uc);
-/* Logs the hash of memory where the recording is about to end: only where a replay comes to the same
- * place by itself (before exit, a fault, a signal sent to oneself). */
-void boundary_final_hash(void);
 /* Event 0 of a recording: its record, its image. */
 void boundary_begin(ucontext_t *uc);
 /* In a child after fork: what was under way belongs to the parent. */
 void boundary_forget(void);
-/* Ends the recording; later calls do nothing. */
-void boundary_end(enum log_end how, int64_t value, const char *text);
 /* SIGTRAP at the first upper instruction after the present hypercall. */
 void boundary_trap_on_return(void);
 /* The same, and signals_want_delivery() then. */

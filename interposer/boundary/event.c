@@ -1,5 +1,4 @@
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -7,6 +6,7 @@
 #include "memory/arena.h"
 #include "boundary/arrivals.h"
 #include "boundary/boundary.h"
+#include "boundary/ending.h"
 #include "clocks/monotonic.h"
 #include "image/checkpoints.h"
 #include "memory/device_memory.h"
@@ -23,7 +23,6 @@
 #include "threads/baton.h"
 #include "threads/thread.h"
 #include "memory/shared_memory.h"
-#include "process/vfork.h"
 
 enum { NOTES_KEPT = 64 << 20, HASH_EVENTS = 1000 };
 
@@ -201,33 +200,36 @@ void event_compact(struct event *ev)
 	free(notes);
 }
 
-struct thread *volatile event_appending;
-
+/* The program goes on unrecorded if the log takes no more. */
 static void append(const struct event *ev, uint64_t number)
 {
-	event_appending = thread_self();
-	int rc = log_append(ev, number);
-	event_appending = NULL;
+	if (!log_begin(thread_self())) {
+		ending_await();
+		return;
+	}
+	const int rc = log_append(ev, number);
+	if (!rc) {
+		lower.event = number;
+		log_done();
+		return;
+	}
 	if (rc == -EDQUOT && lower.opt.log_budget.unit) {
 		boundary_end(LOG_END_BUDGET, 0, lower.opt.log_budget.text);
 		rdb_warn("%s: --log-budget %s is spent: the recording ends at event %lu, the program goes on",
 			 lower.opt.dir, lower.opt.log_budget.text, (unsigned long)lower.event);
-	} else if (rc) {
+	} else {
 		boundary_end(LOG_END_DISK, -rc, "the log could not be written");
 		rdb_warn("%s: %s: the recording ends at event %lu, the program goes on", lower.opt.dir, strerror(-rc),
 			 (unsigned long)lower.event);
 	}
-	if (rc) {
-		lower.mode = MODE_PASS;
-		baton_open();
-	}
+	lower.mode = MODE_PASS;
+	log_done();
+	baton_open();
 }
 
 void event_logged(const struct event *ev)
 {
 	append(ev, lower.event + 1);
-	if (lower.mode == MODE_RECORD)
-		lower.event++;
 }
 
 void event_mark(enum log_kind kind)
@@ -328,29 +330,4 @@ void event_answered(ucontext_t *uc)
 		looks_ahead(uc);
 		agent_event(lower.event, uc);
 	}
-}
-
-void boundary_final_hash(void)
-{
-	if (lower.mode == MODE_RECORD && lower.started && !lower.ended && !device_regions &&
-	    (!shared_regions || shared_hashable_at_end()))
-		event_hash(LOG_HASH_AT_END);
-}
-
-void boundary_end(enum log_end how, int64_t value, const char *text)
-{
-	if (how == LOG_END_EXIT || how == LOG_END_EXEC)
-		vfork_leaving();
-	coordinated_gone();
-	if (lower.opt.checkpoints_only && !lower.ended && how != LOG_END_EXEC) {
-		lower.ended = true;
-		log_end(how, value, text); /* all that the log says besides what the program is */
-	}
-	if (lower.mode != MODE_RECORD || lower.ended)
-		return;
-	lower.ended = true;
-	while (event_appending && event_appending != thread_self())
-		sched_yield();
-	checkpoints_end(how);
-	log_end(how, value, text);
 }

@@ -46,8 +46,6 @@ void event_note(struct event *ev, enum rdb_note what, const void *data, size_t l
 void event_end(struct event *ev);
 /* Record: numbers and logs one that was not begun here, and has no chunks. */
 void event_logged(const struct event *ev);
-/* Who is writing to the log: a signal that kills may end the recording from another thread. */
-extern struct thread *volatile event_appending;
 /* Logs a record that is a kind and the present event's number. */
 void event_mark(enum log_kind kind);
 /* Logs that checkpoint `number` is of the present event, and how long the program stood still for it. */

@@ -166,7 +166,11 @@ static uint32_t calling_thread(void)
 
 static bool idle(void)
 {
-	return lower.mode == MODE_RECORD && lower.started && log_ahead();
+	if (lower.mode != MODE_RECORD || !lower.started || !log_begin(thread_self()))
+		return false;
+	const bool more = log_ahead();
+	log_done();
+	return more;
 }
 
 static bool recording(void)

@@ -94,7 +94,7 @@ struct lower {
 	struct options opt;
 	enum mode mode;
 	bool started;   /* event 0 has happened: crossings count */
-	bool ended;     /* the log is closed */
+	bool ended;     /* the log takes no more (ending.h) */
 	bool killed;    /* by a signal from outside: no thread's doing */
 	uint64_t event; /* last answered event */
 	pid_t pid;

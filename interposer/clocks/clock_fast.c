@@ -83,9 +83,7 @@ int64_t clock_fast(uint64_t clock)
 		.result = ns,
 		.at_ns = stamped((uint64_t)ns + clock_fast_.ahead_ns[clock]),
 	};
-	log_fast_append(self, what, clock);
-	lower.event++;
-	return ns;
+	return log_fast_append(self, what, clock) ? ns : CLOCK_NOT_FAST;
 }
 
 void clock_fast_again(void)

@@ -251,7 +251,7 @@ static bool look_at(const char *text, struct posix_timer *t)
 
 static bool is_of_lower(const struct posix_timer *t)
 {
-	return t->sig == SIGNALS_REMINDER && (t->value == SIGNALS_CHECKPOINT || signals_own_value(t->value));
+	return t->sig == SIGNALS_REMINDER && (t->value == SIGNALS_CHECKPOINT || t->value == SIGNALS_OWN);
 }
 
 int posix_timers_look(struct posix_timer *list, unsigned room)

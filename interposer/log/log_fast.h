@@ -3,6 +3,7 @@
 #ifndef RDB_LOG_FAST_H
 #define RDB_LOG_FAST_H
 #include "boundary/arrivals.h"
+#include "boundary/ending.h"
 #include "log/log_segment.h"
 #include "log/stamp.h"
 #include "memory/device_memory.h"
@@ -39,13 +40,14 @@ static inline bool fast_begin(const struct thread *self)
 	return fast_begin_unasked(self) && fast_device_quiet();
 }
 
-/* nargs: 0 or 1 */
-static inline void log_fast_append(struct thread *self, struct log_record what, uint64_t arg)
+/* One event.  nargs: 0 or 1.  False: the recording has just ended. */
+static inline bool log_fast_append(struct thread *self, struct log_record what, uint64_t arg)
 {
 	const size_t size = sizeof(what) + 8ul * what.nargs;
 	struct log_record *rec = (void *)(log_.base + log_.off);
 	const uint64_t *word = (const uint64_t *)rec;
-	event_appending = self;
+	if (!log_begin(self))
+		return false;
 	what.not_repeat = UINT32_MAX;
 	what.event = lower.event + 1;
 	what.thread = self->upper.number;
@@ -61,7 +63,9 @@ static inline void log_fast_append(struct thread *self, struct log_record what, 
 	log_.last = NULL;
 	log_.same = 0;
 	log_cycle_ends();
-	event_appending = NULL;
+	lower.event++;
+	log_done();
+	return true;
 }
 
 #endif

@@ -31,7 +31,6 @@ enum { PATIENCE_MS = 5 };
 
 extern const char interruptible_begin[], interruptible_call[], interruptible_abort[]; /* gate.S */
 
-static char cookie;        /* our own signals carry its address */
 static uint64_t of_timers; /* timers send them to one thread; those that libc keeps come without a handler */
 
 /* ---- dying ---- */
@@ -83,8 +82,10 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 
 static void end_by(int sig, bool own_doing)
 {
-	lower.killed = !own_doing;
-	boundary_end(LOG_END_SIGNAL, sig, NULL);
+	if (own_doing)
+		boundary_end(LOG_END_SIGNAL, sig, NULL);
+	else
+		boundary_killed(sig);
 	die(sig);
 }
 
@@ -92,7 +93,7 @@ static void end_by(int sig, bool own_doing)
  * those of a thread that does not get to run would queue up, and stop it again and again later. */
 void signals_remind(struct thread *t)
 {
-	siginfo_t info = {.si_signo = SIGNALS_REMINDER, .si_code = SI_QUEUE, .si_value.sival_ptr = &cookie};
+	siginfo_t info = {.si_signo = SIGNALS_REMINDER, .si_code = SI_QUEUE, .si_value.sival_ptr = (void *)SIGNALS_OWN};
 	if (__atomic_exchange_n(&t->reminded, 1, __ATOMIC_SEQ_CST))
 		return;
 	if (raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, t->carrier, SIGNALS_REMINDER, (long)&info, 0, 0))
@@ -112,8 +113,9 @@ static void start_patience(struct thread *self)
 	if (self->patient)
 		return;
 	self->patient = true;
-	struct sigevent how = {
-		.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNALS_REMINDER, .sigev_value.sival_ptr = &cookie};
+	struct sigevent how = {.sigev_notify = SIGEV_THREAD_ID,
+			       .sigev_signo = SIGNALS_REMINDER,
+			       .sigev_value.sival_ptr = (void *)SIGNALS_OWN};
 	how._sigev_un._tid = self->carrier;
 	if (!self->patience_made)
 		self->patience_made = !raw_syscall(SYS_timer_create, CLOCK_MONOTONIC, (long)&how, (long)&self->patience,
@@ -143,10 +145,27 @@ static void deliver_here(ucontext_t *uc)
 		signals_want_delivery(uc);
 }
 
+/* The default for it is to end the process (signal(7)). */
+static bool kills(int sig)
+{
+	return lower.upper.sigactions[sig].handler == (uint64_t)SIG_DFL && !((IGNORED_BY_DEFAULT | STOPS) & BIT(sig));
+}
+
+static int killer_due(const struct thread *self)
+{
+	for (uint64_t due = signal_due(self); due; due &= due - 1)
+		if (kills(__builtin_ctzl(due) + 1))
+			return __builtin_ctzl(due) + 1;
+	return 0;
+}
+
 /* The slice is over, or a signal has waited for long. */
 static void on_reminder(struct thread *self, ucontext_t *uc)
 {
 	uint64_t pc = UC_REG(uc, RIP);
+	const int killer = killer_due(self);
+	if (killer && !ending_busy())
+		end_by(killer, false);
 	__atomic_store_n(&self->reminded, 0, __ATOMIC_SEQ_CST);
 	self->yield = true;
 	self->patient = false;
@@ -199,7 +218,7 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 	struct thread *self = thread_self();
 	uint64_t pc = UC_REG(uc, RIP);
 	self->interrupted = true;
-	if (sig == SIGNALS_REMINDER && info->si_value.sival_ptr == &cookie) {
+	if (sig == SIGNALS_REMINDER && info->si_value.sival_ptr == (void *)SIGNALS_OWN) {
 		on_reminder(self, uc);
 		return;
 	}
@@ -218,7 +237,9 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 	bool for_one = info->si_code == SI_TKILL || (info->si_code == SI_TIMER && (of_timers & BIT(sig)));
 	struct thread *to = for_one ? self : recipient(sig, self);
 	bool blocked = !to || (to->upper.sigmask & BIT(sig));
-	if (!signals_has_handler(sig) && !blocked) {
+	if (lower.upper.sigactions[sig].handler == (uint64_t)SIG_IGN)
+		return; /* one that the kernel lets us hear all the same, since it may be a fault of the program's */
+	if (!blocked && kills(sig) && !ending_busy()) {
 		const struct event *ev = event_current();
 		/* sent by itself: kill, tkill, tgkill */
 		bool own_doing = ev && ev->kind == LOG_SYSCALL &&
@@ -241,7 +262,7 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 		start_patience(self);
 }
 
-static void on_async(int sig, siginfo_t *info, void *ctx)
+void signals_async(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
 	struct thread *self = thread_self();
@@ -270,11 +291,6 @@ static void install_reserved(int sig)
 	raw_syscall(SYS_rt_sigaction, sig, (long)&sa, 0, 8, 0, 0);
 }
 
-bool signals_own_value(uint64_t value)
-{
-	return value == (uint64_t)&cookie;
-}
-
 void signals_of_timer(const struct sigevent *how)
 {
 	const int sig = how->sigev_signo;
@@ -294,7 +310,7 @@ void signals_reclaim(void)
 
 void signals_install_one(int sig)
 {
-	struct sigaction sa = {.sa_sigaction = on_async, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+	struct sigaction sa = {.sa_sigaction = signals_async, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 	if (replaying())
 		return; /* in replay signals come from the log */
 	if ((SYNCHRONOUS & BIT(sig)) || sig == SIGKILL || sig == SIGSTOP)
@@ -403,9 +419,8 @@ void signals_want_delivery(ucontext_t *uc)
 	if (!signal_take(~self->upper.sigmask, &info, &sig))
 		return;
 	if (!signals_has_handler(sig)) {
-		/* it was blocked when it came: ignored, or the end */
-		if (lower.upper.sigactions[sig].handler == (uint64_t)SIG_DFL &&
-		    !((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)))
+		/* it was blocked when it came, or its thread was busy: ignored, or the end */
+		if (kills(sig))
 			end_by(sig, true);
 		return;
 	}

@@ -5,6 +5,8 @@
 
 /* SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP: a trapped rdtsc, the program's own handler, or its death. */
 void signals_fault(int sig, siginfo_t *info, ucontext_t *uc);
+/* Handles all that somebody sends: nothing that the program's own instructions raise. */
+void signals_async(int sig, siginfo_t *info, void *ctx);
 /* After every answered event: delivers what is pending (record) or recorded next (replay).  uc NULL: a
  * hypercall; delivery then happens by a trap at the first upper instruction. */
 void signals_want_delivery(ucontext_t *uc);
@@ -29,12 +31,14 @@ void signals_reclaim(void);
 /* A timer of the program's sends it, with SIGEV_THREAD_ID to one thread; libc's SIGEV_THREAD has a thread that waits for
  * one of libc's own, which nobody handles. */
 void signals_of_timer(const struct sigevent *how);
-/* What a reminder carries. */
-bool signals_own_value(uint64_t value);
 
 /* The signal by which a thread is made to look at what is new: its slice is over, a signal is for it. */
 #define SIGNALS_REMINDER 64
-/* The same signal with this value, from outside: a checkpoint is asked for (rdb/live/request.py). */
+/* What it carries.  No address: one that is on its way at an execve reaches the next program's rdb-exec, which has to know it. */
+#define SIGNALS_OWN 0x7264622d7475726eul
+/* The same signal with this value: all are to come to rest (halt.c). */
+#define SIGNALS_REST 0x7264622d72657374ul
+/* And with this one, from outside: a checkpoint is asked for (rdb/live/request.py). */
 #define SIGNALS_CHECKPOINT 0x7264622d636b7074ul
 struct thread;
 void signals_remind(struct thread *t);

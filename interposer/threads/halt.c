@@ -22,8 +22,6 @@ static struct {
 	uint64_t late_until_ns, since_ns;
 } halt;
 
-static char cookie; /* our signals carry its address */
-
 static void nap(unsigned turn)
 {
 	const struct timespec ts = {.tv_nsec = NAP_NS};
@@ -41,7 +39,8 @@ static bool at_rest(const struct thread *t)
 /* One signal at a time: those of a thread that does not get to run would queue up. */
 static void tell(struct thread *t)
 {
-	siginfo_t info = {.si_signo = SIGNALS_REMINDER, .si_code = SI_QUEUE, .si_value.sival_ptr = &cookie};
+	siginfo_t info = {
+		.si_signo = SIGNALS_REMINDER, .si_code = SI_QUEUE, .si_value.sival_ptr = (void *)SIGNALS_REST};
 	if (t->carrier <= 0 || __atomic_exchange_n(&t->halt_told, 1, __ATOMIC_SEQ_CST))
 		return;
 	if (raw_syscall(SYS_rt_tgsigqueueinfo, lower.pid, t->carrier, SIGNALS_REMINDER, (long)&info, 0, 0))
@@ -50,7 +49,7 @@ static void tell(struct thread *t)
 
 bool halt_told(struct thread *self, const siginfo_t *info)
 {
-	if (info->si_code != SI_QUEUE || info->si_value.sival_ptr != &cookie)
+	if (info->si_code != SI_QUEUE || info->si_value.sival_ptr != (void *)SIGNALS_REST)
 		return false;
 	__atomic_store_n(&self->halt_told, 0, __ATOMIC_SEQ_CST);
 	return true;
