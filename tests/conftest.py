@@ -156,9 +156,13 @@ def build_text(tmp_path: Path) -> Callable[..., Path]:
 def _compiler(path: Path) -> str:
     if path.suffix in (".cc", ".cpp"):
         return "g++"
+    if path.suffix == ".f90" and path.parent.name != "fortran":
+        return "gfortran"
     return "mpicc" if path.parent.name == "mpi" else "gcc"
 
 
 def _compile(source: Path, out: Path, flags: Sequence[str], compiler: str) -> Path:
-    subprocess.run([compiler, "-g", "-Wall", source, "-o", out, *flags, "-lm"], check=True)
+    modules = ("-J", out.parent) if compiler == "gfortran" else ()
+    command = [compiler, "-g", "-Wall", *modules, source, "-o", out, *flags, "-lm"]
+    subprocess.run(command, check=True)
     return out

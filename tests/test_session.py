@@ -19,7 +19,7 @@ from rdb.console import bisect as bisect_face
 from rdb.errors import MissingTool, RdbError, UnknownJob, Usage
 from rdb.recording import open_job
 from rdb.session import Session
-from rdb.session.bisect import Report, bisect, is_false
+from rdb.session.bisect import Report, bisect
 from rdb.session.debugger import RankAnswer
 from rdb.session.gdb import CommandTimeout, GdbDied, GdbProcess
 from rdb.session.history import CommandLog
@@ -103,15 +103,6 @@ def test_merge_stacks_shares_what_is_common() -> None:
 
 def test_quote() -> None:
     assert quote('a "b" \\n') == '"a \\"b\\" \\\\n"'
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [("0", True), ("1", False), ("0x0", True), ("false", True), ("true", False),
-     ("0 '\\000'", True), ("65 'A'", False), ("0.0", True), ("-0.5", False), ("{...}", False)],
-)  # fmt: skip
-def test_is_false(value: str, expected: bool) -> None:
-    assert is_false(value) is expected
 
 
 # ---- the command log ----

@@ -15,6 +15,7 @@ def load() -> None:
         aliases,
         asked,
         away,
+        binding,
         bisect,
         bookmark,
         branch,
@@ -54,7 +55,7 @@ def load() -> None:
         module.define()
     for module in (look, fields, object, follow, forking, away, starting, printers):
         module.define()
-    for module in (finishing, hits, mappings, number):
+    for module in (binding, finishing, hits, mappings, number):
         module.define()
     conditions.define()
     aliases.define()

@@ -10,18 +10,20 @@ import gdb
 from . import edges, history, link, place, quoting, searching
 from .command import Command, typed
 from .evaluate import Judge
-from .operands import operands
 
 _USAGE = (
     "bisect EXPRESSION [--first|--last] [--from POSITION] [--to POSITION] "
     "[--depth event|statement|instruction] [--jobs N] [--json] [--progress]"
 )
+_BINDING = 0.05  # of the progress
 _DEPTHS = ("event", "statement", "instruction")
 
 
 class Bisect(Command):
     """Find where an expression turned false: bisect EXPRESSION [--last] [--from POS] [--to POS]
     A value other than 0 is good, 0 is bad; where the expression has no value it is neither.
+    Its names mean what they mean in the innermost frame of the program's own code that has them, or
+    in the frame of a library that you have selected; the answer says which variables those are.
     It must be good at first and bad at the end, of the recording or of the events in POS..POS.  Of
     several edges from good to bad finds an early one that a search by halving events meets, and
     the first one between its two events; with --last a late one, and the last one there.
@@ -71,19 +73,33 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
     }
     progress = searching.Progress("bisect")
     started = False
+
+    def say(share: float, event: int) -> None:
+        if "--progress" in options:
+            gdb.write(f"bisect: {100 * share:.0f}% event {event}\n")
+            gdb.flush()
+        else:
+            progress.say(share, f", event {event}")
+
+    def look(event: int, share: float) -> None:
+        if link.pressed():
+            raise KeyboardInterrupt
+        say(_BINDING * share, event)
+        place.seek(str(event))
+
     try:
+        info = link.ask("info")
+        low, high = request["low"], request["high"]
+        first = info["first_event"] if low is None else low
+        judge.bind(first, max(first, info["last_event"] if high is None else high), look)
         answer = link.ask("bisect-start", json.dumps(request).encode("utf-8").hex())
         started = True
         while "ask" in answer:
             if link.pressed():
                 raise KeyboardInterrupt
             place.forget(answer)
-            if "--progress" in options:
-                gdb.write(f"bisect: {100 * answer['progress']:.0f}% event {answer['event']}\n")
-                gdb.flush()
-            else:
-                progress.say(answer["progress"], f", event {answer['event']}")
-            answer = link.ask("bisect-answer", judge.verdict())
+            say(_BINDING + (1 - _BINDING) * answer["progress"], answer["event"])
+            answer = link.ask("bisect-answer", ":".join(judge.verdict()))
         if depth != "event":
             edges.refine(judge, answer, "--last" in options, progress)
         return answer
@@ -92,8 +108,8 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
     except gdb.GdbError as error:
         if str(error).startswith("Interrupted"):
             raise gdb.GdbError(f"Interrupted; {_known(started)}.") from None
-        if "undefined at all" in str(error) and judge.problem:
-            raise gdb.GdbError(f"{judge.problem.rstrip('.')}: {error}") from None
+        if judge.described:
+            raise gdb.GdbError(f"{error} ({judge.described})") from None
         raise
     finally:
         progress.end()
@@ -114,49 +130,50 @@ def report(judge: Judge, answer: dict[str, Any], depth: str) -> dict[str, Any]:
     place.seek(answer["after_at"])
     after, now = judge.value(), link.ask("state")
     after_text = None if after is None else after.format_string()
+    after_false = judge.verdict()[0] == "bad"
     place.seek(answer["before"])
     before = judge.value()
     event = answer["event"]
     by = link.ask("describe", str(now["event"]))["text"] if now["event"] > event else None
     before_text = None if before is None else before.format_string()
-    receive, wrote = _message(judge.expression, now["event"], by is not None)
+    before_true = judge.verdict()[0] == "good"
+    operands = judge.operands()
+    receive, wrote = _message(operands, now["event"], by is not None)
     position = answer["before"]
     if depth == "statement" and by is None:
         edges.to_statement()
         position = link.ask("name")["name"]
     return {
         "expression": judge.expression,
+        "variables": judge.described,
         "rank": link.ask("info")["rank"],
         "position": position,
         "event": event,
         **place.where(),
         "stack": stack(),
         "before": before_text,
+        "before_true": before_true,
         "after": after_text,
+        "after_false": after_false,
         "written_by": by or place.short(),
         "by_event": now["event"] if by else None,
+        "operands": operands,
         "receive": receive,
         "receive_wrote": wrote,
         "probes": answer["probes"],
         "undefined": answer["undefined"],
+        "why_undefined": answer["why_undefined"],
         "gap": answer["gap"],
         "events_only": depth == "event",
     }
 
 
-def _message(expression: str, event: int, by_event: bool) -> tuple[Any, bool]:
+def _message(operands: list[tuple[int, int]], event: int, by_event: bool) -> tuple[Any, bool]:
     """The message that wrote an operand (one event may complete several), else the last one."""
-    if by_event:
-        frame = gdb.newest_frame()
-        while frame is not None:
-            frame.select()
-            for address, length in operands(expression):
-                receive = link.ask("receive-into", f"{event},{address:#x},{length}")["receive"]
-                if receive is not None:
-                    gdb.newest_frame().select()
-                    return receive, True
-            frame = frame.older()
-        gdb.newest_frame().select()
+    for address, length in operands if by_event else ():
+        receive = link.ask("receive-into", f"{event},{address:#x},{length}")["receive"]
+        if receive is not None:
+            return receive, True
     return link.ask("last-receive", str(event))["receive"], False
 
 
@@ -169,6 +186,7 @@ def as_text(found: dict[str, Any]) -> str:
     between = "after" if found["events_only"] else "at"
     lines = [
         f"{found['expression']} turned false in rank {found['rank']} {between} {found['position']}",
+        *([found["variables"]] if found["variables"] else []),
         f"Was = {found['before']}",
         f"Now = {found['after']}",
     ]
@@ -187,7 +205,8 @@ def as_text(found: dict[str, Any]) -> str:
         )
     if found["gap"] and not found["events_only"]:
         lines.append("Between the two the expression has no value.")
-    lines.append(f"{found['probes']} probes, {found['undefined']} without a value")
+    why = f": {found['why_undefined']}" if found["why_undefined"] else ""
+    lines.append(f"{found['probes']} probes, {found['undefined']} without a value{why}")
     return "\n".join([*lines, *found["stack"]]) + "\n"
 
 

@@ -13,7 +13,6 @@ import gdb
 
 from . import link, place, searching
 from .evaluate import Judge
-from .operands import operands
 
 _CHANGES_MAX = 500
 
@@ -26,7 +25,7 @@ def refine(judge: Judge, answer: dict[str, Any], last: bool, progress: searching
     while moved:
         moved = False
         place.seek(answer["after_at"])
-        for address, length in _operands(judge):
+        for address, length in judge.operands():
             if not _one_value(length):
                 continue
             start, end = _span(answer, last)
@@ -59,16 +58,6 @@ def _span(answer: dict[str, Any], last: bool) -> tuple[str, str]:
     return str(event), answer["before"]
 
 
-def _operands(judge: Judge) -> list[tuple[int, int]]:
-    found: dict[tuple[int, int], None] = {}
-    frame = judge.frame()
-    if frame is not None:
-        frame.select()
-        found.update(dict.fromkeys(operands(judge.expression)))
-        gdb.newest_frame().select()
-    return list(found)
-
-
 def _edge(
     judge: Judge, rows: list[dict[str, Any]], answer: dict[str, Any], progress: searching.Progress
 ) -> dict[str, Any] | None:
@@ -79,12 +68,12 @@ def _edge(
             raise KeyboardInterrupt
         place.seek(row["position"])
         answer["probes"] += 1
-        if judge.verdict() != "bad":
+        if judge.verdict()[0] != "bad":
             continue
         stepped = searching.ask("step-back")
         place.forget(stepped)
         answer["probes"] += 1
-        if judge.verdict() == "good":
+        if judge.verdict()[0] == "good":
             return {
                 "before": stepped["position"],
                 "after_at": row["position"],

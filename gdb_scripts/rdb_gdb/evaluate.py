@@ -2,88 +2,80 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gdb
 
-_FRAMES_MAX = 64
+from . import binding
+from .binding import Binding, Unbound, Undefined
+
+_LOOKS = (9, 33)  # events at which the names are looked for
 
 
 class Judge:
-    """Evaluates in the innermost frame in which the expression has a value.
-
-    If it has one in a function where the search was started, only that function's frames count:
-    another function may have a variable of the same name.
-    """
+    """Binds the expression to the variables that the user means, and says what it is anywhere."""
 
     def __init__(self, expression: str) -> None:
         self.expression = expression
-        self.problem = ""  # why it had no value, where it had none the last time
-        self._function: str | None = None
-        frame = _selected()
-        if frame is not None and self._value_in(frame) is not None and not self._global():
-            self._function = frame.name()
+        self.binding: Binding | None = None
+        self._problem = ""
 
-    def _global(self) -> bool:
-        """Has it a value whatever the frame?"""
+    def bind(self, first: int, last: int, seek: Callable[[int, float], None]) -> None:
+        """To what the names mean here, else at one of a few events between the two.
+        `seek` goes to an event, and hears how far this is."""
+        if self._bound():
+            return
+        looked: set[int] = set()
+        for count in _LOOKS:
+            events = {first + (last - first) * at // (count - 1) for at in range(count)} - looked
+            for number, event in enumerate(sorted(events)):
+                seek(event, number / len(events))
+                looked.add(event)
+                if self._bound():
+                    return
+        if not self._problem:
+            self.binding = Binding(self.expression, gdb.newest_frame())
+            return
+        raise gdb.GdbError(
+            f"{self._problem}: undefined at all {len(looked)} events that were looked at.  A name "
+            "can be told by its function (main::x) or its file ('heat.c'::x), and a value by its "
+            "address (*(double *) 0x...)."
+        )
+
+    def _bound(self) -> bool:
         try:
-            gdb.parse_and_eval(self.expression)
-        except gdb.error:
-            return False
-        oldest = gdb.newest_frame()
-        while oldest.older() is not None:
-            oldest = oldest.older()
-        return self._value_in(oldest) is not None
+            self.binding = binding.bind(self.expression)
+        except Unbound as unbound:
+            if not self._problem or self._problem.startswith("No symbol"):
+                self._problem = str(unbound)
+        return self.binding is not None
+
+    @property
+    def described(self) -> str:
+        return "" if self.binding is None else self.binding.described
 
     def value(self) -> Any:
         """The value here, or None."""
-        return self._innermost()[1]
-
-    def frame(self) -> Any:
-        """The frame in which it has its value here, or None."""
-        return self._innermost()[0]
-
-    def _innermost(self) -> tuple[Any, Any]:
-        frame = gdb.newest_frame()
-        for _ in range(_FRAMES_MAX):
-            if self._function is None or frame.name() == self._function:
-                value = self._value_in(frame)
-                if value is not None:
-                    return frame, value
-            frame = frame.older()
-            if frame is None:
-                break
-        return None, None
-
-    def verdict(self) -> str:
-        value = self.value()
-        if value is None:
-            return "undefined"
         try:
-            return "good" if bool(value) else "bad"
-        except (gdb.error, ValueError, TypeError):
-            return "undefined"
-
-    def _value_in(self, frame: Any) -> Any:
-        before = gdb.selected_frame()
-        try:
-            frame.select()
-            value = gdb.parse_and_eval(self.expression)
-            if value.is_optimized_out:
-                return None
-            value.fetch_lazy()
-            return value
-        except gdb.error as error:
-            if "syntax error" in str(error):
-                raise gdb.GdbError(str(error)) from None
-            self.problem = str(error)
+            return self._value()
+        except Undefined:
             return None
-        finally:
-            before.select()
 
+    def operands(self) -> list[tuple[int, int]]:
+        """(address, length) of what it reads here."""
+        try:
+            return [] if self.binding is None else self.binding.operands()
+        except Undefined:
+            return []
 
-def _selected() -> Any:
-    try:
-        return gdb.selected_frame()
-    except gdb.error:
-        return None
+    def verdict(self) -> tuple[str, str]:
+        """good, bad or undefined, and why it is undefined."""
+        try:
+            return ("good" if binding.truth(self._value()) else "bad"), ""
+        except Undefined as undefined:
+            return "undefined", str(undefined).rstrip(".")
+
+    def _value(self) -> Any:
+        assert self.binding is not None  # bind comes first
+        return self.binding.value()

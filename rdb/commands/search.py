@@ -117,6 +117,7 @@ async def bisect(session: Session, expression: str) -> Outcome | Bisected:
     changes an early one is found that halving the events meets, and the first one between its two
     events; with `--last` a late one, and the last one there. DEPTH is `instruction` (just before
     the one that made it false), `statement` (where that begins) or `event` (the event before).
+    Names mean the variables of the innermost own function that has them, which the answer says;
     `FUNCTION::VARIABLE` names a local. A constant is an error; quotes around all of EXPR mean what
     they mean in a shell. `--all-ranks` puts all ranks into focus first. Of several
     ranks it says in which it turned false first in causal order: what came to a rank in messages

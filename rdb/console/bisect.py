@@ -106,6 +106,8 @@ def _lines(answer: Found) -> Iterator[str]:
             yield f"inside {answer.inside}"
     else:
         yield f"in {answer.function or '?'}, which has no source"
+    if answer.variables:
+        yield answer.variables
     sides = (
         ("before", answer.before, answer.verified_before, "true"),
         ("after", answer.after, answer.verified_after, "false"),
@@ -132,4 +134,7 @@ def _lines(answer: Found) -> Iterator[str]:
         yield f"who sent it is not known: {answer.sender_unknown}"
     if answer.undefined_between:
         yield "between the two the expression has no value"
+    if answer.undefined:
+        why = f": {answer.why_undefined}" if answer.why_undefined else ""
+        yield f"no value at {answer.undefined} of the places that were looked at{why}"
     yield from answer.stack

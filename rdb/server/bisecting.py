@@ -39,10 +39,12 @@ class Bisecting:
     def begin(self) -> Answer:
         return self._next(self._search.start)
 
-    def answer(self, verdict: str) -> Answer:
+    def answer(self, text: str) -> Answer:
+        """good, bad, or undefined:WHY"""
+        verdict, _, why = text.partition(":")
         if verdict not in ("good", "bad", "undefined"):
             raise Usage(f"{verdict!r} is not a verdict", "good, bad or undefined")
-        return self._next(lambda: self._search.answer(cast(Verdict, verdict)))
+        return self._next(lambda: self._search.answer(cast(Verdict, verdict), why))
 
     def _next(self, step: Callable[[], Probe | Result]) -> Answer:
         try:
@@ -65,5 +67,6 @@ class Bisecting:
             "after_at": str(step.after),
             "probes": step.probes,
             "undefined": step.undefined,
+            "why_undefined": step.why_undefined,
             "gap": step.gap,
         }

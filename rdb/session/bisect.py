@@ -66,6 +66,13 @@ class Found:
     verified_before: bool
     verified_after: bool
     undefined_between: bool
+    variables: str
+    """Which variables the names in the expression mean: `s in nanp, nan.f90:5`."""
+    undefined: int
+    """At how many of the places that were looked at it had no value, and why."""
+    why_undefined: str
+    operands: tuple[tuple[int, int], ...] = ()
+    """(address, length) of what the expression reads just before it."""
     message: str | None = None
     """How the message came that wrote an operand."""
     sender: Sender | None = None
@@ -186,23 +193,18 @@ async def _search(
             )
         source_line = await _source_line(debugger, found)
         if found.by_event is not None:
-            found = await _with_message(found, debugger, job, messages, expression, script)
+            found = await _with_message(found, job, messages, script)
     finally:
         await debugger.close()
     return replace(found, source_line=source_line, at_ns=_recorded_ns(job, rank, found))
 
 
 async def _with_message(
-    found: Found,
-    debugger: RankDebugger,
-    job: JobLike,
-    messages: Messages,
-    expression: str,
-    script: Path | None,
+    found: Found, job: JobLike, messages: Messages, script: Path | None
 ) -> Found:
     """Adds the message that wrote an operand, and who sent it."""
     assert found.by_event is not None
-    came = await writing_message(debugger, messages, expression, found.by_event)
+    came = writing_message(messages, found.rank, found.by_event, found.operands)
     if came is None:
         return found
     receive = None if came.received is None else _message(came.received)
@@ -230,9 +232,8 @@ async def _source_line(debugger: RankDebugger, found: Found) -> str | None:
 
 
 def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
-    """The extension's JSON.  It evaluated the expression on both sides: what it saw is checked."""
+    """The extension's JSON."""
     message = raw.get("receive")
-    before, after = raw.get("before"), raw.get("after")
     return Found(
         rank=rank,
         expression=raw["expression"],
@@ -245,8 +246,8 @@ def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
         source_line=None,
         inside=None,
         stack=tuple(raw.get("stack", ())),
-        before=before,
-        after=after,
+        before=raw.get("before"),
+        after=raw.get("after"),
         written_by=raw["written_by"],
         by_event=raw.get("by_event"),
         receive=None
@@ -258,25 +259,14 @@ def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
             message["event"],
             wrote=bool(raw.get("receive_wrote")),
         ),
-        verified_before=before is not None and not is_false(before),
-        verified_after=after is not None and is_false(after),
+        verified_before=raw["before_true"],
+        verified_after=raw["after_false"],
         undefined_between=bool(raw.get("gap")),
+        variables=raw["variables"],
+        operands=tuple((address, length) for address, length in raw["operands"]),
+        undefined=raw["undefined"],
+        why_undefined=raw["why_undefined"],
     )
-
-
-def is_false(value: str) -> bool:
-    """Is this value, as GDB prints it, a zero?"""
-    word = value.split()[0] if value.split() else ""
-    if word == "false":
-        return True
-    try:
-        return int(word, 0) == 0
-    except ValueError:
-        pass
-    try:
-        return float(word) == 0
-    except ValueError:
-        return False
 
 
 def _recorded_ns(job: JobLike, rank: Rank, found: Found) -> int | None:

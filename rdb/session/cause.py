@@ -6,19 +6,16 @@ that made the difference: the addresses decide.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rdb.recording.messages import Came, Messages
-from rdb.session.debugger import NotInMemory, RankDebugger
+from rdb.session.debugger import RankDebugger
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
 from rdb.session.stacks import own_frame
 from rdb.session.state import Place
-
-# Names with their members and elements: a, a.b, p->q[i].r; not calls.
-_TERM = re.compile(r"[A-Za-z_]\w*(?:\s*(?:\.|->)\s*\w+|\[[^\[\]]*\])*(?!\s*\()")
 
 
 @dataclass(frozen=True)
@@ -35,22 +32,12 @@ class Sender:
         return f"rank {self.rank}, event {self.event}, {Place(self.function, self.file, self.line)}"
 
 
-async def writing_message(
-    debugger: RankDebugger, messages: Messages, expression: str, event: int
+def writing_message(
+    messages: Messages, rank: Rank, event: int, operands: Sequence[tuple[int, int]]
 ) -> Came | None:
-    """The message of EVENT that wrote an operand of EXPRESSION; the rank stands just before it."""
-    frame = own_frame(await debugger.frames())
-    if frame is not None:
-        await debugger.gdb.execute(f"frame {frame.level}")
-    for term in dict.fromkeys(_TERM.findall(expression)):
-        try:
-            memory = await debugger.memory_of(term)
-        except NotInMemory:
-            continue
-        came = messages.came(debugger.rank, event, memory.address, memory.size)
-        if came is not None:
-            return came
-    return None
+    """The message of EVENT that wrote one of OPERANDS: addresses and lengths."""
+    found = (messages.came(rank, event, address, size) for address, size in operands)
+    return next((came for came in found if came is not None), None)
 
 
 async def sender(

@@ -20,6 +20,7 @@ bad is said so (`Result.gap`).  The answer was verified: good at `before`, bad a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +36,7 @@ Verdict = Literal["good", "bad", "undefined"]
 _SAMPLES = 33
 _SAMPLES_MAX = 513
 _NEIGHBOURS = 8
+_REASONS = 3
 
 
 class Refused(RdbError):
@@ -68,6 +70,7 @@ class Result:
     event: int  # the last event answered before it
     probes: int
     undefined: int  # probes where the expression had no value
+    why_undefined: str
     gap: bool  # between the two it is undefined
 
 
@@ -94,6 +97,7 @@ class Bisect:
         if self._low > self._high:
             raise Refused(f"no event lies between {self._low} and {self._high}")
         self._known: dict[Position, Verdict] = {}
+        self._whys: Counter[str] = Counter()
         self._probes = self._undefined = 0
         self._done = 0.0
         self._search = self._run()
@@ -101,9 +105,12 @@ class Bisect:
     def start(self) -> Probe | Result:
         return self._next(lambda: next(self._search))
 
-    def answer(self, verdict: Verdict) -> Probe | Result:
+    def answer(self, verdict: Verdict, why: str = "") -> Probe | Result:
+        """WHY it is undefined, in the words of who has evaluated it."""
         self._probes += 1
-        self._undefined += verdict == "undefined"
+        if verdict == "undefined":
+            self._undefined += 1
+            self._whys[why] += 1
         return self._next(lambda: self._search.send(verdict))
 
     @staticmethod
@@ -149,6 +156,7 @@ class Bisect:
             before.event,
             self._probes,
             self._undefined,
+            self._why(),
             gap=self._known_gap(before, after),
         )
 
@@ -192,7 +200,7 @@ class Bisect:
                 break
             wanted *= 2
         if not judged:
-            raise Refused(f"undefined at all {count} events it was evaluated at")
+            raise Refused(f"undefined at all {count} events that were looked at: {self._why()}")
         judged = [*(yield from self._defined_before(events, judged)), *judged]
         edges = [
             (low, high)
@@ -200,12 +208,45 @@ class Bisect:
             if first == "good" and second == "bad"
         ]
         if judged[0][1] == "bad":
-            raise Refused(f"bad at the start already (event {judged[0][0]})")
-        if judged[-1][1] == "good":
-            if (yield from self._turns_after(judged[-1][0])):
+            event = judged[0][0]
+            if event > self._low:
+                raise Refused(
+                    f"bad where it first has a value (event {event}), undefined before: "
+                    f"{self._why()}"
+                )
+            raise Refused(f"bad at the start already (event {event})")
+        event, verdict = judged[-1]
+        if verdict == "good" and event < events[-1]:
+            later = events[events.index(event) + 1]
+            event, other = yield from self._halve_events(event, later, lambda one: one != "good")
+            if self._known[Position(other)] == "undefined":
+                raise Refused(f"good as long as it had a value{self._looked()}")
+            edges.append((event, other))
+        elif verdict == "good":
+            if (yield from self._turns_after(event)):
                 return None if self._last or not edges else edges[0]
-            raise Refused(f"still good at the end (event {judged[-1][0]})")
+            raise Refused(f"still good at the end (event {event}){self._looked()}")
         return edges[-1 if self._last else 0]
+
+    def _looked(self) -> str:
+        """At how many events it was what, and why it had no value, if it was not good at all."""
+        at: dict[str, list[int]] = {"good": [], "bad": [], "undefined": []}
+        for place, verdict in self._known.items():
+            if not place.moves:
+                at[verdict].append(place.event)
+        good, bad, undefined = (at[one] for one in ("good", "bad", "undefined"))
+        said = ""
+        if good and (bad or undefined):
+            said += f"; true at {_events(good)} up to {max(good)}"
+        if bad:
+            said += f", false at {_events(bad)} up to {max(bad)} (--to {max(bad)} finds that)"
+        if undefined:
+            said += f", undefined at the other {len(undefined)} that were looked at: {self._why()}"
+        return said
+
+    def _why(self) -> str:
+        """The reasons why it had no value, the most frequent first."""
+        return ", ".join(why for why, _ in self._whys.most_common(_REASONS) if why)
 
     def _defined_before(
         self, events: list[int], judged: list[tuple[int, Verdict]]
@@ -339,6 +380,10 @@ class Bisect:
             else:
                 first = middle
         return ends[first], ends[last]
+
+
+def _events(found: list[int]) -> str:
+    return f"{len(found)} event{'' if len(found) == 1 else 's'}"
 
 
 def _apart(low: Position, high: Position) -> bool:

@@ -1,0 +1,70 @@
+"""bisect in the languages that programs are written in, however they were compiled."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import PROGRAMS, Build
+from gdbdriver import GdbError, Recorded
+from languages import answered, check_marked, marked
+
+SOURCES = PROGRAMS / "languages"
+WAYS = {
+    "nopie-dwarf4": ("-O0", "-gdwarf-4", "-no-pie", "-fno-pie"),
+    "split": ("-O0", "-gsplit-dwarf"),
+    "compressed": ("-O0", "-gz"),
+    "lto": ("-O2", "-flto"),
+    "O3": ("-O3",),
+}
+
+
+@pytest.mark.parametrize("name", ["turns.c", "turns.cc", "turns.f90"])
+def test_bisect_in(tmp_path: Path, build: Build, name: str) -> None:
+    program = build(SOURCES / name, "-O0")
+    check_marked(Recorded(tmp_path, program, SOURCES / name), SOURCES / name)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["turns.c", "turns.cc", "turns.f90"])
+def test_bisect_of_what_is_compiled_so(tmp_path: Path, build: Build, name: str, way: str) -> None:
+    optimised = "-O0" not in WAYS[way]
+    program = build(SOURCES / name, *WAYS[way])
+    recorded = Recorded(tmp_path, program, SOURCES / name)
+    check_marked(recorded, SOURCES / name, optimised, each=3)
+
+
+@pytest.mark.skipif(shutil.which("rustc") is None, reason="needs rustc")
+def test_bisect_in_rust(tmp_path: Path) -> None:
+    program = tmp_path / "turns"
+    subprocess.run(["rustc", "-g", "-o", program, SOURCES / "turns.rs"], check=True)
+    check_marked(Recorded(tmp_path, program, SOURCES / "turns.rs"), SOURCES / "turns.rs")
+
+
+def test_the_variable_that_was_meant(tmp_path: Path, build: Build) -> None:
+    """Its name is that of another function's variable, and of one of libm's."""
+    recorded = Recorded(tmp_path, build(SOURCES / "turns.f90", "-O0"), SOURCES / "turns.f90")
+    with recorded.gdb() as gdb:
+        gdb.run("goto end")
+        found = answered(gdb, "s == s")
+        number = marked(SOURCES / "turns.f90", optimised=False)["s == s"]
+        assert number in found["lines"]
+        assert re.fullmatch(r"s in (state_of::)?work, turns.f90:\d+", found["variables"])
+        assert "work is not running" in found["why_undefined"]
+        with pytest.raises(GdbError, match="in the program's own code"):
+            gdb.run("bisect environ /= 0")
+        with pytest.raises(GdbError, match="neither true nor false"):
+            gdb.run("bisect cells(1)")
+
+
+def test_what_has_no_value_at_the_end_is_not_still_good(tmp_path: Path, build: Build) -> None:
+    recorded = Recorded(tmp_path, build(SOURCES / "turns.c", "-O0"), SOURCES / "turns.c")
+    with recorded.gdb() as gdb:
+        gdb.run("goto end")
+        said = answered(gdb, "work::s < 1000 || work::s != work::s")["error"]
+        assert re.match(r"still good at the end|good as long as it had a value", said)
+        assert re.search(r"true at \d+ events? up to \d+, undefined at the other \d+", said)
+        assert "work is not running" in said and "work::s in work, turns.c:" in said
