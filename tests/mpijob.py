@@ -60,22 +60,24 @@ class Job:
 
 
 # mpirun passes on what ranks write by pieces that need not be lines: so each has a file of its own.
-TO_ITS_FILE = 'out=$1; shift; exec "$@" > "$out/${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"'
+# One command for all ranks: the mpirun of Open MPI 5.0.7 crashes when there are several.
+RANK = "@RANK@"
+TO_ITS_FILE = (
+    "out=$1; shift; rank=${PMI_RANK:-$OMPI_COMM_WORLD_RANK}; "
+    f'exec "${{@//{RANK}/$rank}}" > "$out/$rank"'
+)
 
 
 def launch(
-    launcher: Sequence[str], *arguments: str | Path,
+    launcher: Sequence[str], ranks: int, *command: str | Path,
     cwd: Path | None = None, timeout_s: float = TIMEOUT_S,
 ) -> subprocess.CompletedProcess[str]:  # fmt: skip
-    """`-n N PROG ARGS`, more of them after `:`; what the ranks wrote is in the order of the ranks.
+    """N ranks of `PROG ARGS`, with each one's number for RANK; what they wrote is in their order.
 
     In a session of its own, so that a hanging job can be ended as a whole."""
     with tempfile.TemporaryDirectory() as out:
-        words = list(launcher)
-        for at, word in enumerate(arguments):
-            words.append(str(word))
-            if at == 1 or arguments[at - 2 : at] == (":", "-n"):
-                words += ["sh", "-c", TO_ITS_FILE, "sh", out]
+        words = [*launcher, "-n", str(ranks), "bash", "-c", TO_ITS_FILE, "bash", out]
+        words += map(str, command)
         process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, start_new_session=True, cwd=cwd,
@@ -85,15 +87,15 @@ def launch(
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             raise
-        ranks = sorted(Path(out).iterdir(), key=lambda path: int(path.name))
-        said += "".join(path.read_text() for path in ranks)
+        files = sorted(Path(out).iterdir(), key=lambda path: int(path.name))
+        said += "".join(path.read_text() for path in files)
     return subprocess.CompletedProcess(words, process.returncode, said, err)
 
 
 def mpirun(
-    *arguments: str | Path, cwd: Path | None = None, timeout_s: float = TIMEOUT_S
+    ranks: int, *command: str | Path, cwd: Path | None = None, timeout_s: float = TIMEOUT_S
 ) -> subprocess.CompletedProcess[str]:
-    return launch(MPIRUN, *arguments, cwd=cwd, timeout_s=timeout_s)
+    return launch(MPIRUN, ranks, *command, cwd=cwd, timeout_s=timeout_s)
 
 
 def record(
@@ -105,16 +107,13 @@ def record(
     mpi = mpi or ["--mpi-lower", mpi_dir() / "lower.so", "--mpi-stub", mpi_dir() / "libmpi.so.40"]
     path = tmp_path / "job"
     (path / "files").mkdir(parents=True)
-    arguments: list[str | Path] = []
     for rank in range(ranks):
-        rank_dir = path / f"rank-{rank}"
-        rank_dir.mkdir()
-        arguments += [
-            *(":",) * (rank > 0), "-n", "1", rdb_exec_path(), "--dir", rank_dir,
-            "--files", path / "files", "--rank", str(rank), "--hash-every", str(hash_every),
-            *mpi, "--", *command,
-        ]  # fmt: skip
-    done = launch(launcher, *arguments, cwd=cwd, timeout_s=timeout_s)
+        (path / f"rank-{rank}").mkdir()
+    done = launch(
+        launcher, ranks, rdb_exec_path(), "--dir", path / f"rank-{RANK}",
+        "--files", path / "files", "--rank", RANK, "--hash-every", str(hash_every),
+        *mpi, "--", *command, cwd=cwd, timeout_s=timeout_s,
+    )  # fmt: skip
     return Job(path, ranks, done, hash_every, timeout_s)
 
 

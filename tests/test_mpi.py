@@ -25,7 +25,7 @@ FAMILIES = ["ring", "nonblocking", "collectives", "types", "comms", "many"]
 @pytest.mark.parametrize("family", FAMILIES)
 def test_family(family: str, ranks: int, build: Build, tmp_path: Path) -> None:
     program = build(f"mpi/{family}.c", "-O1")
-    native = mpirun("-n", str(ranks), program)
+    native = mpirun(ranks, program)
     assert native.returncode == 0, native.stderr
     job = record(tmp_path, ranks, program)
     assert job.result.returncode == 0, job.result.stderr
@@ -36,7 +36,7 @@ def test_family(family: str, ranks: int, build: Build, tmp_path: Path) -> None:
 def test_non_pie(build: Build, tmp_path: Path) -> None:
     """Its predefined handles are copies in the program, by copy relocations."""
     program = build("mpi/collectives.c", "-no-pie", "-fno-pie")
-    native = mpirun("-n", "2", program)
+    native = mpirun(2, program)
     job = record(tmp_path, 2, program)
     assert (job.result.returncode, lines(job.result)) == (0, lines(native))
     job.expect_equal()
@@ -96,7 +96,7 @@ def test_errors_are_fatal_says_what_open_mpi_says(build: Build, tmp_path: Path) 
     # mpirun may lose the last words of a rank that aborts, native or recorded: once is enough.
     tries = 10
     native = next(
-        one for one in (mpirun("-n", "1", program, "fatal") for _ in range(tries)) if message(one)
+        one for one in (mpirun(1, program, "fatal") for _ in range(tries)) if message(one)
     )
     for number in range(tries):
         folder = tmp_path / str(number)

@@ -36,8 +36,8 @@ def needs(*names: str) -> None:
             pytest.skip(f"rdb was built without {name}")
 
 
-def launch(mpi: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return mpijob.launch(MPIRUN[mpi], *arguments)
+def launch(mpi: str, ranks: int, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    return mpijob.launch(MPIRUN[mpi], ranks, *command)
 
 
 def stubs() -> list[str | Path]:
@@ -63,7 +63,7 @@ def test_answers(upper: str, lower: str, build: Build, tmp_path: Path) -> None:
     """Constants, statuses, callbacks, error classes: all that differs between the ABIs."""
     needs(upper, lower)
     program = build("mpi/abi.c", "-O1", "-w", compiler=MPICC[upper])
-    native = launch(upper, "-n", "2", program)
+    native = launch(upper, 2, program)
     assert native.returncode == 0, native.stderr
     job = record(tmp_path, lower, 2, program)
     assert job.result.returncode == 0, job.result.stderr
@@ -76,7 +76,7 @@ def test_answers(upper: str, lower: str, build: Build, tmp_path: Path) -> None:
 def test_family(upper: str, lower: str, family: str, build: Build, tmp_path: Path) -> None:
     needs(upper, lower)
     program = build(f"mpi/{family}.c", "-O1", "-w", compiler=MPICC[upper])
-    native = launch(upper, "-n", "2", program)
+    native = launch(upper, 2, program)
     assert native.returncode == 0, native.stderr
     job = record(tmp_path, lower, 2, program)
     assert job.result.returncode == 0, job.result.stderr

@@ -37,7 +37,7 @@ def test_answers(way: str, upper: str, lower: str, tmp_path: Path) -> None:
     """Constants by address, strings, statuses, handles, the program's own functions."""
     needs(upper, lower)
     program = fortran(upper, way, tmp_path)
-    native = launch(upper, "-n", "2", program)
+    native = launch(upper, 2, program)
     assert native.returncode == 0, native.stderr
     assert "0:   2.00  2.00  2.00   1 101 fortran" in lines(native)
     job = record(tmp_path, lower, 2, program)
@@ -52,7 +52,7 @@ def test_integers(mpi: str, tmp_path: Path) -> None:
     file; other functions of MPI-1."""
     needs(mpi)
     program = fortran(mpi, "integers", tmp_path)
-    native = launch(mpi, "-n", "1", program, tmp_path / "data")
+    native = launch(mpi, 1, program, tmp_path / "data")
     assert native.returncode == 0, native.stderr
     assert len(lines(native)) == 8, native.stdout
     job = record(tmp_path, mpi, 1, program, tmp_path / "data")

@@ -16,7 +16,7 @@ THREADS = ("-O1", "-pthread", "-fopenmp")
 
 
 def native(program: Path, ranks: int, *arguments: str) -> list[str]:
-    result = mpirun("-n", str(ranks), program, *arguments)
+    result = mpirun(ranks, program, *arguments)
     assert result.returncode == 0, result.stderr
     return lines(result)
 
@@ -75,7 +75,7 @@ def test_without_a_recording(program_name: str, build: Build, tmp_path: Path) ->
     """Then threads run in parallel, and only the boundary's own tables keep them apart."""
     program = build(f"mpi/threads_{program_name}.c", *THREADS, compiler="mpicc")
     result = mpirun(
-        "-n", "2", rdb_exec_path(), "--record=off", "--dir", tmp_path, "--files", tmp_path,
+        2, rdb_exec_path(), "--record=off", "--dir", tmp_path, "--files", tmp_path,
         "--mpi-lower", mpi_dir() / "lower.so",
         "--mpi-stub", mpi_dir() / "libmpi.so.40", "--", program,
     )  # fmt: skip

@@ -17,7 +17,7 @@ HOWS = ("barrier", "persistent", "free", "poll", "late", "finalize")
 def test_what_came_is_seen(mpi: str, how: str, build: Build, tmp_path: Path) -> None:
     needs(mpi)
     program = build("mpi/unwaited.c", "-O1", compiler=f"mpicc.{mpi}")
-    native = launch(mpi, "-n", "2", program, how)
+    native = launch(mpi, 2, program, how)
     job = record(tmp_path, mpi, 2, program, how)
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == lines(native)

@@ -46,7 +46,7 @@ def recorded(folder: Path, ranks: int, *command: str | Path) -> Job:
 def test_lammps_melt(ranks: int, folder: Path) -> None:
     lmp = needs("lmp")
     (folder / "in.melt").write_text(melt(steps=60, every=20))
-    native = mpirun("-n", str(ranks), lmp, "-in", "in.melt", cwd=folder, timeout_s=TIMEOUT_S)
+    native = mpirun(ranks, lmp, "-in", "in.melt", cwd=folder, timeout_s=TIMEOUT_S)
     atoms = (folder / "dump.melt").read_text()
     (folder / "dump.melt").unlink()
     job = recorded(folder, ranks, lmp, "-in", "in.melt")
@@ -76,7 +76,7 @@ def test_hypre(folder: Path, build: Build) -> None:
     program = build(
         "apps/hypre_solver.c", "-O1", "-I/usr/include/hypre", "-lHYPRE", compiler="mpicc"
     )
-    native = mpirun("-n", "3", program, folder / "native", timeout_s=TIMEOUT_S)
+    native = mpirun(3, program, folder / "native", timeout_s=TIMEOUT_S)
     job = recorded(folder, 3, program, folder / "solution")
     assert job.result.stdout == native.stdout != ""
     assert (folder / "solution").read_bytes() == (folder / "native").read_bytes()

@@ -92,7 +92,7 @@ def test_answers(name: str, lower: str, wheels: Path, tmp_path: Path) -> None:
     program = built(name, SOURCE, wheels, tmp_path)
     plain = tmp_path / "plain"
     subprocess.run([f"mpicc.{lower}", "-O1", "-w", "-o", plain, SOURCE], check=True)
-    native = launch(lower, "-n", "2", plain)
+    native = launch(lower, 2, plain)
     assert native.returncode == 0, native.stderr
     job = record(tmp_path, lower, 2, program)
     assert job.result.returncode == 0, job.result.stderr
