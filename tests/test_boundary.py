@@ -65,13 +65,18 @@ def build(source: str, tmp_path: Path, *flags: str) -> Path:
 
 
 def record(
-    tmp_path: Path, *command: str | Path, hash_every: int = 1, options: tuple[str, ...] = ()
+    tmp_path: Path,
+    *command: str | Path,
+    hash_every: int = 1,
+    options: tuple[str, ...] = (),
+    under: tuple[Path, ...] = (),
 ) -> Made:
     rank_dir, files = tmp_path / "rank-0", tmp_path / "files"
     rank_dir.mkdir()
     files.mkdir()
     result = subprocess.run(
         [
+            *under,
             rdb_exec_path(),
             "--dir",
             rank_dir,
@@ -209,6 +214,26 @@ def test_signals_as_natively(source: str, tmp_path: Path) -> None:
     made = record(tmp_path, program)
     assert (made.result.returncode, made.result.stdout) == (0, native.stdout), made.result.stderr
     made.expect_equal()
+
+
+@pytest.mark.parametrize("where", ["main", "thread"])
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        ("plain", -signal.SIGSEGV),  # no room for the handler's frame: the kernel kills
+        ("alternate", 7),
+        ("small", -signal.SIGSEGV),
+        ("timer", -signal.SIGSEGV),
+        ("timer-alternate", 7),
+    ],
+)
+def test_a_stack_overflow(how: str, where: str, code: int, tmp_path: Path) -> None:
+    program = build("stack_overflow.c", tmp_path, "-pthread")
+    native = subprocess.run([program, where, how], capture_output=True, text=True, check=False)
+    assert native.returncode == code
+    made = record(tmp_path, program, where, how)
+    assert (made.result.returncode, made.result.stdout) == (code, native.stdout)
+    made.expect_equal(at_end=how != "timer")  # the newest event has no hash but that of the end
 
 
 def test_a_signal_is_heard_that_comes_when_a_call_has_been_answered(tmp_path: Path) -> None:

@@ -51,6 +51,23 @@ def check_nothing_lost(program: Recorded, gdb: Gdb, printed: str) -> None:
     assert gdb.integer("written") == LINES
 
 
+@pytest.mark.parametrize("where", ["main", "thread"])
+def test_a_stack_overflow_whose_handler_has_no_room(
+    where: str, tmp_path: Path, build: Build
+) -> None:
+    source = "stack_overflow.c"
+    program = Recorded(
+        tmp_path, build(source, "-O0", "-pthread"), PROGRAMS / source, where, "plain"
+    )
+    assert program.done.returncode == 128 + signal.SIGSEGV, program.done.stderr
+    with program.gdb() as gdb:
+        gdb.run("goto END")
+        assert gdb.integer("depth") > 100
+        assert "ends by signal 11" in gdb.run("continue")
+        assert "deeper" in gdb.run("backtrace 2")
+        gdb.run("goto START")
+
+
 @pytest.mark.parametrize("how", ENDS)
 def test_row_27_the_recording_ends_exactly_there(ended: Ended, how: str) -> None:
     code, state, says = ENDS[how]

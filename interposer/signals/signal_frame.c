@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 #include "boundary/boundary.h"
+#include "boundary/guarded_copy.h"
 #include "signals/signal_frame.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
@@ -26,23 +27,43 @@ static size_t xsave_len(const ucontext_t *uc)
 	return sw[0] == 0x46505853 /* FP_XSTATE_MAGIC1 */ ? sw[1] : 512;
 }
 
-void signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc)
+static bool on_alternate(const struct upper_thread *u, uint64_t sp)
+{
+	return sp > u->sigalt_sp && sp - u->sigalt_sp <= u->sigalt_size;
+}
+
+/* Each page is, without a change: a byte of it is copied to itself. */
+static bool writable(uint64_t from, uint64_t to)
+{
+	for (uint64_t at = from; at < to; at = (at | (RDB_PAGE - 1)) + 1)
+		if (guarded_copy((void *)at, (const void *)at, 1) != 1)
+			return false;
+	return true;
+}
+
+bool signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc)
 {
 	struct upper_thread *u = &thread_self()->upper;
 	struct upper_sigaction *sa = &lower.upper.sigactions[sig];
 	uint64_t sp = UC_REG(uc, RSP) - 128;
-	bool on_alt = UC_REG(uc, RSP) - u->sigalt_sp <= u->sigalt_size;
-	if ((sa->flags & SA_ONSTACK) && u->sigalt_size && !(u->sigalt_flags & SS_DISABLE) && !on_alt)
+	bool on_alt = on_alternate(u, UC_REG(uc, RSP));
+	if ((sa->flags & SA_ONSTACK) && u->sigalt_size && !(u->sigalt_flags & SS_DISABLE) && !on_alt) {
 		sp = u->sigalt_sp + u->sigalt_size;
+		on_alt = true;
+	}
+	const uint64_t top = sp;
 	size_t fp_len = xsave_len(uc);
 	sp = (sp - fp_len) & ~63ul;
 	uint64_t fp = sp;
+	sp = ((sp - sizeof(struct signal_frame)) & ~15ul) - 8;
+	/* arch/x86/kernel/signal.c, get_sigframe */
+	if ((on_alt && !on_alternate(u, sp)) || !writable(sp, top))
+		return false;
 	memcpy((void *)fp, uc->uc_mcontext.fpregs, fp_len);
 	/* XSTATE_BV says which parts the processor thought in use, which differs from run to run; all parts
 	 * are there (XSAVE writes them), so all may be called in use (Intel SDM vol. 1, 13.4.2) */
 	if (fp_len > 512)
 		memcpy((void *)(fp + 512), (const uint8_t *)fp + 464 + 8, 8);
-	sp = ((sp - sizeof(struct signal_frame)) & ~15ul) - 8;
 	struct signal_frame *f = (void *)sp;
 	memset(f, 0, sizeof(*f));
 	f->restorer = sa->restorer;
@@ -73,6 +94,7 @@ void signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc)
 	UC_REG(uc, EFL) &= ~0x10400ul; /* DF, RF */
 	if (sa->flags & SA_RESETHAND)
 		sa->handler = (uint64_t)SIG_DFL;
+	return true;
 }
 
 void signals_sigreturn(ucontext_t *uc)

@@ -8,7 +8,7 @@
 
 #define IGNORED_BY_DEFAULT (BIT(SIGCHLD) | BIT(SIGURG) | BIT(SIGWINCH) | BIT(SIGCONT))
 
-/* Makes uc enter the program's handler of sig. */
-void signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc);
+/* Makes uc enter the program's handler of sig.  False: there is no room for its frame on the stack; nothing has changed. */
+bool signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc);
 
 #endif

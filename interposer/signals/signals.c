@@ -18,6 +18,7 @@
 #include "instructions/instructions.h"
 #include "process/pids.h"
 #include "replay/replay.h"
+#include "replay/replica.h"
 #include "signals/signal_frame.h"
 #include "signals/signal_queue.h"
 #include "signals/signals.h"
@@ -52,13 +53,40 @@ bool signals_has_handler(int sig)
 	return h != (uint64_t)SIG_DFL && h != (uint64_t)SIG_IGN;
 }
 
+/* The program's handler runs next.  Where its frame cannot be written the kernel raises SIGSEGV instead, which kills if it is
+ * that already (kernel/signal.c, force_sigsegv). */
+static bool handled(int sig, const siginfo_t *info, ucontext_t *uc)
+{
+	const siginfo_t instead = {.si_signo = SIGSEGV, .si_code = SI_KERNEL};
+	if (lower.mode == MODE_REPLICA)
+		agent_asked(); /* opens the pages that it has closed */
+	if (signal_frame_push(sig, info, uc))
+		return true;
+	UC_REG(uc, TRAPNO) = UC_REG(uc, ERR) = 0; /* no instruction's */
+	return sig != SIGSEGV && signals_has_handler(SIGSEGV) && !(thread_self()->upper.sigmask & BIT(SIGSEGV)) &&
+	       signal_frame_push(SIGSEGV, &instead, uc);
+}
+
+/* By a SIGSEGV where the program stands: not by one that its instruction raises again. */
+static void no_frame(siginfo_t *info, ucontext_t *uc)
+{
+	if (replaying()) {
+		replay_fault(SIGSEGV, info, uc);
+		return;
+	}
+	boundary_final_hash();
+	boundary_end(LOG_END_SIGNAL, SIGSEGV, NULL);
+	die(SIGSEGV);
+}
+
 void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t pc = UC_REG(uc, RIP);
 	if (instructions_fault(sig, info, uc))
 		return;
 	if (RDB_IS_UPPER(pc) && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
-		signal_frame_push(sig, info, uc);
+		if (!handled(sig, info, uc))
+			no_frame(info, uc);
 		return;
 	}
 	if (replaying()) {
@@ -375,8 +403,13 @@ void signals_thread_gone(struct thread *t)
 static void deliver(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	/* the frame is part of what the event did: hashes and the agent see it */
-	signal_frame_push(sig, info, uc);
-	event_answered(uc);
+	if (handled(sig, info, uc)) {
+		event_answered(uc);
+		return;
+	}
+	if (replaying())
+		replay_look_ahead();
+	no_frame(info, uc);
 }
 
 static void replay_delivery(ucontext_t *uc)

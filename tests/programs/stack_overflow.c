@@ -1,0 +1,81 @@
+/* Runs out of stack with a handler for it: stack_overflow WHERE HOW.  WHERE: main, thread.  HOW: plain, alternate, small (an
+ * alternate stack that has no room), timer (another signal finds no room), timer-alternate. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static const char *how;
+static volatile int depth;
+
+static void handler(int sig)
+{
+	(void)sig;
+	if (write(1, "handled\n", 8) == 8)
+		_exit(7);
+}
+
+__attribute__((noinline)) static int deeper(int n)
+{
+	volatile char room[4096];
+	memset((char *)room, n, sizeof(room));
+	depth = n;
+	return n < 0 ? 0 : deeper(n + 1) + room[n % 4096];
+}
+
+/* On a stack of a thread that is nearly used up: what is left is too little for a frame. */
+static void wait_at_the_end(void)
+{
+	pthread_attr_t attr;
+	void *low;
+	size_t size;
+	struct itimerval soon = {.it_value = {.tv_usec = 1000}};
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &low, &size);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	__asm__ volatile("mov %0, %%rsp\n1: jmp 1b" : : "r"((char *)low + 256));
+}
+
+static void *overflows(void *arg)
+{
+	static char room[65536];
+	stack_t stack = {.ss_sp = room, .ss_size = strcmp(how, "small") ? sizeof(room) : 2048};
+	if (strcmp(how, "plain") && strcmp(how, "timer"))
+		sigaltstack(&stack, NULL);
+	if (!strncmp(how, "timer", 5))
+		wait_at_the_end();
+	deeper(1);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction sa = {.sa_handler = handler};
+	pthread_attr_t attr;
+	pthread_t t;
+	if (argc != 3)
+		return 99;
+	how = argv[2];
+	if (strcmp(how, "plain") && strcmp(how, "timer"))
+		sa.sa_flags = SA_ONSTACK;
+	sigaction(SIGSEGV, &sa, NULL);
+	sa.sa_flags = 0;
+	sigaction(SIGALRM, &sa, NULL);
+	if (!strcmp(argv[1], "main"))
+		overflows(NULL);
+	if (!strncmp(how, "timer", 5)) { /* its thread is to hear it */
+		sigset_t set;
+		pthread_attr_init(&attr);
+		sigemptyset(&set);
+		pthread_create(&t, &attr, overflows, NULL);
+		sigaddset(&set, SIGALRM);
+		pthread_sigmask(SIG_BLOCK, &set, NULL);
+	} else {
+		pthread_create(&t, NULL, overflows, NULL);
+	}
+	pthread_join(t, NULL);
+	return 0;
+}
