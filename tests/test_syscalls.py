@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -28,6 +29,24 @@ def test_a_storm_of_memory_calls(seed: int, tmp_path: Path) -> None:
     made = record(tmp_path, program, str(seed))
     assert made.result.stdout == native.stdout, made.result.stderr
     made.expect_equal()
+
+
+def test_calls_that_no_table_knows(tmp_path: Path) -> None:
+    """Under --lax what they answered and wrote to memory is replayed; a caution says of which calls
+    that is all that is known."""
+    kernel, program = build("newer_kernel.c", tmp_path), build("unknown_calls.c", tmp_path)
+    native = subprocess.run([kernel, program], capture_output=True, text=True, check=True)
+    made = record(tmp_path, program, options=("--lax",), under=(kernel,))
+    assert (made.result.returncode, made.result.stdout) == (0, native.stdout), made.result
+    made.expect_equal()
+    said = (made.rank_dir / "cautions").read_text()
+    assert re.findall("system call ([0-9]+) is not known to rdb", said) == ["999", "998"]
+
+
+def test_an_unknown_call_without_lax(tmp_path: Path) -> None:
+    made = record(tmp_path, build("unknown_calls.c", tmp_path))
+    assert made.result.returncode == 125
+    assert "the program makes system call 337, which is not supported yet" in made.result.stderr
 
 
 def test_shared_memory_of_a_child_is_replayed_and_carries_a_caution(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -29,7 +30,8 @@ enum {
 };
 
 static struct {
-	int fd; /* 0: not tried, -1: not to be had */
+	int fd;            /* 0: not tried, -1: not to be had */
+	struct table owed; /* dirty_look() has told of it, dirty_collect() has not */
 } dirty;
 
 static int open_tracking(void)
@@ -101,7 +103,7 @@ static int scan_mapping(const struct mapping *m, void *arg)
 	return 0;
 }
 
-int dirty_collect(struct table *t)
+static int collect(struct table *t)
 {
 	int rc = open_tracking();
 	if (rc)
@@ -118,9 +120,48 @@ int dirty_collect(struct table *t)
 	return rc;
 }
 
+int dirty_look(struct table *t)
+{
+	const size_t before = t->len;
+	const int rc = collect(t);
+	if (rc || t->len == before)
+		return rc;
+	return table_add(&dirty.owed, t->base + before, t->len - before);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct dirty_range *x = a, *y = b;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+int dirty_collect(struct table *t)
+{
+	const size_t before = t->len;
+	struct table all = dirty.owed;
+	if (!all.len)
+		return collect(t);
+	dirty.owed = (struct table){0};
+	const int rc = collect(&all);
+	struct dirty_range *d = (void *)all.base;
+	const size_t n = all.len / sizeof(*d);
+	int failed = rc;
+	qsort(d, n, sizeof(*d), by_start);
+	for (size_t i = 0; i < n && !failed; i++) {
+		struct dirty_range *last = t->len > before ? (void *)(t->base + t->len - sizeof(*last)) : NULL;
+		if (!last || last->end < d[i].start)
+			failed = table_add(t, &d[i], sizeof(d[i]));
+		else if (last->end < d[i].end)
+			last->end = d[i].end;
+	}
+	table_drop(&all);
+	return failed;
+}
+
 void dirty_forget(void)
 {
 	if (dirty.fd > 0)
 		close(dirty.fd);
 	dirty.fd = 0;
+	dirty.owed.len = 0;
 }

@@ -7,6 +7,8 @@
 /* Appends (struct dirty_range, in order) what was written to since the call before, and what memory there
  * is that was not there then; begins anew.  0; -errno: this machine cannot tell. */
 int dirty_collect(struct table *t);
+/* The same since the last call of either; the next dirty_collect() tells of it again. */
+int dirty_look(struct table *t);
 /* In a child after fork: nothing is known. */
 void dirty_forget(void);
 

@@ -115,7 +115,7 @@ int ioctl_refused(unsigned req)
 }
 
 /* Failed calls may have written too, or have been given a pointer to nowhere. */
-static bool readable(uint64_t addr, size_t len)
+bool may_be_read(uint64_t addr, size_t len)
 {
 	char buf[64];
 	for (size_t done = 0; done < len; done += sizeof(buf)) {
@@ -167,7 +167,20 @@ static bool special(struct event *ev, unsigned req)
 	}
 }
 
+static int old_style_of(unsigned req)
+{
+	for (unsigned i = 0; i < sizeof(old_style) / sizeof(*old_style); i++)
+		if (req >= old_style[i].first && req <= old_style[i].last)
+			return (int)i;
+	return -1;
+}
+
 /* asm-generic/ioctl.h: newer requests carry direction and size */
+bool ioctl_known(unsigned req)
+{
+	return req >> 30 || req == 0x8912 /* SIOCGIFCONF */ || old_style_of(req) >= 0;
+}
+
 void out_ioctl(struct event *ev)
 {
 	unsigned req = (unsigned)A(1);
@@ -175,17 +188,14 @@ void out_ioctl(struct event *ev)
 		return;
 	if (req >> 30) {
 		size_t len = req >> 16 & 0x3fff;
-		if (req >> 30 & 2 /* _IOC_READ */ && (ev->result >= 0 || readable(A(2), len)))
+		if (req >> 30 & 2 /* _IOC_READ */ && (ev->result >= 0 || may_be_read(A(2), len)))
 			out_if(ev, A(2), len);
 		return;
 	}
-	for (unsigned i = 0; i < sizeof(old_style) / sizeof(*old_style); i++)
-		if (req >= old_style[i].first && req <= old_style[i].last) {
-			if (ev->result >= 0)
-				out_if(ev, A(2), old_style[i].bytes);
-			return;
-		}
-	if (ev->result >= 0 && !lower.opt.lax)
+	const int i = old_style_of(req);
+	if (i >= 0 && ev->result >= 0)
+		out_if(ev, A(2), old_style[i].bytes);
+	if (i < 0 && ev->result >= 0 && !lower.opt.lax)
 		rdb_fatal("the program makes an ioctl that is not supported yet: request %#x; "
 			  "--lax records it all the same",
 			  req);
