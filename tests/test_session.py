@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -496,6 +497,34 @@ def test_bisect_names_the_call_that_received_it(relay: Path) -> None:
 def test_bisect_without_an_answer_exits_1(relay: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert bisect_face.main(open_job(relay).only("0"), "number < 1000") == 1
     assert "found in no rank" in capsys.readouterr().out
+
+
+def test_bisect_ends_by_ctrl_c_with_what_is_known(
+    relay: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def presses(ranks: Any, name: Any) -> Iterator[Any]:
+        pressed: list[float] = []
+
+        def hear(rank: int, share: float) -> None:
+            if not pressed:
+                os.kill(os.getpid(), signal.SIGINT)
+            pressed.append(share)
+
+        yield hear
+
+    monkeypatch.setattr(bisect_face, "_bars", presses)
+    assert bisect_face.main(open_job(relay).only("0"), "number < 1000") == 130
+    said = capsys.readouterr().out
+    assert "found in no rank, interrupted" in said and "0: Interrupted; " in said
+
+
+def test_bisect_says_how_far_it_is_where_there_is_no_terminal(
+    relay: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bisect_face, "_LINE_S", 0.001)
+    assert bisect_face.main(open_job(relay).only("0"), "number < 1000") == 1
+    assert "rdb: bisect: rank 0 0% after 0 s\n" in capsys.readouterr().err
 
 
 def test_gdb_is_there() -> None:

@@ -31,7 +31,6 @@ _NAME = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
 _MEMBER = re.compile(r"(?:\.|->|%|\$|@|::)\s*\Z")
 _TERM_OF_C = r"(?:\s*(?:\.|->)\s*\w+|\[[^\[\]]*\])*(?!\s*\()"
 _TERM_OF_FORTRAN = r"(?:\s*%\s*\w+|\([^()]*\))*"
-_NO_VARIABLES = (gdb.SYMBOL_LOC_TYPEDEF, gdb.SYMBOL_LOC_BLOCK, gdb.SYMBOL_LOC_LABEL)
 _FUNCTIONS = (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_METHOD)
 
 
@@ -40,7 +39,11 @@ class Undefined(gdb.GdbError):
 
 
 class Unbound(Undefined):
-    """It means nothing in this frame."""
+    """It means nothing in this frame; of NAME the program has none."""
+
+    def __init__(self, text: str, name: str | None = None) -> None:
+        super().__init__(text)
+        self.name = name
 
 
 @dataclass(frozen=True)
@@ -231,20 +234,36 @@ def bind(expression: str) -> Binding | None:
     selected = gdb.selected_frame()
     if selected.level() and not is_own(selected):
         return Binding(expression, selected, of_library=True)
-    why: list[str] = []
+    why: list[Unbound] = []
     for frame in own_frames():
         if frame.level() < selected.level():
             continue
+        where = (expression, *_scope(frame))
         try:
+            if where in _unbound:
+                raise _unbound[where]
             binding = Binding(expression, frame)
             binding.need_meaning(frame)
             return binding
         except Unbound as unbound:
-            why.append(str(unbound))
+            _unbound[where] = unbound
+            why.append(unbound)
     if why:
         # That a name is unknown says less than why it cannot be used where it is known.
-        raise Unbound(next((one for one in why if not one.startswith("No symbol")), why[0]))
+        raise next((one for one in why if one.name is None), why[0])
     return None
+
+
+# Scopes in which an expression means nothing: to look for a name that is not there takes long.
+_unbound: dict[tuple[Any, ...], Unbound] = {}
+
+
+def _scope(frame: Any) -> tuple[Any, ...]:
+    try:
+        block = frame.block()
+    except RuntimeError:
+        return (None, frame.pc())
+    return (gdb.current_progspace().filename, block.start, block.end)
 
 
 def truth(value: Any) -> bool:
@@ -306,10 +325,13 @@ def _variables(expression: str, frame: Any, of_library: bool) -> tuple[list[Vari
     """What the names mean in this frame: variables, and members of `this`."""
     variables: dict[str, Variable] = {}
     members: list[str] = []
-    for _, _, name in _names(expression):
-        symbol, member = _lookup(name, frame)
+    fortran = gdb.parameter("language") == "fortran"
+    for _, end, name in _names(expression):
         if name in variables or name in members:
             continue
+        symbol, member = _lookup(name, frame)
+        # A function of a library can be called, in Fortran it looks like an array.
+        anyones = of_library or (not fortran and expression[end:].lstrip().startswith("("))
         if member:
             members.append(name)
         elif symbol is None and (symbol := _of_module(name)) is not None:
@@ -318,13 +340,15 @@ def _variables(expression: str, frame: Any, of_library: bool) -> tuple[list[Vari
             key = _value_key(name)
             if key is None:
                 continue  # a word of the language, a type; or nothing, as GDB will say
-            if not (of_library or own_file(gdb.solib_name(key[0]))):
-                raise Unbound(f'No symbol "{name}" in the program\'s own code')
-            variables[name] = Variable(name, None, key, key[1] is not None)
-        elif symbol.addr_class not in _NO_VARIABLES:
-            if not (of_library or symbol.symtab is None or own_symtab(symbol.symtab)):
-                raise Unbound(f'No symbol "{name}" in the program\'s own code')
-            variables[name] = Variable(name, symbol, _key(symbol), symbol.needs_frame)
+            if not (anyones or own_file(gdb.solib_name(key[0]))):
+                raise _none_of_own(name)
+            if key[1] not in _FUNCTIONS:
+                variables[name] = Variable(name, None, key, isinstance(key[1], str))
+        elif symbol.addr_class not in (gdb.SYMBOL_LOC_TYPEDEF, gdb.SYMBOL_LOC_LABEL):
+            if not (anyones or symbol.symtab is None or own_symtab(symbol.symtab)):
+                raise _none_of_own(name)
+            if symbol.addr_class != gdb.SYMBOL_LOC_BLOCK:
+                variables[name] = Variable(name, symbol, _key(symbol), symbol.needs_frame)
     return list(variables.values()), members
 
 
@@ -372,15 +396,22 @@ def _of_module(name: str) -> Any:
     return found[0] if len(found) == 1 else None
 
 
-def _value_key(name: str) -> tuple[int, str | None] | None:
-    """Of a name that GDB knows but its Python does not: its address and type, without a type if it
-    has no debug information.  None: it is no variable."""
+def _none_of_own(name: str) -> Unbound:
+    return Unbound(f'No symbol "{name}" in the program\'s own code', name)
+
+
+def _value_key(name: str) -> tuple[int, Any] | None:
+    """Of a name that GDB knows but its Python does not: its address and type, the code of its type
+    for a function, None for what has no debug information.  None at all: it is no variable."""
     try:
         value = gdb.parse_and_eval(name)
-        if value.address is None or value.type.code in _FUNCTIONS:
+        if value.address is None:
             return None
-        return int(value.address), str(value.type)
+        function = value.type.code in _FUNCTIONS
+        return int(value.address), value.type.code if function else str(value.type)
     except gdb.error as error:
+        if str(error).startswith("No symbol "):
+            raise Unbound(str(error).rstrip("."), name) from None
         if "has unknown type" not in str(error):
             return None
     return int(gdb.parse_and_eval(f"&{name}")), None

@@ -9,6 +9,7 @@ import gdb
 
 from . import binding
 from .binding import Binding, Unbound, Undefined
+from .own_frames import lacks
 
 _LOOKS = (9, 33)  # events at which the names are looked for
 
@@ -20,6 +21,7 @@ class Judge:
         self.expression = expression
         self.binding: Binding | None = None
         self._problem = ""
+        self._missing: str | None = None
 
     def bind(self, first: int, last: int, seek: Callable[[int, float], None]) -> None:
         """To what the names mean here, else at one of a few events between the two.
@@ -34,6 +36,10 @@ class Judge:
                 looked.add(event)
                 if self._bound():
                     return
+                if self._missing is not None and lacks(self._missing):
+                    raise gdb.GdbError(
+                        f"{self._problem}: the program has no such variable, nor a function."
+                    )
         if not self._problem:
             self.binding = Binding(self.expression, gdb.newest_frame())
             return
@@ -47,8 +53,8 @@ class Judge:
         try:
             self.binding = binding.bind(self.expression)
         except Unbound as unbound:
-            if not self._problem or self._problem.startswith("No symbol"):
-                self._problem = str(unbound)
+            if not self._problem or self._missing is not None:
+                self._problem, self._missing = str(unbound), unbound.name
         return self.binding is not None
 
     @property

@@ -11,7 +11,7 @@ import os
 
 import gdb
 
-_FILE = "own-code.elf"  # interposer/boundary/own_code.S
+FILE = "own-code.elf"  # interposer/boundary/own_code.S
 _HERE = os.path.dirname(os.path.realpath(__file__))
 # Installed inside the package; in a source tree beside it.
 _FOLDERS = ("../../_lib", "../../rdb/_lib")
@@ -27,7 +27,7 @@ def add() -> None:
 
 def _path() -> str:
     for folder in _FOLDERS:
-        path = os.path.realpath(os.path.join(_HERE, folder, _FILE))
+        path = os.path.realpath(os.path.join(_HERE, folder, FILE))
         if os.path.exists(path):
             return path
-    raise gdb.GdbError(f"{_FILE} is missing: rdb is not built; run `make dev`")
+    raise gdb.GdbError(f"{FILE} is missing: rdb is not built; run `make dev`")

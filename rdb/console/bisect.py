@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json as json_text
+import os
+import signal
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -17,11 +22,14 @@ from rdb.console.lifetime import supervised
 from rdb.console.terminal import make_console
 from rdb.errors import DamagedRecording, Usage
 from rdb.recording import open_job
-from rdb.session.bisect import Found, Report, bisect
+from rdb.session.bisect import Found, Interrupt, Report, bisect
 from rdb.session.bisect import Progress as Heard
 from rdb.session.merge import merge
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
+
+_LINE_S = 5.0
+_SHOWN = 8  # ranks in a line
 
 
 def main(
@@ -39,14 +47,23 @@ def main(
     ranks = opened.ranks
 
     async def work() -> int:
-        with _bars(ranks) as progress:
+        with _bars(ranks, opened.address) as progress, _on_ctrl_c() as interrupt:
             report = await bisect(
-                opened, expression, ranks, last, progress, options=options, jobs=jobs
+                opened,
+                expression,
+                ranks,
+                last,
+                progress,
+                options=options,
+                jobs=jobs,
+                interrupt=interrupt,
             )
         if as_json:
             print(json_text.dumps(asdict(report), indent=2))
         else:
             show(report, expression, make_console(), opened.address)
+        if report.interrupted:
+            return 130
         if report.found:
             return 0
         # A rank whose recording cannot be replayed has given no answer, not even a negative one.
@@ -57,16 +74,65 @@ def main(
 
 
 @contextmanager
-def _bars(ranks: list[Rank]) -> Iterator[Heard | None]:
-    """A bar for each rank, on the error stream and only if that is a terminal."""
+def _on_ctrl_c() -> Iterator[Interrupt]:
+    """The first one ends the search with what is known, another one ends rdb."""
+    interrupt, loop = Interrupt(), asyncio.get_running_loop()
+
+    def press() -> None:
+        if interrupt.pressed:
+            loop.remove_signal_handler(signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+        interrupt.press()
+
+    loop.add_signal_handler(signal.SIGINT, press)
+    try:
+        yield interrupt
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+@contextmanager
+def _bars(ranks: list[Rank], name: Callable[[Rank], str]) -> Iterator[Heard]:
+    """On the error stream: a bar for each rank on a terminal, elsewhere a line now and then."""
     out = Console(stderr=True)
     if not out.is_terminal:
-        yield None
+        lines = _Lines(ranks, name)
+        try:
+            yield lines.hear
+        finally:
+            lines.end()
         return
     columns = (TextColumn("rank {task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=out, transient=True) as bars:
-        tasks = {rank: bars.add_task(str(rank), total=1.0) for rank in ranks}
+        tasks = {rank: bars.add_task(name(rank), total=1.0) for rank in ranks}
         yield lambda rank, share: bars.update(tasks[rank], completed=share)
+
+
+class _Lines:
+    """How far the ranks are, a line every few seconds, also while nothing is heard of them."""
+
+    def __init__(self, ranks: list[Rank], name: Callable[[Rank], str]) -> None:
+        self._shares = dict.fromkeys(ranks, 0.0)
+        self._name = name
+        self._began = time.monotonic()
+        self._task = asyncio.create_task(self._say())
+
+    def hear(self, rank: Rank, share: float) -> None:
+        self._shares[rank] = share
+
+    def end(self) -> None:
+        self._task.cancel()
+
+    async def _say(self) -> None:
+        while True:
+            await asyncio.sleep(_LINE_S)
+            under_way = {rank: f"{share:.0%}" for rank, share in self._shares.items() if share < 1}
+            far = ", ".join(f"rank {self._name(one)} {share}" for one, share in under_way.items())
+            if len(under_way) > _SHOWN:
+                shares = sum(self._shares.values()) / len(self._shares)
+                far = f"{len(under_way)} ranks under way, {shares:.0%} in all"
+            seconds = time.monotonic() - self._began
+            print(f"rdb: bisect: {far} after {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
 def show(report: Report, expression: str, out: Console, name: Callable[[Rank], str] = str) -> None:
@@ -81,7 +147,8 @@ def show(report: Report, expression: str, out: Console, name: Callable[[Rank], s
                 Text(f"by recorded time; the causal order is not known: {report.order_unknown}")
             )
     else:
-        out.print(Text(f"{expression}: found in no rank", "bold"))
+        ended = ", interrupted" if report.interrupted else ""
+        out.print(Text(f"{expression}: found in no rank{ended}", "bold"))
     for answer in report.found:
         out.print(Text(f"\nrank {name(answer.rank)}, at {answer.position}{_when(answer)}", "bold"))
         for line in _lines(answer):

@@ -21,7 +21,7 @@ from rdb.recording.messages import Messages
 from rdb.recording.record import Receive
 from rdb.session.causal_order import causal_order
 from rdb.session.cause import Sender, sender, writing_message
-from rdb.session.debugger import RankDebugger
+from rdb.session.debugger import RankAnswer, RankDebugger
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
 
@@ -99,6 +99,32 @@ class Report:
     independent of each other if they are several."""
     order_unknown: str | None = None
     """Why that is not known; the recorded time orders the answers then."""
+    interrupted: bool = False
+    """What the answers say was known by then."""
+
+
+class Interrupt:
+    """Ends the searches under way with what they know."""
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self._under_way: set[RankDebugger] = set()
+
+    def press(self) -> None:
+        self.pressed = True
+        for debugger in self._under_way:
+            debugger.interrupt()
+
+    async def run(
+        self, debugger: RankDebugger, command: str, on_output: Callable[[str], None]
+    ) -> RankAnswer:
+        if self.pressed:
+            raise RdbError("Interrupted; nothing is known yet.")
+        self._under_way.add(debugger)
+        try:
+            return await debugger.run(command, on_output=on_output)
+        finally:
+            self._under_way.remove(debugger)
 
 
 async def bisect(
@@ -110,11 +136,13 @@ async def bisect(
     script: Path | None = None,
     options: str = "",
     jobs: int | None = None,
+    interrupt: Interrupt | None = None,
 ) -> Report:
     """Searches RANKS, on all cores or with so many JOBS; PROGRESS hears how far each is (0 to 1).
 
     OPTIONS are more of those that the extension's command takes.
     """
+    interrupt = interrupt or Interrupt()
     messages = Messages(job)  # of all ranks that are searched: each log is read once
     cores = jobs or len(os.sched_getaffinity(0))
     slots = asyncio.Semaphore(jobs or max(cores, _AT_ONCE))
@@ -124,8 +152,10 @@ async def bisect(
     async def one(rank: Rank) -> Found | NotFound:
         async with slots:
             try:
+                if interrupt.pressed:
+                    raise RdbError("Interrupted; nothing is known yet.")
                 answer: Found | NotFound = await _search(
-                    job, messages, expression, rank, options, progress, script
+                    job, messages, expression, rank, options, progress, script, interrupt
                 )
             except RdbError as error:
                 answer = NotFound(rank, error.message)
@@ -153,6 +183,7 @@ async def bisect(
         tuple(answer for answer in answers if isinstance(answer, NotFound)),
         order.first or tuple(one.rank for one in found[:1]),
         order.unknown,
+        interrupt.pressed,
     )
 
 
@@ -169,6 +200,7 @@ async def _search(
     options: str,
     progress: Progress | None,
     script: Path | None,
+    interrupt: Interrupt,
 ) -> Found:
     def heard(text: str) -> None:
         shares = _PROGRESS.findall(text)
@@ -179,7 +211,7 @@ async def _search(
         str(job.path), rank, script=script, address=job.address(rank)
     )
     try:
-        answer = await debugger.run(f"bisect {options} {expression}", on_output=heard)
+        answer = await interrupt.run(debugger, f"bisect {options} {expression}", heard)
         if answer.error is not None:
             raise RdbError(answer.error)
         line = next((line for line in answer.text.splitlines() if line.startswith("{")), None)
