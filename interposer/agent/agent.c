@@ -14,6 +14,7 @@
 #include "agent/upper_memory.h"
 #include "agent/watch.h"
 #include "boundary/lower.h"
+#include "memory/aliases.h"
 #include "replay/replica.h"
 #include "replay/settle.h"
 
@@ -49,8 +50,14 @@ static void fork_replica(void)
 		channel_reply(-EBADF, NULL, 0);
 		return;
 	}
+	const int rc = aliases_before_fork();
+	if (rc) {
+		channel_reply(rc, NULL, 0);
+		return;
+	}
 	/* Not fork(): its handlers take locks of the C library, and this is a signal handler. */
 	pid = raw_syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0, 0);
+	aliases_forked(pid == 0);
 	if (pid) {
 		channel_not_moved();
 		channel_reply(pid, NULL, 0);

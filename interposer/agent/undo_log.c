@@ -1,6 +1,7 @@
 #include "agent/undo_log.h"
 #include <string.h>
 #include "instructions/emulate.h"
+#include "memory/aliases.h"
 
 #define ENTRIES AGENT_TRACED /* an instruction seldom stores more than once */
 
@@ -20,7 +21,7 @@ static void before_store(uint64_t addr, uint64_t len)
 
 	if (u.used >= ENTRIES && e->step >= u.first)
 		u.first = e->step + 1;
-	if (len > sizeof(e->before)) {
+	if (len > sizeof(e->before) || aliases_of(addr, len)) {
 		undo_log_unknown(u.step);
 		return;
 	}

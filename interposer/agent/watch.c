@@ -11,6 +11,7 @@
 #include "agent/agent.h"
 #include "boundary/lower.h"
 #include "agent/page_guard.h"
+#include "memory/aliases.h"
 #include "agent/upper_memory.h"
 
 #define WATCHES 256
@@ -23,6 +24,7 @@ struct watch {
 	uint64_t addr, len;
 	uint64_t kind;
 	unsigned nslots; /* 0: by its pages, or stepping */
+	bool aliased;    /* so is what is stored to at other addresses, too, which the processor does not see */
 	int fd[SLOTS];
 	uint64_t seen[SLOTS]; /* accesses the processor had counted */
 	uint64_t hits, hits_event, hits_run;
@@ -32,8 +34,9 @@ struct watch {
 
 static struct watch watches[WATCHES], *top = watches; /* none is in use from `top` on */
 static bool hardware;
-static bool planned;  /* which pages are to be guarded is known */
-static bool stepping; /* they cannot be */
+static bool planned;         /* which pages are to be guarded is known */
+static unsigned planned_for; /* with these aliases */
+static bool stepping;        /* they cannot be */
 
 static int open_slot(uint64_t addr, uint64_t len, uint64_t kind)
 {
@@ -159,18 +162,29 @@ bool watch_any(void)
 
 static bool by_pages(const struct watch *w)
 {
-	return w->id && !w->nslots;
+	return w->id && (!w->nslots || w->aliased);
+}
+
+static int guard_alias(uint64_t addr, uint64_t len, uint64_t at, void *arg)
+{
+	const struct watch *w = arg;
+
+	return page_guard_add(addr, len, w->kind != AGENT_WATCH_WRITE);
 }
 
 bool watch_needs_stepping(void)
 {
-	if (planned)
+	if (planned && planned_for == aliases_generation)
 		return stepping;
 	planned = true;
+	planned_for = aliases_generation;
 	stepping = false;
 	page_guard_begin();
-	for (struct watch *w = watches; w < top && !stepping; w++)
-		stepping = by_pages(w) && page_guard_add(w->addr, w->len, w->kind != AGENT_WATCH_WRITE) < 0;
+	for (struct watch *w = watches; w < top && !stepping; w++) {
+		w->aliased = w->id && aliases_of(w->addr, w->len);
+		stepping = by_pages(w) && (page_guard_add(w->addr, w->len, w->kind != AGENT_WATCH_WRITE) < 0 ||
+					   aliases_each(w->addr, w->len, guard_alias, w) < 0);
+	}
 	if (stepping)
 		page_guard_begin();
 	return stepping;
@@ -318,7 +332,7 @@ void watch_check(const struct emulated *did, bool exact, uint64_t event, uint64_
 {
 	hit->id = 0;
 	for (struct watch *w = watches; w < top; w++) {
-		uint64_t addr = w->addr, end;
+		uint64_t addr = w->addr, end = w->addr;
 		unsigned kinds;
 		bool touched, differs;
 
@@ -330,7 +344,7 @@ void watch_check(const struct emulated *did, bool exact, uint64_t event, uint64_
 		touched = kinds;
 		if (!exact && hardware && w->nslots)
 			touched = w->kind != AGENT_WATCH_WRITE && accessed(w);
-		differs = exact ? (kinds & 2) && changed(w, addr, end, &addr) : changed_at_all(w, &addr);
+		differs = exact && !w->aliased ? (kinds & 2) && changed(w, addr, end, &addr) : changed_at_all(w, &addr);
 		if (w->kind == AGENT_WATCH_WRITE  ? differs
 		    : w->kind == AGENT_WATCH_READ ? touched && !differs
 						  : touched || differs)

@@ -10,6 +10,7 @@
 #include "clocks/monotonic.h"
 #include "image/checkpoints.h"
 #include "memory/device_memory.h"
+#include "memory/followed.h"
 #include "live/coordinated.h"
 #include "live/live.h"
 #include "live/shared_again.h"
@@ -261,6 +262,7 @@ void event_end(struct event *ev)
 			arrivals_at_event(ev);
 		if (device_regions)
 			device_memory_sync(ev);
+		followed_written(ev);
 		if (shared_regions)
 			shared_sync(ev);
 		event_logged(ev);

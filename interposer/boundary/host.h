@@ -47,6 +47,8 @@ enum rdb_note {
 	RDB_NOTE_PIPE = 31,       /* struct rdb_note_pipe: a pipe that was opened by a name */
 	RDB_NOTE_WAS = 30,        /* struct rdb_note_was: what had a name before the call (syscalls/kept_files.h) */
 	RDB_NOTE_ATTRIBUTES = 32, /* struct rdb_note_attributes: of a file, before the call (syscalls/attributes.h) */
+	RDB_NOTE_FOLLOWS = 33, /* struct rdb_note_follows: a private mapping that shows what is written to its file */
+	RDB_NOTE_FORCED = 34,  /* of a chunk: stored there whatever the page's protection is */
 };
 
 enum { RDB_ADDRESS_BYTES = 112 };
@@ -61,6 +63,11 @@ struct rdb_note_shared_of {
 	uint64_t start, end;
 	uint64_t dev, ino, offset; /* equal in all that share it while they do */
 	uint64_t kind;             /* enum shared_kind */
+};
+
+struct rdb_note_follows {
+	struct rdb_note_shared_of of;
+	/* and, after it, uint64_t start, end: pages that it has for itself, in order */
 };
 
 struct rdb_note_opened {

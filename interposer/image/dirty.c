@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "memory/arena.h"
+#include "memory/shared_memory.h"
 #include "image/dirty.h"
 #include "image/image.h"
 
@@ -70,6 +71,8 @@ static int scan_mapping(const struct mapping *m, void *arg)
 	struct walk *w = arg;
 	if (m->shared)
 		return 0; /* image_pages.c takes all of it */
+	if (shared_within(m->start, m->end))
+		return add(w->out, m->start, m->end); /* see dirty_unwatch() */
 	struct uffdio_register reg = {
 		.range = {.start = m->start, .len = m->end - m->start},
 		.mode = UFFDIO_REGISTER_MODE_WP,
@@ -156,6 +159,13 @@ int dirty_collect(struct table *t)
 	}
 	table_drop(&all);
 	return failed;
+}
+
+void dirty_unwatch(uint64_t start, uint64_t end)
+{
+	struct uffdio_range range = {.start = start, .len = end - start};
+	if (dirty.fd > 0)
+		raw_syscall(SYS_ioctl, dirty.fd, (long)UFFDIO_UNREGISTER, (long)&range, 0, 0, 0);
 }
 
 void dirty_forget(void)

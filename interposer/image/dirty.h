@@ -12,4 +12,7 @@ int dirty_look(struct table *t);
 /* In a child after fork: nothing is known. */
 void dirty_forget(void);
 
+/* Of these pages it is not asked any more: what is watched and not there looks in the pagemap as if it were swapped out. */
+void dirty_unwatch(uint64_t start, uint64_t end);
+
 #endif

@@ -13,7 +13,7 @@
 #include "threads/thread.h"
 
 #define RDB_IMAGE_MAGIC 0x676d696264720001ull
-#define RDB_IMAGE_VERSION 2
+#define RDB_IMAGE_VERSION 3
 
 enum image_section_kind {
 	IMAGE_STATE,   /* struct upper_state */
@@ -52,12 +52,19 @@ struct image_thread {
 	struct context context;
 };
 
+enum image_shared {
+	IMAGE_PRIVATE,
+	IMAGE_SHARED,
+	IMAGE_FOLLOWS, /* private, but pages that are not IMAGE_OWN change with their file */
+};
+
 struct image_region {
 	uint64_t start, end;
 	uint64_t offset; /* in the stored file */
 	uint32_t prot;
-	uint32_t shared; /* it was, when the image was taken; here all memory is private */
-	char key[160];   /* stored file below the saved pages; empty: zeros */
+	uint32_t shared;                  /* enum image_shared */
+	uint64_t dev, ino, object_offset; /* of what it shows then (memory/aliases.h) */
+	char key[160];                    /* stored file below the saved pages; empty: zeros */
 };
 
 enum { IMAGE_RUN_MAX = 4 << 20 }; /* bytes of a run that has data of its own */
@@ -68,7 +75,7 @@ struct image_run {
 	uint32_t stored; /* bytes in the file: len, or fewer if compressed */
 	uint64_t off;    /* in the file */
 	uint32_t check;  /* crc32c_data of the stored bytes */
-	uint32_t reserved;
+	uint32_t own;    /* of a region that follows: 1, the program had stored here */
 };
 
 #endif

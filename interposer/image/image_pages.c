@@ -3,11 +3,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "memory/aliases.h"
 #include "memory/arena.h"
 #include "boundary/boundary.h"
 #include "process/descriptors.h"
 #include "memory/device_memory.h"
 #include "image/image_pages.h"
+#include "memory/shared_kinds.h"
 #include "memory/shared_memory.h"
 
 enum { BATCH = 512, SOURCES = 16 };
@@ -52,17 +54,17 @@ static bool continues(const struct image_run *run, uint64_t at)
 	       (const char *)image_content(run->addr) + run->len == (const char *)image_content(at);
 }
 
-static int add_page(struct collect *c, uint64_t at, uint32_t image)
+static int add_page(struct collect *c, uint64_t at, uint32_t image, bool own)
 {
 	struct image_run *last = c->runs->len ? (void *)(c->runs->base + c->runs->len - sizeof(*last)) : NULL;
 	bool room = image != c->plan->number || (last && last->len < IMAGE_RUN_MAX);
 	if (image < c->base)
 		c->base = image;
-	if (last && last->image == image && continues(last, at) && room) {
+	if (last && last->image == image && last->own == own && continues(last, at) && room) {
 		last->len += RDB_PAGE;
 		return 0;
 	}
-	struct image_run run = {.addr = at, .len = RDB_PAGE, .image = image};
+	struct image_run run = {.addr = at, .len = RDB_PAGE, .image = image, .own = own};
 	return table_add(c->runs, &run, sizeof(run));
 }
 
@@ -121,26 +123,27 @@ static bool same_page(struct collect *c, uint64_t at, uint32_t image)
 	return !memcmp(image_content(at), s->data + run->off + (at - run->addr), RDB_PAGE);
 }
 
-static int take_page(struct collect *c, uint64_t at, bool over_file, bool shared)
+static int take_page(struct collect *c, uint64_t at, bool over_file, bool shared, bool own)
 {
 	int64_t had = c->incremental ? holder(c, at) : -1;
 	bool tracked = c->incremental && c->plan->dirty && !shared && !device_page(at); /* dirty.h knows of no device */
 	if (tracked && !known_dirty(c, at))
-		return had < 0 ? 0 : add_page(c, at, (uint32_t)had);
-	if (!over_file && zero_page(image_content(at)))
+		return had < 0 ? 0 : add_page(c, at, (uint32_t)had, own);
+	if (!over_file && !own && zero_page(image_content(at)))
 		return 0;
 	if (!tracked && had >= 0 && same_page(c, at, (uint32_t)had))
-		return add_page(c, at, (uint32_t)had);
-	return add_page(c, at, c->plan->number);
+		return add_page(c, at, (uint32_t)had, own);
+	return add_page(c, at, c->plan->number, own);
 }
 
 /* proc(5), /proc/pid/pagemap: bit 63 present, 62 swapped, 61 file page or shared (not yet copied on write) */
 static int take_region(struct collect *c, const struct image_region *r)
 {
-	bool readable = r->prot & PROT_READ, shared = r->shared;
+	bool readable = r->prot & PROT_READ, shared = r->shared, follows = r->shared == IMAGE_FOLLOWS;
 	if (shared && lower.opt.checkpoints_only)
 		return 0; /* it was kept while nobody wrote to it: windows by MPI's side, the rest by live/own_shared.c */
-	if (shared)       /* others may have written what we have not looked at; it fails beyond the end of a file */
+	if (shared &&
+	    !follows) /* others may have written what we have not looked at; it fails beyond the end of a file */
 		madvise((void *)r->start, r->end - r->start, 22 /* MADV_POPULATE_READ */);
 	for (uint64_t at = r->start; at < r->end;) {
 		uint64_t e[BATCH], n = (r->end - at) / RDB_PAGE < BATCH ? (r->end - at) / RDB_PAGE : BATCH;
@@ -148,12 +151,12 @@ static int take_region(struct collect *c, const struct image_region *r)
 			return -EIO;
 		for (uint64_t i = 0; i < n; i++, at += RDB_PAGE) {
 			bool here = e[i] >> 62, of_file = e[i] >> 61 & 1;
-			if (!here || (r->key[0] && of_file))
+			if (!follows && (!here || (r->key[0] && of_file)))
 				continue;
 			if (!readable && mprotect((void *)r->start, r->end - r->start, PROT_READ))
 				return -errno;
 			readable = true;
-			int rc = take_page(c, at, r->key[0], shared);
+			int rc = take_page(c, at, r->key[0], shared, follows && here && !of_file);
 			if (rc)
 				return rc;
 		}
@@ -169,13 +172,22 @@ static int add_regions(const struct mapping *m, void *arg)
 		/* shared memory, of whatever file: what it holds now */
 		const struct file_mapping *f = m->anonymous || m->shared ? NULL : arena_file_at(at);
 		struct image_region r = {.start = at, .end = m->end, .prot = (uint32_t)m->prot, .shared = m->shared};
-		if (f) {
+		const uint64_t follows = m->anonymous || m->shared ? 0 : shared_followed_until(at);
+		if (follows) {
+			r.shared = IMAGE_FOLLOWS;
+			r.end = follows < r.end ? follows : r.end;
+		} else if (f) {
 			if (f->end < r.end)
 				r.end = f->end;
 			r.offset = f->offset + (at - f->start);
 			memcpy(r.key, f->key, sizeof(r.key));
 		} else if (!m->anonymous && !m->shared) {
 			return -ENXIO; /* a file we did not see mapped */
+		}
+		if (r.shared) {
+			r.dev = alias_dev(m->dev, shared_kind_at(at));
+			r.ino = m->inode;
+			r.object_offset = m->offset + (at - m->start);
 		}
 		rc = table_add(c->regions, &r, sizeof(r));
 		at = r.end;

@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "memory/aliases.h"
 #include "memory/arena.h"
 #include "boundary/boundary.h"
 #include "boundary/hot_stubs.h"
@@ -145,6 +147,36 @@ static int load_run(const struct image_file *own, const struct image_run *run, b
 	return rc;
 }
 
+/* What was one page at several addresses is one again. */
+static void join_regions(const struct image_file *f)
+{
+	const struct image_region *r = f->regions;
+	uint64_t nown = 0, (*own)[2] = NULL;
+	for (uint64_t i = 0; i < f->nruns; i++)
+		nown += f->runs[i].own;
+	if (nown && !(own = malloc(nown * sizeof(*own))))
+		rdb_fatal("out of memory for an image");
+	nown = 0;
+	for (uint64_t i = 0; i < f->nruns && own; i++)
+		if (f->runs[i].own) {
+			own[nown][0] = f->runs[i].addr;
+			own[nown++][1] = f->runs[i].addr + f->runs[i].len;
+		}
+	for (uint64_t i = 0; i < f->nregions && !lower.opt.from_image; i++, r++) {
+		const struct alias a = {.start = r->start,
+					.end = r->end,
+					.dev = r->dev,
+					.ino = r->ino,
+					.offset = r->object_offset,
+					.follows = r->shared == IMAGE_FOLLOWS,
+					.own = own ? own[0] : NULL,
+					.nown = nown};
+		if (r->shared)
+			aliases_add(&a);
+	}
+	free(own);
+}
+
 static int protect_regions(const struct image_file *f)
 {
 	const struct image_region *r = f->regions;
@@ -196,6 +228,8 @@ int image_restore(unsigned number, bool check_pages)
 		rc = load_run(f, &f->runs[i], check_pages);
 	if (!rc && restore.waiting.len)
 		rc = load(&restore.waiting);
+	if (!rc)
+		join_regions(f);
 	if (!rc)
 		rc = protect_regions(f);
 	if (!rc)

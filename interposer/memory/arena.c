@@ -168,11 +168,13 @@ static int hash_mapping(const struct mapping *m, void *arg)
 	if (!(m->prot & PROT_READ) || hot_stubs_inside(m->start) ||
 	    (m->anonymous && m->prot & PROT_EXEC && tsc_stubs_inside(m->start)))
 		return 0;
-	if (m->shared && shared_regions) {
+	if (shared_regions && (m->shared || (!m->anonymous && shared_within(m->start, m->end)))) {
 		for (uint64_t at = m->start; at < m->end; at += RDB_PAGE) {
 			uint64_t page[RDB_PAGE / 8];
 			if (shared_page(at, page))
 				hash_page(at, page, hs);
+			else if (!m->shared)
+				hash_range(at, at + RDB_PAGE, hs);
 		}
 		return 0;
 	}
@@ -258,6 +260,22 @@ void arena_file_mapped(uint64_t start, uint64_t end, uint64_t offset, const char
 	struct file_mapping *f = &arena.files[arena.nfiles++];
 	*f = (struct file_mapping){.start = start, .end = end, .offset = offset};
 	strncpy(f->key, key, sizeof(f->key) - 1);
+}
+
+struct file_mapping *arena_file_made(void)
+{
+	return &arena.files[arena.nfiles - 1];
+}
+
+void arena_files_of(uint64_t dev, uint64_t ino, void (*fn)(const struct file_mapping *f, void *arg), void *arg)
+{
+	for (unsigned i = 0; i < arena.nfiles;) {
+		const struct file_mapping f = arena.files[i];
+		const unsigned before = arena.nfiles;
+		if (f.ino == ino && f.dev == dev && ino)
+			fn(&f, arg);
+		i += arena.nfiles == before; /* fn may have taken it away */
+	}
 }
 
 const struct file_mapping *arena_file_at(uint64_t addr)

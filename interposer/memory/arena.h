@@ -28,10 +28,17 @@ uint64_t arena_hash_pages(void (*page)(uint64_t addr, uint64_t hash));
 /* Private file mappings of the upper half: which bytes of which stored file they show. */
 struct file_mapping {
 	uint64_t start, end;
-	uint64_t offset; /* in the file */
-	char key[160];   /* in the job's store */
+	uint64_t offset;   /* in the file */
+	char key[160];     /* in the job's store */
+	uint64_t dev, ino; /* of the file itself, as fstat(2) has it; 0: not known */
+	bool text;         /* instructions are run there */
+	bool read_only;    /* mapped shared, through a descriptor that cannot write */
 };
 void arena_file_mapped(uint64_t start, uint64_t end, uint64_t offset, const char *key);
+/* The one that arena_file_mapped() has just made, while recording. */
+struct file_mapping *arena_file_made(void);
+/* Calls fn for each mapping of that file. */
+void arena_files_of(uint64_t dev, uint64_t ino, void (*fn)(const struct file_mapping *f, void *arg), void *arg);
 void arena_unmapped(uint64_t start, uint64_t end);
 /* The file mapping that holds addr, or NULL. */
 const struct file_mapping *arena_file_at(uint64_t addr);

@@ -10,6 +10,7 @@
 #include "memory/arena.h"
 #include "boundary/boundary.h"
 #include "memory/device_memory.h"
+#include "memory/followed.h"
 #include "boundary/hot_sites.h"
 #include "instructions/instructions.h"
 #include "memory/memory_calls.h"
@@ -124,7 +125,8 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		return -errno;
 	path[n] = 0;
 	bool changing = lower.started && shared_volatile(fd);
-	if (changing && lower.mode == MODE_RECORD) { /* the copy is what stays as it is, here and in a replay */
+	if (changing && lower.mode == MODE_RECORD &&
+	    followed_never(fd)) { /* the copy is what stays as it is, here and in a replay */
 		int err = store_add(fd, path, true, key);
 		if (err)
 			rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
@@ -150,6 +152,10 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
 	meta_log_file(key, memory_asked_for(path));
 	arena_file_mapped(at, at + len, offset, key);
+	struct file_mapping *made = arena_file_made();
+	made->dev = st.st_dev;
+	made->ino = st.st_ino;
+	made->text = prot & PROT_EXEC;
 	if (prot & PROT_EXEC)
 		instructions_look(at, inside, key);
 	return 0;
@@ -204,8 +210,9 @@ static long map_really(struct event *ev, uint64_t at, size_t len)
 	if (shared && !anonymous && prot & PROT_WRITE &&
 	    (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) != O_RDWR)
 		return -EACCES;
-	if (shared && lower.started && (anonymous || shared_volatile(fd)))
-		return shared_map(ev, at, len, prot, MAP_SHARED | (anonymous ? MAP_ANONYMOUS : 0), fd, A(5));
+	if (lower.started && (anonymous ? shared : followed_from_start(fd, shared)))
+		return shared_map(ev, at, len, prot,
+				  (shared ? MAP_SHARED : MAP_PRIVATE) | (anonymous ? MAP_ANONYMOUS : 0), fd, A(5));
 	if (anonymous) {
 		long rc = memory_map_zero(at, len, prot);
 		if (!rc)
@@ -213,6 +220,8 @@ static long map_really(struct event *ev, uint64_t at, size_t len)
 		return rc;
 	}
 	long rc = memory_map_file(at, len, prot, fd, A(5), key);
+	if (!rc && lower.mode == MODE_RECORD)
+		arena_file_made()->read_only = shared;
 	if (!rc && lower.mode == MODE_RECORD && lower.started)
 		event_note(ev, RDB_NOTE_FILE, key, strlen(key));
 	if (!rc)
@@ -233,6 +242,8 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 	if (from_log() && ev->result < 0 && ev->result > -4096)
 		return ev->result;
 	long rc = place(ev, len, &at);
+	if (!rc && from_log())
+		shared_unmapped(at, at + len);
 	if (!rc)
 		rc = !from_log()                               ? map_really(ev, at, len)
 		     : shared_map_recorded(at, len, prot, &rc) ? rc
@@ -274,11 +285,13 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 	shared_sync_before(ev);
 	if (from_log() && ev->result < 0)
 		return ev->result; /* a file that may not be written to, say: here it is private */
+	const struct file_mapping *f = arena_file_at(A(0));
+	if (f && f->read_only && A(2) & PROT_WRITE)
+		return -EACCES;
 	long rc = raw_syscall(SYS_mprotect, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
 	reprotected(A(0), len);
 	if (!rc && (A(2) & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
 		device_memory_gone(A(0), A(0) + UP(len));
-	const struct file_mapping *f = arena_file_at(A(0));
 	if (!rc && (A(2) & PROT_EXEC) && (A(2) & PROT_READ) && f)
 		instructions_look(A(0), len, f->key);
 	return rc;

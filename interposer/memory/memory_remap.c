@@ -6,7 +6,6 @@
 #include "memory/arena.h"
 #include "boundary/boundary.h"
 #include "memory/memory_calls.h"
-#include "memory/shared_kinds.h"
 #include "memory/shared_memory.h"
 
 #define A(i) (ev->args[i])
@@ -83,37 +82,12 @@ static long move_by_copy(uint64_t old, size_t old_len, uint64_t at, size_t new_l
 	return 0;
 }
 
-/* Shared memory: the same pages elsewhere, whole content logged again. */
-static long move_shared(struct event *ev, uint64_t old, size_t old_len, uint64_t at, size_t new_len)
-{
-	long rc = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len, MREMAP_MAYMOVE | MREMAP_FIXED,
-			      (long)at, 0);
-	if (rc < 0)
-		return rc;
-	int kind = shared_kind_at(old);
-	shared_unmapped(at, at + new_len);
-	if (old_len)
-		shared_unmapped(old, old + old_len);
-	shared_adopt(ev, at, new_len, kind);
-	return 0;
-}
-
-static long move_recorded(uint64_t old, size_t old_len, uint64_t at, size_t new_len, const struct found *src, bool keep)
-{
-	long rc;
-	if (shared_map_recorded(at, new_len, src->prot, &rc)) {
-		if (!rc && old_len)
-			munmap((void *)old, old_len);
-		return rc;
-	}
-	return move_by_copy(old, old_len, at, new_len, src, keep);
-}
-
 static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, size_t new_len)
 {
 	struct found src = {.at = old, .end = old + (old_len ? old_len : 1), .prot = -1, .anonymous = true};
 	bool keep = A(3) & MREMAP_DONTUNMAP;
 	int rc = arena_each(find, &src);
+	long r;
 	if (rc < 0)
 		return rc;
 	if (src.at < src.end || src.mixed)
@@ -121,13 +95,20 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 	if (keep && (shared_at(old) || arena_file_at(old)))
 		return -EINVAL; /* as before Linux 5.13 */
 	if (!from_log() && shared_at(old))
-		return move_shared(ev, old, old_len, at, new_len);
-	if (!old_len && !from_log())
+		return shared_move(ev, old, old_len, at, new_len);
+	if (from_log() && shared_map_recorded(at, new_len, src.prot, &r)) {
+		if (!r && old_len) {
+			shared_unmapped(old, old + old_len);
+			munmap((void *)old, old_len);
+		}
+		return r;
+	}
+	if (!old_len)
 		return -EINVAL;
 	/* memory of no file moves without being touched, unless it has become several mappings */
-	if (old_len && src.anonymous && !arena_file_at(old)) {
-		long r = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len,
-				     MREMAP_MAYMOVE | MREMAP_FIXED | (keep ? MREMAP_DONTUNMAP : 0), (long)at, 0);
+	if (src.anonymous && !arena_file_at(old)) {
+		r = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len,
+				MREMAP_MAYMOVE | MREMAP_FIXED | (keep ? MREMAP_DONTUNMAP : 0), (long)at, 0);
 		if (r >= 0) {
 			arena_unmapped(at, at + new_len);
 			shared_unmapped(at, at + new_len);
@@ -136,8 +117,7 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		if (r != -EFAULT)
 			return r;
 	}
-	return from_log() ? move_recorded(old, old_len, at, new_len, &src, keep)
-			  : move_by_copy(old, old_len, at, new_len, &src, keep);
+	return move_by_copy(old, old_len, at, new_len, &src, keep);
 }
 
 long memory_mremap(struct event *ev, ucontext_t *uc)

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "live/shared_again.h"
+#include "memory/aliases.h"
 #include "memory/arena.h"
 #include "process/descriptors.h"
 #include "log/log_reader.h"
@@ -46,15 +47,43 @@ static void fill_recorded(void)
 	}
 }
 
+void shared_aliases_recorded(void)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(replay_record(), c));) {
+		const struct rdb_note_follows *note = (const void *)(c + 1);
+		const struct rdb_note_shared_of *of = &note->of;
+		if (c->addr || (c->note != RDB_NOTE_SHARED_OF && c->note != RDB_NOTE_FOLLOWS))
+			continue;
+		const struct alias a = {.start = of->start,
+					.end = of->end,
+					.dev = alias_dev(of->dev, (int)of->kind),
+					.ino = of->ino,
+					.offset = of->offset,
+					.follows = c->note == RDB_NOTE_FOLLOWS,
+					.own = (const uint64_t *)(note + 1),
+					.nown = c->note == RDB_NOTE_FOLLOWS ? (c->len - sizeof(*note)) / 16 : 0};
+		aliases_add(&a);
+	}
+}
+
+static bool follows_recorded(uint64_t at)
+{
+	for (const struct log_chunk *c = NULL; (c = next_note(c, RDB_NOTE_FOLLOWS));)
+		if (((const struct rdb_note_follows *)(c + 1))->of.start == at)
+			return true;
+	return false;
+}
+
 bool shared_map_recorded(uint64_t at, size_t len, int prot, long *rc)
 {
-	if (!next_note(NULL, RDB_NOTE_SHARED))
+	if (!next_note(NULL, RDB_NOTE_SHARED) && !follows_recorded(at))
 		return false;
 	*rc = memory_map_zero(at, len, PROT_READ | PROT_WRITE);
 	if (*rc)
 		return true;
 	arena_unmapped(at, at + len);
 	fill_recorded();
+	shared_aliases_recorded();
 	if (prot != (PROT_READ | PROT_WRITE))
 		*rc = raw_syscall(SYS_mprotect, (long)at, (long)len, prot, 0, 0, 0);
 	return true;
@@ -72,25 +101,53 @@ bool shared_noted(uint64_t addr, uint64_t *end)
 	return false;
 }
 
+struct applied {
+	const char *was, *bytes;
+};
+
+static int applied_at(uint64_t addr, uint64_t len, uint64_t at, void *arg)
+{
+	const struct applied *a = arg;
+	shared_again_applied(addr, a->was + at, a->bytes + at, len);
+	return 0;
+}
+
 /* Through /proc/self/mem (proc(5)), which asks for no permission: the program may only read it, or not even
- * that.  Opened each time: a forked replica has memory of its own. */
+ * that.  Opened each time: a forked replica has memory of its own.  What has aliases, through the memfd: it is
+ * not to become a page of a private mapping's own. */
 void shared_apply(uint64_t addr, const void *data, size_t len)
 {
 	static char was[RDB_PAGE];
-	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
+	int mem = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
 	for (size_t done = 0; done < len;) {
-		size_t n = len - done < sizeof(was) ? len - done : sizeof(was);
+		size_t room = RDB_PAGE - (addr + done) % RDB_PAGE, n = len - done < room ? len - done : room;
+		uint64_t offset = addr + done;
 		const char *from = (const char *)data + done;
-		if (fd < 0 || pread(fd, was, n, (off_t)(addr + done)) != (ssize_t)n ||
-		    pwrite(fd, from, n, (off_t)(addr + done)) != (ssize_t)n)
+		int fd = aliases_file(addr + done, &offset);
+		if (fd < 0)
+			fd = mem;
+		if (fd < 0 || pread(fd, was, n, (off_t)offset) != (ssize_t)n ||
+		    pwrite(fd, from, n, (off_t)offset) != (ssize_t)n)
 			rdb_fatal("shared memory at %#lx cannot be written", (unsigned long)(addr + done));
-		shared_again_applied(addr + done, was, from, n);
+		if (fd != mem)
+			aliases_drop_own(addr + done);
+		struct applied a = {was, from};
+		applied_at(addr + done, n, 0, &a);
+		aliases_each(addr + done, n, applied_at, &a);
 		if (!foreign.event && memcmp(was, from, n)) {
 			foreign.event = lower.event;
 			foreign.addr = addr + done;
 		}
 		done += n;
 	}
+	close(mem);
+}
+
+void shared_force(uint64_t addr, const void *data, size_t len)
+{
+	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_WRONLY | O_CLOEXEC, 0);
+	if (fd < 0 || pwrite(fd, data, len, (off_t)addr) != (ssize_t)len)
+		rdb_fatal("memory at %#lx cannot be written", (unsigned long)addr);
 	close(fd);
 }
 
@@ -177,6 +234,7 @@ long shared_shmdt(struct event *ev, ucontext_t *uc)
 	if (from_log()) {
 		if (ev->result == 0 && shared_noted(A(0), &end)) {
 			memory_remapped(A(0), end - A(0));
+			shared_unmapped(A(0), end);
 			munmap((void *)A(0), end - A(0));
 		}
 		return ev->result;

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include "memory/shared_kinds.h"
@@ -24,6 +26,48 @@ static bool writes_files(uint32_t nr)
 	case SYS_madvise: /* MADV_REMOVE */
 	case SYS_msync: return true;
 	default: return false;
+	}
+}
+
+bool shared_call_drops_pages(const struct event *ev, uint64_t start, uint64_t end)
+{
+	if (ev->kind != LOG_SYSCALL || ev->result < 0)
+		return false;
+	switch (ev->nr) {
+	case SYS_madvise:
+		return (ev->args[2] == MADV_DONTNEED || ev->args[2] == 24 /* MADV_DONTNEED_LOCKED */) &&
+		       ev->args[0] < end && start < ev->args[0] + ev->args[1];
+	case SYS_ftruncate:
+	case SYS_truncate:
+	case SYS_creat: return true;
+	case SYS_open: return ev->args[1] & O_TRUNC;
+	case SYS_openat: return ev->args[2] & O_TRUNC;
+	case SYS_openat2: return true;
+	default: return false;
+	}
+}
+
+int shared_call_wrote(const struct event *ev)
+{
+	if (ev->kind != LOG_SYSCALL || ev->result < 0)
+		return -1;
+	switch (ev->nr) {
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_ftruncate:
+	case SYS_fallocate:
+	case SYS_sendfile:
+	case SYS_ioctl: return (int)ev->args[0];
+	case SYS_splice:
+	case SYS_copy_file_range: return (int)ev->args[2];
+	case SYS_openat2:
+	case SYS_creat: return (int)ev->result;
+	case SYS_open: return ev->args[1] & O_TRUNC ? (int)ev->result : -1;
+	case SYS_openat: return ev->args[2] & O_TRUNC ? (int)ev->result : -1;
+	default: return -1;
 	}
 }
 

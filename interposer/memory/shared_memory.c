@@ -9,11 +9,17 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
+#include "image/dirty.h"
 #include "live/shared_again.h"
+#include "memory/aliases.h"
 #include "memory/arena.h"
 #include "memory/cautions.h"
+#include "memory/followed.h"
 #include "memory/shared_kinds.h"
 #include "memory/shared_memory.h"
+#include "process/descriptors.h"
+#include "process/store.h"
 
 enum {
 	REGIONS = 1024,
@@ -28,11 +34,13 @@ enum {
 
 struct region {
 	uint64_t start, end;
-	char *alias;               /* the same memory, mapped once more, readable whatever the program does */
-	char *shadow;              /* what it held at the last event; NULL: nobody else can change it */
-	uint64_t dev, ino, offset; /* offset: while it is adopted */
+	char *alias;  /* the same memory, mapped once more, readable whatever the program does */
+	char *shadow; /* what it held at the last event; NULL: nobody else can change it */
+	uint64_t dev, ino, offset;
+	uint64_t file_dev, file_ino; /* as fstat(2) has it, which some file systems do otherwise; 0: no file */
+	char *frozen;                /* what it holds, while an image is begun; NULL: the shadow does */
 	int kind;
-	bool twice; /* mapped at another place as well */
+	bool follows; /* a private mapping: a page shows the file until the program stores there */
 	bool cautioned;
 };
 
@@ -66,16 +74,16 @@ static void drop_retired(void)
 	}
 }
 
-static void retire(char *shadow, size_t len)
+void shared_retire(char *begin, size_t len)
 {
 	if (lower.mode != MODE_RECORD) {
-		munmap(shadow, len);
+		munmap(begin, len);
 		return;
 	}
 	drop_retired();
 	if (retired_count == REGIONS)
 		rdb_fatal("more than %d shared mappings", REGIONS);
-	retired[retired_count].begin = shadow;
+	retired[retired_count].begin = begin;
 	retired[retired_count++].len = len;
 	retired_at = lower.event;
 }
@@ -97,7 +105,7 @@ static uint64_t total(bool only_contested)
 
 static bool every_event(const struct region *r)
 {
-	if (r->twice || total(false) <= SMALL)
+	if (total(false) <= SMALL)
 		return true;
 	return contested(r) && total(true) <= EVERY_EVENT;
 }
@@ -140,23 +148,89 @@ static void keep_lines(uint64_t page, const char *bytes)
 	}
 }
 
+/* Which pages the program has stored in: proc(5), /proc/pid/pagemap: bit 63 present, 62 swapped, 61 of the file. */
+static void find_own(const struct region *r, uint64_t off, size_t len, bool own[BATCH / RDB_PAGE])
+{
+	uint64_t e[BATCH / RDB_PAGE];
+	const size_t n = len / RDB_PAGE * 8;
+	int fd = descriptor_open(AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0 || pread(fd, e, n, (off_t)((r->start + off) / RDB_PAGE * 8)) != (ssize_t)n)
+		rdb_fatal("which pages of a private mapping are as in its file cannot be read");
+	close(fd);
+	for (size_t i = 0; i < len / RDB_PAGE; i++)
+		own[i] = e[i] >> 62 && !(e[i] >> 61 & 1);
+}
+
+/* Pages of its own, as a replay needs them to make aliases (aliases.h). */
+static void note_follows(struct event *ev, const struct region *r)
+{
+	bool own[BATCH / RDB_PAGE];
+	uint64_t n = 0, *pages = (uint64_t *)zero_memory(sizeof(struct rdb_note_follows) +
+							 (r->end - r->start) / RDB_PAGE * 16);
+	struct rdb_note_follows *note = (void *)pages;
+	*note = (struct rdb_note_follows){{r->start, r->end, r->dev, r->ino, r->offset, (uint64_t)r->kind}};
+	pages = (uint64_t *)(note + 1);
+	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
+		find_own(r, off, batch_at(r, off), own);
+		for (uint64_t p = 0; p < batch_at(r, off) / RDB_PAGE; p++) {
+			const uint64_t at = r->start + off + p * RDB_PAGE;
+			if (!own[p])
+				continue;
+			if (!n || pages[n - 1] != at) {
+				pages[n++] = at;
+				pages[n++] = at;
+			}
+			pages[n - 1] = at + RDB_PAGE;
+		}
+	}
+	event_note(ev, RDB_NOTE_FOLLOWS, note, sizeof(*note) + n * 8);
+	munmap(note, sizeof(*note) + (r->end - r->start) / RDB_PAGE * 16);
+}
+
+/* The pages that the program has for itself, where they stay until the event ends. */
+static char *copy_own(const struct region *r)
+{
+	bool own[BATCH / RDB_PAGE];
+	char *copy = zero_memory(r->end - r->start);
+	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0); /* whatever its protection is */
+	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
+		find_own(r, off, batch_at(r, off), own);
+		for (uint64_t p = 0; p < batch_at(r, off) / RDB_PAGE; p++) {
+			const uint64_t at = off + p * RDB_PAGE;
+			if (own[p] && pread(fd, copy + at, RDB_PAGE, (off_t)(r->start + at)) != (ssize_t)RDB_PAGE)
+				rdb_fatal("private memory at %#lx cannot be read", (unsigned long)(r->start + at));
+		}
+	}
+	close(fd);
+	shared_retire(copy, r->end - r->start);
+	return copy;
+}
+
 /* Makes the shadow what the memory holds; with an event, logs what is not zero as notes. */
 static void copy_all(struct region *r, struct event *ev)
 {
 	static const uint64_t zeros[RDB_PAGE / 8];
 	uint64_t noted = 0; /* up to here the last note goes */
+	bool own[BATCH / RDB_PAGE] = {false};
+	char *mine = ev && r->follows ? copy_own(r) : NULL;
 	if (!r->shadow)
 		r->shadow = zero_memory(r->end - r->start);
 	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
 		size_t n = batch_at(r, off);
 		fetch(r->alias + off, buffer, n);
+		if (mine)
+			find_own(r, off, n, own);
 		for (size_t p = 0; p < n; p += RDB_PAGE) {
 			char *page = (char *)buffer + p, *shadow = r->shadow + off + p;
 			uint64_t addr = r->start + off + p;
-			if (!memcmp(page, zeros, RDB_PAGE) && !memcmp(shadow, zeros, RDB_PAGE))
+			if (own[p / RDB_PAGE]) {
+				memcpy(shadow, page, RDB_PAGE);
+				shadow = mine + off + p;
+			} else if (!memcmp(page, zeros, RDB_PAGE) && !memcmp(shadow, zeros, RDB_PAGE))
 				continue;
-			memcpy(shadow, page, RDB_PAGE);
-			if (r->end - r->start <= FEW_PAGES)
+			else
+				memcpy(shadow, page, RDB_PAGE);
+			if (r->end - r->start <= FEW_PAGES && !r->follows)
 				keep_lines(addr, shadow);
 			if (!ev)
 				continue;
@@ -191,12 +265,20 @@ static int identify(const struct mapping *m, void *arg)
 	return 1;
 }
 
+static struct region *new_region(uint64_t at, size_t len, int kind, long alias)
+{
+	if (shared_regions == REGIONS)
+		rdb_fatal("more than %d shared mappings", REGIONS);
+	struct region *r = &regions[shared_regions++];
+	*r = (struct region){.start = at, .end = at + len, .alias = (char *)alias, .kind = kind};
+	arena_each(identify, r);
+	return r;
+}
+
 void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
 {
 	if (lower.mode != MODE_RECORD)
 		return;
-	if (shared_regions == REGIONS)
-		rdb_fatal("more than %d shared mappings", REGIONS);
 	/* mremap(2): an old size of zero makes another mapping of the same pages.  Not of System V memory, which
 	 * counts its mappings where everybody can see it. */
 	long alias = (long)at;
@@ -204,22 +286,17 @@ void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
 		alias = raw_syscall(SYS_mremap, (long)at, 0, (long)len, MREMAP_MAYMOVE, 0, 0);
 	if (alias < 0 || (alias != (long)at && raw_syscall(SYS_mprotect, alias, (long)len, PROT_READ, 0, 0, 0)))
 		rdb_fatal("shared memory at %#lx cannot be mapped a second time", (unsigned long)at);
-	struct region *r = &regions[shared_regions++];
-	*r = (struct region){.start = at, .end = at + len, .alias = (char *)alias, .kind = kind};
-	arena_each(identify, r);
-	for (struct region *o = regions; o < r; o++)
-		if (o->dev == r->dev && o->ino == r->ino) {
-			o->twice = r->twice = true;
-			if (!o->shadow)
-				copy_all(o, NULL);
-		}
+	struct region *r = new_region(at, len, kind, alias);
+	for (const struct region *o = regions; ev && o < r; o++)
+		if (o->follows && o->ino == r->ino && o->dev == r->dev)
+			note_follows(ev, o);
 	if (ev) {
 		const struct rdb_note_shared_of of = {at, at + len, r->dev, r->ino, r->offset, (uint64_t)kind};
 		event_note(ev, RDB_NOTE_SHARED, (uint64_t[2]){at, at + len}, 16);
 		event_note(ev, RDB_NOTE_SHARED_OF, &of, sizeof(of));
 	}
 	copy_all(r, ev);
-	if (kind == SHARED_ANONYMOUS && !relatives && !r->twice) {
+	if (kind == SHARED_ANONYMOUS && !relatives) {
 		munmap(r->shadow, len); /* nobody else: nothing to compare with */
 		r->shadow = NULL;
 	}
@@ -255,19 +332,147 @@ bool shared_volatile(int fd)
 	return kind_of(fd) != SHARED_FILE || (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
 }
 
+static void of_file(struct region *r, int fd)
+{
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st))
+		return;
+	r->file_dev = st.st_dev;
+	r->file_ino = st.st_ino;
+}
+
+bool shared_is_followed(const struct stat *st)
+{
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (regions[i].file_ino == st->st_ino && regions[i].file_dev == st->st_dev)
+			return true;
+	return false;
+}
+
+/* The file once more, as nobody of this program changes it by storing here. */
+static long map_file(size_t len, int fd, uint64_t offset)
+{
+	return raw_syscall(SYS_mmap, 0, (long)len, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, (long)offset);
+}
+
 long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset)
 {
+	const bool follows = flags & MAP_PRIVATE;
+	const long alias = follows ? map_file(len, fd, offset) : 0;
+	if (alias < 0)
+		return alias;
 	long rc = raw_syscall(SYS_mmap, (long)at, (long)len, prot, flags | MAP_FIXED | MAP_NORESERVE, fd, (long)offset);
-	if (rc < 0)
+	if (rc < 0) {
+		if (follows)
+			munmap((void *)alias, len);
 		return rc;
+	}
 	shared_unmapped(at, at + len);
 	arena_unmapped(at, at + len);
-	shared_adopt(ev, at, len, flags & MAP_ANONYMOUS ? SHARED_ANONYMOUS : kind_of(fd));
+	if (!follows) {
+		followed_mapped(ev, fd);
+		shared_adopt(ev, at, len, flags & MAP_ANONYMOUS ? SHARED_ANONYMOUS : kind_of(fd));
+		of_file(&regions[shared_regions - 1], fd);
+		return 0;
+	}
+	struct region *r = new_region(at, len, kind_of(fd), alias);
+	r->follows = true;
+	of_file(r, fd);
+	note_follows(ev, r);
+	copy_all(r, ev);
+	be_cautious(r);
+	return 0;
+}
+
+struct tail {
+	const struct file_mapping *f;
+	uint64_t start;
+	int fd;
+};
+
+static int map_tail(const struct mapping *m, void *arg)
+{
+	const struct tail *t = arg;
+	const uint64_t start = m->start > t->start ? m->start : t->start, end = m->end < t->f->end ? m->end : t->f->end;
+	if (start >= end)
+		return 0;
+	const long rc = raw_syscall(SYS_mmap, (long)start, (long)(end - start), m->prot,
+				    MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, t->fd,
+				    (long)(t->f->offset + (start - t->f->start)));
+	return rc < 0 ? (int)rc : 0;
+}
+
+void shared_follow(struct event *ev, const struct file_mapping *f, int fd)
+{
+	const size_t len = f->end - f->start;
+	const long alias = map_file(len, fd, f->offset);
+	struct stat st;
+	const int stored = store_open(f->key);
+	if (alias < 0 || stored < 0 || fstat(stored, &st))
+		rdb_fatal("a file that is mapped at %#lx cannot be followed", (unsigned long)f->start);
+	struct region *r = new_region(f->start, len, kind_of(fd), alias);
+	r->follows = true;
+	of_file(r, fd);
+	dirty_unwatch(f->start, f->end);
+	/* what a replay has: the copy, and zeros beyond its end */
+	const uint64_t size = (uint64_t)st.st_size, left = size > f->offset ? size - f->offset : 0;
+	r->shadow = zero_memory(len);
+	if (left && pread(stored, r->shadow, left < len ? left : len, (off_t)f->offset) < 0)
+		rdb_fatal("a file that is mapped at %#lx cannot be followed", (unsigned long)f->start);
+	close(stored);
+	/* zeros have stood in for what was beyond the end of the file */
+	struct tail tail = {f, f->start + ((left + RDB_PAGE - 1) & ~(RDB_PAGE - 1)), fd};
+	if (arena_each(map_tail, &tail))
+		rdb_fatal("a file that is mapped at %#lx cannot be followed", (unsigned long)f->start);
+	note_follows(ev, r);
+	be_cautious(r);
+}
+
+long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, size_t new_len)
+{
+	struct region *r = NULL;
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (old >= regions[i].start && old < regions[i].end)
+			r = &regions[i];
+	const struct region was = *r;
+	if (!was.follows) {
+		long rc = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len,
+				      MREMAP_MAYMOVE | MREMAP_FIXED, (long)at, 0);
+		if (rc < 0)
+			return rc;
+		shared_unmapped(at, at + new_len);
+		if (old_len)
+			shared_unmapped(old, old + old_len);
+		shared_adopt(ev, at, new_len, was.kind);
+		regions[shared_regions - 1].file_dev = was.file_dev;
+		regions[shared_regions - 1].file_ino = was.file_ino;
+		return 0;
+	}
+	const long alias = raw_syscall(SYS_mremap, (long)(was.alias + (old - was.start)), 0, (long)new_len,
+				       MREMAP_MAYMOVE, 0, 0);
+	if (alias < 0)
+		return alias;
+	long rc = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len, MREMAP_MAYMOVE | MREMAP_FIXED,
+			      (long)at, 0);
+	if (rc < 0) {
+		munmap((void *)alias, new_len);
+		return rc;
+	}
+	shared_unmapped(at, at + new_len);
+	shared_unmapped(old, old + old_len);
+	arena_unmapped(old, old + old_len);
+	r = new_region(at, new_len, was.kind, alias);
+	r->follows = true;
+	r->file_dev = was.file_dev;
+	r->file_ino = was.file_ino;
+	note_follows(ev, r);
+	copy_all(r, ev);
 	return 0;
 }
 
 void shared_unmapped(uint64_t start, uint64_t end)
 {
+	aliases_gone(start, end);
 	for (unsigned i = 0; i < shared_regions;) {
 		struct region *r = &regions[i++];
 		uint64_t from = r->start > start ? r->start : start, to = r->end < end ? r->end : end;
@@ -276,11 +481,12 @@ void shared_unmapped(uint64_t start, uint64_t end)
 		if (r->kind != SHARED_SYSV)
 			munmap(r->alias + (from - r->start), to - from);
 		if (r->shadow)
-			retire(r->shadow + (from - r->start), to - from);
+			shared_retire(r->shadow + (from - r->start), to - from);
 		struct region head = *r, tail = *r;
 		head.end = from;
 		tail.start = to;
 		tail.alias += to - r->start;
+		tail.offset += to - r->start;
 		if (tail.shadow)
 			tail.shadow += to - r->start;
 		*r = regions[--shared_regions];
@@ -339,7 +545,7 @@ static void log_lines(struct event *ev, const struct region *r)
 					 LINE);
 }
 
-static void log_page(struct event *ev, uint64_t addr, const char *page, char *shadow)
+static void log_page(struct event *ev, uint64_t addr, const char *page, char *shadow, bool follows)
 {
 	size_t first = 0, last = RDB_PAGE - 8;
 	while (!memcmp(page + first, shadow + first, 8))
@@ -348,21 +554,34 @@ static void log_page(struct event *ev, uint64_t addr, const char *page, char *sh
 		last -= 8;
 	memcpy(shadow + first, page + first, last + 8 - first);
 	event_chunk_from(ev, addr + first, RDB_NOTE_SHARED, shadow + first, last + 8 - first);
-	if (last - first < FEW_BYTES)
+	if (last - first < FEW_BYTES && !follows)
 		keep_lines(addr, shadow);
 }
 
 static void sync_region(struct event *ev, struct region *r)
 {
+	/* what the program had stored in a private mapping may be gone */
+	const bool all = r->follows && shared_call_drops_pages(ev, r->start, r->end);
+	bool own[BATCH / RDB_PAGE] = {false};
 	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
 		size_t n = batch_at(r, off);
 		if (!fetch(r->alias + off, buffer, n) && r->kind == SHARED_SYSV)
 			continue; /* the program has protected it */
-		if (!memcmp(buffer, r->shadow + off, n))
+		if (!all && !memcmp(buffer, r->shadow + off, n))
 			continue;
-		for (size_t p = 0; p < n; p += RDB_PAGE)
-			if (memcmp((char *)buffer + p, r->shadow + off + p, RDB_PAGE))
-				log_page(ev, r->start + off + p, (char *)buffer + p, r->shadow + off + p);
+		if (r->follows)
+			find_own(r, off, n, own);
+		for (size_t p = 0; p < n; p += RDB_PAGE) {
+			char *now = (char *)buffer + p, *shadow = r->shadow + off + p;
+			if (own[p / RDB_PAGE])
+				continue;
+			if (all) {
+				memcpy(shadow, now, RDB_PAGE);
+				event_chunk_from(ev, r->start + off + p, RDB_NOTE_SHARED, shadow, RDB_PAGE);
+			} else if (memcmp(now, shadow, RDB_PAGE)) {
+				log_page(ev, r->start + off + p, now, shadow, r->follows);
+			}
+		}
 	}
 }
 
@@ -421,12 +640,35 @@ void shared_in_child(void)
 	}
 }
 
+static bool is_own(const struct region *r, uint64_t at)
+{
+	bool own[BATCH / RDB_PAGE];
+	find_own(r, at - r->start, RDB_PAGE, own);
+	return own[0];
+}
+
+uint64_t shared_followed_until(uint64_t at)
+{
+	const struct region *r = region_at(at);
+	return r && r->follows ? r->end : 0;
+}
+
+bool shared_within(uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (regions[i].start < end && regions[i].end > start)
+			return true;
+	return false;
+}
+
 bool shared_page(uint64_t at, void *page)
 {
 	const struct region *r = region_at(at);
 	if (!r)
 		return false;
-	if (r->shadow && every_event(r))
+	if (r->follows && is_own(r, at))
+		memcpy(page, (const void *)at, RDB_PAGE);
+	else if (r->shadow && every_event(r))
 		memcpy(page, r->shadow + (at - r->start), RDB_PAGE);
 	else
 		fetch(r->alias + (at - r->start), page, RDB_PAGE);
@@ -436,7 +678,10 @@ bool shared_page(uint64_t at, void *page)
 const void *shared_as_logged(uint64_t at)
 {
 	const struct region *r = region_at(at);
-	return r && r->shadow ? r->shadow + (at - r->start) : NULL;
+	if (!r || (r->follows && is_own(r, at)))
+		return NULL;
+	const char *bytes = r->frozen ? r->frozen : r->shadow;
+	return bytes ? bytes + (at - r->start) : NULL;
 }
 
 bool shared_hashable(void)

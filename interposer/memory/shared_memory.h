@@ -15,18 +15,32 @@ extern unsigned shared_regions; /* how many there are */
 /* May the content of the file change while it is mapped?  Not if the program can only read it, and it is an
  * ordinary one on a disk.  A MAP_SHARED mapping of it must then really be shared. */
 bool shared_volatile(int fd);
-/* Maps it while recording: content and all go into the log.  0 or -errno. */
+/* Maps it while recording: content and all go into the log.  Privately, too: where the program has not stored yet it
+ * shows what is written to the file meanwhile.  0 or -errno. */
 long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset);
+/* mremap(2) of such a mapping. */
+long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, size_t new_len);
+struct file_mapping;
+/* A file that was only read is written: its private mapping is one of those from this event on. */
+void shared_follow(struct event *ev, const struct file_mapping *f, int fd);
+struct stat;
+/* Is there a mapping that changes with this file? */
+bool shared_is_followed(const struct stat *st);
 /* The memory there is shared and mapped, by mremap or shmat: the same. */
 void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind);
 /* A restart has mapped it, and a recording begins: all there is, as what others may write. */
 void shared_adopt_mapped(void);
+/* In replay: the aliases of what this event has mapped, or begins to follow. */
+void shared_aliases_recorded(void);
 /* In replay: was the mapping that this event made shared?  Then it is mapped, with its content. */
 bool shared_map_recorded(uint64_t at, size_t len, int prot, long *rc);
 
 void shared_unmapped(uint64_t start, uint64_t end);
 void shared_detached(uint64_t start); /* all of the region that starts there */
 bool shared_at(uint64_t addr);
+bool shared_within(uint64_t start, uint64_t end);
+/* The end of the private mapping there that follows its file; 0: there is none. */
+uint64_t shared_followed_until(uint64_t at);
 /* Shared parts of [start, end), as notes of the event; and in replay, whether addr is in one. */
 void shared_note_parts(struct event *ev, uint64_t start, uint64_t end);
 bool shared_noted(uint64_t addr, uint64_t *end);
@@ -54,6 +68,10 @@ bool shared_hashable_at_end(void);
 
 /* In replay: stores bytes that an event found there. */
 void shared_apply(uint64_t addr, const void *data, size_t len);
+/* In replay: stores bytes as the program does through /proc/self/mem. */
+void shared_force(uint64_t addr, const void *data, size_t len);
+/* While recording: memory that is given back only when the event has ended. */
+void shared_retire(char *begin, size_t len);
 struct log_record;
 /* "", or for the text of a divergence before the recorded event `next`: what has been written from outside. */
 const char *shared_suspicion(const struct log_record *next);

@@ -18,6 +18,7 @@
 #include "replay/replay.h"
 #include "replay/replica.h"
 #include "threads/thread.h"
+#include "memory/shared_kinds.h"
 #include "memory/shared_memory.h"
 
 static struct {
@@ -335,6 +336,10 @@ void replay_fault(int sig, siginfo_t *info, ucontext_t *uc)
 
 static void apply_chunks(const struct log_record *rec)
 {
+	/* those that map memory do it when that is there */
+	const struct event ev = {.kind = rec->kind, .nr = rec->nr};
+	if (rec->kind == LOG_SYSCALL && !shared_call_changes_map(&ev))
+		shared_aliases_recorded();
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
 		const struct rdb_note_payload *payload = payload_of(c);
 		const char *why = payload && !lower.opt.expand ? payload_apply(payload) : NULL;
@@ -346,6 +351,8 @@ static void apply_chunks(const struct log_record *rec)
 			host_scratch_upto(c->addr + c->len);
 		if (c->note == RDB_NOTE_SHARED)
 			shared_apply(c->addr, c + 1, c->len);
+		else if (c->note == RDB_NOTE_FORCED)
+			shared_force(c->addr, c + 1, c->len);
 		else
 			memcpy((void *)c->addr, c + 1, c->len);
 	}

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "memory/aliases.h"
 #include "memory/arena.h"
 #include "process/descriptors.h"
 
@@ -27,8 +28,10 @@ static int note(const struct mapping *m, void *arg)
 	struct region r = {(m->start + CHUNK - 1) & ~(uint64_t)(CHUNK - 1), m->end & ~(uint64_t)(CHUNK - 1), m->prot,
 			   m->anonymous};
 
-	if (m->shared || m->prot != (PROT_READ | PROT_WRITE) || r.end <= r.start || s.n == REGIONS ||
-	    (!m->anonymous && arena_file_at(m->start)))
+	uint64_t offset;
+
+	if (m->shared || aliases_file(m->start, &offset) >= 0 || m->prot != (PROT_READ | PROT_WRITE) ||
+	    r.end <= r.start || s.n == REGIONS || (!m->anonymous && arena_file_at(m->start)))
 		return 0;
 	s.bytes += r.end - r.start;
 	s.regions[s.n++] = r;

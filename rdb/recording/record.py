@@ -75,6 +75,8 @@ class Note(IntEnum):
     WAS = 30
     PIPE = 31
     ATTRIBUTES = 32
+    FOLLOWS = 33
+    FORCED = 34
 
 
 class EndKind(IntEnum):

@@ -1,0 +1,136 @@
+#include "memory/followed.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "memory/arena.h"
+#include "memory/cautions.h"
+#include "memory/shared_kinds.h"
+#include "memory/shared_memory.h"
+#include "process/descriptors.h"
+
+bool followed_never(int fd)
+{
+	char magic[4];
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
+}
+
+bool followed_from_start(int fd, bool shared)
+{
+	struct stat st;
+	if (lower.mode != MODE_RECORD)
+		return shared && shared_volatile(fd);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return shared && shared_volatile(fd);
+	if (shared_is_followed(&st))
+		return true;
+	const bool writable = (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
+	return shared ? shared_volatile(fd) : (writable || !st.st_nlink) && !followed_never(fd);
+}
+
+struct writing {
+	struct event *ev;
+	int fd; /* that can be mapped */
+};
+
+static void follow(const struct file_mapping *f, void *arg)
+{
+	const struct writing *w = arg;
+	if (!f->text && !shared_within(f->start, f->end))
+		shared_follow(w->ev, f, w->fd);
+}
+
+static void see(const struct file_mapping *f, void *arg)
+{
+	*(bool *)arg |= !f->text && !shared_within(f->start, f->end);
+}
+
+static void written(struct event *ev, const struct stat *st, int fd)
+{
+	struct writing w = {.ev = ev};
+	char link[32];
+	bool any = false;
+	arena_files_of(st->st_dev, st->st_ino, see, &any);
+	if (!any)
+		return;
+	/* it may have been opened for writing only */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	w.fd = descriptor_open(AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
+	if (w.fd < 0)
+		rdb_fatal("a file that the program has mapped and writes cannot be read: %s", strerror(-w.fd));
+	arena_files_of(st->st_dev, st->st_ino, follow, &w);
+	close(w.fd);
+}
+
+void followed_mapped(struct event *ev, int fd)
+{
+	struct stat st;
+	if (fd >= 0 && !fstat(fd, &st))
+		written(ev, &st, fd);
+}
+
+/* proc(5), /proc/pid/mem: whose memory it is; 0: it is another file. */
+static pid_t memory_of(int fd)
+{
+	char link[32], target[64], end[8];
+	int pid;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	const ssize_t n = readlink(link, target, sizeof(target) - 1);
+	target[n < 0 ? 0 : n] = 0;
+	if (sscanf(target, "/proc/%d/task/%*d/%7s", &pid, end) != 2 && sscanf(target, "/proc/%d/%7s", &pid, end) != 2)
+		return 0;
+	return strcmp(end, "mem") ? 0 : pid;
+}
+
+static void other_memory(pid_t pid)
+{
+	caution("it writes to the memory of process %d: where that is recorded, its replay will not have this", pid);
+}
+
+/* Stores that no instruction of the program makes. */
+static void note_stores(struct event *ev, int fd)
+{
+	const uint64_t len = (uint64_t)ev->result;
+	const bool placed = ev->nr == SYS_pwrite64 || ev->nr == SYS_pwritev || ev->nr == SYS_pwritev2;
+	/* pwritev(2): the offset's lower half is all of it; -1 is the file's own */
+	const uint64_t end = !placed || (ev->nr == SYS_pwritev2 && ev->args[3] == UINT64_MAX)
+				     ? (uint64_t)raw_syscall(SYS_lseek, fd, 0, SEEK_CUR, 0, 0, 0)
+				     : ev->args[3] + len;
+	const uint64_t start = end - len;
+	if (!len || start >= RDB_ARENA_END || end > RDB_ARENA_END)
+		return;
+	char *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int mem = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+	if (copy == MAP_FAILED || mem < 0 || pread(mem, copy, len, (off_t)start) != (ssize_t)len)
+		rdb_fatal("what the program has written to its memory at %#lx cannot be read", (unsigned long)start);
+	close(mem);
+	event_chunk_from(ev, start, RDB_NOTE_FORCED, copy, len);
+	shared_retire(copy, len);
+}
+
+void followed_written(struct event *ev)
+{
+	struct stat st;
+	const int fd = shared_call_wrote(ev);
+	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
+		const pid_t pid = st.st_size ? 0 : memory_of(fd);
+		if (pid == lower.pid)
+			note_stores(ev, fd);
+		else if (pid)
+			other_memory(pid);
+		else
+			written(ev, &st, fd);
+	}
+	if (ev->kind == LOG_SYSCALL && ev->nr == SYS_process_vm_writev && ev->result > 0 &&
+	    (pid_t)ev->args[0] != lower.pid)
+		other_memory((pid_t)ev->args[0]);
+	if (ev->kind != LOG_SYSCALL || ev->nr != SYS_truncate || ev->result)
+		return;
+	const int cut = descriptor_open(AT_FDCWD, (const char *)ev->args[0], O_RDONLY | O_CLOEXEC, 0);
+	followed_mapped(ev, cut);
+	if (cut >= 0)
+		close(cut);
+}

@@ -1,0 +1,17 @@
+/* Files that the program maps and writes: a mapping shows what is written, also a private one where nothing was stored. */
+#ifndef RDB_FOLLOWED_H
+#define RDB_FOLLOWED_H
+#include "boundary/event.h"
+
+/* While recording: must a mapping of this file be one of shared_memory.h from the start?  Others are when the file is
+ * written, for most never are. */
+bool followed_from_start(int fd, bool shared);
+/* Programs and libraries are replaced, not written, while they are mapped: of these the copy is what stays. */
+bool followed_never(int fd);
+/* The event is about to end: mappings of the file that it has written follow that from here on; and what it has written
+ * to memory through /proc is logged. */
+void followed_written(struct event *ev);
+/* The program maps this file shared, and may store there. */
+void followed_mapped(struct event *ev, int fd);
+
+#endif

@@ -1,0 +1,132 @@
+"""One page at several addresses: recorded and replayed as the program sees it natively."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from conftest import PROGRAMS, Build
+from gdbdriver import Gdb, Recorded
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from test_boundary import Made, record
+
+SLOTS = st.integers(0, 7)
+FILES = st.integers(0, 3)
+SMALL = st.integers(0, 40)
+FLAG = st.integers(0, 1)
+PROTECTIONS = st.sampled_from([1, 3, 3, 3])
+
+
+def operation(name: str, *numbers: st.SearchStrategy[int]) -> st.SearchStrategy[str]:
+    return st.tuples(*numbers).map(lambda values: " ".join([name, *map(str, values)]))
+
+
+MAP = operation("map", SLOTS, FILES, FLAG, FLAG, PROTECTIONS, st.integers(0, 3), st.integers(1, 4))
+STORE = operation("store", SLOTS, SMALL, SMALL)
+OPERATIONS = [
+    MAP,
+    MAP,
+    STORE,
+    STORE,
+    operation("over", SLOTS, FILES, FLAG),
+    operation("put", FILES, st.integers(0, 8), SMALL, SMALL),
+    operation("poke", SLOTS, st.integers(0, 3), SMALL, SMALL),
+    operation("advise", SLOTS, st.integers(0, 3), st.integers(0, 2)),
+    operation("prot", SLOTS, st.sampled_from([0, 1, 3])),
+    operation("remap", SLOTS, SLOTS, st.integers(1, 4)),
+    operation("cut", FILES, st.integers(1, 6), FLAG, FLAG),
+    operation("anon", SLOTS, st.integers(1, 4), FLAG),
+    operation("shmat", SLOTS, FLAG, FLAG),
+    operation("part", SLOTS, FLAG),
+    operation("child", SLOTS, SMALL, SMALL),
+]
+SCRIPTS = st.lists(st.one_of(OPERATIONS), min_size=3, max_size=14).map("/".join)
+
+
+@contextmanager
+def directory() -> Iterator[Path]:
+    with TemporaryDirectory(prefix="rdb-aliases-") as name:
+        yield Path(name)
+
+
+def natively(program: Path, script: str) -> str:
+    with directory() as path:
+        done = subprocess.run(
+            [program, path, script], capture_output=True, text=True, timeout=60, check=False
+        )
+    assert done.returncode == 0, (script, done.stdout)
+    return done.stdout
+
+
+def check(program: Path, script: str) -> None:
+    """As natively; and replayed from each of its images to the same memory at each event."""
+    expected = natively(program, script)
+    with directory() as path:
+        data = path / "data"
+        data.mkdir()
+        made = record(path, program, data, script, options=("--checkpoint-every", "40"))
+        assert (made.result.returncode, made.result.stdout) == (0, expected), script
+        verify_all(made, script)
+
+
+def verify_all(made: Made, script: str) -> None:
+    code, answer = made.verify()
+    assert (code, answer["ok"]) == (0, True), (script, answer)
+    for image in sorted(made.rank_dir.glob("ckpt-*.img"))[1:]:
+        code, answer = made.verify("--checkpoint", str(int(image.stem[5:])))
+        assert (code, answer["ok"]) == (0, True), (script, image.name, answer)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(script=SCRIPTS)
+def test_any_mappings_in_any_order(build: Build, script: str) -> None:
+    check(build("aliases.c"), script)
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded:
+    source = "magic_ring.c"
+    folder, program = tmp_path_factory.mktemp("ring"), build(source, "-O0")
+    options = ("--checkpoint-every", "20")
+    made = Recorded(folder, program, PROGRAMS / source, options=options)
+    assert made.done.returncode == 0, made.done.stderr
+    return made
+
+
+def shown(gdb: Gdb, at: str) -> str:
+    return gdb.value(f"*(unsigned char (*)[4096]) ({at})")
+
+
+def test_a_ring_that_is_mapped_twice_in_a_debugger(ring: Recorded) -> None:
+    """Its sums are those that the program said, forwards and backwards, from whatever snapshot."""
+    said = dict(line.split() for line in ring.done.stdout.splitlines() if line[0].isdigit())
+    assert len(said) == 40
+    with ring.gdb() as gdb:
+        gdb.run("set print elements 0")
+        gdb.run(f"break {ring.at('said')}")
+        for direction, turns in (("", range(40)), ("reverse-", reversed(range(39)))):
+            for turn in turns:
+                gdb.run(f"{direction}continue")
+                assert (gdb.value("turn"), gdb.value("sum")) == (str(turn), said[str(turn)])
+                assert shown(gdb, "ring") == shown(gdb, "ring + 4096") == shown(gdb, "other")
+
+
+def test_a_store_at_another_address_is_watched(ring: Recorded) -> None:
+    with ring.gdb() as gdb:
+        gdb.run("break put")
+        gdb.run("continue")
+        gdb.run("watch -location ring[7]")  # the first turn stores at ring[7 + 4096]
+        said = gdb.run("continue")
+        assert "Old value = 0" in said and "New value = 1" in said
+        gdb.expect_at(ring.at("put"))
+        assert gdb.integer("ring[7 + 4096]") == gdb.integer("other[7]") == 1
+        gdb.run("reverse-continue")
+        gdb.expect_at(ring.at("stored"))
+        assert (
+            gdb.integer("ring[7 + 4096]") == gdb.integer("ring[7]") == gdb.integer("other[7]") == 0
+        )
