@@ -28,7 +28,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
 
 def found(recorded: Recorded, query: str, **options: bool) -> list[str]:
     rank = open_job(recorded.home / "job").rank(0)
-    return [rank.describe(one.event) for one in find_events(rank, Query(query), **options)]
+    return [rank.describe(one.record.event) for one in find_events(rank, Query(query), **options)]
 
 
 @pytest.mark.parametrize(

@@ -67,11 +67,12 @@ def _search(name: str, only: str | None, text: str, limit: int, rank: int) -> li
     return [
         {
             "rank": rank,
-            "event": record.event,
-            "at_ns": record.at_ns,
-            "text": recording.describe(record.event),
+            "event": one.events[0],
+            "events": len(one.events),
+            "at_ns": one.record.at_ns,
+            "text": recording.describe(one.events[0], len(one.events)),
         }
-        for record in found
+        for one in found
     ]
 
 

@@ -25,12 +25,14 @@ _INSTRUCTIONS = {0: "rdtsc", 1: "rdtscp", 2: "rdrand", 3: "rdseed"}
 _CPUID = 4
 
 
-def describe(record: Record, name_thread: bool = False) -> str:
-    """One line; repetitions are said, and with `name_thread` whose event it is."""
+def describe(record: Record, name_thread: bool = False, times: int | None = None) -> str:
+    """One line; repetitions are said, or that it is so many times, and with `name_thread` whose
+    event it is."""
     text = _describe(record)
     if name_thread and record.kind not in (Kind.RESUME, Kind.PREEMPT):
         text = f"thread {record.thread}: {text}"
-    return f"{text} [{record.repeat + 1} times]" if record.repeat else text
+    times = record.repeat + 1 if times is None else times
+    return f"{text} [{times} times]" if times > 1 else text
 
 
 def call_name(record: Record) -> str | None:

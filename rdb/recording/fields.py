@@ -103,8 +103,17 @@ def dotted(name: str) -> str:
 class Event:
     """One event, as seen for one of its messages if it has any."""
 
-    def __init__(self, record: Record, rank: int, start_ns: int, paths: Paths | None) -> None:
+    def __init__(
+        self,
+        record: Record,
+        rank: int,
+        start_ns: int,
+        paths: Paths | None,
+        number: int | None = None,
+    ) -> None:
+        """NUMBER: which one of those that the record stands for, if not the first."""
         self.record = record
+        self._number = record.event if number is None else number
         self._rank = rank
         self._start_ns = start_ns
         self._paths = paths
@@ -145,7 +154,9 @@ class Event:
                 return self.name
             case "rank":
                 return self._rank
-            case "thread" | "event" | "repeat":
+            case "event":
+                return self._number
+            case "thread" | "repeat":
                 return getattr(record, name)
             case "result":
                 return record.result

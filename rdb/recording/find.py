@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from rdb.recording.fields import Paths
 from rdb.recording.query import Query
@@ -13,9 +15,12 @@ _LOOK_EVERY = 4096
 Look = Callable[[float], None]
 
 
-def span(record: Record, first: int, last: int) -> range:
-    """The events within `first` .. `last` that a record stands for."""
-    return range(max(record.event, first), min(record.event + record.repeat, last) + 1)
+@dataclass(frozen=True, slots=True)
+class FoundEvents:
+    """Events, one after the other, that one record stands for."""
+
+    record: Record
+    events: range
 
 
 def find_events(
@@ -26,20 +31,53 @@ def find_events(
     backwards: bool = False,
     look: Look | None = None,
     paths: Paths | None = None,
-) -> Iterator[Record]:
-    """Records of events in `first` .. `last`, in the order in which they are met.
+) -> Iterator[FoundEvents]:
+    """Events in `first` .. `last`, in the order in which they are met.
 
     `look` is called now and then with the part that is done; what it raises ends the search.
     """
     index = recording.index
+    first = max(first, query.first)
+    last = min(query.last, recording.last_event if last is None else last)
+    if first > last:
+        return
     start = index.event_place(first) if first > 0 else 0
     start = index.first_at(first) if start is None else start
-    stop = index.count if last is None else index.first_at(last + 1)
+    stop = index.first_at(last + 1)
     count = max(stop - start, 0)
     start_ns = next(index.records(0, 1)).at_ns if index.count else 0
-    for number in range(count):
-        if look is not None and number % _LOOK_EVERY == 0:
+    asked = 0
+
+    def is_true(record: Record, event: int) -> bool:
+        nonlocal asked
+        if look is not None and asked % _LOOK_EVERY == 0:
             look(number / count)
+        asked += 1
+        return query.matches(record, recording.rank, start_ns, paths, event)
+
+    for number in range(count):
         record = index.record(stop - 1 - number if backwards else start + number)
-        if record.kind.is_event and query.matches(record, recording.rank, start_ns, paths):
-            yield record
+        if not record.kind.is_event:
+            continue
+        events = range(max(record.event, first), min(record.event + record.repeat, last) + 1)
+        for part in _true_parts(record, query, events, backwards, is_true):
+            yield FoundEvents(record, part)
+
+
+def _true_parts(
+    record: Record,
+    query: Query,
+    events: range,
+    backwards: bool,
+    is_true: Callable[[Record, int], bool],
+) -> Iterator[range]:
+    """Of the events of a record: what touches is one."""
+    if len(events) <= 1:
+        yield from (events for one in events if is_true(record, one))
+        return
+    pieces = query.pieces(events, backwards)
+    for true, group in itertools.groupby(pieces, lambda piece: is_true(record, piece.start)):
+        if true:
+            parts = list(group)
+            ends = parts[0], parts[-1]
+            yield range(min(one.start for one in ends), max(one.stop for one in ends))

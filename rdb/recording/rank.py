@@ -237,9 +237,10 @@ class RankRecording:
             )
         return self._index.record(place)
 
-    def describe(self, event: int) -> str:
-        """The event in words, `read(3, 0x10..., 100) = 100`; of several threads which."""
-        return describe(self.event(event), name_thread=self.schedule.threaded)
+    def describe(self, event: int, times: int | None = None) -> str:
+        """The event in words, `read(3, 0x10..., 100) = 100`; of several threads which.  TIMES: so
+        many in a row are meant, not all of its record."""
+        return describe(self.event(event), self.schedule.threaded, times)
 
     def answered_next(self, thread: int, event: int) -> str | None:
         """The call of that thread that is answered first after this event, by name."""

@@ -15,7 +15,7 @@ from typing import Any, cast
 from rdb.errors import RdbError
 from rdb.recording import RankRecording
 from rdb.recording.fields import PATH_ARGUMENT
-from rdb.recording.find import find_events, span
+from rdb.recording.find import find_events
 from rdb.recording.query import Query
 from rdb.recording.record import Record
 from rdb.recording.syscalls import SYSCALLS
@@ -107,8 +107,8 @@ class Searches:
         self._timeline.control.check()
 
     def _find_event(self, text: str) -> Answer:
-        """{"query", "way": next|prev|all, "limit"}: rows, one for each record; `count` says how
-        many events there are, `records` in how many rows."""
+        """{"query", "way": next|prev|all, "limit"}: rows, one for each run of events that one
+        record stands for; `count` says how many events there are, `records` in how many rows."""
         asked = _options(text)
         query = Query(asked["query"])
         here, timeline = self._timeline.position, self._timeline
@@ -122,17 +122,16 @@ class Searches:
         with self._search(answer):
             paths = self._path if query.uses_paths else None
             backwards = asked["way"] == "prev"
-            for record in find_events(
+            for found in find_events(
                 self._recording, query, first, last, backwards, self._look, paths
             ):
-                events = span(record, first, last)
-                answer["count"] += len(events)
+                answer["count"] += len(found.events)
                 answer["records"] += 1
-                self._found += len(events)
+                self._found += len(found.events)
                 if len(rows) < asked["limit"]:
-                    text = self._recording.describe(record.event)
-                    event = events[-1 if backwards else 0]
-                    rows.append({"event": event, "at_ns": record.at_ns, "text": text})
+                    event = found.events[-1 if backwards else 0]
+                    text = self._recording.describe(event, len(found.events))
+                    rows.append({"event": event, "at_ns": found.record.at_ns, "text": text})
                 if asked["way"] != "all":
                     break
         return answer
