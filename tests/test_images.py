@@ -302,7 +302,7 @@ def test_keep_bounds_a_recording_by_checkpoints(rdb: Rdb, build: Build) -> None:
         assert timeline.event == rank.first_event
         timeline.goto_end()
         assert timeline.event == rank.last_event
-        with pytest.raises(NoSuchPosition, match=f"begins at {rank.first_event}, "):
+        with pytest.raises(NoSuchPosition, match=f"begins at {rank.first_event}; .*--keep"):
             timeline.seek(Position(rank.first_event - 1))
         timeline.goto_start()
         assert timeline.at_start

@@ -34,6 +34,8 @@ def go(target: str, text: str) -> None:
         answer = place.seek(target)
         if answer["reason"] in ("start", "end") and answer["text"]:
             gdb.write(f"End of the recording: {answer['text']}\n")
+        elif answer["text"]:
+            gdb.write(f"rdb: {answer['text']}\n")
         place.show()
 
 

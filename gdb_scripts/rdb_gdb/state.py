@@ -41,6 +41,7 @@ def described(answer: dict[str, Any]) -> dict[str, Any]:
         "branch_title": branches.title(answer["branch_number"]) if answer["branch"] else None,
         "at_start": answer["at_start"],
         "at_end": answer["at_end"],
+        "lost": answer["lost"],
         "pc": answer["pc"],
         "thread": threads.number() if answer["threaded"] else None,
         **place.where(),

@@ -105,6 +105,12 @@ void meta_log(const char *path)
 		add_string(mpi_name());
 		add("}");
 	}
+	if (lower.opt.keep.unit != LIMIT_NONE) {
+		meta.len--;
+		add(",\"keep\":");
+		add_string(lower.opt.keep.text);
+		add("}");
+	}
 	if (lower.opt.checkpoints_only) {
 		meta.len--;
 		add(",\"record\":\"checkpoints\"}");

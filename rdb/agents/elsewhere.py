@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from rdb.agents.channel import Message
 from rdb.agents.fetching import apart, fetch
 from rdb.agents.starting import Agents
-from rdb.errors import RdbError
+from rdb.errors import DamagedRecording, RdbError
 from rdb.launch.hosts import read_hosts
 from rdb.recording import Job
 
@@ -30,7 +30,10 @@ def hosts_of(job: Job, hosts_file: str | None = None) -> list[str]:
     unfinished = []
     for rank in job.ranks:
         last = job.process(rank).programs[-1].glance()
-        host = last.meta.get("host")
+        try:
+            host = last.meta.get("host")
+        except DamagedRecording:  # who reads its log says so
+            continue
         if host is not None and last.end is None:
             unfinished.append(str(host))
     named = unfinished

@@ -8,7 +8,7 @@ import sys
 
 from rdb.cli.elsewhere import reached
 from rdb.cli.expand import expand_if_needed
-from rdb.errors import MissingTool, UnknownJob
+from rdb.errors import DamagedRecording, MissingTool, UnknownJob
 from rdb.live.coordinated import unrecorded
 from rdb.recording import Job, open_job
 from rdb.recording.processes import ProcessName
@@ -25,17 +25,33 @@ def need_gdb() -> None:
 def need_ranks(name: str, rank: str | None = None, replayed: bool = True) -> Job:
     """Refuses at once what cannot be debugged: unknown, foreign or damaged recordings.
 
+    Of a damaged rank among others it says so, and leaves it out.
+
     REPLAYED: more than the log is needed, so a recording of the order is expanded first.
     """
     job = open_job(name) if rank is None else open_job(name).only(rank)
     if not job.ranks:
         raise UnknownJob(f"{job.name} has no ranks")
-    for number in job.ranks:
-        _ = job.rank(number).index
+    job = sound_ranks(job)
     say_missing(job)
     if replayed:
         expand_if_needed(job)
     return job
+
+
+def sound_ranks(job: Job) -> Job:
+    """The job without the ranks whose logs are damaged, which are named, unless all are."""
+    damaged: dict[int, DamagedRecording] = {}
+    for number in job.ranks:
+        try:
+            job.rank(number).check()
+        except DamagedRecording as error:
+            damaged[number] = error
+    if len(damaged) == len(job.ranks):
+        raise damaged[job.ranks[0]]
+    for number, why in damaged.items():
+        print(f"rdb: rank {number} is left out: {why.message}", file=sys.stderr)
+    return job.without(damaged) if damaged else job
 
 
 def say_missing(job: Job) -> None:

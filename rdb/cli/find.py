@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
-from rdb.cli.debug import say_missing
+from rdb.cli.debug import say_missing, sound_ranks
 from rdb.cli.output import print_json, print_table
 from rdb.errors import Usage
 from rdb.recording import Job, open_job
@@ -25,7 +25,7 @@ def find_command(args: argparse.Namespace) -> int:
             "the logs do not hold the paths that calls are given",
             f"rdb attach {args.job}, and there: find-event {args.query}",
         )
-    job = _opened(args.job, args.rank)
+    job = sound_ranks(_opened(args.job, args.rank))
     say_missing(job)
     search = partial(_search, args.job, args.rank, args.query, args.limit)
     workers = min(len(job.ranks), os.cpu_count() or 1)

@@ -13,7 +13,7 @@ from typing import Any
 from rdb.cli.debug import say_missing
 from rdb.cli.expand import expand_if_needed
 from rdb.cli.output import print_json
-from rdb.errors import RdbError, UnknownJob, Usage
+from rdb.errors import DamagedRecording, RdbError, UnknownJob, Usage
 from rdb.paths import rdb_exec_path
 from rdb.recording import Job, ProcessName, RankRecording, find_process, open_job
 from rdb.recording.places import place_name
@@ -27,10 +27,17 @@ def replay_command(args: argparse.Namespace) -> int:
         raise RdbError(f"{job.name} has no ranks", "was it recorded at all?", exit_code=4)
     if args.rank is None:
         say_missing(job)
-    for recording in recordings:
-        _ = recording.index  # refuses a damaged log, with file and offset
-    expand_if_needed(job)
-    results = []
+    damaged = {one: why for one in recordings if (why := _damage(one)) is not None}
+    if len(damaged) == len(recordings):
+        raise damaged[recordings[0]]
+    recordings = [one for one in recordings if one not in damaged]
+    expand_if_needed(job.without({one.rank for one in damaged}))
+    results: list[dict[str, Any]] = []
+    for one, error in damaged.items():
+        which = {"rank": one.rank, "process": one.name, "turn": 1, "cautions": []}
+        results.append({**which, "ok": False, "what": error.message})
+        if not args.json:
+            _say(results[-1], 1)
     for recording in recordings:
         first: str | None = None
         starts = _starts(recording, args.checkpoint)
@@ -55,6 +62,15 @@ def replay_command(args: argparse.Namespace) -> int:
     if args.json:
         print_json(results)
     return 0 if all(result["ok"] for result in results) else 5
+
+
+def _damage(recording: RankRecording) -> DamagedRecording | None:
+    """Why its log cannot be replayed, with file and offset."""
+    try:
+        recording.check()
+    except DamagedRecording as error:
+        return error
+    return None
 
 
 def _chosen(job: Job, name: str | None) -> list[RankRecording]:
@@ -89,7 +105,6 @@ def _starts(recording: RankRecording, wanted: str | None) -> list[int | None]:
 
 def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dict[str, Any]:
     """rdb-exec answers with one JSON line; anything else is a failure and says so."""
-    _ = recording.index  # refuses a damaged log, with file and offset
     if (
         recording.last_event < 0
         and recording.state not in ("running", "paused")

@@ -27,6 +27,8 @@ def _(value: values.Ranks, out: Console) -> None:
     alone = value.each or len(value.rows) <= _ROWS
     groups = [((row.rank,), [row]) for row in value.rows] if alone else _alike(value.rows)
     show_table(rank_table(groups), out)
+    for lost in merge({row.rank: "; ".join(row.lost) for row in value.rows if row.lost}):
+        error_line(lost.value, out, lost.label)
 
 
 def _alike(rows: Iterable[RankRow]) -> list[tuple[tuple[Rank, ...], list[RankRow]]]:

@@ -152,9 +152,8 @@ class Messages:
 
     def _whole(self, rank: int) -> RankRecording:
         recording: RankRecording = self._job.rank(rank)
-        lost = recording.no_beginning
-        if lost is not None:
-            raise lost
+        if recording.log_begins:
+            raise RdbError(f"the beginning of rank {recording.name} was dropped (--keep)")
         return recording
 
     def of(self, rank: int) -> RankMessages:

@@ -201,11 +201,17 @@ class RankRecording:
         """Why nothing can be replayed from event 0, if so."""
         if self.images and self.images[0].event == 0:
             return None
+        dropped = "keep" in self.meta or self.meta.get("record") == "checkpoints"
+        if dropped or self.log_begins:
+            return RdbError(f"the beginning of rank {self.name} was dropped (--keep)")
+        return DamagedRecording(f"{self.path}/ckpt-000000.img is missing")
+
+    @property
+    def log_begins(self) -> int:
+        """The event from which on there is a log: it may begin before the first image."""
         with open(self.path / "log-000000.seg", "rb") as file:
             _, _, _, begins = SEGMENT_HEADER.unpack(file.read(SEGMENT_HEADER.size))
-        if begins == 0:
-            return DamagedRecording(f"{self.path}/ckpt-000000.img is missing")
-        return RdbError(f"the beginning of rank {self.name} was dropped (--keep)")
+        return int(begins)
 
     @cached_property
     def schedule(self) -> Schedule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -126,6 +126,10 @@ class Job:
         for rank in self.ranks:
             yield from self.process(rank).walk()
 
+    def without(self, ranks: Collection[int]) -> Job:
+        """This job as if these ranks were no part of it."""
+        return _Without(self, ranks)
+
     def remove(self) -> None:
         """Deletes the recording; refused while a process of it runs."""
         check_job(str(self.path))
@@ -177,6 +181,22 @@ class _Only(Job):
 
     def address(self, rank: int) -> str:
         return self._shown.name if rank == self._shown.rank else super().address(rank)
+
+
+class _Without(Job):
+    """All but some ranks."""
+
+    def __init__(self, job: Job, ranks: Collection[int]) -> None:
+        super().__init__(job.path)
+        self._left_out = frozenset(ranks)
+
+    @property
+    def ranks(self) -> list[int]:
+        return [rank for rank in super().ranks if rank not in self._left_out]
+
+    @property
+    def missing(self) -> list[int]:
+        return [rank for rank in super().missing if rank not in self._left_out]
 
 
 def list_jobs() -> list[Job]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import socket
 import subprocess
 import time
@@ -28,6 +29,8 @@ _EXIT_DEADLINE_S = 5.0
 # Images whose pages have been found right, as they were then: (path, inode, time).
 _checked: set[tuple[Path, int, int]] = set()
 
+_IMAGE = re.compile(r"/ckpt-\d+\.img: (?!cannot map )")  # interposer/image/image_restore.c
+
 # Ended replicas whose parent (another replica) was still there when we looked.
 _unreaped: set[int] = set()
 
@@ -43,6 +46,8 @@ class Source(Protocol):
     def images(self) -> Sequence[Checkpoint]: ...
     @property
     def open_end(self) -> int | None: ...
+    @property
+    def no_beginning(self) -> RdbError | None: ...
 
 
 def _identity(recording: Source, checkpoint: int | None) -> tuple[Path, int, int] | None:
@@ -90,6 +95,21 @@ def wait_all_gone(deadline_s: float = _EXIT_DEADLINE_S) -> bool:
         time.sleep(pause)
         pause = min(pause * 2, 0.02)
     return True
+
+
+class CannotStart(DamagedRecording):
+    """No replica could be made; CAUSE: what it said."""
+
+    def __init__(self, path: Path, cause: str, exit_code: int | None) -> None:
+        super().__init__(
+            f"the recording in {path} cannot be replayed: {cause}", exit_code=exit_code
+        )
+        self.cause = cause
+
+    @property
+    def of_image(self) -> bool:
+        """Is it an image that is not whole, not what it needs besides?  Another one may do then."""
+        return bool(_IMAGE.search(self.cause))
 
 
 class Replica:
@@ -215,7 +235,4 @@ def _start_failure(stderr: IO[bytes], code: int, path: Path) -> RdbError:
     said = stderr.read().decode(errors="replace").strip()
     stderr.close()
     last = cause(said) or f"exit code {code}"
-    return DamagedRecording(
-        f"the recording in {path} cannot be replayed: {last}",
-        exit_code=code if code in (3, 4, 5, 125) else None,
-    )
+    return CannotStart(path, last, code if code in (3, 4, 5, 125) else None)

@@ -119,6 +119,7 @@ class Queries:
             "branch_number": timeline.branch_number,
             "at_start": timeline.at_start,
             "at_end": timeline.at_end,
+            "lost": timeline.lost,
             "pc": timeline.gpr.rip,
             "thread": timeline.thread,
             "threaded": self._recording.schedule.threaded,

@@ -205,7 +205,7 @@ class Server:
         elif stopped.reason == "end" and stopped.text:
             self._say(f"rdb: end of the recording: {stopped.text}\n")
         elif stopped.reason == "start":
-            self._say("rdb: start of the recording\n")
+            self._say(f"rdb: start of the recording{stopped.text and f': {stopped.text}'}\n")
         elif stopped.text:
             self._say(f"rdb: {stopped.text}\n")
         self._tell(stopped, answered)

@@ -70,6 +70,8 @@ class RankDebugger(Looking):
         super().__init__(gdb)
         self.rank = rank
         self._state: RankState | None = None
+        self.short: str | None = None
+        """Why it was opened at its start though its end was asked for."""
 
     @classmethod
     async def open(
@@ -92,7 +94,7 @@ class RankDebugger(Looking):
         try:
             await debugger._connect(f"rdb-open {shlex.quote(job)} {address or rank}")
             if at_end:
-                await debugger._must("goto end")
+                debugger.short = (await gdb.execute("goto end", _OPEN_TIMEOUT_S)).error
             debugger._state = await debugger.query_state()
         except BaseException:
             await gdb.close()

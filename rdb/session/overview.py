@@ -22,6 +22,9 @@ class RankRow:
     point: str
     """`start`, `end` or the event where it stands, looked at or not."""
     problem: str | None = None
+    """Why it could not be opened."""
+    lost: tuple[str, ...] = ()
+    """What of it cannot be shown."""
 
 
 def overview(session: Session) -> list[RankRow]:
@@ -44,6 +47,7 @@ def overview(session: Session) -> list[RankRow]:
                 state=states.get(rank),
                 point=session.point(rank),
                 problem=problem,
+                lost=session.lost_of(rank),
             )
         )
     return rows

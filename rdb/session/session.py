@@ -160,6 +160,12 @@ class Session:
         states.update({rank: one.state for rank, one in self._debuggers.items()})
         return dict(sorted(states.items()))
 
+    def lost_of(self, rank: Rank) -> tuple[str, ...]:
+        """What of a rank cannot be shown, as far as that is known."""
+        debugger, state = self._debuggers.get(rank), self.states.get(rank)
+        short = () if debugger is None or debugger.short is None else (debugger.short,)
+        return (*short, *(state.lost if state is not None else ()))
+
     def point(self, rank: Rank) -> str:
         """`start`, `end` or the event where a rank stands, looked at or not."""
         debugger = self._debuggers.get(rank)

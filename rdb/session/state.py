@@ -51,6 +51,8 @@ class RankState:
     """The selected thread, if the program has more than one."""
     branch_title: str | None = None
     """Name or number of the branch, in one."""
+    lost: tuple[str, ...] = ()
+    """What of its recording cannot be used."""
     own: Place | None = None
     """The user's own line that called what is at `place`, where that is a library."""
 
@@ -91,4 +93,5 @@ def parse_state(text: str) -> RankState:
         undone=int(raw.get("undone", 0)),
         thread=raw.get("thread"),
         branch_title=raw.get("branch_title"),
+        lost=tuple(raw.get("lost", ())),
     )

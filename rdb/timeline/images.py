@@ -6,12 +6,36 @@ import bisect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rdb.errors import RdbError
+from rdb.errors import DamagedRecording
 from rdb.recording.checkpoints import Checkpoint
+from rdb.replay.replica import CannotStart, Replica, Source
 from rdb.timeline.position import Position
 from rdb.timeline.walker import Control, ReplicaLike, Walker
 
 _WORTH_S = 0.05  # of the recorded time that is not run through again
+
+
+def first_replica(recording: Source) -> tuple[Replica, list[str]]:
+    """Where the recording begins, which is later if its first images cannot be used: then what is
+    lost is said."""
+    refused: CannotStart | None = None
+    missing = recording.no_beginning
+    cause = missing.message if isinstance(missing, DamagedRecording) else None
+    for number in [None, *(one.number for one in recording.images[1:])]:
+        try:
+            replica = Replica.start(recording, number)
+        except CannotStart as error:
+            refused = refused or error
+            if not error.of_image:
+                break
+            continue
+        cause = refused.cause if refused is not None else cause
+        if cause is None:
+            return replica, []
+        begins = replica.agent.hello().event
+        return replica, [f"what was before event {begins} is lost: {cause}"]
+    assert refused is not None
+    raise refused
 
 
 class Images:
@@ -21,6 +45,8 @@ class Images:
         self, checkpoints: Sequence[Checkpoint], start: Callable[[int], ReplicaLike]
     ) -> None:
         self._start = start
+        self.lost: list[str] = []
+        """Of images that cannot be used, why."""
         self._use(sorted(checkpoints, key=lambda one: one.event))
         self._first_ns = self._checkpoints[0].at_ns if self._checkpoints else 0
 
@@ -31,11 +57,12 @@ class Images:
     @contextmanager
     def unheard(self) -> Iterator[None]:
         """An image that is refused meanwhile is not dropped: nobody has been told."""
-        before = self._checkpoints
+        before, lost = self._checkpoints, list(self.lost)
         try:
             yield
         finally:
             self._use(before)
+            self.lost = lost
 
     def _at_s(self, one: Checkpoint) -> float:
         return (one.at_ns - self._first_ns) / 1e9
@@ -53,13 +80,14 @@ class Images:
                 return one
         return None
 
-    def walker(self, one: Checkpoint, control: Control) -> Walker:
-        """An image that cannot be used is refused once; afterwards an older one leads there."""
+    def walker(self, one: Checkpoint, control: Control) -> Walker | None:
+        """None: it cannot be used.  It is not asked for again; an older one leads there."""
         try:
             replica = self._start(one.number)
-        except RdbError:
+        except CannotStart as error:
             self._use([other for other in self._checkpoints if other != one])
-            raise
+            self.lost.append(f"an older checkpoint is used: {error.cause}")
+            return None
         try:
             gpr = replica.agent.get_regs().gpr
         except BaseException:

@@ -15,7 +15,7 @@ from rdb.replay.agent import Gpr, Map, Thread
 from rdb.replay.replica import Replica, Source
 from rdb.timeline.backlog import Backlog
 from rdb.timeline.branches import BranchPoint, Root
-from rdb.timeline.images import Images
+from rdb.timeline.images import Images, first_replica
 from rdb.timeline.past import Past
 from rdb.timeline.points import Points
 from rdb.timeline.position import Position, ToEnd
@@ -52,10 +52,11 @@ class Standing:
         schedule: Schedule | None = None,
     ) -> None:
         first: ReplicaLike | None = replica
+        lost: list[str] = []
         if first is None:
             if recording is None:
                 raise ValueError("a recording or a replica")
-            first = Replica.start(recording)
+            first, lost = first_replica(recording)
         try:
             self.hello = first.agent.hello()
             gpr = first.agent.get_regs().gpr
@@ -75,7 +76,9 @@ class Standing:
             self.hello.last_event,
             schedule=schedule,
             images=_images_of(recording),
+            lost=lost,
         )
+        self._told = 0  # so many of `lost` were said
         self._here = start
         self._gpr = gpr
         self._live: Walker | None = None
@@ -145,6 +148,11 @@ class Standing:
     @property
     def last_event(self) -> int:
         return self.travel.last_event
+
+    @property
+    def lost(self) -> list[str]:
+        """What of the recording cannot be used, as far as that is known yet."""
+        return self.travel.lost
 
     @property
     def end_position(self) -> Position:

@@ -6,6 +6,7 @@ Each motion is whole or has not been: one that is interrupted, or fails, leaves 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from rdb.errors import RdbError
 from rdb.replay.agent import Gpr
@@ -131,7 +132,7 @@ class Timeline(Backward):
         self.travel.refresh()
         start = (self._here, self._gpr)
         try:
-            stopped = motion()
+            stopped = self._with_lost(motion())
         except Interrupted as interrupted:
             if self._live is not None and self.branch and interrupted.stop is not None:
                 # A branch has no way back to where it was, so it stays where it is.
@@ -155,6 +156,13 @@ class Timeline(Backward):
             self._here = self.name()
             self._past.clear()
         return stopped
+
+    def _with_lost(self, stopped: Stopped) -> Stopped:
+        """Also says what was found out meanwhile to be lost of the recording."""
+        new = self.lost[self._told :]
+        self._told += len(new)
+        said = [stopped.text] if stopped.text else []
+        return replace(stopped, text="; ".join([*said, *new])) if new else stopped
 
     def _back_to(self, here: Position, gpr: Gpr) -> None:
         if self.branch:

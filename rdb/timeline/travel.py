@@ -5,7 +5,7 @@ The walkers kept here are snapshots and never move; callers get forks and own th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -57,8 +57,10 @@ class Travel:
         schedule: Schedule | None = None,
         limit: int = DEFAULT_LIMIT,
         images: Images | None = None,
+        lost: Sequence[str] = (),
     ) -> None:
         self.control = control
+        self._lost = list(lost)
         self.schedule = schedule or Schedule()
         self.snapshots: Snapshots[Walker] = Snapshots(origin, limit)
         self.last_event = last_event
@@ -133,13 +135,18 @@ class Travel:
                 rest = target.after(one.position)
                 if rest is not None and (rest or not strictly):
                     best = max(best, one, key=lambda s: (s.event, _depth(s.position)))
-        image = self._images.between(best, target, strictly) if self._images else None
-        if image is None or self._images is None:
-            return best
-        self.control.check()
-        walker = self._images.walker(image, self.control)
-        self.snapshots.add(walker, self.here_s, self.control.fork_s)
-        return walker
+        while self._images and (image := self._images.between(best, target, strictly)):
+            self.control.check()
+            walker = self._images.walker(image, self.control)
+            if walker is not None:
+                self.snapshots.add(walker, self.here_s, self.control.fork_s)
+                return walker
+        return best
+
+    @property
+    def lost(self) -> list[str]:
+        """What of the recording cannot be used, in words."""
+        return [*self._lost, *(self._images.lost if self._images else ())]
 
     def unheard(self) -> AbstractContextManager[None]:
         """For what is done ahead of need: an image that is refused meanwhile is refused again."""
@@ -187,7 +194,8 @@ class Travel:
             begins = self.origin.event
             why = f"it goes from {begins} to {self.last_event}"
             if target.event < begins:
-                why = f"it begins at {begins}, what was before has not been kept (--keep)"
+                why = f"it begins at {begins}; "
+                why += "; ".join(self._lost) or "what was before has not been kept (--keep)"
             raise NoSuchPosition(f"event {target.event} is not in the recording: {why}")
         walker = self.ahead.take(target) or self.nearest(target).fork()
         try:

@@ -1,0 +1,180 @@
+"""A part of a job is damaged: what is sound opens as ever, and what is lost is said."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Build, run_rdb
+
+from rdb.recording import RankRecording, open_job
+from rdb.timeline import Position, Timeline, images
+
+EVERY = 40
+IMAGES = 5
+
+Damage = Callable[[Path], None]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Path:
+    """$RDB_HOME with a job of three ranks, each with some checkpoints."""
+    home = tmp_path_factory.mktemp("home")
+    program = build("mpi/loops.c", "-O1", compiler="mpicc")
+    options = ("--checkpoint-every", str(EVERY))
+    done = run_rdb(
+        home, home, "run", "--name", "job", *options, "-n", "2", "--", str(program), "150"
+    )
+    assert done.returncode == 0, done.stderr
+    for rank in open_job(home / "job").all_ranks():
+        assert len(rank.images) > IMAGES
+    return home
+
+
+@pytest.fixture(autouse=True)
+def every_image_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it saves next to no time."""
+    monkeypatch.setattr(images, "_WORTH_S", -1.0)
+
+
+@pytest.fixture
+def copy(told: Path, tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    shutil.copytree(told / "job", home / "job")
+    for folder in (tmp_path, home):
+        folder.chmod(0o700)
+    return home
+
+
+def image(home: Path, number: int) -> Path:
+    return home / f"job/rank-1/ckpt-{number:06}.img"
+
+
+def flip(path: Path, at: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 0xFF]))
+
+
+def flipped(share: float) -> Damage:
+    return lambda path: flip(path, int(path.stat().st_size * share))
+
+
+def cut(share: float) -> Damage:
+    return lambda path: os.truncate(path, int(path.stat().st_size * share))
+
+
+def where(recording: RankRecording, event: int) -> tuple[object, list[str]]:
+    """Registers at the end and at an event, and what was said to be lost."""
+    with Timeline(recording) as timeline:
+        ends = timeline.goto_end()
+        assert ends.reason == "end"
+        registers = [timeline.gpr]
+        timeline.seek(Position(event))
+        registers.append(timeline.gpr)
+        return registers, timeline.lost
+
+
+HOW: list[Damage] = [
+    Path.unlink,
+    *(cut(share) for share in (0, 0.1, 0.5, 0.99)),
+    *(flipped(share) for share in (0, 0.3, 0.7)),
+]
+
+
+@pytest.mark.parametrize("number", range(IMAGES))
+@pytest.mark.parametrize("how", range(len(HOW)))
+def test_an_image_is_not_whole(told: Path, copy: Path, number: int, how: int) -> None:
+    """A later one is not needed; without the first one the recording begins later."""
+    rank = open_job(told / "job").rank(1)
+    late = rank.images[-1].event + 1
+    sound, nothing = where(rank, late)
+    assert nothing == []
+    HOW[how](image(copy, number))
+    damaged, lost = where(open_job(copy / "job").rank(1), late)
+    assert damaged == sound
+    if number == 0:
+        begins = rank.images[1].event
+        assert [one.partition(":")[0] for one in lost] == [
+            f"what was before event {begins} is lost"
+        ]
+    assert all(image(copy, number).name in one for one in lost)
+
+
+def test_a_byte_anywhere_in_an_image(told: Path, copy: Path) -> None:
+    rank = open_job(told / "job").rank(1)
+    newest = rank.images[-1]
+    sound, _ = where(rank, newest.event)
+    path = image(copy, newest.number)
+    chance = random.Random(1)
+    refused = 0
+    for _ in range(40):
+        at = chance.randrange(path.stat().st_size)
+        flip(path, at)
+        damaged, lost = where(open_job(copy / "job").rank(1), newest.event)
+        flip(path, at)
+        assert damaged == sound, at
+        refused += bool(lost)
+    assert refused > 20
+
+
+SCRIPT = "goto 30\ngoto end\n"
+
+
+def attach(home: Path) -> str:
+    script = home / "script"
+    script.write_text(SCRIPT)
+    done = run_rdb(home, home, "attach", "job", "-x", str(script))
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_attach_says_what_is_lost(copy: Path) -> None:
+    number = open_job(copy / "job").rank(1).images[-1].number
+    flip(image(copy, number), 12)
+    said = attach(copy)
+    assert f"1: error: an older checkpoint is used: {image(copy, number)}: damaged: " in said
+    assert "[0-1] end>" in said
+    flip(image(copy, 0), 12)
+    begins = open_job(copy / "job").rank(1).images[1].event
+    said = run_rdb(copy, copy, "attach", "job", "-x", str(copy / "script"))
+    assert f"what was before event {begins} is lost: {image(copy, 0)}: damaged: " in said.stdout
+    assert f"event 30 is not in the recording: it begins at {begins}; what was" in said.stdout
+
+
+@pytest.mark.parametrize("name", ["head", "meta", "middle", "gone", "short"])
+def test_the_log_of_one_rank_is_damaged(copy: Path, name: str) -> None:
+    """The others answer."""
+    log = copy / "job/rank-1/log-000000.seg"
+    damages: dict[str, Damage] = {
+        "head": lambda path: flip(path, 4),
+        "meta": lambda path: flip(path, 100),
+        "middle": flipped(0.5),
+        "gone": Path.unlink,
+        "short": cut(0.001),
+    }
+    damages[name](log)
+    left_out = f"rdb: rank 1 is left out: {log}: "
+    commands = {
+        "bisect": ("job", "1 == 1"),
+        "find-event": ("job", "mpi.init"),
+        "messages": ("job",),
+        "deadlock": ("job",),
+        "timeline": ("job", "-o", str(copy / "page.html")),
+    }
+    for command, arguments in commands.items():
+        done = run_rdb(copy, copy, command, *arguments)
+        assert done.returncode in (0, 1), (command, done.stderr)
+        assert left_out in done.stderr and done.stdout, (command, done.stderr)
+    assert left_out in attach(copy)
+    replayed = run_rdb(copy, copy, "replay", "job")
+    assert replayed.returncode == 5 and "rank 0: " in replayed.stdout
+    assert f"rank 1: replay failed: {log}: " in replayed.stderr
+    alone = run_rdb(copy, copy, "attach", "job", "--rank", "1")
+    assert alone.returncode == 5 and alone.stderr.count("\n") == 1
