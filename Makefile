@@ -158,7 +158,7 @@ test-mpi4py: dev
 
 # The tests of faults with everything: 200 kills, every byte of a log and an image cut and flipped.
 test-faults: dev
-	@RDB_TEST_FAULTS=all $(BIN)/python3 -m pytest -q tests/test_faults.py tests/test_faults_torn.py $(ARGS)
+	@RDB_TEST_FAULTS=all $(BIN)/python3 -m pytest -q tests/test_faults.py tests/test_faults_torn.py tests/test_faults_many.py $(ARGS)
 
 # Restarts of MPI jobs at many more events than in `make test`.
 LIVE ?= 50

@@ -18,7 +18,7 @@ from gdbdriver import GdbError, Recorded
 from rdb.paths import rdb_exec_path
 from rdb.recording import open_job
 from rdb.recording.rank import RankRecording
-from rdb.timeline import Timeline, travel
+from rdb.timeline import NoSuchPosition, Timeline, travel
 
 
 @pytest.fixture
@@ -76,6 +76,24 @@ def test_a_rank_killed_in_a_loop_ends_at_its_last_event(tmp_path: Path, build: B
         assert timeline.step(forward=False).reason == "step"
     finally:
         timeline.close()
+
+
+def test_an_end_that_has_no_name(
+    rdb: Rdb, build_text: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One stands at the last event, which is said."""
+    program = build_text("ends", "#include <unistd.h>\nint main(void) { getppid(); return 3; }")
+    assert rdb("run", "--name", "job", "--", program).returncode == 3
+
+    def unknown(*arguments: Any) -> Any:
+        raise NoSuchPosition("it is elsewhere")
+
+    monkeypatch.setattr(travel.Travel, "name", unknown)
+    with Timeline(open_job("job").rank(0)) as timeline:
+        stopped = timeline.goto_end()
+        assert stopped.reason == "end"
+        assert f"somewhere after event {timeline.last_event}" in stopped.text
+        assert timeline.event == timeline.last_event
 
 
 def test_a_busy_machine_does_not_move_the_end(

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 from rdb.cli.debug import need_gdb, need_ranks
 from rdb.cli.output import print_json
+from rdb.errors import RdbError
 from rdb.recording import Job
 from rdb.recording.messages import Messages
 from rdb.recording.order import expanded, order_only
@@ -49,9 +50,14 @@ def _asked_at_end(job: Job) -> dict[int, Call]:
                 file=sys.stderr,
             )
             continue
-        with Timeline(recording) as timeline:
-            timeline.goto_end()
-            raw = asked(timeline, recording)
+        try:
+            with Timeline(recording) as timeline:
+                timeline.goto_end()
+                raw = asked(timeline, recording)
+        except RdbError as error:
+            why = f"what it waits in at its end is not known: {error.message}"
+            print(f"rdb: rank {rank}: {why}", file=sys.stderr)
+            continue
         if raw:
             found[rank] = Call(raw["call"], raw["text"], raw["arguments"])
     return found

@@ -181,8 +181,11 @@ class Travel:
             return End(Position(self.last_event), last_gpr, stop, exact=False)
         if walker.end is None:
             raise Diverged(f"the recording did not end after event {self.last_event}")
-        name = self.name(position, walker.gpr.rip)
-        before = self.to(name)
+        try:
+            name = self.name(position, walker.gpr.rip)
+            before = self.to(name)
+        except NoSuchPosition:  # one stands where the last event was answered, at least
+            return End(Position(self.last_event), last_gpr, walker.end, exact=False)
         before.close()
         return End(name, before.gpr, walker.end)
 
