@@ -260,6 +260,11 @@ class LogIndex:
         entry = _ENTRY.unpack_from(self._view, place * _ENTRY.size)
         return Kind(entry[8]), entry[0], entry[7]
 
+    def where(self, place: int) -> tuple[int, int]:
+        """Segment and offset: the same ones for events that go round and round."""
+        entry = _ENTRY.unpack_from(self._view, place * _ENTRY.size)
+        return entry[4], entry[3]
+
     def number(self, place: int) -> int:
         """The record's `nr`."""
         return int(_ENTRY.unpack_from(self._view, place * _ENTRY.size)[6])

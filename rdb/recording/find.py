@@ -12,6 +12,7 @@ from rdb.recording.rank import RankRecording
 from rdb.recording.record import Record
 
 _LOOK_EVERY = 4096
+_REMEMBERED = 64  # more than can go round and round (LOG_PERIOD_MAX)
 Look = Callable[[float], None]
 
 
@@ -47,21 +48,34 @@ def find_events(
     count = max(stop - start, 0)
     start_ns = next(index.records(0, 1)).at_ns if index.count else 0
     asked = 0
+    false: set[tuple[int, int]] = set()  # where there are records that it is not true of
 
     def is_true(record: Record, event: int) -> bool:
         nonlocal asked
+        asked += 1
         if look is not None and asked % _LOOK_EVERY == 0:
             look(number / count)
-        asked += 1
         return query.matches(record, recording.rank, start_ns, paths, event)
 
     for number in range(count):
-        record = index.record(stop - 1 - number if backwards else start + number)
+        if look is not None and number % _LOOK_EVERY == 0:
+            look(number / count)
+        place = stop - 1 - number if backwards else start + number
+        where = index.where(place) if query.of_the_call else None
+        if where in false:
+            continue
+        record = index.record(place)
         if not record.kind.is_event:
             continue
         events = range(max(record.event, first), min(record.event + record.repeat, last) + 1)
+        some = False
         for part in _true_parts(record, query, events, backwards, is_true):
+            some = True
             yield FoundEvents(record, part)
+        if where is not None and not some:
+            if len(false) >= _REMEMBERED:
+                false.clear()
+            false.add(where)
 
 
 def _true_parts(

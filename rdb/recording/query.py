@@ -66,6 +66,7 @@ class Query:
         if len(self.text) > _LONG:
             raise Usage(f"a query has at most {_LONG} characters")
         self.uses_paths = False
+        self._uses_time = False
         self._each = False  # what it makes of the number of an event is not known beforehand
         self._edges: set[int] = set()  # numbers from which on a comparison may say something else
         self.first, self.last = 0, sys.maxsize
@@ -102,6 +103,11 @@ class Query:
         except (TypeError, ArithmeticError) as error:
             at = record.event if number is None else number
             raise Usage(f"{self.text!r} has no value at event {at}: {error}") from None
+
+    @property
+    def of_the_call(self) -> bool:
+        """Is it the same for events that differ in their numbers and times alone?"""
+        return not (self._uses_time or self._each or self._edges)
 
     def pieces(self, events: range, backwards: bool = False) -> Iterator[range]:
         """Parts, in order, of events of one record: it is true of all of a part or of none."""
@@ -214,6 +220,7 @@ class Query:
         name = word.lower()
         if name in field_names():
             self.uses_paths |= name == "path"
+            self._uses_time |= name == "time"
             self._each |= name == "event"
             return lambda event: event.get(name)
         name = self._event_name(word)  # `name == mpi.recv`
