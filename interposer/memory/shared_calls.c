@@ -21,7 +21,7 @@
 #define A(i) (ev->args[i])
 
 static struct {
-	uint64_t event, addr; /* the first that somebody else wrote */
+	uint64_t event, addr; /* the newest that others wrote */
 } foreign;
 
 static const struct log_chunk *next_note(const struct log_chunk *c, enum rdb_note what)
@@ -134,7 +134,7 @@ void shared_apply(uint64_t addr, const void *data, size_t len)
 		struct applied a = {was, from};
 		applied_at(addr + done, n, 0, &a);
 		aliases_each(addr + done, n, applied_at, &a);
-		if (!foreign.event && memcmp(was, from, n)) {
+		if (memcmp(was, from, n)) {
 			foreign.event = lower.event;
 			foreign.addr = addr + done;
 		}
@@ -152,25 +152,29 @@ void shared_force(uint64_t addr, const void *data, size_t len)
 }
 
 /* The event that the program did not come to would have stored something else than what is there? */
-static void look_at(const struct log_record *rec)
+static bool look_at(const struct log_record *rec)
 {
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
 		if (c->addr && c->note == RDB_NOTE_SHARED && memcmp((const void *)c->addr, c + 1, c->len)) {
 			foreign.event = rec->event;
 			foreign.addr = c->addr;
-			return;
+			return true;
 		}
+	return false;
 }
 
-const char *shared_suspicion(const struct log_record *next)
+const char *shared_suspicion(const struct log_record *next, uint64_t agreed)
 {
 	static char text[192];
-	if (!foreign.event && next && LOG_IS_EVENT(next->kind))
-		look_at(next);
-	if (foreign.event)
-		snprintf(text, sizeof(text),
-			 "; shared memory at %#lx was written by somebody else before event %lu: the likely cause",
-			 (unsigned long)foreign.addr, (unsigned long)foreign.event);
+	const bool here = next && LOG_IS_EVENT(next->kind) && look_at(next);
+	/* at the event itself the replay has stored it, too: what agreed then was not changed by an early look at it */
+	if (!here && (!foreign.event || foreign.event <= agreed))
+		return "";
+	snprintf(
+		text, sizeof(text),
+		"; between events %lu and %lu others wrote to shared memory at %#lx: the program may have read it before "
+		"the second",
+		(unsigned long)foreign.event - 1, (unsigned long)foreign.event, (unsigned long)foreign.addr);
 	return text;
 }
 

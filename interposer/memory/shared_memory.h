@@ -73,8 +73,9 @@ void shared_force(uint64_t addr, const void *data, size_t len);
 /* While recording: memory that is given back only when the event has ended. */
 void shared_retire(char *begin, size_t len);
 struct log_record;
-/* "", or for the text of a divergence before the recorded event `next`: what has been written from outside. */
-const char *shared_suspicion(const struct log_record *next);
+/* For the text of a divergence before the recorded event `next`: what others were seen to write since memory agreed, at event
+ * `agreed`; "": nothing. */
+const char *shared_suspicion(const struct log_record *next, uint64_t agreed);
 
 long shared_shmat(struct event *ev, ucontext_t *uc);
 long shared_shmdt(struct event *ev, ucontext_t *uc);

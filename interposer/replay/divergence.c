@@ -38,6 +38,13 @@ void divergence_in_memory(void)
 	here.page = page_hashes_compare(&here.difference);
 }
 
+const char *divergence_unknown(void)
+{
+	return here.page
+		       ? "; the cause is not known: a watchpoint in that page (rdb attach) shows what the replay stores there"
+		       : "; the cause is not known: recorded again with --hash-every 1 it is told by event and page";
+}
+
 /* ---- places ---- */
 
 struct search {

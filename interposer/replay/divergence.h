@@ -12,6 +12,8 @@ void divergence_crossing(const ucontext_t *uc);
 void divergence_hash(const struct log_record *rec);
 /* Memory is not what that hash says: finds the page. */
 void divergence_in_memory(void);
+/* For the text where nothing that was seen explains it: what to do next. */
+const char *divergence_unknown(void);
 /* The rest of the JSON object, of at most `size` bytes: event, page, place.  Returns its length. */
 size_t divergence_json(uint64_t event, char *out, size_t size);
 

@@ -110,8 +110,9 @@ void replay_diverged(ucontext_t *uc, const char *fmt, ...)
 	va_start(ap, fmt);
 	int n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	const char *seen = shared_suspicion(replay.next, replay.agreed);
 	if (n > 0 && (size_t)n < sizeof(text))
-		snprintf(text + n, sizeof(text) - (size_t)n, "%s", shared_suspicion(replay.next));
+		snprintf(text + n, sizeof(text) - (size_t)n, "%s", *seen ? seen : divergence_unknown());
 	if (!replay.located)
 		replay.diverged = lower.event + 1;
 	replay.located = true;
