@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-wheel test-distro test-corpus test-apps test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-faults test-walk test-live fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-wheel test-distro test-corpus test-apps test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-faults test-walk test-live fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -33,6 +33,7 @@ help:
 	@echo "make test-mpi   each family of MPI functions with 2, 3 and 4 ranks; programs of PyPI's MPIs"
 	@echo "make test-mpi4py  mpi4py's own tests, native and recorded, side by side (installs it)"
 	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
+	@echo "make test-oracles  answers of bisect and deadlock against oracles, on 10,000 programs (minutes)"
 	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test, elsewhere each time"
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
 	@echo "make test-page  the page of rdb timeline in a headless browser (installs chromium)"
@@ -155,6 +156,11 @@ test-mpi: dev
 test-mpi4py: dev
 	@$(MAKE) -s $(STAMPS)/debian-mpi4py DEBIAN="python3-mpi4py"
 	@$(BIN)/python3 tests/mpi4py_suite.py $(ARGS)
+
+# Answers against oracles, on ten thousand generated programs.
+test-oracles: dev
+	@RDB_TEST_ORACLES=$${RDB_TEST_ORACLES:-10000} $(BIN)/python3 -m pytest -q -n 2 \
+	  $(wildcard tests/test_*_oracle.py) $(ARGS)
 
 # The tests of faults with everything: 200 kills, every byte of a log and an image cut and flipped.
 test-faults: dev

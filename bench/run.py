@@ -41,6 +41,7 @@ SECTIONS = (
     "gdb",
     "hot",
     "session",
+    "answers",
 )
 FORMAT = 1  # of --json
 _WIDTH = 100  # of tables that go to a file

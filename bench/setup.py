@@ -42,6 +42,9 @@ class Scale:
     checkpoint_sizes_mb: tuple[int, ...]
     checkpoint_rounds: int
     session_ranks: int
+    answers_events: tuple[int, ...]
+    answers_rounds: int
+    answers_languages: tuple[str, ...]
     responses: int  # of each command, at most
     budget_s: float  # for one command's responses
 
@@ -72,6 +75,9 @@ FULL = Scale(
     checkpoint_sizes_mb=(100, 1024),
     checkpoint_rounds=5,
     session_ranks=64,
+    answers_events=(1_000, 10_000, 100_000, 1_000_000),
+    answers_rounds=3,
+    answers_languages=("c", "cc", "f90", "py"),
     responses=200,
     budget_s=12.0,
 )
@@ -97,6 +103,9 @@ QUICK = Scale(
     checkpoint_sizes_mb=(10,),
     checkpoint_rounds=6,
     session_ranks=5,
+    answers_events=(1_000,),
+    answers_rounds=1,
+    answers_languages=("c",),
     responses=4,
     budget_s=2.0,
 )
@@ -111,13 +120,17 @@ class Bench:
     built: Path  # the folder of the programs
     say: Callable[[str], None]  # progress
 
+    @staticmethod
+    def source(name: str) -> Path:
+        return ROOT / "bench" / "programs" / name
+
     def program(self, source: str, *flags: str, compiler: str | None = None) -> Path:
         """A program of bench/programs, built once."""
-        path = ROOT / "bench" / "programs" / source
-        out = self.built / path.stem
+        path = self.source(source)
+        out = self.built / path.name.replace(".", "-")
         if not out.exists():
             command = [compiler or _COMPILERS[path.suffix], "-O2", "-g", "-Wall", "-Wextra"]
-            run([*command, "-o", str(out), str(path), *flags, "-lm"])
+            run([*command, "-o", str(out), str(path), *flags, "-lm"], cwd=self.built)
         return out
 
 

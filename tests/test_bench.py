@@ -15,7 +15,7 @@ from bench.figures import percentile, ratio
 from bench.run import FORMAT, SECTIONS
 
 ROOT = Path(__file__).resolve().parent.parent
-SIZES_MB = {"checkpoints": {10}, "hot": {0}, "session": {0}}  # of --quick
+SIZES_MB = {"checkpoints": {10}, "hot": {0}, "session": {0}, "answers": {0}}  # of --quick
 _USUAL_MB = {10, 64}
 WAYS = {"plain", "recorded"}
 MODES = {"pingpong", "tcp", "allreduce", "lammps"}  # have --record=order, too
@@ -50,6 +50,15 @@ RESPONSES = {
         "where",
         "focus on one rank",
         "reverse-next",
+    },
+    "answers": {
+        "c: bisect a static, 1,000 events",
+        "c: bisect a local, 1,000 events",
+        "c: bisect a name that is not there, 1,000 events",
+        "c: find-event, 1,000 events",
+        "c: messages, 1,000 events",
+        "c: deadlock, 1,000 events",
+        "c: attach and quit, 1,000 events",
     },
 }
 
@@ -120,7 +129,7 @@ def test_responses(figures: dict[str, Any], name: str) -> None:
     assert {(what, mb) for what in RESPONSES[name] for mb in SIZES_MB.get(name, _USUAL_MB)} <= found
     for row in rows:
         assert 0 < row["median_s"] <= row["p99_s"] <= row["max_s"]
-        assert row["n"] >= 3 or row["what"] in ONCE or name in ("hot", "session")
+        assert row["n"] >= 3 or row["what"] in ONCE or name in ("hot", "session", "answers")
 
 
 def test_ratio_is_taken_round_by_round() -> None:

@@ -1,0 +1,92 @@
+"""How long `rdb bisect`, `find-event`, `messages`, `deadlock` and `attach` take to answer.
+
+Two ranks and recordings of 10^3 events and more, by programs of several languages.  Each command is
+started anew, as its user does: GDB's start and the reading of symbols count.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+from bench.figures import Section, response
+from bench.setup import Bench, BenchError
+from bench.ways import environment
+from rdb.launch.command import own_command
+
+TITLE = "Answers over recordings of many events"
+_RANKS = 2
+_TIMEOUT_S = 900.0
+_COMPILERS = {"c": "mpicc", "cc": "mpicxx", "f90": "mpif90"}
+# What is asked: the kind of variable, the condition.
+_BISECTED = {
+    "c": (("a static", "state.energy > 0"), ("a local", "total > 0")),
+    "cc": (("a member", "energy > 0"),),
+    "f90": (("a module's scalar", "energy > 0"), ("a local", "total > 0")),
+    "py": (),
+}
+_NOT_THERE = "nosuch > 0"
+_GOALS_S = {100_000: 10.0, 1_000_000: 30.0}
+_REFUSAL_GOAL_S = 2.0
+
+
+def measure(bench: Bench, section: Section) -> None:
+    for language in bench.scale.answers_languages:
+        for events in bench.scale.answers_events:
+            _measure(bench, section, language, events)
+    section.notes.append(f"{_RANKS} ranks; bisect in rank 0, from the command line to its answer")
+
+
+def _measure(bench: Bench, section: Section, language: str, events: int) -> None:
+    if language == "py":
+        if subprocess.run([sys.executable, "-c", "import mpi4py"], capture_output=True).returncode:
+            if events == bench.scale.answers_events[0]:
+                section.notes.append("Python: not measured, since mpi4py is not installed")
+            return
+        program = [sys.executable, str(bench.source("answers.py"))]
+    else:
+        built = bench.program(f"answers.{language}", "-O0", compiler=_COMPILERS[language])
+        program = [str(built)]
+    job = f"answers-{language}-{events}"
+    bench.say(f"recording {job}")
+    recording = [*own_command(), "run", "--name", job, "-n", str(_RANKS), "--"]
+    subprocess.run(
+        [*recording, *program, str(events)], env=environment(bench.home), capture_output=True
+    )
+    rounds = range(bench.scale.answers_rounds)
+
+    def add(what: str, command: list[str], says: str, goal_s: float | None, text: str = "") -> None:
+        times = [_answer(bench, command, says, text) for _ in rounds]
+        name = f"{language}: {what}, {events:,} events"
+        section.responses.append(response(name, language, 0, times, goal_s))
+
+    goal_s = _GOALS_S.get(events)
+    for what, condition in _BISECTED[language]:
+        command = ["bisect", job, condition, "--rank", "0"]
+        add(f"bisect {what}", command, "first turned false in rank 0", goal_s)
+    if _BISECTED[language]:
+        refused = ["bisect", job, _NOT_THERE, "--rank", "0"]
+        add("bisect a name that is not there", refused, "No symbol", _REFUSAL_GOAL_S)
+    add("find-event", ["find-event", job, f"event=={events // 2}", "--rank", "0"], "MPI_", None)
+    add("messages", ["messages", job], "", None)
+    add("deadlock", ["deadlock", job], "blocked in MPI", None)
+    add("attach and quit", ["attach", job], "", None, "quit\n")
+
+
+def _answer(bench: Bench, command: list[str], says: str, text: str) -> float:
+    """Seconds until `rdb COMMAND` has answered, and that it says what it has to."""
+    start = time.perf_counter()
+    done = subprocess.run(
+        [*own_command(), *command],
+        env=environment(bench.home),
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_S,
+        check=False,
+    )
+    took_s = time.perf_counter() - start
+    if says not in done.stdout + done.stderr:
+        raise BenchError(f"rdb {' '.join(command)}: {(done.stdout + done.stderr)[-400:]}")
+    return took_s
