@@ -54,6 +54,7 @@ void answer_write_memory(uint64_t addr, size_t len)
 {
 	bool upper = RDB_IS_UPPER(addr) && len <= RDB_ARENA_END - addr;
 
+	replica_changed();
 	if (upper)
 		hot_sites_restore(addr, len);
 	channel_reply(upper && upper_write(addr, channel.payload, len) == len ? 0 : -EFAULT, NULL, 0);
@@ -81,6 +82,7 @@ void answer_set_registers(ucontext_t *uc)
 {
 	int rc = -EINVAL;
 
+	replica_changed();
 	if (channel.rq.a != 0 && channel.rq.a != replica_thread())
 		rc = -EBUSY;
 	else if (channel.rq.len == sizeof(struct agent_regs))

@@ -64,6 +64,7 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	self->came_back = NULL;
 	struct event *ev = event_begin(LOG_HYPERCALL, fn, args, nargs);
 	if (replaying()) {
+		event_replay_asked(ev, NULL);
 		for (turns_await(NULL); replay_upcall_next(); turns_await(NULL))
 			host_upcall(frame, 0, NULL);
 		if (restarting())

@@ -7,6 +7,7 @@
 #include "boundary/arrivals.h"
 #include "boundary/boundary.h"
 #include "boundary/ending.h"
+#include "boundary/sent.h"
 #include "clocks/monotonic.h"
 #include "image/checkpoints.h"
 #include "memory/device_memory.h"
@@ -63,6 +64,8 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	ev->nchunks = 0;
 	ev->notes_used = 0;
 	ev->more_used = 0;
+	ev->nsent = 0;
+	ev->sent_logged = false;
 	return ev;
 }
 
@@ -72,19 +75,52 @@ struct event *event_current(void)
 	return self->depth ? &self->events[self->depth - 1] : NULL;
 }
 
+/* Room for one more. */
+static void *more_parts(void *parts, unsigned *room, size_t size)
+{
+	unsigned cap = *room ? *room * 2 : 128;
+	void *p = parts ? mremap(parts, *room * size, cap * size, MREMAP_MAYMOVE)
+			: mmap(NULL, cap * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		rdb_fatal("out of memory for an event of %u parts", cap);
+	*room = cap;
+	return p;
+}
+
 static struct event_chunk *new_chunk(struct event *ev)
 {
-	if (ev->nchunks == ev->chunk_cap) {
-		unsigned cap = ev->chunk_cap ? ev->chunk_cap * 2 : 128;
-		size_t old = ev->chunk_cap * sizeof(*ev->chunks), want = cap * sizeof(*ev->chunks);
-		void *p = ev->chunks ? mremap(ev->chunks, old, want, MREMAP_MAYMOVE)
-				     : mmap(NULL, want, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (p == MAP_FAILED)
-			rdb_fatal("out of memory for an event of %u parts", cap);
-		ev->chunks = p;
-		ev->chunk_cap = cap;
-	}
+	if (ev->nchunks == ev->chunk_cap)
+		ev->chunks = more_parts(ev->chunks, &ev->chunk_cap, sizeof(*ev->chunks));
 	return &ev->chunks[ev->nchunks++];
+}
+
+void event_sent(struct event *ev, const void *upper, size_t len)
+{
+	uint64_t at = (uint64_t)upper;
+	if (lower.mode != MODE_RECORD || !lower.started || lower.opt.check == CHECK_OFF || !at || at + len > RDB_ARENA_END || at + len <= at)
+		return;
+	if ((shared_regions && shared_contested(at, at + len)) || (device_regions && device_memory_in(at, at + len)))
+		return;
+	for (bool there = true; there && len;) {
+		const size_t n = len < (1ul << 30) ? len : (1ul << 30);
+		if (ev->nsent == ev->sent_room)
+			ev->sent = more_parts(ev->sent, &ev->sent_room, sizeof(*ev->sent));
+		struct rdb_note_sent *span = &ev->sent[ev->nsent];
+		*span = (struct rdb_note_sent){.at = at, .len = (uint32_t)n};
+		if (n > SENT_WHOLE && lower.opt.check == CHECK_SAMPLE)
+			span->at |= (lower.event % SENT_APART + 1) << RDB_SENT_PHASE;
+		there = sent_check(span);
+		ev->nsent += span->len != 0;
+		at += n;
+		len -= n;
+	}
+}
+
+static struct event_chunk sent_chunk(const struct event *ev)
+{
+	return (struct event_chunk){.data = ev->sent,
+				    .len = (uint32_t)(ev->nsent * sizeof(*ev->sent)),
+				    .note = RDB_NOTE_SENT};
 }
 
 void event_out(struct event *ev, void *upper, size_t len)
@@ -233,6 +269,21 @@ void event_logged(const struct event *ev)
 	append(ev, lower.event + 1);
 }
 
+void event_waits(void)
+{
+	struct event *ev = event_current(), asked;
+	if (lower.mode != MODE_RECORD || !ev || !ev->nsent || ev->sent_logged)
+		return;
+	struct event_chunk chunk = sent_chunk(ev);
+	memset(&asked, 0, offsetof(struct event, notes));
+	asked.kind = LOG_ASKED;
+	asked.nr = ev->nr;
+	asked.chunks = &chunk;
+	asked.nchunks = 1;
+	ev->sent_logged = true;
+	append(&asked, lower.event);
+}
+
 void event_mark(enum log_kind kind)
 {
 	struct event ev;
@@ -265,6 +316,8 @@ void event_end(struct event *ev)
 		followed_written(ev);
 		if (shared_regions)
 			shared_sync(ev);
+		if (ev->nsent && !ev->sent_logged)
+			*new_chunk(ev) = sent_chunk(ev);
 		event_logged(ev);
 	}
 	struct thread *self = thread_self();

@@ -21,6 +21,9 @@ struct event {
 	uint64_t waited_ns; /* struct thread, waited_ns */
 	uint64_t done;      /* struct thread, done */
 	uint64_t asked_ns;  /* where there is shared memory: CLOCK_REALTIME then */
+	unsigned nsent, sent_room; /* what the program hands out (sent.h) */
+	struct rdb_note_sent *sent;
+	bool sent_logged; /* already: other records come first */
 	unsigned nchunks, chunk_cap;
 	struct event_chunk *chunks;
 	unsigned notes_used, more_used, more_room;
@@ -31,6 +34,11 @@ struct event {
 /* The events under way are a stack (an upcall nests); event_begin() gives a fresh one. */
 struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs);
 struct event *event_current(void);
+/* These bytes of upper memory leave the program with the event (sent.h): before anything is written to upper memory.
+ * Those that others may change meanwhile are left out, and what is not there. */
+void event_sent(struct event *ev, const void *upper, size_t len);
+/* Other records come before that of the present event, which the program has asked for already. */
+void event_waits(void);
 void event_out(struct event *ev, void *upper, size_t len);
 /* Bytes that lie elsewhere and stay until the event ends: a chunk for `addr`, or (0) a note. */
 void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const void *data, size_t len);
@@ -56,6 +64,8 @@ void event_hash(enum log_hash_when when);
  * and sets ev->result.  Returns false if the recording ends before it (the end has been dealt with:
  * in a replica the call does not return before the replica exits). */
 void event_replay(struct event *ev, ucontext_t *uc);
+/* Before that, and before anything else happens: compares what the program hands out with what was recorded. */
+void event_replay_asked(struct event *ev, ucontext_t *uc);
 /* After the answer and its effects are complete, both modes: hash, agent. */
 void event_answered(ucontext_t *uc);
 

@@ -87,6 +87,13 @@ static void out(void *upper, size_t len)
 		event_out(ev, upper, len);
 }
 
+static void sent(const void *upper, size_t len)
+{
+	struct event *ev = event_current();
+	if (ev)
+		event_sent(ev, upper, len);
+}
+
 static void note(enum rdb_note what, const void *data, size_t len)
 {
 	struct event *ev = event_current();
@@ -133,6 +140,7 @@ static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, con
 	memcpy(six, args, 8ul * nargs);
 	/* before the event: it may hand on the baton, and who has that may want the lock */
 	leave(thread_self());
+	event_waits();
 	struct event *ev = event_begin(LOG_UPCALL, 0, logged, nargs + 1);
 	for (unsigned i = 0; i < nspans; i++) {
 		memcpy(spans[i].addr, spans[i].from, spans[i].len);
@@ -181,6 +189,7 @@ static bool recording(void)
 static struct rdb_host offered = {
 	.version = RDB_HOST_VERSION,
 	.out = out,
+	.sent = sent,
 	.payload = payload,
 	.fate = expand_fate,
 	.comes = expand_comes,

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "boundary/gate.h"
 
-#define RDB_HOST_VERSION 13
+#define RDB_HOST_VERSION 14
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -49,7 +49,18 @@ enum rdb_note {
 	RDB_NOTE_ATTRIBUTES = 32, /* struct rdb_note_attributes: of a file, before the call (syscalls/attributes.h) */
 	RDB_NOTE_FOLLOWS = 33, /* struct rdb_note_follows: a private mapping that shows what is written to its file */
 	RDB_NOTE_FORCED = 34,  /* of a chunk: stored there whatever the page's protection is */
+	RDB_NOTE_SENT = 35,       /* struct rdb_note_sent, several: bytes that the program hands out (boundary/sent.h) */
 };
+
+/* Two words: of the events of a loop mostly one of them differs (log_short.h). */
+struct rdb_note_sent {
+	uint64_t at; /* where the bytes lie; above RDB_SENT_PHASE: which of them are checked, 0: all */
+	uint32_t len;
+	uint32_t check; /* crc32c_data() of them, or a CRC-32C of a sample */
+};
+
+#define RDB_SENT_PHASE 48
+#define RDB_SENT_ADDRESS ((1ull << RDB_SENT_PHASE) - 1)
 
 enum { RDB_ADDRESS_BYTES = 112 };
 
@@ -193,7 +204,10 @@ struct rdb_host {
 	 * have their final content; it may be called many times; the bytes are copied into the log
 	 * when the event ends. */
 	void (*out)(void *upper, size_t len);
-	/* The same of bytes that a whole-job replay makes again (`expand` below): where only the order is recorded, their
+	/* These bytes of upper memory leave the program with the present event: said before anything is written to upper
+	 * memory, and before other threads may run.  They need not be there. */
+	void (*sent)(const void *upper, size_t len);
+	/* The same as out() of bytes that a whole-job replay makes again (`expand` below): where only the order is recorded, their
 	 * hash is logged in their place. */
 	void (*payload)(void *upper, size_t len);
 	void (*note)(enum rdb_note what, const void *data, size_t len);

@@ -19,6 +19,8 @@ enum mode {
 	MODE_REPLICA, /* the log answers, the agent stops us */
 };
 
+enum check { CHECK_SAMPLE, CHECK_FULL, CHECK_OFF };
+
 #define MPI_STUBS 4
 
 struct options {
@@ -37,6 +39,7 @@ struct options {
 	int appnum;          /* of these the number of their command */
 	bool worlds;         /* restart: the launcher starts several MPI_COMM_WORLDs as one */
 	uint64_t hash_every; /* record: a hash at every so many events; 0: by time budget */
+	enum check check;    /* record: how much of what the program hands out (boundary/sent.h) */
 	long slice_ms;       /* a thread that computes gives way after so long, if another one waits */
 	const char *exe;     /* the program's file, where argv[0] is not its name */
 	struct limit checkpoint_every, keep, log_budget;

@@ -15,7 +15,7 @@ static bool polls(const struct event *ev)
 	if (ev->kind != LOG_HYPERCALL || (ev->begun && ev->begun - log_.cycle.begun > PAUSE_TICKS))
 		return false;
 	for (unsigned i = 0; i < ev->nchunks; i++)
-		if (!ev->chunks[i].addr)
+		if (!ev->chunks[i].addr && ev->chunks[i].note != RDB_NOTE_SENT)
 			return false;
 	return true;
 }

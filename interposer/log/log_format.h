@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define RDB_LOG_MAGIC 0x31676f6c62647200ull
-#define RDB_LOG_VERSION 5
+#define RDB_LOG_VERSION 6
 
 struct log_segment_header {
 	uint64_t magic;
@@ -48,6 +48,8 @@ enum log_kind {
 	LOG_END = 11,       /* not an event.  The recording ends here; see enum log_end in nr */
 	LOG_RESUME = 12,    /* event.  The thread goes on: it starts, or was stopped by PREEMPT */
 	LOG_PREEMPT = 13,   /* event.  The thread was stopped in a computation; a note holds the place (mark.h) */
+	LOG_ASKED = 14,     /* not an event.  The thread asks for one (nr) whose record is not the next one: what it hands
+	                     * out, a note RDB_NOTE_SENT, which that record then does not have */
 };
 
 enum log_hash_when {

@@ -58,6 +58,12 @@ static unsigned first_behind(uint64_t at)
 	return low;
 }
 
+bool device_memory_in(uint64_t start, uint64_t end)
+{
+	const unsigned i = first_behind(start);
+	return i < device_regions && device_table.r[i].start < end;
+}
+
 /* Afterwards none lies on both sides of `at`. */
 static void split(uint64_t at)
 {

@@ -33,6 +33,8 @@ void device_memory_gone(uint64_t start, uint64_t end);
 void device_memory_sync(struct event *ev);
 /* Has all of it been looked at at the present event?  If not, it will be at the next one. */
 bool device_memory_settled(void);
+/* Is there any between these? */
+bool device_memory_in(uint64_t start, uint64_t end);
 /* The page as a replay has it at the present event, or NULL: none of these. */
 const void *device_page(uint64_t at);
 /* In a child that writes an image: memory becomes what a replay has. */

@@ -522,6 +522,14 @@ bool shared_at(uint64_t addr)
 	return region_at(addr);
 }
 
+bool shared_contested(uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (regions[i].start < end && regions[i].end > start && contested(&regions[i]))
+			return true;
+	return false;
+}
+
 int shared_kind_at(uint64_t addr)
 {
 	const struct region *r = region_at(addr);

@@ -41,6 +41,8 @@ bool shared_at(uint64_t addr);
 bool shared_within(uint64_t start, uint64_t end);
 /* The end of the private mapping there that follows its file; 0: there is none. */
 uint64_t shared_followed_until(uint64_t at);
+/* May others write to some of [start, end) at any time? */
+bool shared_contested(uint64_t start, uint64_t end);
 /* Shared parts of [start, end), as notes of the event; and in replay, whether addr is in one. */
 void shared_note_parts(struct event *ev, uint64_t start, uint64_t end);
 bool shared_noted(uint64_t addr, uint64_t *end);

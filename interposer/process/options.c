@@ -17,6 +17,7 @@ static void __attribute__((noreturn)) usage(void)
 	      "                [--mpi-stub PATH]... [--record=off|order|checkpoints] [--lax] [--no-children] [--exe PATH]\n"
 	      "                [--sigmask HEX] [--cpu native|x86-64-v3|x86-64-v2]\n"
 	      "                [--checkpoint-every N|NMB|Ns|0] [--keep N|NMB|Ns] [--log-budget NMB] [--slice MS]\n"
+	      "                [--check sample|full|off]\n"
 	      "                [--board FILE --ranks N --board-rank N [--mtbf S]]\n"
 	      "                [--dispatch sud|seccomp] [--spawned FIRSTRANK [--appnum N]] -- PROG ARGS\n"
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD | --expand) [--checkpoint K]\n"
@@ -47,6 +48,23 @@ static void choose_dispatch(const char *how)
 		seccomp_use(*how == 'i');
 	else if (strcmp(how, "sud"))
 		usage();
+}
+
+static const char *const checks[] = {[CHECK_SAMPLE] = "sample", [CHECK_FULL] = "full", [CHECK_OFF] = "off"};
+
+static void choose_check(const char *how)
+{
+	enum check c = CHECK_SAMPLE;
+	while (c <= CHECK_OFF && strcmp(how, checks[c]))
+		c++;
+	if (c > CHECK_OFF)
+		usage();
+	lower.opt.check = c;
+}
+
+const char *check_chosen(void)
+{
+	return checks[lower.opt.check];
 }
 
 /* MPI_Comm_spawn made directories for its processes in the job's, --dir: this one's is told by its rank among them. */
@@ -120,7 +138,8 @@ void options_parse(int argc, char **argv)
 		BOARD_RANK,
 		MTBF,
 		FROM_IMAGE,
-		EXPAND
+		EXPAND,
+		CHECK
 	};
 	static const struct option names[] = {
 		// clang-format off
@@ -128,6 +147,7 @@ void options_parse(int argc, char **argv)
 		{"files", 1, 0, FILES},
 		{"rank", 1, 0, RANK},
 		{"hash-every", 1, 0, HASH},
+		{"check", 1, 0, CHECK},
 		{"mpi-lower", 1, 0, LOWER},
 		{"mpi-stub", 1, 0, STUB},
 		{"verbs-lower", 1, 0, VERBS_LOWER},
@@ -186,6 +206,7 @@ void options_parse(int argc, char **argv)
 		case FILES: o->files_dir = optarg; break;
 		case RANK: o->rank = (int)number("rank", optarg, 1 << 30); break;
 		case HASH: o->hash_every = (uint64_t)number("hash-every", optarg, 1L << 60); break;
+		case CHECK: choose_check(optarg); break;
 		case LOWER: o->mpi_lower = optarg; break;
 		case STUB:
 			if (stubs == MPI_STUBS)

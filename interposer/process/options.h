@@ -7,5 +7,7 @@ void options_parse(int argc, char **argv);
 
 /* Paths stay right when the program changes its directory. */
 void options_make_absolute(void);
+/* What --check was given. */
+const char *check_chosen(void);
 
 #endif

@@ -23,6 +23,7 @@
 #include "log/log_writer.h"
 #include "memory/memory_calls.h"
 #include "process/meta.h"
+#include "process/options.h"
 #include "process/pids.h"
 #include "process/private_file.h"
 #include "process/process.h"
@@ -305,6 +306,7 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	n = add_option(v, n, "--files", lower.opt.files_dir);
 	n = add_option(v, n, "--rank", rank);
 	n = add_option(v, n, "--hash-every", hash);
+	n = add_option(v, n, "--check", check_chosen());
 	n = add_option(v, n, "--checkpoint-every", lower.opt.no_checkpoints ? "0" : lower.opt.checkpoint_every.text);
 	n = add_option(v, n, "--keep", lower.opt.keep.text);
 	n = add_option(v, n, "--log-budget", lower.opt.log_budget.text);

@@ -1,9 +1,12 @@
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include "boundary/sent.h"
 #include "log/file_sum.h"
 #include "memory/arena.h"
 #include "replay/divergence.h"
 #include "replay/page_hashes.h"
+#include "syscalls/syscall_table.h"
 #include "threads/thread.h"
 
 enum { STACK_WORDS = 4096 };
@@ -122,6 +125,37 @@ static uint64_t own_caller(void)
 		if (word[i] >= text.start + 8 && word[i] < text.end && after_call((const uint8_t *)word[i]))
 			return word[i];
 	return 0;
+}
+
+bool divergence_in_text(const struct rdb_note_sent *span)
+{
+	struct mapping m;
+	const uint64_t at = sent_address(span);
+	return (mapping_at(at, &m) && m.prot & PROT_EXEC) ||
+	       (mapping_at(at + span->len - 1, &m) && m.prot & PROT_EXEC);
+}
+
+/* By name where there is one here; readers of the log know all of them. */
+static void call_text(const struct event *ev, char *out, size_t size)
+{
+	const struct row *row = ev->kind == LOG_SYSCALL ? syscall_row(ev->nr) : NULL;
+	if (row && row->name)
+		snprintf(out, size, "%s(2)", row->name);
+	else
+		snprintf(out, size, "%s %u", ev->kind == LOG_SYSCALL ? "system call" : "hypercall", ev->nr);
+}
+
+void divergence_sent(const struct event *ev, const struct rdb_note_sent *span, char *out, size_t size)
+{
+	char call[64], where[160], of[32] = "reached from its arguments";
+	const uint64_t at = sent_address(span);
+	for (unsigned i = ev->nargs; i-- > 0;)
+		if (ev->args[i] == at)
+			snprintf(of, sizeof(of), "argument %u", i);
+	call_text(ev, call, sizeof(call));
+	mapping_text(at, where, sizeof(where));
+	snprintf(out, size, "what the program hands out by %s is not what it was: %s, %u bytes at %#lx (%s)%s", call, of,
+		 span->len, (unsigned long)at, where, sent_phase(span) ? ", of which a sample is compared" : "");
 }
 
 static size_t add_place(char *out, size_t size, const char *what, uint64_t addr)

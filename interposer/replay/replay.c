@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "memory/arena.h"
 #include "boundary/boundary.h"
+#include "boundary/sent.h"
 #include "live/live.h"
 #include "live/mapped_files.h"
 #include "live/shared_again.h"
@@ -25,6 +26,7 @@ static struct {
 	struct log_reader reader;
 	const struct log_record *next;    /* the next event's record, END, or NULL at the end */
 	const struct log_record *present; /* the record last applied */
+	const struct log_record *asked;   /* before `next`: what a thread hands out whose event comes later (LOG_ASKED) */
 	uint64_t opened_ns;               /* the time of what the log has last before the image; 0: unknown */
 	uint32_t done;                    /* repetitions of `next` already answered */
 	uint64_t last_event, begun_ns, before_ns;
@@ -34,6 +36,7 @@ static struct {
 	uint64_t agreed;   /* event of the last hash that agreed */
 	uint64_t diverged; /* event at which the replay was seen not to be the recording, if `located` */
 	bool located;
+	bool changed; /* by the user: what is handed out is not compared any more */
 	const struct log_record *final; /* the hash at the end, if there is one */
 	struct mark mark;               /* of `next`, if that is a PREEMPT */
 	struct agent_asked question;    /* to which the log has no answer; kind 0: none so far */
@@ -173,9 +176,12 @@ void replay_look_ahead(void)
 		return;
 	}
 	replay.done = 0;
+	replay.asked = NULL;
 	while ((replay.next = advance()) && !LOG_IS_EVENT(replay.next->kind) && replay.next->kind != LOG_END)
 		if (replay.next->kind == LOG_HASH && replay.next->nr == LOG_HASH_AT_END)
 			replay.final = replay.next;
+		else if (replay.next->kind == LOG_ASKED)
+			replay.asked = replay.next;
 		else if (replay.next->kind == LOG_HASH)
 			check_hash(replay.next);
 	if (replay.next && replay.next->kind == LOG_PREEMPT)
@@ -244,6 +250,11 @@ void replica_until(uint64_t event, uint32_t end_kind, int32_t end_value)
 		replay_look_ahead();
 }
 
+void replica_changed(void)
+{
+	replay.changed = true;
+}
+
 uint64_t replay_begun_ns(void)
 {
 	return replay.begun_ns;
@@ -261,7 +272,7 @@ uint64_t replay_before_ns(void)
 
 void replay_close(void)
 {
-	replay.next = replay.present = NULL;
+	replay.next = replay.present = replay.asked = NULL;
 	log_reader_close(&replay.reader);
 }
 
@@ -390,6 +401,53 @@ static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t
 	return rec;
 }
 
+/* The first span that is not as recorded; length 0: there is none. */
+static struct rdb_note_sent first_difference(const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
+		const struct rdb_note_sent *span = (const void *)(c + 1);
+		if (c->addr || c->note != RDB_NOTE_SENT)
+			continue;
+		for (unsigned i = 0; i < c->len / sizeof(*span); i++) {
+			struct rdb_note_sent now = span[i];
+			/* of text, which has breakpoints and patches in it, nothing is said */
+			if ((!sent_check(&now) || now.check != span[i].check) && !divergence_in_text(&span[i]))
+				return span[i];
+		}
+	}
+	return (struct rdb_note_sent){0};
+}
+
+static void say_difference(const struct event *ev, uint64_t number, const struct rdb_note_sent *span, ucontext_t *uc)
+{
+	char what[256];
+	divergence_sent(ev, span, what, sizeof(what));
+	replay_diverged(uc, "event %lu: %s", (unsigned long)number, what);
+}
+
+void event_replay_asked(struct event *ev, ucontext_t *uc)
+{
+	const struct log_record *rec = replay.next;
+	struct thread *self = thread_self();
+	if (replay.changed)
+		return;
+	const bool early = replay.asked && replay.asked->thread == self->upper.number;
+	if (early)
+		rec = replay.asked;
+	else if (!rec || rec->thread != self->upper.number || rec->kind != ev->kind || rec->nargs != ev->nargs ||
+		 memcmp(log_args(rec), ev->args, 8ul * ev->nargs))
+		return;
+	if (rec->nr != ev->nr)
+		return;
+	if (early)
+		replay.asked = NULL;
+	self->differs = first_difference(rec);
+	if (!self->differs.len || early)
+		return;
+	divergence_crossing(uc);
+	say_difference(ev, lower.event + 1, &self->differs, uc);
+}
+
 void event_replay(struct event *ev, ucontext_t *uc)
 {
 	turns_await(uc);
@@ -407,6 +465,13 @@ void event_replay(struct event *ev, ucontext_t *uc)
 		replay_diverged(uc, "event %lu: %s %u: argument %u was %#lx, is %#lx", (unsigned long)lower.event + 1,
 				kind_name(ev->kind), ev->nr, i, i < rec->nargs ? (unsigned long)log_args(rec)[i] : 0,
 				(unsigned long)ev->args[i]);
+		return;
+	}
+	if (thread_self()->differs.len) {
+		const struct rdb_note_sent span = thread_self()->differs;
+		thread_self()->differs.len = 0;
+		lower.event--;
+		say_difference(ev, lower.event + 1, &span, uc);
 		return;
 	}
 	ev->result = rec->result;

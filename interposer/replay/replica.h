@@ -55,6 +55,8 @@ void agent_look(ucontext_t *uc);
 void agent_output(int fd, const void *upper, uint64_t len);
 
 /* ---- offered by the boundary ---- */
+/* The user has changed memory or registers: what the program hands out from here on is its own. */
+void replica_changed(void);
 /* What the recording took from the present event to the next, about; UINT64_MAX: nobody knows. */
 uint64_t replica_interval_ns(void);
 /* The recording has a stop in this computation which the replay has not met: says so and stops. */

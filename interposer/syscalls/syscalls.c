@@ -33,6 +33,7 @@
 #include "signals/signals.h"
 #include "syscalls/open_notes.h"
 #include "syscalls/redirect.h"
+#include "syscalls/syscall_inputs.h"
 #include "syscalls/syscall_table.h"
 #include "syscalls/unknown_calls.h"
 #include "threads/thread.h"
@@ -235,6 +236,10 @@ void syscall_event(ucontext_t *uc)
 	struct event *ev = event_begin(LOG_SYSCALL, (uint32_t)nr, args, 6);
 	bool answered = lower.started && replaying();
 
+	if (answered)
+		event_replay_asked(ev, uc);
+	else
+		syscall_inputs(ev);
 	const uint64_t *mask = mask_of_call(ev);
 	if (mask)
 		signals_suspend(*mask);

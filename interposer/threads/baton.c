@@ -161,6 +161,7 @@ bool baton_block_begin(void)
 {
 	if (!needed() || threads_alive() < 2)
 		return false;
+	event_waits();
 	baton_give();
 	return true;
 }

@@ -48,6 +48,7 @@ struct thread {
 	enum thread_state state;
 	ucontext_t *uc;               /* where it left upper code, if by a signal */
 	uint64_t asks_at;             /* the instruction that asks, then */
+	uint64_t guard_sp;            /* guarded_call(): where it goes on after a fault; 0: not in one */
 	struct gate_frame *frame;     /* of the hypercall under way; NULL while a system call is answered */
 	struct gate_frame *came_back; /* what its newest upcall has returned to; what that gave */
 	uint64_t upcall_result;
@@ -94,6 +95,7 @@ struct thread {
 
 	/* replica */
 	uint64_t parked_sp;
+	struct rdb_note_sent differs; /* what it hands out is not what was recorded; said when its event comes */
 	/* on the way to a restart, and after it; asked_ns also in signal_waits.c, by the monotonic clock */
 	uint64_t asked_ns;         /* when it began to wait for the answer to what it asks, by the recording's clock */
 	uint64_t socket_begun_ns;  /* the same of a call whose socket may have a time-out: signals_hold() */

@@ -27,10 +27,11 @@ class Kind(IntEnum):
     END = 11
     RESUME = 12
     PREEMPT = 13
+    ASKED = 14
 
     @property
     def is_event(self) -> bool:
-        return Kind.START <= self <= Kind.TSC or self >= Kind.RESUME
+        return Kind.START <= self <= Kind.TSC or self in (Kind.RESUME, Kind.PREEMPT)
 
 
 _KINDS = {int(kind): kind for kind in Kind}
@@ -77,6 +78,7 @@ class Note(IntEnum):
     ATTRIBUTES = 32
     FOLLOWS = 33
     FORCED = 34
+    SENT = 35
 
 
 class EndKind(IntEnum):

@@ -8,6 +8,8 @@ from . import rows_collectives, rows_processes, rows_windows  # noqa: F401
 from .api import STRING_BYTES, Abi, Function, Param
 from .rows import INPUTS, RESULTS, ROWS, Row
 from .rows_large import array_length, pairs, reduces, small_of
+from .sent import functions as sent_functions
+from .sent import reads
 
 # Class of a handle -> its virtual object in lower/objects.h and the prefix of variables of it.
 OBJECTS = {
@@ -332,6 +334,7 @@ def write(abi: Abi) -> str:
         '#include "files.h"',
         '#include "windows.h"',
         '#include "large.h"',
+        '#include "sent.h"',
         "",
     ]
     by_name = {function.name: function for function in abi.functions}
@@ -343,6 +346,7 @@ def write(abi: Abi) -> str:
             lines.extend(_function(function, row, small))
         elif row and row.real == "hand":
             lines.append(f"int64_t real_{function.short}(const uint64_t *a);\n")
+    lines.extend(sent_functions(abi))
     lines.append("const struct real_function real_functions[] = {")
     for function in abi.functions:
         row = ROWS.get(function.name)
@@ -355,7 +359,8 @@ def write(abi: Abi) -> str:
             else "."
             for param in function.params
         )
-        lines.append(f'\t[{function.index}] = {{ "{function.name}", {body}, "{handles}" }},')
+        sent = f"sent_{function.short}" if reads(function) else "NULL"
+        lines.append(f'\t[{function.index}] = {{ "{function.name}", {body}, "{handles}", {sent} }},')
     lines.append("};")
     lines.append(f"const unsigned real_function_count = {len(abi.functions)};\n")
     lines.append("const uint8_t large_places[][LARGE_PLACES] = {")

@@ -50,6 +50,8 @@ int64_t real_Psend_init(const uint64_t *a)
 			     a[8] ? &real : NULL);
 	request = request_new(BITS(NULL));
 	request->type = object_hold(type);
+	request->buf = (void *)a[0];
+	request->room = (int64_t)a[2];
 	return prepared(rc, request, real, a[8]);
 }
 

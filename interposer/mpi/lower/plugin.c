@@ -184,6 +184,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 		host->fatal("%s is not supported yet", function->name);
 	if (__builtin_expect(state != ALIVE && !any_time(index), 0))
 		out_of_order(function->name);
+	if (function->sent && host->recording())
+		function->sent(args);
 	if (__builtin_expect(large_call(index, args), 0))
 		args = large_arguments(index, nargs, args, large);
 	if (__builtin_expect(restart_later, 0))

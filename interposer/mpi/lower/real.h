@@ -20,6 +20,7 @@ struct real_function {
 	int64_t (*call)(const uint64_t *a); /* NULL: not supported yet */
 	const char *
 		handles; /* for each argument: the first letter of its handle's class, * for a pointer that is no buffer, or . */
+	void (*sent)(const uint64_t *a); /* says what the call reads (sent.h); NULL: nothing */
 };
 
 struct predefined_handle {

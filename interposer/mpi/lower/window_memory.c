@@ -23,10 +23,11 @@ static struct {
 	unsigned long calls; /* of MPI so far */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void publish(void)
+/* say: it is what the present call hands out. */
+static void publish(bool say)
 {
 	for (struct window_part *part = parts; part; part = part->next)
-		window_part_publish(part);
+		window_part_publish(part, say);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
@@ -88,7 +89,7 @@ void windows_before(unsigned index)
 	__atomic_add_fetch(&watch.calls, 1, __ATOMIC_RELAXED);
 	completed_before = requests_completed;
 	if (parts_bytes <= EVERY_CALL || (window_way(index) & WINDOW_OUT))
-		publish();
+		publish(true);
 }
 
 void windows_after(unsigned index)
@@ -105,7 +106,7 @@ void windows_after(unsigned index)
 
 int windows_progress(void)
 {
-	publish();
+	publish(false);
 	windows_take();
 	return 0;
 }

@@ -139,9 +139,15 @@ static bool where_different(struct window_part *part, const char *a, const char 
 	return any;
 }
 
-void window_part_publish(struct window_part *part)
+static void say_and_publish_block(struct window_part *part, size_t from, size_t to)
 {
-	where_different(part, part->upper, part->base, publish_block);
+	host->sent(part->upper + from, to - from);
+	publish_block(part, from, to);
+}
+
+void window_part_publish(struct window_part *part, bool say)
+{
+	where_different(part, part->upper, part->base, say ? say_and_publish_block : publish_block);
 }
 
 bool window_part_take(struct window_part *part)

@@ -6,7 +6,7 @@
 
 /* What the program has stored goes out; what others have put comes in: was
  * there anything? */
-void window_part_publish(struct window_part *part);
+void window_part_publish(struct window_part *part, bool say);
 bool window_part_take(struct window_part *part);
 /* Is there anything to go out, or to come in? */
 bool window_part_stored(struct window_part *part);

@@ -158,11 +158,41 @@ static int plugin_init(const struct rdb_host *given)
 	return 0;
 }
 
+/* Structs that calls read, at which argument; lists of work requests: work.c. */
+static const struct {
+	uint8_t arg, bytes;
+} reads[VERBS_CALLS] = {
+	[VERBS_BIND_MW] = {3, sizeof(struct ibv_mw_bind)},
+	[VERBS_CREATE_CQ] = {1, sizeof(int)},
+	[VERBS_RESIZE_CQ] = {1, sizeof(int)},
+	[VERBS_CREATE_SRQ] = {1, sizeof(struct ibv_srq_init_attr)},
+	[VERBS_MODIFY_SRQ] = {1, sizeof(struct ibv_srq_attr)},
+	[VERBS_CREATE_QP] = {5, sizeof(struct ibv_qp_init_attr)},
+	[VERBS_MODIFY_QP] = {1, sizeof(struct ibv_qp_attr)},
+	[VERBS_CREATE_AH] = {1, sizeof(struct ibv_ah_attr)},
+	[VERBS_ATTACH_MCAST] = {1, sizeof(union ibv_gid)},
+	[VERBS_DETACH_MCAST] = {1, sizeof(union ibv_gid)},
+};
+
+/* What the program hands out with the call. */
+static void say_what_is_sent(unsigned index, const uint64_t *args)
+{
+	if (!host->recording())
+		return;
+	if (reads[index].bytes)
+		host->sent((const void *)args[reads[index].arg], reads[index].bytes);
+	else if (index == VERBS_POST_SEND)
+		verbs_sent((const void *)args[1]);
+	else if (index == VERBS_POST_RECV || index == VERBS_POST_SRQ_RECV)
+		verbs_receives((const void *)args[1]);
+}
+
 static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 {
 	unsigned index = fn & 0xffff;
 	if (index >= VERBS_CALLS || !calls[index])
 		host->fatal("verbs call number %u: the stub and the verbs plug-in differ", index);
+	say_what_is_sent(index, args);
 	if (forked && provider) {
 		forked = false;
 		provider = started(provider);

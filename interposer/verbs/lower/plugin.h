@@ -15,6 +15,10 @@ extern const struct verbs_provider *provider;
 /* A poll that is to find nothing (host.h, quick); what it finds all the same, verbs_poll_cq() gives. */
 bool verbs_polls_nothing(const uint64_t *args);
 
+/* work.c: what lists of work requests hand out. */
+void verbs_sent(const struct ibv_send_wr *wr);
+void verbs_receives(const struct ibv_recv_wr *wr);
+
 enum kind { CONTEXT = 1, PD, MR, MW, CHANNEL, CQ, SRQ, QP, AH };
 enum { PARENTS = 4 };
 

@@ -123,6 +123,29 @@ static void note(uint64_t wr_id, const struct ibv_sge *list, int n, uint32_t opc
 	host->note(RDB_NOTE_VERBS, &post, sizeof(post));
 }
 
+void verbs_sent(const struct ibv_send_wr *wr)
+{
+	for (; wr; wr = wr->next) {
+		const bool data = wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM ||
+				  wr->opcode == IBV_WR_SEND_WITH_INV || wr->opcode == IBV_WR_RDMA_WRITE ||
+				  wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+		host->sent(wr, sizeof(*wr));
+		if (wr->num_sge > 0)
+			host->sent(wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
+		for (int i = 0; data && i < wr->num_sge; i++)
+			host->sent((const void *)wr->sg_list[i].addr, wr->sg_list[i].length);
+	}
+}
+
+void verbs_receives(const struct ibv_recv_wr *wr)
+{
+	for (; wr; wr = wr->next) {
+		host->sent(wr, sizeof(*wr));
+		if (wr->num_sge > 0)
+			host->sent(wr->sg_list, (size_t)wr->num_sge * sizeof(*wr->sg_list));
+	}
+}
+
 int64_t verbs_post_send(const uint64_t *a)
 {
 	FIND(qp, a[0], QP);

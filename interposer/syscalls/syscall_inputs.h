@@ -1,0 +1,12 @@
+/* Which memory of the program a system call reads (syscall_inputs.def). */
+#ifndef RDB_SYSCALL_INPUTS_H
+#define RDB_SYSCALL_INPUTS_H
+#include "boundary/event.h"
+
+/* While recording, before the call: says what the program hands out with it. */
+void syscall_inputs(struct event *ev);
+
+/* ioctls.c: how many bytes the request reads at the third argument. */
+size_t ioctl_reads(unsigned req);
+
+#endif
