@@ -335,6 +335,28 @@ void replay_ended(ucontext_t *uc)
 	agent_end(before_crossing(), replay.end_kind, replay.end_value);
 }
 
+static const char *kind_name(unsigned kind)
+{
+	static const char *const names[] = {"?",      "meta",   "start",      "system call", "hypercall",
+					    "upcall", "signal", "rdtsc",      "hash",        "checkpoint",
+					    "file",   "end",    "resumption", "switch"};
+	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "?";
+}
+
+void replay_exits(int code, ucontext_t *uc)
+{
+	turns_await(uc);
+	divergence_crossing(uc);
+	const struct log_record *rec = replay.next;
+	if (!at_end())
+		replay_diverged(uc, "event %lu: recorded %s %u, replayed an exit with %d",
+				(unsigned long)lower.event + 1, kind_name(rec->kind), rec->nr, code);
+	else if (rec && rec->nr == LOG_END_EXIT && rec->result != code)
+		replay_diverged(uc, "after event %lu: the exit code was %ld, is %d", (unsigned long)lower.event,
+				(long)rec->result, code);
+	replay_ended(uc);
+}
+
 void replay_fault(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	const struct log_record *rec = replay.next;
@@ -368,14 +390,6 @@ static void apply_chunks(const struct log_record *rec)
 		else
 			memcpy((void *)c->addr, c + 1, c->len);
 	}
-}
-
-static const char *kind_name(unsigned kind)
-{
-	static const char *const names[] = {"?",      "meta",   "start",      "system call", "hypercall",
-					    "upcall", "signal", "rdtsc",      "hash",        "checkpoint",
-					    "file",   "end",    "resumption", "switch"};
-	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "?";
 }
 
 static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t *uc)

@@ -42,6 +42,8 @@ void replay_diverged(ucontext_t *uc, const char *fmt, ...) __attribute__((format
 void replay_damaged(const char *what) __attribute__((noreturn));
 /* The program has come to the end of the recording (the event it asks for is not there). */
 void replay_ended(ucontext_t *uc);
+/* It exits. */
+void replay_exits(int code, ucontext_t *uc);
 /* A fault of the program in replay: the end if the recording ends with it. */
 void replay_fault(int sig, siginfo_t *info, ucontext_t *uc);
 

@@ -92,7 +92,7 @@ long call_exit(struct event *ev, ucontext_t *uc)
 		return 0;
 	}
 	if (replaying()) {
-		replay_ended(uc);
+		replay_exits((int)A(0) & 0xff, uc);
 		return 0;
 	}
 	boundary_final_hash();

@@ -1,0 +1,275 @@
+"""Every replay compares what the program hands to the world with what it handed out when it was recorded.
+
+A read of the program's input gets other bytes in the log, with a checksum that matches: then the call
+that hands these on is where the replay differs, and it says so.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import mpijob
+import pytest
+from conftest import PROGRAMS, Build, Rdb
+from faults import Rank
+
+from rdb.recording import Kind, RankRecording, open_job
+from rdb.recording.crc32c import crc32c, crc32c_data
+from rdb.recording.record import Record
+from rdb.recording.syscalls import SYSCALLS
+from rdb.timeline import Timeline
+from rdb.timeline.stopped import Strayed
+
+INTERPOSER = Path(__file__).parent.parent / "interposer"
+BuildText = Callable[..., Path]
+PREAD = next(nr for nr, (name, _) in SYSCALLS.items() if name == "pread64")
+BYTES = 1024
+
+
+def alter(recording: RankRecording, record: Record, new: bytes) -> None:
+    """Puts bytes into the first chunk of the record that goes to memory, and a checksum that matches."""
+    segment, offset, size = record._entry[4], record._entry[3], record._entry[5]
+    path = recording.path / f"log-{segment:06d}.seg"
+    data = bytearray(path.read_bytes())
+    at = offset + 56 + 8 * len(record.args)
+    check = crc32c(0, bytes(data[offset + 16 : at]))
+    done = False
+    while at < offset + size:
+        address, length = struct.unpack_from("<QI", data, at)
+        if address and not done:
+            data[at + 16 : at + 16 + len(new)] = new
+            done = True
+        check = crc32c(check, bytes(data[at : at + 16]))
+        check = crc32c_data(check, bytes(data[at + 16 : at + 16 + length]))
+        end = at + 16 + (length + 7) // 8 * 8
+        check = crc32c(check, bytes(data[at + 16 + length : end]))
+        at = end
+    assert done
+    struct.pack_into("<I", data, offset + 4, check)
+    path.write_bytes(data)
+
+
+def inputs(recording: RankRecording) -> list[Record]:
+    return [r for r in recording.records() if r.kind is Kind.SYSCALL and r.nr == PREAD]
+
+
+def copy_of(rank: Rank, to: Path) -> Rank:
+    """With the log of its own, which a test alters."""
+    shutil.copytree(rank.path, to / "rank-0")
+    return Rank(to / "rank-0", rank.files)
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Rank:
+    folder = tmp_path_factory.mktemp("outputs")
+    (folder / "input").write_bytes(bytes(65 + i % 26 for i in range(BYTES)))
+    folder.chmod(0o755)
+    program = build("outputs.c", "-O1", "-w", f"-I{INTERPOSER}")
+    rank = Rank.make(folder)
+    assert rank.record(program, folder / "input", options=("--check", "full")) == 2
+    code, answer, said = rank.verify()
+    assert (code, said) == (0, ""), answer
+    return rank
+
+
+def ways(recording: RankRecording) -> Iterator[tuple[Record, Record]]:
+    """Each read of the input and the call that is given it."""
+    events = [r for r in recording.records() if r.kind.is_event]
+    for before, after in zip(events, events[1:], strict=False):
+        if before.kind is Kind.SYSCALL and before.nr == PREAD:
+            yield before, after
+
+
+def test_every_way_out_is_compared(outputs: Rank, tmp_path: Path) -> None:
+    """Of the table of inputs every row, and the ways that functions know, one after the other."""
+    pairs = list(ways(outputs.recording()))
+    seen = set()
+    for number, (read, call) in enumerate(pairs):
+        name = SYSCALLS[call.nr][0]
+        if call.nr == PREAD:  # the next way's: this one was answered without an event
+            continue
+        seen.add(name)
+        rank = copy_of(outputs, tmp_path / str(number))
+        # bits that a mask, a small number or a string's first letter may be looked at for
+        alter(rank.recording(), read, b"BCDEFGHIJKLMNOPQ")
+        code, answer, _ = rank.verify()
+        assert code == 5, f"{name} ({number}): {answer}"
+        assert answer["event"] == call.event, f"{name} ({number}): {answer}"
+        assert f"what the program hands out by {name}(2) is not what it was" in str(answer["what"])
+        shutil.rmtree(rank.path)
+    left_out = {"clone3", "rt_sigsuspend", "sigaltstack", "setrlimit", "prlimit64"}  # see outputs.c
+    assert rows().keys() - seen == {*left_out, "reboot"}
+
+
+def rows() -> dict[str, list[tuple[str, int]]]:
+    """Calls of the table of inputs, each with what it has for arguments."""
+    text = (INTERPOSER / "syscalls" / "syscall_inputs.def").read_text()
+    found = {}
+    for name, specs in re.findall(r"^IN\((\w+), (.*)\)$", text, re.MULTILINE):
+        parts = re.findall(r"(\w+)\(([^)]*)\)", specs)
+        found[name] = [
+            (kind, int(args.split(",")[0]) if kind != "FN" else -1) for kind, args in parts
+        ]
+    return found
+
+
+#: Pointers that are addresses and nothing else, or that only the boundary writes to.
+ADDRESSES = {
+    *("mmap", "mprotect", "munmap", "brk", "mremap", "msync", "madvise", "mincore", "shmat"),
+    *("shmdt", "clone", "mlock", "mlock2", "munlock", "readahead", "mbind", "pkey_mprotect"),
+    *("set_tid_address", "set_mempolicy_home_node", "remap_file_pages"),
+}
+WRITTEN_BY_US = {("rt_sigaction", 2), ("rt_sigprocmask", 2), ("sigaltstack", 1), ("arch_prctl", 1)}
+
+
+def test_every_pointer_of_a_system_call_is_known() -> None:
+    """What the kernel reads there is in the table of inputs, what it writes in that of outputs."""
+    text = (INTERPOSER / "syscalls" / "syscalls.def").read_text()
+    inputs = (INTERPOSER / "syscalls" / "syscall_inputs.def").read_text()
+    reasons = set(re.findall(r'^NOT\((\w+), (\d), "[^"]{20,}"\)$', inputs, re.MULTILINE))
+    calls = {name: signature for name, signature in SYSCALLS.values()}
+    answered = re.findall(r"^SYS\((\w+), (?:PASS|EMU), (.*?)\) /\*", text, re.MULTILINE)
+    assert len(answered) > 250 and len(reasons) >= 4
+    assert rows().keys() <= {name for name, _ in answered}
+    unknown = []
+    for name, written in answered:
+        places = {int(a) for a in re.findall(r"(?:FIX|RET|CAP|ARR|ERR|VAL)\((\d)", written)}
+        places |= {int(a) for a in re.findall(r"VAL\(\d, (\d)", written)}
+        places |= {place for _, place in rows().get(name, [])}
+        function = "FN(" in written or -1 in places
+        for place, kind in enumerate(calls.get(name) or ""):
+            known = function or place in places or (name, str(place)) in reasons
+            if kind == "p" and not known and name not in ADDRESSES:
+                unknown += [] if (name, place) in WRITTEN_BY_US else [(name, place)]
+    assert unknown == []
+
+
+def altered(rank: Rank, folder: Path, number: int, read: Record) -> tuple[int, dict[str, object]]:
+    """Answer of a replay in which that read gives other bytes: other letters, and other low bits."""
+    copy = copy_of(rank, folder / str(number))
+    alter(copy.recording(), read, b"\x02\x05\x08\x03" + b"BCDEFGHIJKLMNOPQ"[4:])
+    code, answer, _ = copy.verify()
+    shutil.rmtree(copy.path)
+    return code, answer
+
+
+def test_every_way_of_mpi(build: Build, tmp_path: Path) -> None:
+    (tmp_path / "input").write_bytes(bytes(65 + i % 26 for i in range(BYTES)))
+    program = build("mpi/outputs.c", "-O1", "-w")
+    done = mpijob.record(
+        tmp_path, 2, program, tmp_path / "input", tmp_path / "written", hash_every=0
+    )
+    assert done.result.returncode == 0, done.result.stderr
+    source = (PROGRAMS / "mpi/outputs.c").read_text()
+    for number in (0, 1):
+        rank = Rank(done.path / f"rank-{number}", done.files)
+        assert rank.verify()[0] == 0, rank.verify()
+        found = []
+        for way, (read, call) in enumerate(ways(rank.recording())):
+            assert call.kind is Kind.HYPERCALL, call
+            code, answer = altered(rank, tmp_path / f"altered-{number}", way, read)
+            name = rank.recording().describe(call.event)
+            assert (code, answer.get("event")) == (5, call.event), f"{name}: {answer}"
+            assert "what the program hands out by" in str(answer["what"]), name
+            found.append(name.partition("(")[0])
+        wanted = re.findall(r"WAY\(.*?(MPI_\w+)\(", source)
+        only_root = ["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"]
+        assert found == [name for name in wanted if number == 0 or name not in only_root]
+
+
+def test_posted_work_requests(rdb: Rdb, build_text: BuildText, tmp_path: Path) -> None:
+    """Their lists, their pieces, and what these name."""
+    (tmp_path / "input").write_bytes(bytes(65 + i % 26 for i in range(BYTES)))
+    program = build_text("posts", POSTS, "-w", "-libverbs")
+    done = rdb("run", "--name", "job", "--hca=soft", "--", program, "input")
+    assert done.returncode == 0, done.stderr
+    job = open_job("job")
+    rank = Rank(job.path / "rank-0", job.path / "files")
+    pairs = list(ways(rank.recording()))
+    assert len(pairs) == 5
+    for way, (read, call) in enumerate(pairs):
+        code, answer = altered(rank, tmp_path / "altered", way, read)
+        assert (code, answer.get("event")) == (5, call.event), answer
+        assert "what the program hands out by hypercall" in str(answer["what"])
+
+
+POSTS = r"""
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <string.h>
+#include <unistd.h>
+static char input[1024] __attribute__((aligned(4096)));
+#define WAY(statement) \
+	if (pread(from, input, 1024, 0) != 1024) \
+		return 3; \
+	statement;
+int main(int argc, char **argv)
+{
+	int from = open(argv[1], O_RDONLY), n;
+	struct ibv_context *c = ibv_open_device(*ibv_get_device_list(&n));
+	struct ibv_pd *pd = ibv_alloc_pd(c);
+	struct ibv_cq *cq = ibv_create_cq(c, 8, NULL, NULL, 0);
+	struct ibv_qp_init_attr init = {.send_cq = cq, .recv_cq = cq, .cap = {8, 8, 2, 2, 16}, .qp_type = IBV_QPT_RC};
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	struct ibv_mr *mr = ibv_reg_mr(pd, input, sizeof(input), IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge piece = {(uintptr_t)input, 16, mr->lkey};
+	struct ibv_send_wr wr = {.sg_list = &piece, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
+	struct ibv_recv_wr rr = {.sg_list = &piece, .num_sge = 1}, *bad_rr;
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+	if (!qp || !mr)
+		return 2;
+	WAY(ibv_post_send(qp, &wr, &bad)) /* it is not connected, and refuses; what it was given is the same */
+	WAY(wr.send_flags = IBV_SEND_INLINE; ibv_post_send(qp, &wr, &bad))
+	WAY(memcpy(&wr.wr_id, input, 8); ibv_post_send(qp, &wr, &bad))
+	WAY(memcpy(&rr.wr_id, input, 8); ibv_post_recv(qp, &rr, &bad_rr))
+	WAY(memcpy(&attr.qkey, input, 4);
+	    ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+	return 0;
+}
+"""
+
+
+@pytest.fixture
+def small(rdb: Rdb, build_text: BuildText, tmp_path: Path) -> RankRecording:
+    """A program that reads 1024 bytes and writes the first of them."""
+    (tmp_path / "input").write_bytes(b"A" * BYTES)
+    program = build_text("small", SMALL, "-O0")
+    done = rdb("run", "--name", "job", "--", program, "input")
+    assert (done.returncode, done.stdout) == (0, "A"), done.stderr
+    return open_job("job").rank(0)
+
+
+SMALL = r"""
+#include <fcntl.h>
+#include <unistd.h>
+static char input[1024];
+int main(int argc, char **argv)
+{
+	pread(open(argv[1], O_RDONLY), input, 1024, 0);
+	return write(1, input, 1) != 1; /* out */
+}
+"""
+
+
+def test_every_replay_says_so(rdb: Rdb, small: RankRecording, tmp_path: Path) -> None:
+    (pair,) = ways(small)
+    alter(small, pair[0], b"B")
+    line = next(n for n, text in enumerate(SMALL.splitlines(), 1) if "/* out */" in text)
+    for command in (["replay", "job"], ["replay", "job", "--verify"]):
+        done = rdb(*command)
+        assert done.returncode == 5
+        assert (
+            f"event {pair[1].event}: what the program hands out by write(2) is not" in done.stderr
+        )
+        assert re.search(r"argument 1, 1 bytes at 0x\w+ \(.*small", done.stderr), done.stderr
+        assert f"called in main (small.c:{line})" in done.stderr
+    said = f"event {pair[1].event}: what the program hands out by write(2)"
+    with Timeline(small) as timeline, pytest.raises(Strayed, match=re.escape(said)):
+        timeline.cont()
+    (tmp_path / "script").write_text("quit\n")
+    attached = rdb("attach", "job", "-x", "script")
+    assert attached.returncode == 5 and said in attached.stderr
