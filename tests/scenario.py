@@ -26,4 +26,5 @@ def everything(gdb: Gdb) -> tuple[str, str, str]:
 
 def moved(text: str) -> bool:
     """Did GDB not say that there was no way on?"""
-    return "No more reverse-execution history" not in text
+    ends = ("No more reverse-execution history", "Reached end of recorded history")  # GDB 16
+    return not any(end in text for end in ends)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pexpect  # type: ignore[import-untyped]
 from deadlines import wait_for
+from openmpi import ANY_EXIT_CODE
 
 from rdb.session.processes import Process, descendants
 
@@ -26,7 +27,7 @@ def environment(home: Path) -> dict[str, str]:
         "PROMPT_TOOLKIT_NO_CPR": "1",
         # or mpirun ends the others when a rank exits with 3, sometimes before they are done; its
         # own exit code is 0 then
-        "OMPI_MCA_orte_abort_on_non_zero_status": "0",
+        **ANY_EXIT_CODE,
     }
 
 

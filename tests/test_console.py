@@ -74,11 +74,14 @@ def home(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) -
     source = long.with_suffix(".c")
     source.write_text(LONG)
     subprocess.run(["gcc", "-g", "-O0", "-o", long, source], check=True)
-    jobs: tuple[tuple[list[str | Path], int], ...] = (
-        (["--name", "relay", "-n", "3", "--", build("mpi/relay.c", "-O0")], 0),
-        (["--name", "long", "--", long], 0),
+    jobs: tuple[tuple[list[str | Path], tuple[int, ...]], ...] = (
+        (
+            ["--name", "relay", "-n", "3", "--", build("mpi/relay.c", "-O0")],
+            (0, 3),
+        ),  # mpirun 5 has its ranks' exit code
+        (["--name", "long", "--", long], (0,)),
     )
-    for arguments, code in jobs:
+    for arguments, codes in jobs:
         done = subprocess.run(
             [sys.executable, "-m", "rdb", "run", *arguments],
             env=environment(folder),
@@ -87,7 +90,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) -
             timeout=DEADLINE_S,
             check=False,
         )
-        assert done.returncode == code, done.stderr
+        assert done.returncode in codes, done.stderr
     return folder
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 DEADLINE_S = 180.0
-ENVIRONMENT = {"OMPI_MCA_orte_abort_on_non_zero_status": "0"}
+from openmpi import ANY_EXIT_CODE
 
 
 @pytest.fixture(scope="module")
@@ -22,14 +22,14 @@ def home(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) -
     for name in ("relay", "again"):
         arguments = ["run", "--name", name, "-n", "3", "--", str(build("mpi/relay.c", "-O0"))]
         done = rdb(folder, *arguments)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode in (0, 3), done.stderr  # mpirun 5 has its ranks' exit code
     return folder
 
 
 def rdb(home: Path, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "rdb", *arguments],
-        env={**os.environ, **ENVIRONMENT, "RDB_HOME": str(home)},
+        env={**os.environ, **ANY_EXIT_CODE, "RDB_HOME": str(home)},
         input=given,
         capture_output=True,
         text=True,

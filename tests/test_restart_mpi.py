@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import openmpi
 import pytest
 from conftest import Build, run_rdb
 from events import finalized
@@ -118,7 +119,7 @@ def requests(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Recorded
 @pytest.fixture(scope="module")
 def windows(tmp_path_factory: pytest.TempPathFactory, build: Build) -> Iterator[Recorded]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OMPI_MCA_osc", "pt2pt,sm")  # its osc/rdma crashes, also without rdb
+        patch.setenv("OMPI_MCA_osc", openmpi.windows())
         program = build("mpi/restarted_windows.c")
         yield Recorded(tmp_path_factory.mktemp("windows"), program)
 

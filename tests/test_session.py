@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from openmpi import ANY_EXIT_CODE
 
 from rdb.console import bisect as bisect_face
 from rdb.errors import MissingTool, RdbError, UnknownJob, Usage
@@ -280,13 +281,13 @@ def relay(tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Path]) 
         [sys.executable, "-m", "rdb", "run", "--name", "relay", "-n", "3", "--", program],
         # or mpirun ends the others when rank 2 exits with 3, sometimes before they are done;
         # its own exit code is 0 then
-        env={**os.environ, "RDB_HOME": str(home), "OMPI_MCA_orte_abort_on_non_zero_status": "0"},
+        env={**os.environ, "RDB_HOME": str(home), **ANY_EXIT_CODE},
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in (0, 3), done.stderr  # mpirun 5 has its ranks' exit code
     return home / "relay"
 
 
