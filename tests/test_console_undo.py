@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from openmpi import ANY_EXIT_CODE
 
 DEADLINE_S = 180.0
-from openmpi import ANY_EXIT_CODE
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def test_a_thread_is_stepped_back_alone(gdb: Gdb) -> None:
     assert thread(gdb) == 2
     gdb.run("thread 1")
     assert thread(gdb) == 1
-    assert "futex" in gdb.run("backtrace 1")
+    assert "futex" in gdb.run("backtrace 4")
     before = gdb.value("$pc")
     gdb.run("reverse-stepi")
     assert thread(gdb) == 1 and gdb.value("$pc") != before

@@ -358,9 +358,7 @@ def test_undo_goes_back_exactly_where_the_command_went(relay: Path) -> None:
         assert all("turn" in answer.text for answer in kept.answers.values())
         await session.undo()
         none = await session.run("info breakpoints")
-        assert {answer.text for answer in none.answers.values()} == {
-            "No breakpoints or watchpoints."
-        }
+        assert all(one.text.startswith("No breakpoints") for one in none.answers.values())
 
     in_session(relay, scenario)
 
