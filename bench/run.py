@@ -23,6 +23,7 @@ SECTIONS = (
     "calls",
     "reads",
     "rewrites",
+    "outputs",
     "trees",
     "threads",
     "startup",

@@ -29,6 +29,7 @@ class Scale:
     allreduce: tuple[tuple[int, int], ...]  # (bytes, turns)
     lammps_steps: int
     reads: tuple[tuple[int, int], ...]  # (bytes, turns)
+    writes: tuple[tuple[int, int], ...]  # (bytes, turns)
     rewritten_mb: int
     appends: int
     files: int  # in a tree
@@ -62,6 +63,7 @@ FULL = Scale(
     allreduce=((8, 20_000), (65_536, 500)),
     lammps_steps=200,
     reads=((4096, 20_000), (65_536, 2_000), (1 << 20, 200)),
+    writes=((1024, 50_000), (65_536, 2_000), (1 << 20, 200)),
     rewritten_mb=256,
     appends=100_000,
     files=5_000,
@@ -90,6 +92,7 @@ QUICK = Scale(
     allreduce=((8, 500), (65_536, 50)),
     lammps_steps=10,
     reads=((4096, 500), (65_536, 50), (1 << 20, 20)),
+    writes=((1024, 200), (65_536, 20), (1 << 20, 10)),
     rewritten_mb=4,
     appends=1_000,
     files=200,

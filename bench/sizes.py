@@ -9,7 +9,7 @@ from bench.figures import Section, ratio
 from bench.setup import Bench, BenchError
 from bench.ways import NATIVE, WAYS, alternate
 
-NAMES = {8: "8 B", 4096: "4 KiB", 65_536: "64 KiB", 1 << 20: "1 MiB"}
+NAMES = {8: "8 B", 1024: "1 KiB", 4096: "4 KiB", 65_536: "64 KiB", 1 << 20: "1 MiB"}
 
 
 def by_size(
@@ -19,6 +19,7 @@ def by_size(
     goals: Mapping[tuple[int, str], float],
     once: Callable[[str, list[str]], str],
     compared: Sequence[str] = WAYS,
+    what: str = "",
 ) -> None:
     """A ratio for each of `sizes` (bytes, times) and way; `once` runs one way with these arguments
     and gives what the program printed."""
@@ -37,4 +38,4 @@ def by_size(
     for size, ways in times.items():
         for way in compared[1:]:
             goal = goals.get((size, way))
-            section.ratios.append(ratio(NAMES[size], way, ways[NATIVE], ways[way], goal))
+            section.ratios.append(ratio(what + NAMES[size], way, ways[NATIVE], ways[way], goal))

@@ -43,18 +43,18 @@ def _rdb_exec(folder: Path, *options: str) -> list[str]:
     ]
 
 
-def through_rdb_exec(way: str, folder: Path) -> list[str]:
+def through_rdb_exec(way: str, folder: Path, *options: str) -> list[str]:
     """What to put before a program: the recorder itself, without the Python around it."""
     if way == NATIVE:
         return []
-    return _rdb_exec(folder, *(["--record=off"] if way == PLAIN else []))
+    return _rdb_exec(folder, *(["--record=off"] if way == PLAIN else options))
 
 
-def through_mpi(way: str, folder: Path, ranks: int) -> list[str]:
+def through_mpi(way: str, folder: Path, ranks: int, *options: str) -> list[str]:
     """What to put before an MPI program.  Recorded, it is what a user types."""
-    if way in (RECORDED, ORDER):
+    if way not in (NATIVE, PLAIN):
         order = ["--record=order"] if way == ORDER else []
-        return [*own_command(), "run", "-n", str(ranks), *order, "--"]
+        return [*own_command(), "run", "-n", str(ranks), *order, *options, "--"]
     mpirun = shutil.which("mpirun")
     if mpirun is None:
         raise BenchError("mpirun is not in PATH", "install openmpi-bin")

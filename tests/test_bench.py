@@ -19,9 +19,12 @@ SIZES_MB = {"checkpoints": {10}, "hot": {0}, "session": {0}, "answers": {0}}  # 
 _USUAL_MB = {10, 64}
 WAYS = {"plain", "recorded"}
 MODES = {"pingpong", "tcp", "allreduce", "lammps"}  # have --record=order, too
+CHECKS = {"off", "sample", "full"}  # ways of the section "outputs"
+OUTPUTS = [("write", "1 KiB"), ("write", "1 MiB"), ("MPI", "8 B"), ("MPI", "1 MiB")]
 RATIOS = {
     "calls": {"compute loop", "getppid", "clock_gettime", "poll, in vain"},
     "reads": {"4 KiB", "64 KiB", "1 MiB"},
+    "outputs": {f"{what} {size}" for what, size in OUTPUTS},
     "rewrites": {"rewrite", "rewrite again", "4 KiB of a large file", "append of 64 B"},
     "trees": {"find", "git status"},
     "threads": {"hand-over between two", "lock that four want"},
@@ -104,7 +107,7 @@ def test_whole(figures: dict[str, Any]) -> None:
 def test_ratios(figures: dict[str, Any], name: str) -> None:
     rows = _section(figures, name)["ratios"]
     found = {(row["what"], row["way"]) for row in rows}
-    ways = WAYS | {"order"} if name in MODES else WAYS
+    ways = CHECKS if name == "outputs" else WAYS | {"order"} if name in MODES else WAYS
     assert {(what, way) for what in RATIOS[name] for way in ways} <= found
     for row in rows:
         assert row["native_s"] > 0 and row["way_s"] > 0 and row["ratio"] > 0 and row["n"] >= 1

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rdb.errors import Unsupported, Usage
 from rdb.home import home
-from rdb.launch.command import CPU_CHOICES, rdb_exec_line
+from rdb.launch.command import CHECK_CHOICES, CPU_CHOICES, rdb_exec_line
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_kept_budget
 from rdb.launch.newjob import join_job, note_allocation, rank_directory
@@ -21,8 +21,8 @@ _NUMBERS = ("--hash-every", "--slice", "--mtbf")
 
 USAGE = """usage: rdb exec [--name NAME] [--job DIR] [--hash-every N] [--lax] [--no-children]
                 [--checkpoint-every N] [--keep N] [--log-budget N] [--kept-budget N] [--slice MS]
-                [--record full|order|off] [--cpu LEVEL] [--hca soft|real|auto] [--mpi NAME]
-                -- PROG [ARGS...]
+                [--record full|order|off] [--check sample|full|off] [--cpu LEVEL]
+                [--hca soft|real|auto] [--mpi NAME] -- PROG [ARGS...]
 
 Records this one process as a rank of a job; the launcher's environment says which rank and which
 job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
@@ -38,6 +38,8 @@ job (`mpirun -n 4 rdb exec -- ./prog`, `srun rdb exec -- ./prog`).
                     500MB or 2GB at most, on each host
   --slice MS        a thread that computes gives way to one that waits after so many milliseconds
                     (default: 20)
+  --check HOW       what the program hands out is compared in every replay: sample (default: of
+                    more than 64 KiB in one piece), full (all of it), off (nothing)
   --record order    log the order of messages, not what is in them: the ranks make that again
                     together when somebody asks for it
   --record off      run without a recording, threads in parallel; below mpirun or srun the job takes
@@ -83,6 +85,7 @@ def exec_command(arguments: Sequence[str]) -> int:
             "--name",
             "--job",
             "--cpu",
+            "--check",
             "--hca",
             "--mpi",
             *_NUMBERS,
@@ -105,6 +108,10 @@ def exec_command(arguments: Sequence[str]) -> int:
             hca = value
         elif option == "--mpi":
             mpi = value
+        elif option == "--check":
+            if value not in CHECK_CHOICES:
+                raise Usage(f"exec: --check {value}: no such choice", ", ".join(CHECK_CHOICES))
+            options += ["--check", value]
         elif option == "--cpu":
             if value not in CPU_CHOICES:
                 raise Usage(f"exec: --cpu {value}: no such choice", ", ".join(CPU_CHOICES))

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from rdb import __version__
 from rdb.errors import Usage
-from rdb.launch.command import CPU_CHOICES
+from rdb.launch.command import CHECK_CHOICES, CPU_CHOICES
 from rdb.launch.hca import HCA_CHOICES
 from rdb.launch.placement import LAUNCHERS
 from rdb.timeline.position import Position
@@ -122,6 +122,12 @@ def build_parser() -> argparse.ArgumentParser:
         default="full",
         help="order: log the order of messages, not what is in them: the ranks make that again "
         "together (rdb expand); off: run below rdb without a recording; threads run in parallel",
+    )
+    run.add_argument(
+        "--check",
+        choices=CHECK_CHOICES,
+        help="what the program hands out is compared in every replay: of more than 64 KiB in one "
+        "piece a sample (default) or full, all of it; off: nothing, to measure what it costs",
     )
     run.add_argument("--lax", action="store_true", help="pass unknown system calls on")
     run.add_argument(
@@ -239,6 +245,7 @@ def build_parser() -> argparse.ArgumentParser:
     restart.add_argument("--hash-every", type=_natural, metavar="N", help=as_of_run)
     for option in ("--checkpoint-every", "--keep"):
         restart.add_argument(option, metavar="N", help=as_of_run)
+    restart.add_argument("--check", choices=CHECK_CHOICES, help=as_of_run)
 
     replay = command(
         "replay", "replay each process, alone, at full speed", "rdb.cli.replay:replay_command", True

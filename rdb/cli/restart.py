@@ -231,7 +231,7 @@ def _options(args: argparse.Namespace) -> list[str]:
     options = [] if args.hash_every is None else ["--hash-every", str(args.hash_every)]
     for option, value in (("--checkpoint-every", args.checkpoint_every), ("--keep", args.keep)):
         options += [] if value is None else [option, check_limit(option, value)]
-    return options
+    return options + ([] if args.check is None else ["--check", args.check])
 
 
 def _socket_ranks(plan: Plan, branch: str) -> None:

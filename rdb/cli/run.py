@@ -49,6 +49,7 @@ def plain_arguments(arguments: Sequence[str]) -> SimpleNamespace | None:
         name=None,
         n=ranks,
         hash_every=None,
+        check=None,
         checkpoint_every=None,
         keep=None,
         log_budget=None,
@@ -200,6 +201,7 @@ def _options(args: SimpleNamespace) -> list[str]:
             continue
         options += [] if value is None else [option, check_limit(option, value)]
     options += [] if args.slice is None else ["--slice", str(args.slice)]
+    options += [] if args.check is None else ["--check", args.check]
     options += ["--record=off"] if args.record == "off" and args.n is not None else []
     if args.record == "order":
         if args.keep is not None:

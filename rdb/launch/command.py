@@ -15,6 +15,7 @@ _LIB = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "_lib"))
 
 # --cpu of rdb-exec: the highest level that the program is shown (process/cpu_features.c).
 CPU_CHOICES = ("native", "x86-64-v3", "x86-64-v2")
+CHECK_CHOICES = ("sample", "full", "off")
 
 
 def lib_dir() -> str:

@@ -360,7 +360,9 @@ def write(abi: Abi) -> str:
             for param in function.params
         )
         sent = f"sent_{function.short}" if reads(function) else "NULL"
-        lines.append(f'\t[{function.index}] = {{ "{function.name}", {body}, "{handles}", {sent} }},')
+        lines.append(
+            f'\t[{function.index}] = {{ "{function.name}", {body}, "{handles}", {sent} }},'
+        )
     lines.append("};")
     lines.append(f"const unsigned real_function_count = {len(abi.functions)};\n")
     lines.append("const uint8_t large_places[][LARGE_PLACES] = {")

@@ -1,6 +1,7 @@
 """Writes the real side's knowledge of what a call reads: for each function one that says so.
 
-Made from the standard's parameter lists; what these do not say is here, what is left out in SKIPPED.
+Made from the standard's parameter lists.  What these do not say is here; what is left out is in
+SKIPPED.
 """
 
 from __future__ import annotations
