@@ -10,6 +10,7 @@ import itertools
 import re
 import shutil
 import struct
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import mpijob
 import pytest
 from conftest import PROGRAMS, Build, Rdb
 from faults import Rank
+from test_timeline_recorded import symbol
 
 from rdb.recording import Kind, RankRecording, open_job
 from rdb.recording.crc32c import crc32c, crc32c_data
@@ -273,3 +275,108 @@ def test_every_replay_says_so(rdb: Rdb, small: RankRecording, tmp_path: Path) ->
     (tmp_path / "script").write_text("quit\n")
     attached = rdb("attach", "job", "-x", "script")
     assert attached.returncode != 0 and said in attached.stderr
+
+
+THREADS = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static char input[1024];
+static volatile int done;
+static struct timespec nap;
+static void *other(void *arg)
+{
+	for (; !done; syscall(SYS_sched_yield)) {
+		syscall(SYS_getppid);
+		input[1]++; /* while the other one waits: what it has handed out is what was there before */
+	}
+	return arg;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	const int from = open(argv[1], O_RDONLY);
+	pthread_create(&thread, NULL, other, NULL);
+	for (int i = 0; i < 5; i++) {
+		pread(from, input, 1024, 0);
+		nap.tv_nsec = 1000000 + input[0];
+		nanosleep(&nap, NULL);
+	}
+	done = 1;
+	return pthread_join(thread, NULL);
+}
+"""
+
+
+def test_a_thread_that_waits_while_others_run(
+    rdb: Rdb, build_text: BuildText, tmp_path: Path
+) -> None:
+    """Its question stands in the log before what the others did meanwhile."""
+    (tmp_path / "input").write_bytes(b"A" * BYTES)
+    program = build_text("threads", THREADS, "-O1", "-pthread")
+    done = rdb("run", "--name", "job", "--", program, "input")
+    assert done.returncode == 0, done.stderr
+    assert rdb("replay", "job").returncode == 0
+    job = open_job("job")
+    rank = Rank(job.path / "rank-0", job.path / "files")
+    records = [r for r in rank.recording().records() if r.kind.is_event or r.kind is Kind.ASKED]
+    between = 0
+    for way, read in enumerate(inputs(rank.recording())):
+        mine = [r for r in records if r.event > read.event and r.thread == read.thread]
+        nap = next(r for r in mine if r.kind.is_event)
+        between += nap.event - read.event > 1
+        code, answer = altered(rank, tmp_path / "altered", way, read)
+        assert (code, answer.get("event")) == (5, nap.event), answer
+        assert "nanosleep(2) is not what it was" in str(answer["what"]), answer
+    assert between and any(r.kind is Kind.ASKED for r in records)
+
+
+def test_text_and_what_is_not_there_are_left_out(rdb: Rdb, build_text: BuildText) -> None:
+    """Text has breakpoints and patches in it; a bad pointer is an error for the program."""
+    program = build_text("odd", ODD, "-O1", "-w")
+    native = subprocess.run([program], capture_output=True, text=True, check=True)
+    done = rdb("run", "--name", "job", "--", program)
+    assert (done.returncode, done.stdout) == (0, native.stdout), done.stderr
+    assert rdb("replay", "job").returncode == 0
+    with Timeline(open_job("job").rank(0)) as timeline:
+        at = symbol(timeline, program, "counter")
+        timeline.set_breakpoint(1, at)
+        assert timeline.cont().reason == "breakpoint"
+        while (reason := timeline.cont().reason) == "breakpoint":
+            pass
+        assert reason == "end"
+
+
+ODD = r"""
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <x86intrin.h>
+__attribute__((noinline)) unsigned long long counter(void)
+{
+	return __rdtsc() * 3;
+}
+int main(void)
+{
+	int ends[2];
+	sigset_t all;
+	sigfillset(&all);
+	char *two = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(two, 1, 4096);
+	munmap(two + 4096, 4096);
+	pipe(ends);
+	for (int i = 0; i < 3; i++) {
+		long n = write(ends[1], (void *)8, 10), m = write(ends[1], two + 4090, 10);
+		printf("%ld %ld %d\n", n, m, errno);
+		counter();
+		write(ends[1], (void *)counter, 64);
+		sigprocmask(SIG_BLOCK, &all, NULL); /* SIGSEGV, too */
+	}
+	return 0;
+}
+"""
