@@ -380,3 +380,47 @@ int main(void)
 	return 0;
 }
 """
+
+
+@pytest.mark.parametrize(
+    ("check", "different", "noticed"),
+    [("sample", 4096 + 64, True), ("full", 1, True), ("off", 8192, False)],
+)
+def test_large_pieces(
+    rdb: Rdb, build_text: BuildText, tmp_path: Path, check: str, different: int, noticed: bool
+) -> None:
+    """Of a sample a page that differs is always in it."""
+    (tmp_path / "input").write_bytes(b"A" * 8192)
+    program = build_text("large", LARGE, "-O1", "-w")
+    done = rdb("run", "--name", "job", "--check", check, "--", program, "input")
+    assert done.returncode == 0, done.stderr
+    assert rdb("replay", "job").returncode == 0
+    job = open_job("job")
+    rank = Rank(job.path / "rank-0", job.path / "files")
+    for way, (read, call) in enumerate(ways(rank.recording())):
+        copy = copy_of(rank, tmp_path / f"altered-{way}")
+        alter(copy.recording(), read, b"B" * different)
+        _, answer, _ = copy.verify()
+        said = str(answer.get("what"))
+        assert ("what the program hands out" in said) == noticed, answer
+        assert not noticed or answer["event"] == call.event, answer
+        assert ("of which a sample is compared" in said) == (check == "sample")
+    assert rdb("run", "--check", "some", "--", program).returncode == 2
+    assert rdb("exec", "--check", "some", "--", program).returncode == 2
+
+
+LARGE = r"""
+#include <fcntl.h>
+#include <unistd.h>
+static char large[1 << 20] __attribute__((aligned(4096)));
+int main(int argc, char **argv)
+{
+	const int from = open(argv[1], O_RDONLY), to = open("/dev/null", O_WRONLY);
+	for (int i = 0; i < 5; i++) {
+		pread(from, large + 70000 + 4000 * i, 8192, 0);
+		if (write(to, large, sizeof(large)) != sizeof(large))
+			return 1;
+	}
+	return 0;
+}
+"""
