@@ -130,3 +130,14 @@ def test_a_store_at_another_address_is_watched(ring: Recorded) -> None:
         assert (
             gdb.integer("ring[7 + 4096]") == gdb.integer("ring[7]") == gdb.integer("other[7]") == 0
         )
+
+
+@pytest.mark.parametrize("how", ["file", "anonymous"])
+def test_images_hold_large_shared_memory_as_it_is(tmp_path: Path, build: Build, how: str) -> None:
+    """Stores that no event has looked at, and those made while the image is written."""
+    options = ("--checkpoint-every", "50")
+    path = tmp_path / "mapped"
+    made = record(tmp_path, build("shared_large.c"), path, how, options=options, hash_every=20)
+    assert made.result.returncode == 0, made.result.stdout
+    assert len(list(made.rank_dir.glob("ckpt-*.img"))) > 3
+    verify_all(made, how)

@@ -23,6 +23,7 @@
 #include "boundary/fsgsbase.h"
 #include "process/probe.h"
 #include "memory/device_memory.h"
+#include "memory/shared_memory.h"
 #include "instructions/tsc_sites.h"
 #include "image/dirty.h"
 #include "image/image.h"
@@ -197,9 +198,11 @@ static int begin(struct image_plan *plan)
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	sigprocmask(SIG_SETMASK, &all, &before);
+	shared_freeze();
 	long pid = raw_syscall(SYS_clone, 0, 0, 0, 0, 0, 0);
 	if (pid == 0)
 		child(plan, ckpt.packed);
+	shared_thaw();
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return (int)pid;

@@ -1,4 +1,5 @@
 #include "memory/followed.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +30,65 @@ bool followed_from_start(int fd, bool shared)
 		return true;
 	const bool writable = (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
 	return shared ? shared_volatile(fd) : (writable || !st.st_nlink) && !followed_never(fd);
+}
+
+struct name {
+	uint64_t at;
+	char link[64];
+};
+
+static int find_name(const struct mapping *m, void *arg)
+{
+	struct name *n = arg;
+	if (n->at < m->start || n->at >= m->end)
+		return 0;
+	snprintf(n->link, sizeof(n->link), "/proc/self/map_files/%lx-%lx", (unsigned long)m->start,
+		 (unsigned long)m->end);
+	return 1;
+}
+
+/* The file again, if it still has the name by which it was opened. */
+static int open_again(const struct file_mapping *f, uint64_t at)
+{
+	struct name name = {.at = at};
+	struct stat st;
+	char path[4096];
+	const ssize_t n = arena_each(find_name, &name) == 1 ? readlink(name.link, path, sizeof(path) - 1) : -1;
+	if (n < 0)
+		return -ENOENT;
+	path[n] = 0;
+	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -ENOENT;
+	if (!fstat(fd, &st) && st.st_dev == f->dev && st.st_ino == f->ino && !f->text && !followed_never(fd))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+long followed_move(struct event *ev, const struct file_mapping *f, uint64_t old, size_t old_len, uint64_t at,
+		   size_t new_len, int prot)
+{
+	const struct file_mapping was = *f;
+	const int fd = open_again(&was, old);
+	long rc = fd;
+	if (fd < 0)
+		return fd;
+	if (was.read_only) {
+		rc = shared_map(ev, at, new_len, prot, MAP_SHARED, fd, was.offset + (old - was.start));
+		if (!rc && old_len) {
+			arena_unmapped(old, old + old_len);
+			shared_unmapped(old, old + old_len);
+			munmap((void *)old, old_len);
+		}
+	} else if (!old_len) {
+		rc = -EINVAL;
+	} else {
+		shared_follow(ev, &was, fd);
+		rc = shared_move(ev, old, old_len, at, new_len);
+	}
+	close(fd);
+	return rc;
 }
 
 struct writing {

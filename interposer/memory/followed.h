@@ -2,12 +2,17 @@
 #ifndef RDB_FOLLOWED_H
 #define RDB_FOLLOWED_H
 #include "boundary/event.h"
+#include "memory/arena.h"
 
 /* While recording: must a mapping of this file be one of shared_memory.h from the start?  Others are when the file is
  * written, for most never are. */
 bool followed_from_start(int fd, bool shared);
 /* Programs and libraries are replaced, not written, while they are mapped: of these the copy is what stays. */
 bool followed_never(int fd);
+/* While recording: mremap(2) of a file that is mapped, which shows the file at its new place as well.  -ENOENT: it cannot
+ * be found. */
+long followed_move(struct event *ev, const struct file_mapping *f, uint64_t old, size_t old_len, uint64_t at,
+		   size_t new_len, int prot);
 /* The event is about to end: mappings of the file that it has written follow that from here on; and what it has written
  * to memory through /proc is logged. */
 void followed_written(struct event *ev);

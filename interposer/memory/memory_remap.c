@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include "memory/arena.h"
 #include "boundary/boundary.h"
+#include "memory/followed.h"
 #include "memory/memory_calls.h"
 #include "memory/shared_memory.h"
 
@@ -94,6 +95,12 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		return -EFAULT;
 	if (keep && (shared_at(old) || arena_file_at(old)))
 		return -EINVAL; /* as before Linux 5.13 */
+	const struct file_mapping *f = arena_file_at(old);
+	if (lower.mode == MODE_RECORD && f && (f->read_only || !shared_at(old))) {
+		r = followed_move(ev, f, old, old_len, at, new_len, src.prot);
+		if (r != -ENOENT)
+			return r;
+	}
 	if (!from_log() && shared_at(old))
 		return shared_move(ev, old, old_len, at, new_len);
 	if (from_log() && shared_map_recorded(at, new_len, src.prot, &r)) {

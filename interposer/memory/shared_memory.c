@@ -692,6 +692,36 @@ const void *shared_as_logged(uint64_t at)
 	return bytes ? bytes + (at - r->start) : NULL;
 }
 
+static void freeze(struct region *r)
+{
+	static const char zeros[BATCH];
+	r->frozen = zero_memory(r->end - r->start);
+	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
+		const size_t n = batch_at(r, off);
+		if (!fetch(r->alias + off, buffer, n) && r->kind == SHARED_SYSV && r->shadow)
+			memcpy(buffer, r->shadow + off, n); /* the program has protected it */
+		if (memcmp(buffer, zeros, n))
+			memcpy(r->frozen + off, buffer, n);
+	}
+}
+
+void shared_freeze(void)
+{
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (!regions[i].shadow || !every_event(&regions[i]))
+			freeze(&regions[i]);
+}
+
+void shared_thaw(void)
+{
+	for (unsigned i = 0; i < shared_regions; i++) {
+		struct region *r = &regions[i];
+		if (r->frozen)
+			munmap(r->frozen, r->end - r->start);
+		r->frozen = NULL;
+	}
+}
+
 bool shared_hashable(void)
 {
 	return total(true) <= EVERY_EVENT;

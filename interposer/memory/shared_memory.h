@@ -63,6 +63,10 @@ void shared_in_child(void);
 bool shared_page(uint64_t at, void *page);
 /* Where it is as the log has it, which others cannot change; NULL: it is not shared. */
 const void *shared_as_logged(uint64_t at);
+/* Around the fork of a child that writes an image, while the program may store there: what is not looked at at every
+ * event is kept as it is now. */
+void shared_freeze(void);
+void shared_thaw(void);
 /* Can memory be hashed now, or may it have changed since it was last looked at? */
 bool shared_hashable(void);
 /* Can it at the end of the recording, where nothing can be logged any more? */
