@@ -132,6 +132,15 @@ def test_a_store_at_another_address_is_watched(ring: Recorded) -> None:
         )
 
 
+def test_unrecorded_mappings_move_as_natively(tmp_path: Path, build: Build) -> None:
+    program, data = build("aliases.c"), tmp_path / "data"
+    data.mkdir()
+    moves = "anon 0 3 1/remap 0 1 3/store 0 2 3/remap 0 0 4/map 2 1 1 1 3 0 4/remap 2 3 2"
+    script = f"{moves}/store 3 1 1/map 4 1 0 0 3 0 2/remap 4 4 4/put 1 0 2 2"
+    made = record(tmp_path, program, data, script, options=("--record=off",))
+    assert (made.result.returncode, made.result.stdout) == (0, natively(program, script))
+
+
 @pytest.mark.parametrize("how", ["file", "anonymous"])
 def test_images_hold_large_shared_memory_as_it_is(tmp_path: Path, build: Build, how: str) -> None:
     """Stores that no event has looked at, and those made while the image is written."""

@@ -171,19 +171,52 @@ static void note_stores(struct event *ev, int fd)
 	shared_retire(copy, len);
 }
 
-void followed_written(struct event *ev)
+/* Descriptors of which it is known that nothing that is mapped is written through them: a call costs little. */
+enum { DESCRIPTORS = 1024 };
+static uint64_t harmless[DESCRIPTORS / 64];
+
+/* Others may have their numbers now, or be of a file that is mapped now. */
+static bool forgets_descriptors(uint32_t nr)
+{
+	switch (nr) {
+	case SYS_close:
+	case SYS_close_range:
+	case SYS_dup2:
+	case SYS_dup3:
+	case SYS_mmap:
+	case SYS_mremap: return true;
+	default: return false;
+	}
+}
+
+static void wrote(struct event *ev, int fd)
 {
 	struct stat st;
+	pid_t pid = 0;
+	if (fd < DESCRIPTORS && harmless[fd / 64] >> fd % 64 & 1)
+		return;
+	if (fstat(fd, &st))
+		return;
+	if (S_ISREG(st.st_mode) && !st.st_size)
+		pid = memory_of(fd);
+	if (pid == lower.pid)
+		note_stores(ev, fd);
+	else if (pid)
+		other_memory(pid);
+	else if (S_ISREG(st.st_mode))
+		written(ev, &st, fd);
+	/* whatever is mapped of it is followed now */
+	if (!pid && fd < DESCRIPTORS)
+		harmless[fd / 64] |= 1ull << fd % 64;
+}
+
+void followed_written(struct event *ev)
+{
+	if (ev->kind == LOG_SYSCALL && forgets_descriptors(ev->nr))
+		memset(harmless, 0, sizeof(harmless));
 	const int fd = shared_call_wrote(ev);
-	if (fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode)) {
-		const pid_t pid = st.st_size ? 0 : memory_of(fd);
-		if (pid == lower.pid)
-			note_stores(ev, fd);
-		else if (pid)
-			other_memory(pid);
-		else
-			written(ev, &st, fd);
-	}
+	if (fd >= 0)
+		wrote(ev, fd);
 	if (ev->kind == LOG_SYSCALL && ev->nr == SYS_process_vm_writev && ev->result > 0 &&
 	    (pid_t)ev->args[0] != lower.pid)
 		other_memory((pid_t)ev->args[0]);

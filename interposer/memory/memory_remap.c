@@ -24,7 +24,7 @@ static bool from_log(void)
 struct found {
 	uint64_t at, end; /* looked at up to `at` */
 	int prot;
-	bool anonymous, mixed;
+	bool anonymous, shared, mixed;
 };
 
 static int find(const struct mapping *m, void *arg)
@@ -37,6 +37,7 @@ static int find(const struct mapping *m, void *arg)
 	f->mixed |= f->prot >= 0 && m->prot != f->prot;
 	f->prot = m->prot;
 	f->anonymous &= m->anonymous;
+	f->shared |= m->shared;
 	f->at = m->end;
 	return f->at >= f->end;
 }
@@ -95,6 +96,8 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		return -EFAULT;
 	if (keep && (shared_at(old) || arena_file_at(old)))
 		return -EINVAL; /* as before Linux 5.13 */
+	/* unrecorded, the kernel's pages move; of a file an image knows those that it was told of */
+	const bool really = lower.mode == MODE_PASS && (src.shared || !lower.opt.checkpoints_only);
 	const struct file_mapping *f = arena_file_at(old);
 	if (lower.mode == MODE_RECORD && f && (f->read_only || !shared_at(old))) {
 		r = followed_move(ev, f, old, old_len, at, new_len, src.prot);
@@ -110,10 +113,10 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		}
 		return r;
 	}
-	if (!old_len)
+	if (!old_len && !really)
 		return -EINVAL;
 	/* memory of no file moves without being touched, unless it has become several mappings */
-	if (src.anonymous && !arena_file_at(old)) {
+	if (really || (src.anonymous && !f)) {
 		r = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len,
 				MREMAP_MAYMOVE | MREMAP_FIXED | (keep ? MREMAP_DONTUNMAP : 0), (long)at, 0);
 		if (r >= 0) {
@@ -121,7 +124,7 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 			shared_unmapped(at, at + new_len);
 			return 0;
 		}
-		if (r != -EFAULT)
+		if (really || r != -EFAULT)
 			return r;
 	}
 	return move_by_copy(old, old_len, at, new_len, &src, keep);

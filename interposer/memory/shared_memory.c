@@ -372,7 +372,8 @@ long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, 
 	if (!follows) {
 		followed_mapped(ev, fd);
 		shared_adopt(ev, at, len, flags & MAP_ANONYMOUS ? SHARED_ANONYMOUS : kind_of(fd));
-		of_file(&regions[shared_regions - 1], fd);
+		if (lower.mode == MODE_RECORD)
+			of_file(&regions[shared_regions - 1], fd);
 		return 0;
 	}
 	struct region *r = new_region(at, len, kind_of(fd), alias);
