@@ -40,6 +40,7 @@ def load() -> None:
         object,
         opening,
         output,
+        own,
         printers,
         redo,
         starting,
@@ -55,7 +56,7 @@ def load() -> None:
         module.define()
     for module in (look, fields, object, follow, forking, away, starting, printers):
         module.define()
-    for module in (binding, finishing, hits, mappings, number):
+    for module in (binding, finishing, hits, mappings, number, own):
         module.define()
     conditions.define()
     aliases.define()

@@ -6,7 +6,7 @@ import json
 
 import gdb
 
-from . import history, link, place, state
+from . import history, link, own, place, state
 from .command import Command
 
 
@@ -29,6 +29,7 @@ class Look(Command):
         there = {"START": answer["at_start"], "END": answer["at_end"]}
         if not there.get(where, answer["position"] == where):
             answer = place.seek(where)
+        own.select(answer)
         gdb.write(json.dumps(state.described(answer)) + "\n")
 
 

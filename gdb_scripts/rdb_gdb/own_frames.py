@@ -70,6 +70,11 @@ def _ended(name: str) -> bytes:
     return name.rpartition("::")[2].encode() + b"\0"
 
 
+def in_own_file(frame: Any) -> bool:
+    """Also of code without debug information, such as `_start`."""
+    return is_own(frame) or own_file(gdb.solib_name(int(frame.pc())))
+
+
 def frames() -> Iterator[Any]:
     """All of them, innermost first.  A stack that cannot be unwound ends there."""
     try:

@@ -6,11 +6,15 @@ memory and watched values is of the place that was left.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gdb
 
 from . import link, scopes, threads, waiting
+
+# What gcc and clang append: outlined regions of OpenMP, parts, copies.
+_CLONE = re.compile(r"\.(_omp_fn|omp_outlined|constprop|isra|part|cold|lto_priv)\b.*")
 
 
 def seek(target: str) -> dict[str, Any]:
@@ -119,12 +123,20 @@ def where() -> dict[str, Any]:
     try:
         frame = gdb.newest_frame()
         sal = frame.find_sal()
-        function = frame.name()
+        function = plain(frame.name())
         file = sal.symtab.fullname() if sal.symtab else None
         line = sal.line if sal.symtab else None
     except gdb.error:
         return {"function": None, "file": None, "line": None}
     return {"function": function, "file": file, "line": line}
+
+
+def plain(name: str | None) -> str | None:
+    """A compiler's clone of a function by the function's own name: `_ZL4EvalPd._omp_fn.1`."""
+    if name is None or not (name.startswith("_Z") or _CLONE.search(name)):
+        return name
+    text = str(gdb.execute(f"demangle -l gnu-v3 -- {_CLONE.sub('', name)}", to_string=True)).strip()
+    return _CLONE.sub("", name) if text.startswith("Can't") else text.partition("(")[0]
 
 
 def short() -> str:

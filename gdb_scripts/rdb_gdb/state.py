@@ -7,7 +7,7 @@ from typing import Any
 
 import gdb
 
-from . import branches, history, link, place, threads
+from . import branches, history, link, own, place, threads
 from .command import Command
 
 
@@ -28,6 +28,7 @@ class State(Command):
         else:
             history.log.settle()
         answer = link.ask("state" if "--fast" in options else "name")
+        own.select(answer)
         gdb.write(json.dumps(described(answer)) + "\n")
 
 

@@ -14,7 +14,7 @@ from rdb.paths import gdb_scripts_dir
 from rdb.session.gdb import Answer, GdbProcess
 from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
-from rdb.session.stacks import own_frame
+from rdb.session.stacks import in_header, own_frame
 from rdb.session.state import RankState, parse_state
 from rdb.session.template import Template
 
@@ -138,7 +138,7 @@ class RankDebugger(Looking):
         """Where the rank stands; AFTER is the command that has just ended, for the undo log."""
         said = "" if after is None else f" --command {after}"
         state = parse_state((await self._must(f"rdb-state --fast{said}")).text)
-        if state.place.has_source:
+        if state.place.has_source and not in_header(state.place):
             return state
         own = own_frame(await self.frames(_OWN_WITHIN))
         if own is None or own.level == 0:

@@ -20,7 +20,7 @@ from rdb.paths import gdb_scripts_dir
 from rdb.session.gdb import GdbProcess
 from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
-from rdb.session.stacks import own_frame
+from rdb.session.stacks import in_header, own_frame
 from rdb.session.state import RankState, parse_state
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Looker(Looking):
         """Turns to a rank."""
         said = await self._must(f"rdb-look {address} {where}{' fresh' if fresh else ''}")
         state = parse_state(said)
-        if not state.place.has_source:
+        if not state.place.has_source or in_header(state.place):
             own = own_frame(await self.frames(_OWN_WITHIN))
             if own is not None and own.level > 0:
                 state = replace(state, own=own.place)

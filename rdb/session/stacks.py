@@ -71,12 +71,12 @@ def own_frame(frames: Sequence[Frame]) -> Frame | None:
     """
     for headers in (False, True):
         for frame in frames:
-            if frame.place.has_source and (headers or not _in_header(frame.place)):
+            if frame.place.has_source and (headers or not in_header(frame.place)):
                 return frame
     return next((frame for frame in frames if frame.place.line and _in_program(frame.pc)), None)
 
 
-def _in_header(place: Place) -> bool:
+def in_header(place: Place) -> bool:
     return place.file is not None and place.file.startswith(_SYSTEM)
 
 

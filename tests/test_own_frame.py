@@ -1,0 +1,149 @@
+"""Where a recording ends in a library, the program's own names mean what they do in the program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import run_rdb
+from gdbdriver import DEADLINE_S
+
+C = r"""
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static int data = 4711;
+int top = 12;
+static void deep(int depth, char **argv)
+{
+	int own = 10 * depth;
+	if (depth < 7) {
+		deep(depth + 1, argv);
+		return;
+	}
+	data += own;
+	if (!strcmp(argv[1], "abort"))
+		abort();
+	if (!strcmp(argv[1], "assert"))
+		assert(own == 1);
+	if (!strcmp(argv[1], "exit"))
+		exit(3);
+	if (!strcmp(argv[1], "_exit"))
+		_exit(3);
+	if (!strcmp(argv[1], "signal"))
+		raise(SIGSEGV);
+	if (!strcmp(argv[1], "memset"))
+		memset((void *)(long)depth, 1, 4096 * (size_t)own);
+}
+int main(int argc, char **argv)
+{
+	(void)argc;
+	deep(1, argv);
+	return 0;
+}
+"""
+
+CXX = r"""
+#include <map>
+#include <vector>
+static int data = 4711;
+int main()
+{
+	int own = 70;
+	data += own;
+	std::vector<int> numbers(3);
+	return numbers.at(own);
+}
+"""
+
+FORTRAN = r"""
+module state
+  integer :: data = 4711
+end module
+program main
+  use state
+  integer :: own
+  own = 70
+  data = data + own
+  stop 3
+end program
+"""
+
+
+def answers(folder: Path, program: Path, *arguments: str, lines: list[str]) -> list[str]:
+    """What the console says to LINES, where the recording of the program ends."""
+    home = folder / "home"
+    run_rdb(home, folder, "run", "--name", "job", "--", str(program), *arguments)
+    done = subprocess.run(
+        [sys.executable, "-m", "rdb", "attach", "job"],
+        env={**os.environ, "RDB_HOME": str(home)},
+        input="".join(f"{line}\n" for line in lines),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    said: list[str] = []
+    for line in done.stdout.splitlines():
+        if line.startswith("job ") and line.partition("> ")[2] in lines:
+            said.append("")
+        elif said:
+            said[-1] += line + "\n"
+    assert len(said) == len(lines), done.stdout + done.stderr
+    return said
+
+
+def build(folder: Path, name: str, text: str, *command: str) -> Path:
+    source = folder / name
+    source.write_text(text)
+    program = source.with_suffix("")
+    subprocess.run([*command, "-g", "-O0", "-w", "-o", program, source], check=True, cwd=folder)
+    return program
+
+
+@pytest.mark.parametrize("way", ["abort", "assert", "exit", "_exit", "signal", "memset"])
+def test_the_innermost_frame_of_the_program(tmp_path: Path, way: str) -> None:
+    program = build(tmp_path, "deep.c", C, "gcc")
+    lines = ["print own", "print data", "frame 0", "print 1", "ranks", "goto start", "goto end",
+             "print own + depth", "up", "print own"]  # fmt: skip
+    own, data, _, _, ranks, _, _, again, _, above = answers(tmp_path, program, way, lines=lines)
+    assert own.endswith("70\n") and data.endswith("4781\n")
+    assert "deep () at deep.c" in ranks
+    assert again.endswith("77\n") and above.endswith("60\n")
+
+
+def test_a_frame_that_was_chosen_stays(tmp_path: Path) -> None:
+    program = build(tmp_path, "deep.c", C, "gcc")
+    lines = ["up 2", "print own", "when", "print own", "down", "print own"]
+    said = answers(tmp_path, program, "abort", lines=lines)
+    assert [said[n].split()[-1] for n in (1, 3, 5)] == ["50", "50", "60"]
+
+
+def test_after_main_has_returned_globals_are_the_programs(tmp_path: Path) -> None:
+    program = build(tmp_path, "deep.c", C, "gcc")
+    data, top = answers(tmp_path, program, "no", lines=["print data", "print top"])
+    assert data.endswith("4781\n") and top.endswith("12\n")
+
+
+def test_not_a_line_of_the_librarys_headers(tmp_path: Path) -> None:
+    program = build(tmp_path, "thrown.cc", CXX, "g++")
+    own, data, ranks = answers(tmp_path, program, lines=["print own", "print data", "ranks"])
+    assert own.endswith("70\n") and data.endswith("4781\n")
+    assert "main () at thrown.cc:10" in ranks
+
+
+def test_in_the_programs_language(tmp_path: Path) -> None:
+    if shutil.which("gfortran") is None:
+        pytest.skip("no gfortran")
+    program = build(tmp_path, "halt.f90", FORTRAN, "gfortran")
+    own, data, both = answers(
+        tmp_path, program, lines=["print own", "print data", "print own == 70 .and. data > 4000"]
+    )
+    assert own.endswith("70\n") and data.endswith("4781\n") and both.endswith(".TRUE.\n")
