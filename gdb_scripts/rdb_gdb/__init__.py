@@ -41,6 +41,7 @@ def load() -> None:
         opening,
         output,
         own,
+        predicates,
         printers,
         redo,
         starting,
@@ -56,7 +57,7 @@ def load() -> None:
         module.define()
     for module in (look, fields, object, follow, forking, away, starting, printers):
         module.define()
-    for module in (binding, finishing, hits, mappings, number, own):
+    for module in (binding, finishing, hits, mappings, number, own, predicates):
         module.define()
     conditions.define()
     aliases.define()

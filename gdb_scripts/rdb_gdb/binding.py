@@ -21,7 +21,8 @@ from typing import Any
 
 import gdb
 
-from .own_frames import frames, is_own, own_file, own_frames, own_symtab
+from . import predicates
+from .own_frames import frames, in_own_file, own_file, own_frames, own_symtab
 
 # Texts, operators such as .and., and numbers hold no names.
 _NO_NAMES = re.compile(
@@ -102,7 +103,7 @@ class Binding:
         """The value where the rank stands, or Undefined."""
         with self._context():
             try:
-                value = gdb.parse_and_eval(self._text(self.expression))
+                value = predicates.value(self._text(self.expression))
                 if not value.is_optimized_out:
                     value.fetch_lazy()
                     return value
@@ -111,13 +112,17 @@ class Binding:
         names = ", ".join([one.name for one in self._variables] + self._members)
         raise Undefined(f"{names or self.expression} is optimized out")
 
+    def decided(self) -> list[str]:
+        """The elements of arrays that decided the last value, by the program's names."""
+        return [_without_placeholders(one, self._variables) for one in predicates.decided()]
+
     def need_meaning(self, frame: Any) -> None:
         """Unbound, if GDB cannot make sense of the expression in this frame."""
         global _bound
         with self._selected(frame):
             _bound = self._variables
             try:
-                gdb.parse_and_eval(self._text(self.expression))
+                predicates.value(self._text(self.expression))
             except gdb.MemoryError:
                 return
             except gdb.error as error:
@@ -232,7 +237,7 @@ def bind(expression: str) -> Binding | None:
     the program's own code in which all names mean something; None: no such code runs here.
     Unbound: the names mean nothing in it."""
     selected = gdb.selected_frame()
-    if selected.level() and not is_own(selected):
+    if selected.level() and not in_own_file(selected):
         return Binding(expression, selected, of_library=True)
     why: list[Unbound] = []
     for frame in own_frames():
@@ -299,8 +304,11 @@ _bound: list[Variable] = []
 def _names(text: str) -> Iterator[tuple[int, int, str]]:
     """(start, end, name) of each name that is no member's, register's or other variable's."""
     plain = _NO_NAMES.sub(lambda found: " " * len(found[0]), text)
+    functions = predicates.words(text)
     for found in _NAME.finditer(plain):
         before = plain[: found.start()]
+        if found.start() in functions:
+            continue
         if not _MEMBER.search(before) and not re.search(r"\w\Z", before):
             yield found.start(), found.end(), found[0]
 
@@ -419,7 +427,7 @@ def _value_key(name: str) -> tuple[int, Any] | None:
 
 def _outcome(text: str) -> str:
     try:
-        value = gdb.parse_and_eval(text)
+        value = predicates.value(text)
         return f"{value.type}: {value}"
     except gdb.error as error:
         return str(error)

@@ -128,7 +128,7 @@ def _rounded(options: searching.Options, name: str, up: bool) -> int | None:
 def report(judge: Judge, answer: dict[str, Any], depth: str) -> dict[str, Any]:
     """All there is to say; the rank stands before the change, and does so again afterwards."""
     place.seek(answer["after_at"])
-    after, now = judge.value(), link.ask("state")
+    after, elements, now = judge.value(), judge.decided, link.ask("state")
     after_text = None if after is None else after.format_string()
     after_false = judge.verdict()[0] == "bad"
     place.seek(answer["before"])
@@ -155,6 +155,7 @@ def report(judge: Judge, answer: dict[str, Any], depth: str) -> dict[str, Any]:
         "before_true": before_true,
         "after": after_text,
         "after_false": after_false,
+        "elements": elements,
         "written_by": by or place.short(),
         "by_event": now["event"] if by else None,
         "operands": operands,
@@ -189,6 +190,7 @@ def as_text(found: dict[str, Any]) -> str:
         *([found["variables"]] if found["variables"] else []),
         f"Was = {found['before']}",
         f"Now = {found['after']}",
+        *(f"First bad element: {element}" for element in found["elements"]),
     ]
     if found["events_only"]:
         lines.append(f"By event {found['by_event']}: {found['written_by']}")

@@ -11,7 +11,7 @@ import gdb
 
 _FORTRAN = (".f", ".for", ".ftn", ".fpp", ".f77", ".f90", ".f95", ".f03", ".f08", ".f18")
 _OF_MEMBERS = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
-_STD_ARRAY = ("_M_elems", "__elems_")  # std::array, which has no printer
+STD_ARRAY = ("_M_elems", "__elems_")  # std::array, which has no printer
 _CHILDREN = 200  # that are looked at of a container; GDB's own print stops there, too
 
 
@@ -75,7 +75,7 @@ def leaves(spoken: str, name: str, value: Any, most: int) -> Iterator[tuple[str,
         for field in kind.fields():
             if not hasattr(field, "bitpos"):  # static: not of this value
                 continue
-            plain = field.is_base_class or not field.name or field.name in _STD_ARRAY
+            plain = field.is_base_class or not field.name or field.name in STD_ARRAY
             inner = name if plain else name + member(spoken, field.name)
             yield from leaves(spoken, inner, value[field], most)
     elif kind.code == gdb.TYPE_CODE_ARRAY and not is_text(kind):
@@ -93,6 +93,10 @@ def _elements(value: Any, dimensions: int, most: int) -> Iterator[tuple[list[int
             continue
         for inner, one in _elements(value[index], dimensions - 1, most):
             yield [index, *inner], one
+
+
+def is_container(value: Any) -> bool:
+    return _children(value) is not None
 
 
 def _children(value: Any) -> Iterator[tuple[str, Any]] | None:

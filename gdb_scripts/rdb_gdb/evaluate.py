@@ -68,6 +68,11 @@ class Judge:
         except Undefined:
             return None
 
+    @property
+    def decided(self) -> list[str]:
+        """The elements of arrays that decided the last value, by the program's names."""
+        return [] if self.binding is None else self.binding.decided()
+
     def operands(self) -> list[tuple[int, int]]:
         """(address, length) of what it reads here."""
         try:

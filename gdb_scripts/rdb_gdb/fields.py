@@ -6,7 +6,7 @@ import json
 
 import gdb
 
-from . import elements
+from . import elements, predicates
 from .command import Command
 from .quoting import unquoted
 
@@ -48,7 +48,7 @@ def _text(value: gdb.Value) -> str:
 
 def _first(expression: str) -> gdb.Value:
     """One value alone has to be there; of many each says for itself what is wrong with it."""
-    value = gdb.parse_and_eval(expression)
+    value = predicates.value(expression)
     if value.type.strip_typedefs().code not in _OF_MANY:
         value.fetch_lazy()
     return value

@@ -7,7 +7,7 @@ from typing import Any
 
 import gdb
 
-from . import searching
+from . import predicates, searching
 from .command import Command
 from .quoting import need_condition
 
@@ -32,7 +32,7 @@ class Number(Command):
         if "--condition" in options:
             need_condition(text)
         try:
-            value = gdb.parse_and_eval(text)
+            value = predicates.value(text)
             found = [str(value.format_string(max_elements=8)), number(value)]
         except gdb.error as error:
             raise gdb.GdbError(str(error)) from None

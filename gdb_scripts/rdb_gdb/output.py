@@ -7,7 +7,7 @@ from typing import Any
 
 import gdb
 
-from . import link, searching
+from . import link, predicates, searching
 from .command import Command
 
 _NAMES = {1: "", 2: " (stderr)"}
@@ -78,7 +78,7 @@ def formatted(text: str) -> str:
     """GDB's `output/FMT EXP`."""
     found = re.match(r"/(\w+)\s+(.*)", text)
     try:
-        value = gdb.parse_and_eval(found[2] if found else text)
+        value = predicates.value(found[2] if found else text)
         return str(value.format_string(format=found[1]) if found else value.format_string())
     except (gdb.error, ValueError) as error:
         raise gdb.GdbError(str(error)) from None

@@ -18,7 +18,7 @@
 #define RDB_AGENT_H
 #include <stdint.h>
 
-#define AGENT_VERSION 6
+#define AGENT_VERSION 7
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -94,6 +94,8 @@ enum agent_op {
 	AGENT_UNTIL = 24, /* a=event b=end_kind c=end_value.  The log has grown: what it holds up to that event is there
 	                       from now on, and it ends like that (agent_hello).  Only for a replica before whose event's
 	                       successor nothing can have grown */
+	AGENT_ARRAY = 25, /* payload struct agent_array -> payload struct agent_array_found; status 1: its
+	                     `index` is an address that cannot be read; -EINVAL */
 	AGENT_SETTLE = 20, /* Makes this replica cheap to fork (settle.h) -> status bytes moved / -errno */
 };
 
@@ -129,6 +131,71 @@ enum agent_stop_reason {
 	AGENT_STOP_DIVERGED = 8, /* payload text follows struct agent_stop: what was recorded, what came */
 	AGENT_STOP_PC = 9,       /* STEP with AGENT_STEP_PC arrived */
 	AGENT_STOP_LIMIT = 10,   /* RUN with AGENT_RUN_LIMIT or AGENT_RUN_CHANGES */
+};
+
+/* Elements of arrays (arrays.h).  All operands have the same extents; dimension 0 changes first. */
+enum { AGENT_DIMENSIONS = 15, AGENT_OPERANDS = 4, AGENT_STEPS = 32 };
+enum agent_array_type {
+	AGENT_I8 = 1,
+	AGENT_U8,
+	AGENT_I16,
+	AGENT_U16,
+	AGENT_I32,
+	AGENT_U32,
+	AGENT_I64,
+	AGENT_U64,
+	AGENT_F32,
+	AGENT_F64,
+	AGENT_X87
+};
+enum agent_array_op {                 /* nothing, one or two numbers are taken from the stack, one is put there */
+		      AGENT_LOAD = 1, /* the operand `which` */
+		      AGENT_NUMBER,   /* high + low */
+		      AGENT_ABS,
+		      AGENT_NEGATE,
+		      AGENT_NOT,
+		      AGENT_FINITE,
+		      AGENT_NAN,
+		      AGENT_ADD,
+		      AGENT_SUBTRACT,
+		      AGENT_MULTIPLY,
+		      AGENT_DIVIDE,
+		      AGENT_LESS,
+		      AGENT_LESS_EQUAL,
+		      AGENT_GREATER,
+		      AGENT_GREATER_EQUAL,
+		      AGENT_EQUAL,
+		      AGENT_NOT_EQUAL,
+		      AGENT_AND,
+		      AGENT_OR
+};
+enum agent_array_fold {
+	AGENT_FOLD_ALL = 1,
+	AGENT_FOLD_ANY,
+	AGENT_FOLD_COUNT,
+	AGENT_FOLD_SUM,
+	AGENT_FOLD_MAX,
+	AGENT_FOLD_MIN,
+	AGENT_FOLD_SORTED,
+	AGENT_FOLD_CHECKSUM /* CRC-32C of the bytes of the first operand */
+};
+struct agent_array {
+	uint32_t fold, dimensions, operands, steps;
+	uint64_t extent[AGENT_DIMENSIONS];
+	struct agent_array_operand {
+		uint64_t addr;
+		uint32_t type, unused;
+		int64_t stride[AGENT_DIMENSIONS]; /* bytes */
+	} operand[AGENT_OPERANDS];
+	struct agent_array_step {
+		uint32_t op, which;
+		double high, low;
+	} step[AGENT_STEPS];
+};
+struct agent_array_found {
+	double high, low;  /* the value is their sum */
+	uint64_t elements; /* that there are */
+	uint64_t index;    /* of the first element that decided, counted from 0; UINT64_MAX: none did */
 };
 
 struct agent_request {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include "agent/arrays.h"
 #include "agent/changes.h"
 #include "agent/channel.h"
 #include "agent/output.h"
@@ -48,6 +49,20 @@ void answer_read_memory(uint64_t addr, uint64_t len, uint64_t step)
 	if (step)
 		undo_log_apply(step - 1, addr, channel.answer, n);
 	channel_reply((int64_t)n, channel.answer, n);
+}
+
+void answer_array(size_t len)
+{
+	static struct agent_array plan;
+	struct agent_array_found found;
+
+	if (len != sizeof(plan)) {
+		channel_reply(-EINVAL, NULL, 0);
+		return;
+	}
+	memcpy(&plan, channel.payload, sizeof(plan));
+	int rc = arrays_fold(&plan, &found);
+	channel_reply(rc == -EFAULT ? 1 : rc, &found, sizeof(found));
 }
 
 void answer_write_memory(uint64_t addr, size_t len)

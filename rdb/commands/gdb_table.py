@@ -22,6 +22,7 @@ _INTERNAL = (
     "rdb-object",
     "rdb-fields",
     "rdb-number",
+    "rdb-predicates",
     "rdb-fork",
     "rdb-template",
     "rdb-start",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from rdb.commands.across import numbers_of
+from rdb.commands.quoting import with_predicates
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import Printed, Summary, VerbsShown
 from rdb.errors import RdbError, Usage
@@ -50,7 +51,7 @@ async def print_(session: Session, expression: str = "") -> Printed | Summary:
             answers = {rank: _answer(answer) for rank, answer in found.items()}
             entry = session.log.add(text, answers, session.focus, session.focus)
             return Printed(Outcome(answers, entry))
-    return Printed(await session.run(text))
+    return Printed(await session.run(with_predicates(text), text))
 
 
 def _answer(found: str | RdbError) -> RankAnswer:

@@ -118,11 +118,13 @@ async def bisect(session: Session, expression: str) -> Outcome | Bisected:
     events; with `--last` a late one, and the last one there. DEPTH is `instruction` (just before
     the one that made it false), `statement` (where that begins) or `event` (the event before).
     Names mean the variables of the innermost own function that has them, which the answer says;
-    `FUNCTION::VARIABLE` names a local. A constant is an error; quotes around all of EXPR mean what
-    they mean in a shell. `--all-ranks` puts all ranks into focus first. Of several
-    ranks it says in which it turned false first in causal order: what came to a rank in messages
-    and collectives is later than where it was made. Other processors run ahead to where it may
-    look next, in each rank `--jobs N` (all; 1: none). Ctrl-C ends it with what is known by then.
+    `FUNCTION::VARIABLE` names a local. `allfinite(a)`, `all(a > 0)`, `max(abs(u)) < 1e6` and their
+    like (docs/answers.md) ask about all elements of an array, and name the bad one. A constant is
+    an error; quotes around all of EXPR mean what they mean in a shell. `--all-ranks` puts all ranks
+    into focus first. Of several ranks it says in which it turned false first in causal order: what
+    came to a rank in messages and collectives is later than where it was made. Other processors run
+    ahead to where it may look next, in each rank `--jobs N` (all; 1: none). Ctrl-C ends it with
+    what is known by then.
     """
     words = [word for word in expression.split(" ") if word != "--all-ranks"]
     if len(words) < len(expression.split(" ")):

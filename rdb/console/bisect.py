@@ -182,6 +182,8 @@ def _lines(answer: Found) -> Iterator[str]:
     for side, value, verified, wanted in sides:
         shown = "has no value" if value is None else value
         yield f"{side:<7}{shown}  ({f'verified {wanted}' if verified else 'NOT verified'})"
+    for element in answer.elements:
+        yield f"first bad element: {element}"
     if answer.by_event is not None:
         yield f"written by event {answer.by_event}: {answer.written_by}"
     else:

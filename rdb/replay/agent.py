@@ -18,6 +18,7 @@ from contextlib import suppress
 
 from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.replay import protocol as wire
+from rdb.replay.arrays import ArrayFound, ArrayPlan
 from rdb.replay.protocol import (
     FOREVER,
     BreakFlag,
@@ -140,6 +141,12 @@ class AgentClient:
     def hash(self) -> int:
         (value,) = wire.HASH.unpack(self._ask(Op.HASH)[1])
         return int(value)
+
+    def fold(self, plan: ArrayPlan) -> ArrayFound | int:
+        """An expression over arrays of the program; or an address of theirs that is not there."""
+        status, payload = self._ask(Op.ARRAY, plan.packed())
+        found = ArrayFound._make(wire.ARRAY_FOUND.unpack(payload))
+        return found.first if status else found
 
     # ---- memory and registers ----
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 6
+VERSION = 7
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
@@ -31,6 +31,11 @@ CHANGE_BYTES = 32
 UNDO_FIRST = struct.Struct("=Q")
 HASH = struct.Struct("=Q")
 ASKED = struct.Struct("=4I16Q")
+DIMENSIONS, OPERANDS, STEPS = 15, 4, 32
+ARRAY = struct.Struct("=4I15Q")
+ARRAY_OPERAND = struct.Struct("=Q2I15q")
+ARRAY_STEP = struct.Struct("=2I2d")
+ARRAY_FOUND = struct.Struct("=2d2Q")
 
 
 class Op(IntEnum):
@@ -55,6 +60,7 @@ class Op(IntEnum):
     UNDO = 19
     SETTLE = 20
     UNTIL = 24
+    ARRAY = 25
     CHANGES = 21
     ASKED = 22
     TRACE = 23

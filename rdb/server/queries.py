@@ -13,6 +13,7 @@ from typing import Any
 
 from rdb.errors import RdbError
 from rdb.recording.symbols import SOURCES
+from rdb.replay.arrays import ArrayPlan
 from rdb.server.asking import asked
 from rdb.server.bisecting import Bisecting
 from rdb.server.jobs import Job, Worker
@@ -57,6 +58,7 @@ class Queries:
                 "known": self._bisecting.known if self._bisecting else ""
             },
             "receive-into": self._receive_into,
+            "fold": self._fold,
             "asked": lambda text: asked(self._timeline, recording),
         }
 
@@ -193,6 +195,11 @@ class Queries:
         """EVENT,ADDRESS,LENGTH: the message with which the event wrote there."""
         event, addr, length = (int(word, 0) for word in text.split(","))
         return {"receive": receive_answer(self._recording.receive_into(event, addr, length))}
+
+    def _fold(self, text: str) -> Answer:
+        """{"fold": N, "extents": [...], "operands": [...], "steps": [...]} in hex."""
+        plan = ArrayPlan.of(json.loads(bytes.fromhex(text)))
+        return self._timeline.fold(plan)._asdict()
 
     def _bisect_start(self, text: str) -> Answer:
         """{"last": bool, "low": event or null, "high": ..., "jobs": N or null} in hex."""

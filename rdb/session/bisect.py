@@ -71,6 +71,8 @@ class Found:
     undefined: int
     """At how many of the places that were looked at it had no value, and why."""
     why_undefined: str
+    elements: tuple[str, ...] = ()
+    """Of arrays, that made it false first: `density(3,7) = NaN`."""
     operands: tuple[tuple[int, int], ...] = ()
     """(address, length) of what the expression reads just before it."""
     message: str | None = None
@@ -295,6 +297,7 @@ def parse_found(rank: Rank, raw: dict[str, Any]) -> Found:
         verified_after=raw["after_false"],
         undefined_between=bool(raw.get("gap")),
         variables=raw["variables"],
+        elements=tuple(raw["elements"]),
         operands=tuple((address, length) for address, length in raw["operands"]),
         undefined=raw["undefined"],
         why_undefined=raw["why_undefined"],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rdb.errors import RdbError
 from rdb.replay.agent import AgentClient, Map, Regs, StopReason
+from rdb.replay.arrays import ArrayFound, ArrayPlan
 from rdb.timeline.backlog import Backlog
 from rdb.timeline.before import Trace, trace_before
 from rdb.timeline.points import Points
@@ -55,6 +56,13 @@ class Looking(Standing):
             addr += len(part)
             length -= len(part)
         return b"".join(parts)
+
+    def fold(self, plan: ArrayPlan) -> ArrayFound:
+        """An expression over arrays, computed where they lie."""
+        found = self._need_live().agent.fold(plan)
+        if isinstance(found, int):
+            raise RdbError(f"memory at {found:#x} cannot be read")
+        return found
 
     def _known_memory(self) -> tuple[Backlog, int] | None:
         """Where memory can be told from what instructions wrote over, while one steps back."""

@@ -1,0 +1,196 @@
+"""Expressions over arrays, element by element: parsed here, computed where the memory is.
+
+`abs(u) < 1e6 && u != v` becomes steps in postfix order; what is between the operators is GDB's.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import gdb
+
+from . import link
+from .arrays import Array, located
+
+# interposer/agent/agent.h: enum agent_array_op
+_LOAD, _NUMBER, _ABS, _NEGATE, _NOT, _FINITE, _NAN = range(1, 8)
+_ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = range(8, 12)
+_LESS, _LESS_EQUAL, _GREATER, _GREATER_EQUAL, _EQUAL, _NOT_EQUAL, _AND, _OR = range(12, 20)
+_LEVELS: tuple[dict[str, int], ...] = (
+    {"||": _OR, ".or.": _OR},
+    {"&&": _AND, ".and.": _AND},
+    {"<=": _LESS_EQUAL, ".le.": _LESS_EQUAL, ">=": _GREATER_EQUAL, ".ge.": _GREATER_EQUAL,
+     "==": _EQUAL, ".eq.": _EQUAL, "!=": _NOT_EQUAL, "/=": _NOT_EQUAL, ".ne.": _NOT_EQUAL,
+     "<": _LESS, ".lt.": _LESS, ">": _GREATER, ".gt.": _GREATER},
+    {"+": _ADD, "-": _SUBTRACT},
+    {"*": _MULTIPLY, "/": _DIVIDE},
+)  # fmt: skip
+_SIGNS = {
+    sign: level
+    for level, signs in enumerate(_LEVELS)
+    for sign in sorted(signs, key=len, reverse=True)
+}
+_TOKEN = re.compile(
+    r"\s+|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|->|<<|>>|::"
+    r"|(?:0[xX][\da-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?)\w*"
+    r"|\.(?:or|and|not|le|ge|eq|ne|lt|gt)\.|\|\||&&|[<>=!/]=|[\w$]+|.",
+    re.IGNORECASE | re.DOTALL,
+)
+OF_ONE = {"abs": _ABS, "fabs": _ABS, "isfinite": _FINITE, "isnan": _NAN}
+_NOTHING = 2**64 - 1
+
+
+@dataclass
+class Plan:
+    fold: int
+    arrays: list[Array] = field(default_factory=list)
+    steps: list[tuple[int, int, float, float]] = field(default_factory=list)
+
+    def run(self) -> tuple[float | int, int | None]:
+        """The value, and the number of the element that decided it."""
+        if not self.arrays:
+            raise gdb.error("There is no array in it; p[0]@100 makes one of a pointer.")
+        first = self.arrays[0]
+        if any(one.extents != first.extents for one in self.arrays):
+            shapes = " and ".join(f"{one.base} has {one.extents[::-1]}" for one in self.arrays)
+            raise gdb.error(f"Arrays of different shapes: {shapes} elements.")
+        strides = [[stride for _, _, stride in one.dimensions] for one in self.arrays]
+        extents = _merged(first.extents, strides)
+        operands = [
+            (one.address, one.kind, mine)
+            for one, mine in zip(self.arrays, strides)  # noqa: B905 - Python 3.9
+        ]
+        request = {"fold": self.fold, "extents": extents, "operands": operands, "steps": self.steps}
+        try:
+            answer = link.ask("fold", json.dumps(request).encode("utf-8").hex())
+        except gdb.GdbError as error:
+            raise gdb.MemoryError(str(error)) from None
+        value: float | int = answer["high"] + answer["low"]
+        if answer["low"] or abs(answer["high"]) >= 2**53:  # an integer of 64 bits has no double
+            whole = abs(answer["high"]) <= 2**64
+            value = int(answer["high"]) + int(answer["low"]) if whole else value
+        return value, None if answer["first"] == _NOTHING else answer["first"]
+
+
+def _merged(extents: list[int], strides: list[list[int]]) -> list[int]:
+    """Dimensions that follow each other without a gap are one."""
+    merged = list(extents)
+    place = 0
+    while place + 1 < len(merged):
+        if (
+            all(mine[place + 1] == mine[place] * merged[place] for mine in strides)
+            or merged[place + 1] == 1
+        ):
+            merged[place] *= merged.pop(place + 1)
+            for mine in strides:
+                del mine[place + 1]
+        else:
+            place += 1
+    return merged
+
+
+def planned(fold: int, text: str) -> Plan:
+    plan = Plan(fold)
+    _parse(plan, text)
+    return plan
+
+
+def _parse(plan: Plan, text: str) -> None:
+    text = text.strip()
+    if not text:
+        raise gdb.error("A predicate needs an array: all(a > 0).")
+    tokens = [found[0] for found in _TOKEN.finditer(text)]
+    split = _split(tokens)
+    if split is not None:
+        place, level = split
+        _parse(plan, "".join(tokens[:place]))
+        _parse(plan, "".join(tokens[place + 1 :]))
+        plan.steps.append((_LEVELS[level][tokens[place].lower()], 0, 0.0, 0.0))
+        return
+    if tokens[0] in ("-", "!") or tokens[0].lower() == ".not.":
+        _parse(plan, "".join(tokens[1:]))
+        plan.steps.append((_NEGATE if tokens[0] == "-" else _NOT, 0, 0.0, 0.0))
+        return
+    call = re.fullmatch(r"(\w*)\s*(\(.*\))", text, re.DOTALL)
+    if call and _is_one_group(call[2]) and (not call[1] or call[1] in OF_ONE):
+        _parse(plan, call[2][1:-1])
+        if call[1]:
+            if plan.arrays and plan.arrays[-1].is_complex and call[1] not in ("isfinite", "isnan"):
+                raise gdb.error(f"{text}: no absolute values of complex numbers here.")
+            plan.steps.append((OF_ONE[call[1]], 0, 0.0, 0.0))
+        return
+    _operand(plan, text)
+
+
+def _split(tokens: list[str]) -> tuple[int, int] | None:
+    """The operator that is applied last: its place and level."""
+    depth, found = 0, None
+    before = ""  # the last token that is no blank: behind an operator a sign is none
+    for place, token in enumerate(tokens):
+        level = _SIGNS.get(token.lower())
+        if token in ("(", "[", "{"):
+            depth += 1
+        elif token in (")", "]", "}"):
+            depth -= 1
+        elif level is None or depth or not _ends_operand(before):
+            pass
+        elif found is None or level <= found[1]:  # of equal ones the last is applied last
+            found = (place, level)
+        before = token if token.strip() else before
+    return found
+
+
+def _ends_operand(token: str) -> bool:
+    return (bool(re.search(r"[\w$)\]}'\"]$", token)) and token.lower() not in _SIGNS) or (
+        bool(re.fullmatch(r"\d+\.", token))
+    )
+
+
+def _is_one_group(text: str) -> bool:
+    depth = 0
+    for place, token in enumerate(text):
+        depth += (token == "(") - (token == ")")
+        if depth == 0:
+            return place == len(text) - 1
+    return False
+
+
+def _operand(plan: Plan, text: str) -> None:
+    number = re.fullmatch(r"((?:\d+\.?\d*|\.\d+)(?:[eEdD][+-]?\d+)?)(?:_\w+|[fFlL])?", text)
+    if number:
+        plain = number[1].lower().replace("d", "e")
+        _number(plan, int(plain) if plain.isdigit() else float(plain))
+        return
+    repeated = _repeated(text)
+    value = gdb.parse_and_eval(text) if repeated is None else repeated
+    array = located(text, value)
+    if array is None:
+        kind = value.type.strip_typedefs()
+        if kind.code == gdb.TYPE_CODE_PTR:
+            raise gdb.error(f"{text} is a pointer: {text}[0]@100 says how many elements.")
+        real = kind.code == gdb.TYPE_CODE_FLT
+        _number(plan, float(value) if real else int(value))
+        return
+    plan.arrays.append(array)
+    plan.steps.append((_LOAD, len(plan.arrays) - 1, 0.0, 0.0))
+
+
+def _repeated(text: str) -> Any:
+    """`p[0]@n`, which GDB would read as a whole, and refuse if it is large."""
+    first, sign, count = text.rpartition("@")
+    if not sign:
+        return None
+    value, number = gdb.parse_and_eval(first), int(gdb.parse_and_eval(count))
+    if value.address is None or number < 1:
+        return gdb.parse_and_eval(text)  # GDB says what is wrong
+    pointer = value.type.array(number - 1).pointer()
+    return value.address.cast(pointer).dereference()
+
+
+def _number(plan: Plan, value: Any) -> None:
+    high = float(value)
+    low = float(value - int(high)) if isinstance(value, int) else 0.0
+    plan.steps.append((_NUMBER, 0, high, low))

@@ -1,0 +1,188 @@
+"""Predicates over arrays and containers: allfinite(e), all(a > 0), max(abs(u)) < 1e6.
+
+rdb's own commands take them as they are.  In GDB's own they are functions of its, which are given
+the expression as a text: `break f if !$allfinite("e")`, in Fortran `print $max('abs(u)')`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import gdb
+
+from . import elements
+from .command import Command
+from .elementwise import OF_ONE, Plan, planned
+from .own_frames import own_symtab
+
+# interposer/agent/agent.h: enum agent_array_fold
+_ALL, _ANY, _COUNT, _SUM, _MAX, _MIN, _SORTED, _CHECKSUM = range(1, 9)
+_FOLDS: dict[str, tuple[int, str]] = {
+    "allfinite": (_ALL, "isfinite({})"),
+    "all": (_ALL, "{}"),
+    "any": (_ANY, "{}"),
+    "count": (_COUNT, "{}"),
+    "sum": (_SUM, "{}"),
+    "max": (_MAX, "{}"),
+    "min": (_MIN, "{}"),
+    "sorted": (_SORTED, "{}"),
+    "checksum": (_CHECKSUM, "{}"),
+}
+_TRUTHS = (_ALL, _ANY, _SORTED)
+_CALL = re.compile(rf"(?<![\w$.>:%])({'|'.join(_FOLDS)})\s*\(")
+_TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
+
+_decided: list[str] = []
+
+
+def decided() -> list[str]:
+    """The elements that decided the last evaluation, with their values."""
+    return list(_decided)
+
+
+def words(expression: str) -> set[int]:
+    """Where the names of predicates, and of functions within them, begin."""
+    found = set()
+    for _, start, first, last in _calls(expression):
+        found.add(start)
+        for inner in re.finditer(rf"\b({'|'.join(OF_ONE)})\s*\(", expression[first:last]):
+            found.add(first + inner.start())
+    return found
+
+
+def value(expression: str) -> Any:
+    """What `gdb.parse_and_eval` gives, with predicates; in the selected frame."""
+    _decided.clear()
+    parts: list[str] = []
+    end = 0
+    for number, (name, start, first, last) in enumerate(_calls(expression)):
+        found = _evaluated(name, expression[first:last])
+        if start == 0 and last + 1 == len(expression.strip()):
+            return found
+        gdb.set_convenience_variable(f"_rdb_fold{number}", found)
+        parts += [expression[end:start], f"$_rdb_fold{number}"]
+        end = last + 1
+    return gdb.parse_and_eval("".join([*parts, expression[end:]]))
+
+
+class InGdbs(Command):
+    """Run a command of GDB's own whose expression has predicates: rdb-predicates COMMAND
+    For programs that drive GDB: `break f if all(a > 0)` becomes `break f if $all("a > 0")`."""
+
+    name = "rdb-predicates"
+    kind = gdb.COMMAND_DATA
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        try:
+            gdb.execute(_in_gdbs(argument), from_tty)
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from None
+
+
+def _in_gdbs(line: str) -> str:
+    parts: list[str] = []
+    end = 0
+    for name, start, first, last in _calls(line):
+        parts += [line[end:start], f"${name}({_quoted(line[first:last])})"]
+        end = last + 1
+    return "".join([*parts, line[end:]])
+
+
+def _quoted(text: str) -> str:
+    """As a text of the language."""
+    if elements.language("") == "fortran":
+        return "'" + text.replace("'", "''") + "'"
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _calls(expression: str) -> Any:
+    """(name, where it begins, its argument's begin and end) of the outermost ones."""
+    plain = _TEXTS.sub(lambda found: "_" * len(found[0]), expression)
+    at = 0
+    while True:
+        found = _CALL.search(plain, at)
+        if found is None:
+            return
+        depth, last = 1, found.end()
+        while last < len(plain) and depth:
+            depth += (plain[last] in "([") - (plain[last] in ")]")
+            last += 1
+        at = last
+        if depth == 0 and not _is_the_programs(found[1]):
+            yield found[1], found.start(), found.end(), last - 1
+
+
+def _is_the_programs(name: str) -> bool:
+    """A function or an array of the program's own has the name."""
+    try:
+        symbol = gdb.lookup_symbol(name)[0]
+    except gdb.error:
+        symbol = gdb.lookup_global_symbol(name)
+    if symbol is None:
+        return False
+    return symbol.symtab is None or own_symtab(symbol.symtab)
+
+
+def _evaluated(name: str, argument: str) -> Any:
+    fold, wrapped = _FOLDS[name]
+    return _result(name, planned(fold, wrapped.format(f"({argument})")))
+
+
+def _result(name: str, plan: Plan) -> Any:
+    found, number = plan.run()
+    if plan.fold not in (_COUNT, _SUM, _CHECKSUM) and number is not None:
+        _decided.extend(_element(array, number) for array in plan.arrays)
+    if plan.fold in _TRUTHS:
+        return gdb.Value(bool(found))
+    if plan.fold not in (_COUNT, _CHECKSUM) and any(one.is_real for one in plan.arrays):
+        return gdb.Value(float(found))
+    whole = int(found)
+    if whole < 2**63:
+        return gdb.Value(whole)
+    return gdb.Value(whole.to_bytes(8, "little"), gdb.lookup_type("unsigned long"))
+
+
+def _element(array: Any, number: int) -> str:
+    name = array.name(number)
+    try:
+        return f"{name} = {gdb.parse_and_eval(name).format_string()}"
+    except gdb.error:
+        return name
+
+
+class Predicate(gdb.Function):
+    def __init__(self, name: str) -> None:
+        self.__doc__ = f"Is, or gives, {name}() of an expression over arrays, a text."
+        super().__init__(name)
+        self._name = name
+
+    def invoke(self, argument: Any) -> Any:
+        try:
+            return self._invoke(argument)
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from None
+
+    def _invoke(self, argument: Any) -> Any:
+        _decided.clear()
+        text = _text_of(argument)
+        if text is None:
+            raise gdb.error(f'${self._name} needs a text: ${self._name}("a > 0").')
+        return _evaluated(self._name, text)
+
+
+def _text_of(value: Any) -> str | None:
+    """What a literal text says.  Asked for its address GDB would call the program's malloc."""
+    kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_STRING:
+        shown = str(value.format_string(max_elements=0))
+        return shown[1:-1].replace("''", "'")
+    if kind.code != gdb.TYPE_CODE_ARRAY or kind.target().strip_typedefs().sizeof != 1:
+        return None
+    return str(value.string())
+
+
+def define() -> None:
+    for name in _FOLDS:
+        Predicate(name)
+    InGdbs()

@@ -1,0 +1,157 @@
+#include "agent/arrays.h"
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include "agent/upper_memory.h"
+#include "log/crc32c.h"
+
+enum { PIECE = 2048, RAW = 65536, DEPTH = 6 };
+
+static const uint8_t size_of[] = {
+	[AGENT_I8] = 1,  [AGENT_U8] = 1,  [AGENT_I16] = 2, [AGENT_U16] = 2, [AGENT_I32] = 4,  [AGENT_U32] = 4,
+	[AGENT_I64] = 8, [AGENT_U64] = 8, [AGENT_F32] = 4, [AGENT_F64] = 8, [AGENT_X87] = 16,
+};
+enum { TYPES = sizeof(size_of) / sizeof(size_of[0]) };
+
+/* The fold so far.  `last` is the element before, for AGENT_FOLD_SORTED. */
+struct state {
+	long double value, last;
+	uint64_t index;
+	uint32_t crc;
+	bool some, done;
+};
+
+static struct {
+	char raw[RAW];
+	union {
+		double plain[DEPTH][PIECE];
+		long double wide[DEPTH][PIECE];
+	} stack;
+} room;
+
+/* Elements of an operand from ADDR on, one behind the other, into room.raw: how many, at most N; 0: *addr cannot be
+ * read. */
+static size_t gather(uint64_t *addr, int64_t stride, size_t size, size_t n)
+{
+	uint64_t far = (uint64_t)(stride < 0 ? -stride : stride);
+	uint64_t start;
+	size_t span, got;
+
+	if (far && n > (RAW - size) / far + 1)
+		n = (RAW - size) / far + 1;
+	span = (n - 1) * far + size;
+	start = stride < 0 ? *addr - (n - 1) * far : *addr;
+	got = upper_read(start, room.raw, span);
+	if (got < span) {
+		*addr = start + got;
+		return 0;
+	}
+	if (stride == (int64_t)size)
+		return n;
+	if (stride < 0) {
+		for (size_t i = 0; i < n / 2; i++) { /* what is not between elements is swapped, too: nobody looks */
+			char other[16];
+			memcpy(other, room.raw + i * far, size);
+			memcpy(room.raw + i * far, room.raw + (n - 1 - i) * far, size);
+			memcpy(room.raw + (n - 1 - i) * far, other, size);
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		memmove(room.raw + i * size, room.raw + (far ? i * far : 0), size);
+	return n;
+}
+
+#define NUMBER double
+#define NAME(x) x##_plain
+#define STACK room.stack.plain
+#include "agent/arrays_numbers.h"
+#undef NUMBER
+#undef NAME
+#undef STACK
+#define NUMBER long double
+#define NAME(x) x##_wide
+#define STACK room.stack.wide
+#include "agent/arrays_numbers.h"
+
+static bool sound(const struct agent_array *plan)
+{
+	unsigned depth = 0;
+
+	if (plan->dimensions < 1 || plan->dimensions > AGENT_DIMENSIONS || plan->operands < 1 ||
+	    plan->operands > AGENT_OPERANDS || plan->steps < 1 || plan->steps > AGENT_STEPS ||
+	    plan->fold < AGENT_FOLD_ALL || plan->fold > AGENT_FOLD_CHECKSUM)
+		return false;
+	for (uint32_t i = 0; i < plan->operands; i++)
+		if (plan->operand[i].type < AGENT_I8 || plan->operand[i].type >= TYPES)
+			return false;
+	for (uint32_t i = 0; i < plan->steps; i++) {
+		const struct agent_array_step *step = &plan->step[i];
+		if (step->op == AGENT_LOAD ? step->which >= plan->operands : step->op > AGENT_OR)
+			return false;
+		unsigned takes = step->op <= AGENT_NUMBER ? 0 : step->op < AGENT_ADD ? 1 : 2;
+		if (step->op < AGENT_LOAD || depth < takes || depth - takes >= DEPTH)
+			return false;
+		depth = depth - takes + 1;
+	}
+	return depth == 1;
+}
+
+static bool is_wide(const struct agent_array *plan)
+{
+	for (uint32_t i = 0; i < plan->operands; i++)
+		if (plan->operand[i].type == AGENT_I64 || plan->operand[i].type == AGENT_U64 ||
+		    plan->operand[i].type == AGENT_X87)
+			return true;
+	return false;
+}
+
+/* Where each operand's row begins. */
+static void row_begins(const struct agent_array *plan, uint64_t row, uint64_t *addr)
+{
+	for (uint32_t i = 0; i < plan->operands; i++)
+		addr[i] = plan->operand[i].addr;
+	for (uint32_t d = 1; d < plan->dimensions; d++) {
+		for (uint32_t i = 0; i < plan->operands; i++)
+			addr[i] += (row % plan->extent[d]) * (uint64_t)plan->operand[i].stride[d];
+		row /= plan->extent[d];
+	}
+}
+
+int arrays_fold(const struct agent_array *plan, struct agent_array_found *found)
+{
+	struct state state = {0};
+	uint64_t rows = 1, addr[AGENT_OPERANDS];
+
+	memset(found, 0, sizeof(*found));
+	if (!sound(plan))
+		return -EINVAL;
+	for (uint32_t d = 1; d < plan->dimensions; d++)
+		if (__builtin_mul_overflow(rows, plan->extent[d], &rows))
+			return -EINVAL;
+	if (__builtin_mul_overflow(rows, plan->extent[0], &found->elements))
+		return -EINVAL;
+	state.value = plan->fold == AGENT_FOLD_ALL || plan->fold == AGENT_FOLD_SORTED;
+	state.index = UINT64_MAX;
+	bool wide = is_wide(plan);
+	for (uint64_t row = 0; row < rows && plan->extent[0] && !state.done; row++) {
+		row_begins(plan, row, addr);
+		for (uint64_t at = 0; at < plan->extent[0] && !state.done;) {
+			uint64_t index = row * plan->extent[0] + at;
+			size_t n = plan->extent[0] - at < PIECE ? (size_t)(plan->extent[0] - at) : PIECE;
+			n = wide ? piece_wide(plan, addr, n, index, &state, &found->index)
+				 : piece_plain(plan, addr, n, index, &state, &found->index);
+			if (!n)
+				return -EFAULT;
+			at += n;
+			for (uint32_t i = 0; i < plan->operands; i++)
+				addr[i] += n * (uint64_t)plan->operand[i].stride[0];
+		}
+	}
+	if (plan->fold == AGENT_FOLD_CHECKSUM)
+		state.value = state.crc;
+	found->high = (double)state.value;
+	found->low = __builtin_isfinite(found->high) ? (double)(state.value - (long double)found->high) : 0;
+	found->index = state.index;
+	return 0;
+}

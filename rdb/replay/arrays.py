@@ -1,0 +1,60 @@
+"""An expression over arrays, as the agent takes it (interposer/agent/arrays.h)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from rdb.errors import Usage
+from rdb.replay import protocol as wire
+
+NOTHING = 2**64 - 1  # as an index
+
+
+class ArrayFound(NamedTuple):
+    high: float
+    low: float
+    elements: int
+    first: int
+
+
+@dataclass(frozen=True)
+class ArrayPlan:
+    """EXTENTS: the dimension that changes first is the first; OPERANDS: address, type, strides in
+    bytes; STEPS: operation, operand, and a number as the sum of two."""
+
+    fold: int
+    extents: Sequence[int]
+    operands: Sequence[tuple[int, int, Sequence[int]]]
+    steps: Sequence[tuple[int, int, float, float]]
+
+    @classmethod
+    def of(cls, plan: dict[str, Any]) -> ArrayPlan:
+        """As GDB's extension sends it."""
+        found = cls(plan["fold"], plan["extents"], plan["operands"], plan["steps"])
+        if not (
+            0 < len(found.extents) <= wire.DIMENSIONS
+            and 0 < len(found.operands) <= wire.OPERANDS
+            and 0 < len(found.steps) <= wire.STEPS
+        ):
+            raise Usage(
+                "too much for one predicate",
+                f"at most {wire.OPERANDS} arrays, {wire.DIMENSIONS} dimensions and {wire.STEPS} "
+                "operations",
+            )
+        return found
+
+    def packed(self) -> bytes:
+        sizes = (len(self.extents), len(self.operands), len(self.steps))
+        parts = [wire.ARRAY.pack(self.fold, *sizes, *_filled(self.extents))]
+        for address, kind, strides in self.operands:
+            parts.append(wire.ARRAY_OPERAND.pack(address, kind, 0, *_filled(strides)))
+        parts.append(bytes(wire.ARRAY_OPERAND.size * (wire.OPERANDS - len(self.operands))))
+        parts += [wire.ARRAY_STEP.pack(*step) for step in self.steps]
+        parts.append(bytes(wire.ARRAY_STEP.size * (wire.STEPS - len(self.steps))))
+        return b"".join(parts)
+
+
+def _filled(numbers: Sequence[int]) -> list[int]:
+    return [*numbers, *(0,) * (wire.DIMENSIONS - len(numbers))]
