@@ -39,7 +39,7 @@ enum rdb_note {
 	RDB_NOTE_SOCKET = 22,     /* struct rdb_note_socket: who is at the ends of a socket */
 	RDB_NOTE_PAYLOAD = 24,    /* struct rdb_note_payload: bytes that the log does not hold (order.h) */
 	RDB_NOTE_ASYNC = 23,      /* struct verbs_note_async: an asynchronous event that can be asked for */
-	RDB_NOTE_CANCELLED = 25,  /* struct rdb_note_cancelled: a receive that was cancelled */
+	RDB_NOTE_CANCELLED = 25,  /* struct rdb_note_cancelled: a receive that was, or is to be, cancelled */
 	RDB_NOTE_MPI_FILE = 26,   /* struct rdb_note_mpi_file: a file of MPI that was opened, closed or deleted */
 	RDB_NOTE_FILE_TURN = 27,  /* struct rdb_note_file_turn: a shared file pointer was used */
 	RDB_NOTE_SHARED_OF = 28,  /* struct rdb_note_shared_of: which memory was mapped shared */
@@ -170,7 +170,7 @@ struct rdb_note_recv {
 };
 
 struct rdb_note_cancelled {
-	uint64_t order;   /* the how-manieth receive that was posted, from 1 */
+	uint64_t order;   /* the how-manieth receive that was posted, from 1; 0: MPI_Cancel has been called */
 	uint64_t request; /* virtual request id */
 };
 

@@ -11,7 +11,7 @@ enum log_message_what {
 	LOG_MESSAGE_DONE = 6,      /* a nonblocking collective is complete */
 	LOG_MESSAGE_STARTED = 7,   /* a persistent receive: that of the newest LOG_MESSAGE_PREPARED with its request */
 	LOG_MESSAGE_PREPARED = 8,  /* a call that the table asks for: a persistent receive was made */
-	LOG_MESSAGE_CANCELLED = 9, /* the newest receive of that request was cancelled */
+	LOG_MESSAGE_CANCELLED = 9, /* the newest receive of that request was cancelled; order 0: MPI_Cancel */
 	LOG_MESSAGE_MATCHED = 10,  /* a call that the table asks for: it has matched a message, which is `request` */
 	LOG_MESSAGE_TEXT = 5,      /* a text note: `address` is its offset in segment `order`, `bytes` its length */
 };

@@ -70,7 +70,8 @@ static void read_on(const struct log_record *rec)
 			learn(RDB_FATE_RECEIVED, &note);
 		} else if (c->note == RDB_NOTE_CANCELLED && c->len == sizeof(struct rdb_note_cancelled)) {
 			memcpy(&note.order, c + 1, sizeof(note.order));
-			learn(RDB_FATE_CANCELLED, &note);
+			if (note.order)
+				learn(RDB_FATE_CANCELLED, &note);
 		}
 	}
 }

@@ -78,7 +78,7 @@ def positions(job: Job, rank: str | None, event: int | None) -> dict[int, int]:
 
 
 def deadlock_command(args: argparse.Namespace) -> int:
-    """0: there is none, 1: there is one."""
+    """0: there is none, 1: there is one, or it is not known."""
     job = need_ranks(args.job)
     need_gdb()
     from rdb.console.lifetime import supervised
@@ -95,7 +95,7 @@ def deadlock_command(args: argparse.Namespace) -> int:
 
     async def work() -> int:
         found.append(await look())
-        return 1 if found[0].graph.deadlocked else 0
+        return 1 if found[0].graph.certain or found[0].graph.unknown else 0
 
     status = supervised(work())
     if found and args.json:

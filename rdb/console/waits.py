@@ -44,12 +44,13 @@ def _entries(value: Deadlock) -> Iterator[tuple[Sequence[Waiter], bool]]:
     by_rank = {one.rank: one for one in value.graph.waiters}
 
     def same(one: Waiter) -> Hashable:
-        return one.deadlocked, str(value.places.get(one.rank)), one.call.text, one.any_of, one.needs
+        state = one.deadlocked, one.perhaps
+        return state, str(value.places.get(one.rank)), one.call.text, one.any_of, one.needs
 
     def nearly(one: Waiter) -> Hashable:
         needs = tuple((_RANK.sub("rank", need.what), need.any_of) for need in one.needs)
         place = str(value.places.get(one.rank))
-        return one.deadlocked, place, _PEERS.sub("", one.call.text), one.any_of, needs
+        return one.deadlocked, one.perhaps, place, _PEERS.sub("", one.call.text), one.any_of, needs
 
     wide: list[Group[Waiter]] = merge(by_rank, key=nearly)
     for group in wide:
@@ -64,7 +65,7 @@ def _entries(value: Deadlock) -> Iterator[tuple[Sequence[Waiter], bool]]:
 
 def _entry(value: Deadlock, waiters: Sequence[Waiter], alike: bool) -> Iterator[str]:
     one = waiters[0]
-    mark = "" if one.deadlocked else "  (can go on)"
+    mark = "" if one.deadlocked else "  (perhaps)" if one.perhaps else "  (can go on)"
     label = ranks_are(format_ranks(each.rank for each in waiters))
     place = value.places.get(one.rank)
     yield f"{label}, {events([each.event for each in waiters])}, {place}{mark}"
@@ -100,15 +101,23 @@ def _who(need: Need) -> str:
 
 def _verdict(value: Deadlock) -> Iterator[str]:
     graph = value.graph
-    if not graph.waiters:
+    perhaps = [one.rank for one in graph.waiters if one.perhaps]
+    if not graph.waiters and not graph.unknown:
         yield "no rank is blocked in MPI"
-    elif not graph.deadlocked:
+    elif not graph.deadlocked and not graph.unknown:
         yield "no deadlock: whoever waits can go on"
-    else:
+    if graph.deadlocked:
         yield f"deadlock of {len(graph.deadlocked)} ranks: {format_ranks(graph.deadlocked)}"
         if graph.cycle:
             shown = [f"rank {one}" for one in graph.cycle[:_SHOWN]]
             if len(graph.cycle) > _SHOWN:
                 shown.append(f"{len(graph.cycle) - _SHOWN} more")
             yield "cycle: " + " -> ".join([*shown, f"rank {graph.cycle[0]}"])
+    if graph.unknown:
+        who = f" of {format_ranks(perhaps)}" if perhaps else ""
+        more = "unknown whether there is a deadlock"
+        if graph.certain:
+            more = "perhaps more" if graph.deadlocked else "a deadlock; unknown of which ranks"
+        yield f"{more}{who}:"
+        yield from (f"  {why}" for why in graph.unknown)
     yield from graph.notes

@@ -77,3 +77,18 @@ def window_calls() -> dict[int, str]:
     """Hypercall number -> name, of the calls on windows that order their ranks."""
     names = ("MPI_Win_fence", "MPI_Win_complete", "MPI_Win_wait")
     return {int(one["nr"]): one["name"] for one in mpi_functions() if one["name"] in names}
+
+
+_ON_FILES = (
+    "close set_size preallocate set_view set_info set_atomicity sync seek_shared read_all "
+    "write_all read_at_all write_at_all read_ordered write_ordered read_all_begin read_all_end "
+    "write_all_begin write_all_end read_at_all_begin read_at_all_end write_at_all_begin "
+    "write_at_all_end read_ordered_begin read_ordered_end write_ordered_begin write_ordered_end"
+)
+
+
+@cache
+def file_collectives() -> dict[int, str]:
+    """Hypercall number -> name, of the calls on files that all ranks make that have one open."""
+    names = {f"MPI_File_{name}{large}" for name in _ON_FILES.split() for large in ("", "_c")}
+    return {int(one["nr"]): one["name"] for one in mpi_functions() if one["name"] in names}

@@ -27,6 +27,7 @@ from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.paths import log_library_path
 from rdb.recording.collectives import (
     collectives,
+    file_collectives,
     nonblocking,
     on_whose_ranks,
     window_calls,
@@ -78,7 +79,7 @@ class What(IntEnum):
     STARTED = 7
     PREPARED = 8
     CANCELLED = 9
-    """The newest receive of that request."""
+    """The newest receive of that request; with order 0 only MPI_Cancel has been called."""
     MATCHED = 10
     """By MPI_Mprobe, MPI_Improbe: the request is the message's handle."""
 
@@ -133,8 +134,10 @@ def _library() -> tuple[FFI, Any, Any, int]:
             row.what = What.CALL
             row.comm = params.index(on_whose_ranks(params))
             row.peer = params.index("root") if "root" in params else -1
-            made = next((what for what in ("request", "win") if what in params), None)
+            made = next((what for what in ("request", "win", "fh") if what in params), None)
             row.request = params.index(made) if made else -1
+        elif nr in file_collectives():
+            row.what, row.comm = What.CALL, params.index("fh")
         elif nr in window_calls():
             row.what, row.comm = What.CALL, params.index("win")
             row.peer = params.index("assert") if "assert" in params else -1
@@ -164,30 +167,14 @@ class RankCommunication:
     def __init__(self, path: Path, world_first: int = 0, rank: int | None = None) -> None:
         """WORLD_FIRST: the rank of the job that is 0 in this one's MPI_COMM_WORLD, from which the
         log counts: of processes that the program spawned it is not 0.  RANK: of the job."""
-        ffi, library, wanted, wanted_count = _library()
-        found = ffi.new("struct log_message **")
-        count = ffi.new("size_t *")
-        error = ffi.new("char[256]")
-        status = library.log_messages(
-            os.fsencode(path), _NAMESPACE_MPI, wanted, wanted_count, found, count, error
-        )
-        self._keep = ffi.gc(found[0], library.log_messages_free)  # the view borrows C memory
-        text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
-        if status == -errno.EPROTO:
-            raise VersionMismatch(f"{path}: {text}", "record it again with this rdb")
-        if status == -errno.EBADMSG:
-            raise DamagedRecording(f"{path}/{text}")
-        if status != 0:
-            raise RdbError(f"{path}: {text or os.strerror(-status)}", exit_code=5)
         self._path = path
         self._world_first, self._own = world_first, rank
         # Spawned processes have a world of their own.
         self._world = (
             Communicator(f"{WORLD.name} of {world_first}...", None) if world_first else WORLD
         )
-        self.count: int = count[0]
-        size = self.count * _ITEM.size
-        self._view = memoryview(ffi.buffer(self._keep, size)) if size else memoryview(b"")
+        self._view = self._read()
+        self.count: int = len(self._view) // _ITEM.size
         self.sends: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
         self.receives: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
         self.collectives: dict[str, array[int]] = defaultdict(lambda: array("Q"))
@@ -200,12 +187,35 @@ class RankCommunication:
         """By the names of windows."""
         self.locks: dict[str, Locks] = defaultdict(Locks)
         self._windows: dict[int, str] = {}
+        self.on_files: dict[str, array[int]] = defaultdict(lambda: array("Q"))
+        """Collective calls on a file, by what all its ranks call it."""
+        self._files: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
         self.communicators: dict[str, Communicator] = {self._world.name: self._world}
         self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
         self._sent_before: list[Item] = []
         """Of a branch: messages that were under way when it began, as sent at event 0; their places
         come after those of the log."""
         self._sort()
+
+    def _read(self) -> memoryview:
+        """All items of the log."""
+        ffi, library, wanted, wanted_count = _library()
+        found = ffi.new("struct log_message **")
+        count = ffi.new("size_t *")
+        error = ffi.new("char[256]")
+        status = library.log_messages(
+            os.fsencode(self._path), _NAMESPACE_MPI, wanted, wanted_count, found, count, error
+        )
+        self._keep = ffi.gc(found[0], library.log_messages_free)  # the view borrows C memory
+        text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
+        if status == -errno.EPROTO:
+            raise VersionMismatch(f"{self._path}: {text}", "record it again with this rdb")
+        if status == -errno.EBADMSG:
+            raise DamagedRecording(f"{self._path}/{text}")
+        if status != 0:
+            raise RdbError(f"{self._path}: {text or os.strerror(-status)}", exit_code=5)
+        size = int(count[0]) * _ITEM.size
+        return memoryview(ffi.buffer(self._keep, size)) if size else memoryview(b"")
 
     def item(self, place: int) -> Item:
         if place >= self.count:
@@ -247,6 +257,11 @@ class RankCommunication:
         """The ranks of a window and their name for it, of the newest one with that id."""
         return self.communicators.get(self._windows.get(number, ""))
 
+    def file(self, number: int, event: int) -> Communicator | None:
+        """The ranks that have opened a file, and their name for it, by its id at an event."""
+        known = [one for since, one in self._files[number] if since <= event]
+        return known[-1] if known else None
+
     def communicator(self, number: int, event: int | None = None) -> Communicator:
         """What this rank's id of a communicator meant at an event (None: at the end)."""
         if number == _WORLD:
@@ -262,7 +277,8 @@ class RankCommunication:
         names: dict[int, str] = {_WORLD: self._world.name}
         later = {nr for nr, (name, _) in collectives().items() if nonblocking(name)}
         making = {nr for nr, (name, _) in collectives().items() if name.startswith("MPI_Win_")}
-        on_windows, locking = window_calls(), lock_calls()
+        opening = {nr for nr, (name, _) in collectives().items() if name == "MPI_File_open"}
+        on_windows, locking, on_files = window_calls(), lock_calls(), file_collectives()
         made: dict[str, int] = defaultdict(int)
         going: dict[int, tuple[str, int]] = {}  # request -> nonblocking collective
         self._begin(names, made, going)
@@ -271,12 +287,19 @@ class RankCommunication:
             if what == What.TEXT:
                 self._learn(Item._make(raw), names, made)
                 continue
+            if what in (What.CANCELLED, What.MATCHED):
+                continue
             if what == What.DONE:
                 if raw[8] in going:
                     self.completed[going.pop(raw[8])] = raw[0]
                 continue
             if what == What.CALL and raw[9] in on_windows:
                 self._call_on_window(place, Item._make(raw))
+                continue
+            if what == What.CALL and raw[9] in on_files:
+                file = self.file(comm, raw[0])
+                if file is not None:
+                    self.on_files[file.name].append(place)
                 continue
             if what == What.CALL and raw[9] in locking:
                 locks = self.locks[self._windows.get(comm, "")]
@@ -296,6 +319,10 @@ class RankCommunication:
                     self.collectives[name].append(place)
                     if raw[9] in making:
                         self._make_window(raw[8], name)
+                    if raw[9] in opening and raw[8]:
+                        made_of = self.communicators.get(name, self._world)
+                        title = f"file {len(self.collectives[name])} of {name}"
+                        self._files[raw[8]].append((raw[0], replace(made_of, name=title)))
             elif what == What.POSTED:
                 self.posted.append(place)
         for channel, places in self.receives.items():
@@ -331,9 +358,7 @@ class RankCommunication:
 
     def _learn(self, item: Item, names: dict[int, str], made: dict[str, int]) -> None:
         """A text note: that of a new communicator says its id, and what all its ranks call it."""
-        with (self._path / f"log-{item.order:06}.seg").open("rb") as file:
-            file.seek(item.address)
-            text = file.read(item.size_bytes).decode(errors="replace")
+        text = self._text(item)
         epoch = _EPOCH.match(text)
         if epoch is not None:
             group = tuple(self._rank(int(word)) for word in epoch[3].split(",") if word)
@@ -341,6 +366,11 @@ class RankCommunication:
             (epochs.posts if epoch[2] == "post" else epochs.starts).append((item.event, group))
             return
         self._name(text, item.event, names, made)
+
+    def _text(self, item: Item) -> str:
+        with (self._path / f"log-{item.order:06}.seg").open("rb") as file:
+            file.seek(item.address)
+            return file.read(item.size_bytes).decode(errors="replace")
 
     def begun_with(self) -> list[str]:
         """Of a branch: what it had in MPI when it began, a line for each."""

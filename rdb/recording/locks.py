@@ -42,11 +42,30 @@ class Section:
 
 
 @dataclass
+class Held:
+    """A lock that was asked for, whether it is exclusive, and the event that gave it up."""
+
+    asked: int
+    target: int
+    exclusive: bool
+    unlocked: int | None = None
+
+
+@dataclass
 class Locks:
     """The sections of one rank on one window by target, in the order in which they ended."""
 
     sections: dict[int, list[Section]] = field(default_factory=lambda: defaultdict(list))
     _open: dict[int, bool | None] = field(default_factory=dict)
+    _held: list[Held] = field(default_factory=list)
+
+    def held(self, event: int) -> list[Held]:
+        """Those that are not given up after an event."""
+        return [
+            one
+            for one in self._held
+            if one.asked <= event and (one.unlocked is None or one.unlocked > event)
+        ]
 
     def add(
         self, name: str, event: int, at_ns: int, target: int, kind: int, assertion: int
@@ -57,7 +76,12 @@ class Locks:
             # Who says that there is no other lock (NOCHECK) gets none.
             shared = target == ALL or kind != EXCLUSIVE
             self._open[target] = None if assertion & NOCHECK else not shared
+            if not assertion & NOCHECK:
+                self._held.append(Held(event, target, not shared))
             return
+        for one in self._held:
+            if one.target == target and one.unlocked is None:
+                one.unlocked = event
         exclusive = self._open.pop(target, None)
         if exclusive is not None:
             self.sections[target].append(Section(event, at_ns, exclusive))

@@ -151,7 +151,9 @@ def posted_receives(communication: RankCommunication, rank: int, event: int) -> 
             prepared[item.request] = item
         elif item.what == What.STARTED and item.request in prepared:
             pending[item.request] = prepared[item.request]._replace(event=item.event)
-        elif item.what in (What.RECV, What.CANCELLED) and item.request:
+        elif item.request and (
+            item.what == What.RECV or (item.what == What.CANCELLED and item.order)
+        ):
             pending.pop(item.request, None)
     found = []
     for item in pending.values():

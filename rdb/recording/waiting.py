@@ -4,25 +4,79 @@ Each rank stands at an event and asks for a call.  Most calls wait for somebody:
 sender, a collective for the members that have not come to it.  A rank is deadlocked if nobody that
 it waits for can ever go on: who computes can, who has ended cannot, who waits for all of several
 ranks can if all of them can, who waits for any of them if one can.
+
+What the logs leave open is not guessed.  Where receives may have taken one message or another
+(matching.py) each way is looked at; a need that is in doubt is taken as one and as none.  A rank
+that is stuck in every case is deadlocked; one that is in some of them perhaps is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from rdb.recording.collectives import Flow, collectives, nonblocking
-from rdb.recording.communication import Communicator, Item, What
+from rdb.recording.collectives import NOPRECEDE, Flow, collectives, file_collectives, nonblocking
+from rdb.recording.communication import WORLD, Communicator, What
+from rdb.recording.describe import mpi_name
 from rdb.recording.epochs import Epochs, missing, unposted
+from rdb.recording.locks import ALL, EXCLUSIVE
+from rdb.recording.matching import ANY, PROC_NULL, RECEIVES, SENDS, Matching, Way, World
 from rdb.recording.messages import Messages
-from rdb.recording.queues import ANY, posted_receives, unreceived
 
-_PROC_NULL = -2
-_SENDS = frozenset(("MPI_Send", "MPI_Ssend", "MPI_Rsend", "MPI_Bsend"))
-_RECEIVES = frozenset(("MPI_Recv", "MPI_Probe", "MPI_Mprobe"))
-_EXCHANGES = frozenset(("MPI_Sendrecv", "MPI_Sendrecv_replace"))
+_PROBES = frozenset(("MPI_Probe", "MPI_Mprobe"))
 _WAITS_ALL = frozenset(("MPI_Wait", "MPI_Waitall"))
 _WAITS_ANY = frozenset(("MPI_Waitany", "MPI_Waitsome"))
+POLLS = frozenset(
+    (
+        "MPI_Test",
+        "MPI_Testall",
+        "MPI_Testany",
+        "MPI_Testsome",
+        "MPI_Iprobe",
+        "MPI_Improbe",
+        "MPI_Request_get_status",
+        "MPI_Win_test",
+        "MPI_Parrived",
+    )
+)
+_LOCKING = frozenset(
+    (
+        "MPI_Win_lock",
+        "MPI_Win_lock_all",
+        "MPI_Win_unlock",
+        "MPI_Win_unlock_all",
+        "MPI_Win_flush",
+        "MPI_Win_flush_all",
+        "MPI_Win_flush_local",
+        "MPI_Win_flush_local_all",
+    )
+)
+_TOGETHER = frozenset(
+    (  # of which the log does not say by their numbers who has made them
+        "MPI_Win_free",
+        "MPI_Comm_free",
+        "MPI_Comm_disconnect",
+        "MPI_Intercomm_create",
+        "MPI_Intercomm_merge",
+        "MPI_Comm_create_group",
+        "MPI_Win_start",
+        "MPI_Init",
+        "MPI_Init_thread",
+    )
+)
+_OUTSIDE = frozenset(
+    (
+        "MPI_Comm_accept",
+        "MPI_Comm_connect",
+        "MPI_Comm_join",
+        "MPI_Comm_spawn",
+        "MPI_Comm_spawn_multiple",
+        "MPI_Lookup_name",
+    )
+)
+_BUFFERED = frozenset(("MPI_Bsend", "MPI_Ibsend"))
+_MAY_BE_BUFFERED = "MPI may have buffered a message that nobody has received"
+_SYNCHRONOUS = frozenset(("MPI_Ssend", "MPI_Issend"))
 
 
 @dataclass(frozen=True)
@@ -46,6 +100,11 @@ class Need:
     """Who could bring it about; any one of them if `any_of`, else all of them are needed."""
     any_of: bool = False
     notes: tuple[str, ...] = ()
+    doubt: str = ""
+    """Why it is not known whether it, or who of its ranks, is needed.  Of the needs in doubt of a
+    rank that waits for all at least one is real."""
+    perhaps_none: bool = False
+    """In doubt, and not even that: the rank may wait for nothing."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +118,8 @@ class Waiter:
     any_of: bool
     """One of the needs is enough (MPI_Waitany)."""
     deadlocked: bool = False
+    perhaps: bool = False
+    """It is deadlocked in some of the cases that the logs leave open."""
 
     @property
     def waits_for(self) -> tuple[int, ...]:
@@ -77,6 +138,10 @@ class WaitFor:
     cycle: tuple[int, ...] = ()
     """Ranks each of which waits for the next, the last one for the first; empty: there is none."""
     notes: tuple[str, ...] = field(default=())
+    certain: bool = False
+    """There is a deadlock, if not always of the same ranks."""
+    unknown: tuple[str, ...] = ()
+    """Why it cannot be known whether other ranks are deadlocked; empty: it is known."""
 
 
 def wait_for(
@@ -85,51 +150,133 @@ def wait_for(
     calls: Mapping[int, Call],
     ended: Mapping[int, str],
     answered: Collection[int] = (),
+    lost: Collection[int] = (),
 ) -> WaitFor:
     """AT: where each rank stands; CALLS: what those ask for that have not ended; ANSWERED: those
-    of them that got their answer later in the recording."""
-    needs = _Needs(messages, at, calls, ended)
-    waiters: dict[int, Waiter] = {}
-    for rank, call in calls.items():
-        found = needs.of(rank, call)
-        if found:
-            waiters[rank] = Waiter(rank, at[rank], call, tuple(found), call.name in _WAITS_ANY)
-    stuck = _stuck(waiters, ended, answered)
-    free = [rank for rank in at if rank not in waiters and rank not in ended]
+    of them that got their answer later in the recording; LOST: ranks of which nothing is known."""
+    matching = Matching(messages, at, calls)
+    worlds, more = matching.worlds()
+    cases = [_Case(_Needs(messages, matching, world, calls, ended, lost)) for world in worlds]
+    every = [case.stuck(ended, answered, doubtful) for case in cases for doubtful in (0, 1)]
+    surely = set() if more else set.intersection(*every)
+    perhaps = set.union(*every) - surely
+    graph = _worst(cases, every).waiters
+    waits = [rank for rank, call in calls.items() if rank not in answered and _blocks(call)]
+    free = [rank for rank in at if rank not in graph and rank not in ended]
     return WaitFor(
         tuple(
-            Waiter(one.rank, one.event, one.call, one.needs, one.any_of, one.rank in stuck)
-            for one in waiters.values()
+            Waiter(
+                one.rank,
+                one.event,
+                one.call,
+                one.needs,
+                one.any_of,
+                one.rank in surely,
+                one.rank in perhaps,
+            )
+            for one in graph.values()
         ),
         tuple(free),
         dict(ended),
-        tuple(sorted(stuck)),
-        _cycle(waiters, stuck),
-        tuple(needs.mismatches()),
+        tuple(sorted(surely)),
+        _cycle(graph, surely),
+        tuple(_Needs(messages, matching, worlds[0], calls, ended, lost).mismatches()),
+        all(every) and not more,
+        tuple(_reasons(cases, every, perhaps, surely, waits, at, ended, lost, more)),
     )
 
 
-def _stuck(
-    waiters: Mapping[int, Waiter], ended: Mapping[int, str], answered: Collection[int]
-) -> set[int]:
-    """Ranks that can never go on."""
-    stuck = set(waiters).difference(answered)
+def _blocks(call: Call) -> bool:
+    """Does it wait, unless what it waits for is there?"""
+    name = call.name
+    if name in _WAITS_ALL | _WAITS_ANY:
+        return bool(call.requests)
+    comm = _comm_of(call.arguments)
+    known = {one for one, _ in collectives().values()}
+    return (
+        name in _PROBES | _TOGETHER | _OUTSIDE | _LOCKING
+        or name in ("MPI_Recv", "MPI_Finalize", "MPI_Mrecv", *SENDS, *RECEIVES)
+        or name in ("MPI_Win_fence", "MPI_Win_wait", "MPI_Win_complete")
+        or name in file_collectives().values()
+        or (comm is not None and name in known and not nonblocking(name))
+    )
 
-    def can_come(need: Need) -> bool:
-        free = [rank not in stuck and rank not in ended for rank in need.ranks]
-        return any(free) if need.any_of else all(free)
 
-    while True:
-        released = {
-            rank
-            for rank in stuck
-            if (any if waiters[rank].any_of else all)(
-                can_come(need) for need in waiters[rank].needs
-            )
-        }
-        if not released:
-            return stuck
-        stuck -= released
+class _Case:
+    """One world, and who waits in it."""
+
+    def __init__(self, needs: _Needs) -> None:
+        self.waiters: dict[int, Waiter] = {}
+        self._known = needs.at
+        for rank, call in needs.calls.items():
+            found = needs.of(rank, call)
+            if found:
+                any_of = call.name in _WAITS_ANY | POLLS - {"MPI_Testall"}
+                self.waiters[rank] = Waiter(rank, needs.at[rank], call, tuple(found), any_of)
+
+    def stuck(self, ended: Mapping[int, str], answered: Collection[int], doubtful: int) -> set[int]:
+        """Ranks that can never go on, if needs in doubt are real (DOUBTFUL), or are not."""
+        stuck = set(self.waiters).difference(answered)
+
+        def can_come(need: Need) -> bool:
+            free = [
+                rank not in stuck and rank not in ended and (not doubtful or rank in self._known)
+                for rank in need.ranks
+            ]
+            if need.doubt and not doubtful:
+                return need.perhaps_none or any(free)
+            return any(free) if need.any_of else all(free) and bool(free)
+
+        def can_go_on(one: Waiter) -> bool:
+            came = [can_come(need) for need in one.needs]
+            if one.any_of:
+                return any(came)
+            if doubtful:
+                return all(came)
+            sure = [here for here, need in zip(came, one.needs, strict=True) if not need.doubt]
+            return all(sure) if sure else any(came)
+
+        while released := {rank for rank in stuck if can_go_on(self.waiters[rank])}:
+            stuck -= released
+        return stuck
+
+
+def _worst(cases: list[_Case], every: list[set[int]]) -> _Case:
+    """That in which most ranks are stuck."""
+    best = max(range(len(every)), key=lambda number: len(every[number]))
+    return cases[best // 2]
+
+
+def _reasons(
+    cases: list[_Case],
+    every: list[set[int]],
+    perhaps: set[int],
+    surely: set[int],
+    waits: list[int],
+    at: Mapping[int, int],
+    ended: Mapping[int, str],
+    lost: Collection[int],
+    more: bool,
+) -> Iterable[str]:
+    """Why it is not known who is deadlocked."""
+    if more:
+        yield "receives from any source may have taken messages in more ways than can be looked at"
+    if perhaps:
+        graph = _worst(cases, every).waiters
+        doubts = [(rank, need.doubt) for rank in graph for need in graph[rank].needs if need.doubt]
+        for doubt in dict.fromkeys(doubt for _, doubt in doubts):
+            ranks = sorted({rank for rank, one in doubts if one == doubt})
+            yield f"rank {','.join(map(str, ranks))}: {doubt}"
+        if len({frozenset(one) for one in every[1::2]}) > 1:
+            yield "receives from any source may have taken one message or another"
+        if lost:
+            yield f"nothing is known of rank {','.join(map(str, sorted(lost)))}"
+    all_wait = waits and set(at) == {*waits, *ended} and not lost
+    if all_wait and not surely and not perhaps and not more:
+        yield (
+            "each rank stands in a call that waits, and by the logs what some of them wait for is "
+            "there: the recording may end right before they go on"
+        )
 
 
 def _cycle(waiters: Mapping[int, Waiter], stuck: set[int]) -> tuple[int, ...]:
@@ -161,56 +308,88 @@ def _comm_of(arguments: Mapping[str, int]) -> int | None:
 
 
 class _Needs:
+    """What calls wait for, in one world."""
+
     def __init__(
         self,
         messages: Messages,
-        at: Mapping[int, int],
+        matching: Matching,
+        world: World,
         calls: Mapping[int, Call],
         ended: Mapping[int, str],
+        lost: Collection[int],
     ) -> None:
         self._messages = messages
-        self._at = at
-        self._calls = calls
+        self._matching = matching
+        self._world_of = world
+        self.at = matching.at
+        self.calls = calls
         self._ended = ended
+        self._lost = lost
         self._numbers = {name: nr for nr, (name, _) in collectives().items()}
 
     def of(self, rank: int, call: Call) -> list[Need]:
         """What a call waits for; nothing: it can go on, or does not wait for other ranks."""
-        arguments = call.arguments
+        name, arguments = call.name, call.arguments
         comm = self._comm(rank, _comm_of(arguments))
         found: list[Need | None] = []
-        if call.name in _RECEIVES and comm:
-            found.append(self._receive(rank, arguments["source"], arguments["tag"], comm))
-        elif call.name in _SENDS and comm:
-            found.append(self._send(rank, arguments["dest"], arguments["tag"], comm))
-        elif call.name in _EXCHANGES and comm:
-            found.append(self._send(rank, arguments["dest"], arguments["sendtag"], comm))
-            found.append(self._receive(rank, arguments["source"], arguments["recvtag"], comm))
-        elif call.name in _WAITS_ALL | _WAITS_ANY:
-            found += [self._request(rank, one) for one in call.requests]
-            if call.name in _WAITS_ANY and None in found:
-                return []
-        elif call.name == "MPI_Finalize":
-            missing = [
-                one
-                for one in self._at
-                if one != rank and not self._ended.get(one) and not self._finalizes(one)
-            ]
-            found.append(Need("MPI_Finalize of all ranks", tuple(missing)) if missing else None)
-        elif call.name in self._numbers and comm:
-            flow = collectives()[self._numbers[call.name]][1]
-            if flow is Flow.LATER or nonblocking(call.name):
-                return []
-            number = self._done(rank, comm.name)
-            found.append(self._collective(rank, call.name, comm, number))
+        if name in _WAITS_ALL | _WAITS_ANY | POLLS:
+            return self._completion(rank, call, comm)
+        if name in RECEIVES and comm:
+            found.append(
+                self._receive(rank, arguments["source"], arguments[RECEIVES[name]], comm, 0)
+            )
+        if name in SENDS and comm and arguments["dest"] != PROC_NULL:
+            dest = self._world(comm, arguments["dest"])
+            found.append(self._send(rank, dest, arguments[SENDS[name]], comm, -1))
+        if name in _PROBES and comm:
+            found.append(self._probe(rank, arguments["source"], arguments["tag"], comm))
+        elif name == "MPI_Finalize":
+            found.append(self._finalize(rank))
+        elif name in file_collectives().values():
+            file = self._messages.communication(rank).file(arguments["fh"], self.at[rank])
+            if file is not None:
+                found.append(self._collective(rank, name, file, self._done(rank, file.name)))
+        elif name in _TOGETHER:
+            found.append(self._together(rank, call))
+        elif name in _OUTSIDE:
+            why = f"the log does not say whether the others of {name} come"
+            found.append(Need(f"{name} elsewhere", (), doubt=why, perhaps_none=True))
+        elif name in self._numbers and comm and not nonblocking(name):
+            need = self._collective(rank, name, comm, self._done(rank, comm.name))
+            if need and collectives()[self._numbers[name]][1] is Flow.LATER:
+                need = replace(need, doubt="the log does not say who the neighbours are")
+            found.append(need)
         elif "win" in arguments:
             found.append(self._on_window(rank, call))
         return [need for need in found if need is not None]
 
+    def _completion(self, rank: int, call: Call, comm: Communicator | None) -> list[Need]:
+        """Of requests, waited for or polled; of a message that is polled for."""
+        found = [self._request(rank, one) for one in call.requests]
+        if call.name in ("MPI_Iprobe", "MPI_Improbe") and comm:
+            arguments = call.arguments
+            found.append(self._probe(rank, arguments["source"], arguments["tag"], comm))
+        elif not found:
+            found.append(Need(f"what {call.name} asks for", ()))
+        if call.name in _WAITS_ANY | POLLS - {"MPI_Testall"} and None in found:
+            return []
+        needs = [need for need in found if need is not None]
+        if call.name in POLLS:
+            why = f"it polls with {call.name}: what else it does meanwhile is not known"
+            return [replace(need, doubt=why, perhaps_none=True) for need in needs]
+        if len(needs) == 1 or call.name in _WAITS_ANY:  # it stands there: that is not complete
+            buffered = [need.doubt == _MAY_BE_BUFFERED for need in needs]
+            return [
+                replace(need, doubt="") if one else need
+                for need, one in zip(needs, buffered, strict=True)
+            ]
+        return needs
+
     def mismatches(self) -> Iterable[str]:
         """Collectives that are not the same one in all ranks."""
         groups: dict[tuple[str, int], dict[str, list[int]]] = {}
-        for rank, call in self._calls.items():
+        for rank, call in self.calls.items():
             comm = self._comm(rank, _comm_of(call.arguments))
             if comm and call.name in self._numbers:
                 number = self._done(rank, comm.name)
@@ -223,45 +402,60 @@ class _Needs:
                 yield f"collective {number + 1} of {comm_name} is not the same one: {said}"
 
     def _finalizes(self, rank: int) -> bool:
-        call = self._calls.get(rank)
+        call = self.calls.get(rank)
         return call is not None and call.name == "MPI_Finalize"
 
     def _comm(self, rank: int, number: int | None) -> Communicator | None:
         if number is None:
             return None
-        return self._messages.communication(rank).communicator(number, self._at[rank])
+        return self._messages.communication(rank).communicator(number, self.at[rank])
 
     def _members(self, comm: Communicator) -> tuple[int, ...]:
+        """Of an intercommunicator the remote ones."""
         if comm.members is not None:
             return comm.members
-        return tuple(
+        here = [
             rank
-            for rank in self._at
+            for rank in self.at
             if comm.name in self._messages.communication(rank).communicators
-        )
+        ]
+        return (*here, *(self._lost if comm.name == WORLD.name else ()))
+
+    def _all(self, comm: Communicator) -> tuple[int, ...]:
+        """Those that make a collective on it."""
+        if not comm.inter:
+            return self._members(comm)
+        here = [
+            rank
+            for rank in self.at
+            if comm.name in self._messages.communication(rank).communicators
+        ]
+        return tuple(sorted({*here, *self._members(comm)}))
 
     def _world(self, comm: Communicator, rank: int) -> int:
         members = self._members(comm)
         return members[rank] if 0 <= rank < len(members) else rank
 
     def _done(self, rank: int, comm: str) -> int:
-        """How many collectives RANK has behind it on that communicator."""
+        """How many collectives RANK has behind it on that communicator, window or file."""
         communication = self._messages.communication(rank)
-        calls = communication.collectives.get(comm, ())
-        return sum(communication.event(place) <= self._at[rank] for place in calls)
+        calls = communication.collectives.get(comm) or communication.on_files.get(comm) or ()
+        return sum(communication.event(place) <= self.at[rank] for place in calls)
 
     def _collective(self, rank: int, name: str, comm: Communicator, number: int) -> Need | None:
         missing, notes = [], []
-        for one in self._members(comm):
-            if one == rank or one not in self._at:
+        for one in self._all(comm):
+            if one == rank:
                 continue
-            done = self._done(one, comm.name)
-            if done > number:
-                continue
-            call = self._calls.get(one)
-            theirs = self._where(one, call) if call else None
-            if done == number and call and call.name == name and theirs == comm:
-                continue
+            if one in self.at:
+                done = self._done(one, comm.name)
+                if done > number:
+                    continue
+                call = self.calls.get(one)
+                theirs = self._where(one, call) if call else None
+                same = call is not None and call.name == name and theirs is not None
+                if done == number and same and theirs and theirs.name == comm.name:
+                    continue
             missing.append(one)
             if one in self._ended:
                 notes.append(f"rank {one} has ended ({self._ended[one]})")
@@ -270,7 +464,9 @@ class _Needs:
         return Need(f"{name} on {comm.name}", tuple(missing), notes=tuple(notes))
 
     def _where(self, rank: int, call: Call) -> Communicator | None:
-        """The communicator of a call, or the ranks of its window."""
+        """The communicator of a call, or the ranks of its window or file."""
+        if "fh" in call.arguments:
+            return self._messages.communication(rank).file(call.arguments["fh"], self.at[rank])
         if "win" in call.arguments:
             return self._messages.communication(rank).window(call.arguments["win"])
         return self._comm(rank, _comm_of(call.arguments))
@@ -279,15 +475,19 @@ class _Needs:
         window = self._where(rank, call)
         if window is None:
             return None
+        if call.name in _LOCKING:
+            return self._lock(rank, call, window)
+        if call.name == "MPI_Win_fence" and call.arguments.get("assert", 0) & NOPRECEDE:
+            return None
         if call.name == "MPI_Win_fence":
             return self._collective(rank, call.name, window, self._done(rank, window.name))
         others: dict[int, Epochs] = {}
-        for one in self._at:
+        for one in self.at:
             others[one] = self._messages.communication(one).epochs.get(window.name, Epochs())
         if call.name == "MPI_Win_wait":
-            what, ranks = "MPI_Win_complete", missing(others[rank], others, self._at, rank)
+            what, ranks = "MPI_Win_complete", missing(others[rank], others, self.at, rank)
         elif call.name == "MPI_Win_complete":
-            what, ranks = "MPI_Win_post", unposted(others[rank], others, self._at, rank)
+            what, ranks = "MPI_Win_post", unposted(others[rank], others, self.at, rank)
         else:
             return None
         notes = [
@@ -297,122 +497,181 @@ class _Needs:
             return None
         return Need(f"{what} on {window.name}", ranks, notes=tuple(notes))
 
-    def _receive(self, rank: int, source: int, tag: int, comm: Communicator) -> Need | None:
-        if source == _PROC_NULL:
+    def _lock(self, rank: int, call: Call, window: Communicator) -> Need | None:
+        """Who has a lock that this one excludes; a lock may be taken later than it is asked for."""
+        every = "_all" in call.name
+        target = ALL if every else call.arguments["rank"]
+        locks = {one: self._messages.communication(one).locks.get(window.name) for one in self.at}
+        asks = call.name in ("MPI_Win_lock", "MPI_Win_lock_all")
+        own = locks[rank]
+        if asks:
+            exclusive = not every and call.arguments["lock_type"] == EXCLUSIVE
+        else:
+            exclusive = own is not None and any(
+                held.exclusive for held in own.held(self.at[rank]) if held.target == target
+            )
+        holders = []
+        for one, theirs in locks.items():
+            for held in theirs.held(self.at[one]) if theirs and one != rank else ():
+                if (held.exclusive or exclusive) and (
+                    ALL in (held.target, target) or held.target == target
+                ):
+                    holders.append(one)
+        if not holders:
             return None
+        what = f"the lock of {'all targets' if every else f'target {target}'} on {window.name}"
+        if asks and len(holders) == 1:
+            return Need(what, tuple(holders))
+        why = "the log does not say who of several ranks has a lock"
+        return Need(what, tuple(sorted(set(holders))), doubt=why, perhaps_none=not asks)
+
+    def _finalize(self, rank: int) -> Need | None:
+        missing = [
+            one
+            for one in (*self.at, *self._lost)
+            if one != rank and not self._ended.get(one) and not self._finalizes(one)
+        ]
+        return Need("MPI_Finalize of all ranks", tuple(missing)) if missing else None
+
+    def _together(self, rank: int, call: Call) -> Need | None:
+        """All ranks of a call of which the log does not say who has made it."""
+        name = call.name
+        if name == "MPI_Intercomm_merge":
+            where = self._comm(rank, call.arguments["intercomm"])
+        elif name == "MPI_Intercomm_create":
+            where = self._comm(rank, call.arguments["local_comm"])
+        else:
+            where = self._where(rank, call)
+        if name.startswith("MPI_Init"):
+            where = WORLD
+        ranks = self._all(where) if where else ()
+        others = []
+        for one in ranks:
+            theirs = self.calls.get(one)
+            past = name.startswith("MPI_Init") and self._has_begun(one)
+            if one != rank and not past and (theirs is None or theirs.name != name):
+                others.append(one)
+        if ranks and not others and name not in ("MPI_Intercomm_create", "MPI_Win_start"):
+            return None
+        why = f"the log does not say who has made its call of {name}"
+        return Need(f"{name} of other ranks", tuple(others), doubt=why, perhaps_none=not others)
+
+    def _has_begun(self, rank: int) -> bool:
+        """Has it done anything in MPI where it stands?"""
+        items = self._messages.communication(rank).items() if rank in self.at else iter(())
+        first = next(items, None)
+        return first is not None and first.event <= self.at[rank]
+
+    def _receive(
+        self, rank: int, source: int, tag: int, comm: Communicator, request: int
+    ) -> Need | None:
+        posted = self._matching.takers[(rank, comm.name)].by_request.get(request)
+        if source == PROC_NULL or self._world_of.taken(rank, comm.name, request):
+            return None
+        if posted is not None and posted.cancelled:
+            return None
+        return self._message(rank, source, tag, comm)
+
+    def _probe(self, rank: int, source: int, tag: int, comm: Communicator) -> Need | None:
+        if source == PROC_NULL:
+            return None
+        wanted = source if source == ANY else self._world(comm, source)
+        for peer, sent in self._world_of.waiting(rank, comm.name):
+            if wanted in (ANY, peer) and tag in (ANY, sent):
+                return None
+        return self._message(rank, source, tag, comm)
+
+    def _message(self, rank: int, source: int, tag: int, comm: Communicator) -> Need:
         anybody = source == ANY
         if anybody:
-            ranks = [one for one in self._members(comm) if one in self._at]
+            ranks = list(self._members(comm))
             if any(one != rank for one in ranks):
                 ranks = [one for one in ranks if one != rank]
         else:
             ranks = [self._world(comm, source)]
-        notes = []
-        for one in ranks:
-            if one not in self._at:
-                continue
-            waiting = unreceived(self._messages, self._at, one, rank)
-            if any(m.comm == comm.name and tag in (ANY, m.tag) for m in waiting):
-                return None
-            if self._sending(one, rank, tag, comm):
-                return None
-            for message in waiting[-3:]:
-                where = "" if message.comm == comm.name else f" on {message.comm}"
-                notes.append(
-                    f"rank {one} has sent it {message.size_bytes} bytes with tag {message.tag}"
-                    f"{where} (event {message.sent_at}), which it has not received"
-                )
-            if one in self._ended:
-                notes.append(f"rank {one} has ended ({self._ended[one]})")
+        notes = [note for one in ranks for note in self._notes(one, rank, tag, comm)]
         what = "a message from " + ("any rank" if anybody else f"rank {ranks[0]}")
         what += ", any tag" if tag == ANY else f", tag {tag}"
-        if comm.name != "MPI_COMM_WORLD":
+        if comm.name != WORLD.name:
             what += f", {comm.name}"
         return Need(what, tuple(ranks), any_of=anybody, notes=tuple(notes))
 
-    def _sending(self, rank: int, dest: int, tag: int, comm: Communicator) -> bool:
-        """Does RANK ask for the send that is needed?"""
-        call = self._calls.get(rank)
-        if call is None or call.name not in _SENDS | _EXCHANGES:
-            return False
-        theirs = self._comm(rank, _comm_of(call.arguments))
-        sent = call.arguments["tag" if call.name in _SENDS else "sendtag"]
-        return (
-            theirs is not None
-            and theirs.name == comm.name
-            and self._world(theirs, call.arguments["dest"]) == dest
-            and tag in (ANY, sent)
-        )
+    def _notes(self, source: int, rank: int, tag: int, comm: Communicator) -> Iterable[str]:
+        """What has become of messages that one might have thought would come."""
+        if source not in self.at:
+            return
+        sender = self._messages.communication(source)
+        left: list[tuple[int, str]] = []
+        for (to, on, sent), places in sender.sends.items():
+            if to != rank:
+                continue
+            way = (source, sent)
+            first = self._world_of.consumed(rank, on, way)
+            where = "" if on == comm.name else f" on {on}"
+            for place in places[first:]:
+                item = sender.item(place)
+                if item.event <= self.at[source]:
+                    left.append(
+                        (
+                            item.event,
+                            f"rank {source} has sent it {item.size_bytes} bytes with tag {sent}"
+                            f"{where} (event {item.event}), which it has not received",
+                        )
+                    )
+            taker = self._world_of.taker(rank, on, way)
+            if on == comm.name and tag in (ANY, sent) and taker is not None:
+                yield (
+                    f"the message of rank {source} with tag {sent} went to the receive that was "
+                    f"posted at event {taker.event}"
+                )
+        yield from (note for _, note in sorted(left)[-3:])
+        if source in self._ended:
+            yield f"rank {source} has ended ({self._ended[source]})"
 
-    def _send(self, rank: int, dest: int, tag: int, comm: Communicator) -> Need | None:
-        if dest == _PROC_NULL:
-            return None
-        to = self._world(comm, dest)
-        if to not in self._at or self._receiving(to, rank, tag, comm):
-            return None
-        notes = [f"rank {to} has ended ({self._ended[to]})"] if to in self._ended else []
-        what = f"rank {to} to receive tag {tag}"
-        if comm.name != "MPI_COMM_WORLD":
+    def _send(self, rank: int, dest: int, tag: int, comm: Communicator, number: int) -> Need | None:
+        """NUMBER: which message of its channel it is; -1: the newest."""
+        if dest in self.at:
+            sent = self._matching.sent(dest, comm.name).get((rank, tag), [])
+            if number < 0:
+                number += len(sent)
+            if number < self._world_of.consumed(dest, comm.name, (rank, tag)):
+                return None
+        notes = [f"rank {dest} has ended ({self._ended[dest]})"] if dest in self._ended else []
+        what = f"rank {dest} to receive tag {tag}"
+        if comm.name != WORLD.name:
             what += f", {comm.name}"
-        return Need(what, (to,), notes=tuple(notes))
-
-    def _receiving(self, rank: int, source: int, tag: int, comm: Communicator) -> bool:
-        """Has RANK posted, or does it ask for, a receive of that?"""
-        communication = self._messages.communication(rank)
-        if any(
-            post.takes(source, tag, comm.name)
-            for post in posted_receives(communication, rank, self._at[rank])
-        ):
-            return True
-        call = self._calls.get(rank)
-        if call is None or call.name not in _RECEIVES | _EXCHANGES:
-            return False
-        theirs = self._comm(rank, _comm_of(call.arguments))
-        wanted = call.arguments["recvtag" if call.name in _EXCHANGES else "tag"]
-        given = call.arguments["source"]
-        return (
-            theirs is not None
-            and theirs.name == comm.name
-            and (given == ANY or self._world(theirs, given) == source)
-            and wanted in (ANY, tag)
-        )
+        return Need(what, (dest,), notes=tuple(notes))
 
     def _request(self, rank: int, request: int) -> Need | None:
-        """What a request waits for; None: nothing, or it is not known what it is."""
-        item = self._last(rank, request)
-        if item is None or item.what in (What.RECV, What.DONE, What.PREPARED):
+        """What a request waits for; None: nothing."""
+        known = self._matching.last[rank].get(request)
+        if known is None:
+            why = "it waits for a request whose operation the log does not describe"
+            return Need("a request", (), doubt=why, perhaps_none=True)
+        item, place = known
+        if item.what in (What.RECV, What.DONE, What.CANCELLED):
             return None
         communication = self._messages.communication(rank)
         comm = communication.communicator(item.comm, item.event)
         if item.what in (What.POSTED, What.STARTED):
-            return self._receive(rank, item.peer, item.tag, comm)
+            return self._receive(rank, item.peer, item.tag, comm, request)
         if item.what == What.CALL:
             name = collectives()[item.nr][0]
-            before = [communication.event(place) for place in communication.collectives[comm.name]]
+            before = [communication.event(one) for one in communication.collectives[comm.name]]
             return self._collective(rank, name, comm, before.index(item.event))
-        return self._sent(rank, item, comm)
+        return self._sent(rank, place, comm)
 
-    def _last(self, rank: int, request: int) -> Item | None:
-        """What the request was made for."""
-        communication = self._messages.communication(rank)
-        found = prepared = None
-        for item in communication.items():
-            if item.event > self._at[rank]:
-                break
-            if item.request == request and "Win_" not in collectives().get(item.nr, ("",))[0]:
-                prepared = item if item.what == What.PREPARED else prepared
-                found = item
-                if item.what == What.STARTED:  # of a persistent receive, which says what it is
-                    found = prepared and prepared._replace(event=item.event, what=int(item.what))
-        return found
-
-    def _sent(self, rank: int, item: Item, comm: Communicator) -> Need | None:
+    def _sent(self, rank: int, place: int, comm: Communicator) -> Need | None:
         """A nonblocking send: has it been received?"""
-        if item.peer not in self._at:
+        communication = self._messages.communication(rank)
+        item = communication.item(place)
+        name = mpi_name(item.nr) or ""
+        if name in _BUFFERED:
             return None
-        waiting = unreceived(self._messages, self._at, rank, item.peer)
-        if not any(one.sent_at == item.event for one in waiting):
-            return None
-        if self._receiving(item.peer, rank, item.tag, comm):
-            return None
-        return Need(f"rank {item.peer} to receive tag {item.tag}", (item.peer,))
+        way: Way = (rank, item.tag)
+        sent = self._matching.sent(item.peer, comm.name).get(way, []) if item.peer >= 0 else []
+        number = next((at for at, one in enumerate(sent) if one[1] == place), -1)
+        need = self._send(rank, item.peer, item.tag, comm, number)
+        if need is None or name in _SYNCHRONOUS:
+            return need
+        return replace(need, doubt=_MAY_BE_BUFFERED)

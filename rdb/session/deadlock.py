@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdb.errors import RdbError
+from rdb.recording.describe import call_name
 from rdb.recording.messages import Messages
-from rdb.recording.waiting import Call, WaitFor, wait_for
+from rdb.recording.waiting import POLLS, Call, WaitFor, wait_for
 from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
 from rdb.session.session import Session
@@ -18,6 +19,7 @@ from rdb.session.state import Place
 
 _ENDED = ("exited", "became")
 _FRAMES = 64
+_TURNS, _LEAST = 32, 3  # events that are looked at, and polls among them that are a loop
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,31 @@ async def deadlock(session: Session) -> Deadlock:
         if rank not in problems
     }
     answered = [rank for rank in calls if at[rank] < session.job.rank(rank).last_event]
-    graph = wait_for(Messages(session.job), at, calls, ended, answered)
+    for rank in at:
+        if rank not in calls and rank not in ended and (polls := _polls(session, rank, at[rank])):
+            calls[rank] = polls
+    lost = {*problems, *session.job.missing}
+    graph = wait_for(Messages(session.job), at, calls, ended, answered, lost)
     return Deadlock(graph, places, problems)
+
+
+def _polls(session: Session, rank: Rank, event: int) -> Call | None:
+    """The call with which a rank polls, if all that it did last was that: between two of them."""
+    recording = session.job.rank(rank)
+    if event < recording.last_event:
+        return None
+    name, turns = None, 0
+    for place in range(event, max(recording.first_event, event - _TURNS), -1):
+        record = recording.event(place)
+        called = call_name(record)
+        if called is None or not called.startswith("MPI_"):
+            continue
+        if called not in POLLS:
+            return None
+        name, turns = name or called, turns + 1
+        if turns >= _LEAST:
+            return Call(name, f"{name}, again and again", {})
+    return None
 
 
 async def asked_at_end(session: Session, ranks: Sequence[Rank]) -> dict[Rank, Call]:

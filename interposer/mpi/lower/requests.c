@@ -242,9 +242,9 @@ static void deliver(struct vreq *request, const MPI_Status *status)
 	order_begin(before);
 }
 
-static void note_cancelled(const struct vreq *request)
+static void note_cancelled(const struct vreq *request, uint64_t order)
 {
-	const struct rdb_note_cancelled note = {.order = request->order, .request = request->o.id};
+	const struct rdb_note_cancelled note = {.order = order, .request = request->o.id};
 
 	host->note(RDB_NOTE_CANCELLED, &note, sizeof(note));
 }
@@ -262,7 +262,7 @@ void request_complete(struct vreq *request, const MPI_Status *status)
 	if (request->active && brings(request) && !request->delivered && !status_cancelled(status))
 		deliver(request, status);
 	if (request->active && request->receive && status_cancelled(status))
-		note_cancelled(request);
+		note_cancelled(request, request->order);
 	else if (host->order && request->active && !brings(request) && request->type && status_cancelled(status))
 		host->fatal("--record=order: a message that was cancelled and did not leave (MPI_Cancel) cannot be "
 			    "held back again; use --record=full");
@@ -379,8 +379,11 @@ int64_t real_Cancel(const uint64_t *a)
 {
 	struct vreq *request = request_at((void **)a[0]);
 	MPI_Request real = request->o.real;
+	int rc = PMPI_Cancel(a[0] ? &real : NULL);
 
-	return failure(PMPI_Cancel(a[0] ? &real : NULL), request_comm(request));
+	if (rc == MPI_SUCCESS && request->active && request->receive)
+		note_cancelled(request, 0);
+	return failure(rc, request_comm(request));
 }
 
 /* request */

@@ -1,0 +1,226 @@
+"""`deadlock` against oracles, on random programs of 2 to 5 ranks.
+
+mpi_player.py plays them and writes the log items that rdb would have recorded, so nothing is run.
+That these are what rdb records is compared with real runs of some of the programs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from collections import Counter, defaultdict
+
+import pytest
+from mpi_player import BACK, DUP, WORLD, Op, Player, Program
+
+from rdb.recording.matching import Matching, Taker, Way
+from rdb.recording.waiting import WaitFor, wait_for
+
+PROGRAMS = int(os.environ.get("RDB_TEST_ORACLES", "400"))
+AT_ONCE = 100
+FUTURES = 6
+KINDS = ["send", "recv", "sendrecv", "isend", "irecv", "wait", "waitany", "barrier", "ibarrier"]
+KINDS += ["probe", "mprobe", "rinit", "start", "cancel", "free", "poll"]
+
+
+def random_program(seed: int) -> Program:
+    chance = random.Random(seed)
+    size = chance.randint(2, 5)
+    return [_ops(chance, size, rank) for rank in range(size)]
+
+
+def _ops(chance: random.Random, size: int, rank: int) -> list[Op]:
+    ops: list[Op] = []
+    names: list[int] = []
+    persistent: list[int] = []
+
+    def comm() -> int:
+        return chance.choices((WORLD, DUP, BACK), (6, 2, 1))[0]
+
+    def peer(on: int) -> int:
+        other = chance.choice([one for one in range(size) if one != rank])
+        return size - 1 - other if on == BACK else other
+
+    def source(on: int) -> int:
+        return -1 if chance.random() < 0.35 else peer(on)
+
+    def name() -> int:
+        names.append(len(names))
+        return names[-1]
+
+    for _ in range(chance.randint(1, 6)):
+        on = comm()
+        kind = chance.choices(
+            KINDS,
+            (6, 6, 1, 5, 6, 4, 2, 2, 1, 1, 1, 1, 1, 1, 1, 0.3),
+        )[0]
+        tag = chance.randrange(2)
+        wanted = -1 if chance.random() < 0.3 else tag
+        mode = chance.choices("nsb", (6, 2, 1))[0]
+        big = chance.random() < 0.4
+        if kind == "send":
+            ops.append(("send", mode, peer(on), tag, on, big and mode != "b", -1))
+        elif kind == "isend":
+            ops.append(("send", mode, peer(on), tag, on, big and mode != "b", name()))
+        elif kind == "recv":
+            ops.append(("recv", source(on), wanted, on, -1))
+        elif kind == "irecv":
+            ops.append(("recv", source(on), wanted, on, name()))
+        elif kind == "sendrecv":
+            ops.append(("sendrecv", peer(on), tag, source(on), wanted, on))
+        elif kind in ("wait", "waitany") and names:
+            some = chance.sample(names, chance.randint(1, len(names)))
+            ops.append((kind, some))
+        elif kind == "barrier":
+            ops.append(("barrier", on))
+        elif kind == "ibarrier":
+            ops.append(("ibarrier", on, name()))
+        elif kind == "probe":
+            ops.append(("probe", source(on), wanted, on))
+        elif kind == "mprobe":
+            ops += [("mprobe", source(on), wanted, on)]
+            if chance.random() < 0.7:
+                ops.append(("mrecv",))
+        elif kind == "rinit":
+            persistent.append(name())
+            ops.append(("rinit", source(on), wanted, on, persistent[-1]))
+            ops.append(("start", persistent[-1]))
+        elif kind in ("cancel", "free", "poll") and names:
+            ops.append((kind, chance.choice(names)))
+    return ops
+
+
+def graph_of(player: Player) -> WaitFor:
+    calls = {one.number: call for one in player.ranks if (call := player.call(one))}
+    at = {one.number: one.event for one in player.ranks}
+    ended = {one.number: "exited 0" for one in player.ranks if one.ended}
+    return wait_for(player.messages(), at, calls, ended)
+
+
+def check_quiet(player: Player) -> str:
+    """Nothing can happen any more: the ranks that have not ended are deadlocked."""
+    blocked = player.blocked()
+    graph = graph_of(player)
+    surely = set(graph.deadlocked)
+    perhaps = {one.rank for one in graph.waiters if one.perhaps}
+    assert surely <= blocked
+    if not blocked:
+        assert not graph.waiters and not graph.unknown
+        return "ended"
+    assert graph.unknown or surely == blocked, graph
+    assert surely | perhaps >= blocked, graph
+    return "unknown" if graph.unknown else "deadlock"
+
+
+def check_cut(player: Player, seed: int) -> str:
+    """Killed at any moment: who is deadlocked never goes on, however it might have gone on."""
+    graph = graph_of(player)
+    places = {one.number: one.at for one in player.ranks}
+    for number in range(FUTURES):
+        future = player.copy(seed + number)
+        future.play()
+        for rank in graph.deadlocked:
+            assert future.ranks[rank].at == places[rank], (rank, graph)
+    calls = [player.call(one) for one in player.ranks if not one.ended]
+    waits = [call for call in calls if call and call.name != "MPI_Test"]
+    if calls and len(waits) == len(calls) and not graph.deadlocked:
+        assert graph.unknown, "each rank is in a call that waits"
+    return "unknown" if graph.unknown else "deadlock" if graph.deadlocked else "none"
+
+
+# What may have taken what, by its definition.
+
+
+def in_order(
+    taken: dict[int, Way | None], rows: list[Taker], sent: dict[Way, list[tuple[int, int]]]
+) -> bool:
+    counts: Counter[Way] = Counter()
+    message: dict[int, tuple[int, int]] = {}
+    for place, way in taken.items():
+        if way is None:
+            continue
+        if not rows[place].accepts(way) or counts[way] >= len(sent.get(way, ())):
+            return False
+        message[place] = sent[way][counts[way]]
+        counts[way] += 1
+    took = {(way, message[place]): place for place, way in taken.items() if way is not None}
+    for place, row in enumerate(rows):
+        way = taken[place]
+        for other, there in sent.items():
+            if not row.accepts(other):
+                continue
+            for one in there:
+                by = took.get((other, one))
+                if way is None and not row.cancelled and (by is None or by > place):
+                    return False  # it would have taken that, and before a later one did
+                earlier = way is not None and other[0] == way[0] and one < message[place]
+                if earlier and (by is None or by > place):
+                    return False  # of one sender the first comes first
+    return True
+
+
+def check_matching(player: Player) -> int:
+    """All the ways that the definition allows are the worlds, and what was played is one."""
+    messages = player.messages()
+    at = {one.number: one.event for one in player.ranks}
+    calls = {one.number: call for one in player.ranks if (call := player.call(one))}
+    matching = Matching(messages, at, calls)
+    worlds, more = matching.worlds()
+    assert not more
+    found = 0
+    for (rank, comm), takers in matching.takers.items():
+        if takers.base or not takers.by_request:
+            continue
+        rows, sent = takers.rows, matching.sent(rank, comm)
+        choices = [[row.got] if row.done else [None, *sent] for row in rows]
+        expected = set()
+        for ways in itertools.product(*choices):
+            taken = dict(enumerate(ways))
+            if in_order(taken, rows, sent):
+                expected.add(
+                    frozenset(
+                        (row.request, way)
+                        for row, way in zip(rows, ways, strict=True)
+                        if way is not None and not row.done
+                    )
+                )
+        seen = {
+            frozenset(
+                (row.request, way)
+                for row in rows
+                if not row.done and (way := world.taken(rank, comm, row.request))
+            )
+            for world in worlds
+        }
+        if len(expected) > 1 and seen != expected:  # alike receives: which took which is open
+            assert seen <= expected
+            assert {_ways(one) for one in seen} == {_ways(one) for one in expected}
+        else:
+            assert seen == expected, (rank, comm, rows, sent)
+        found += len(expected)
+    return found
+
+
+def _ways(one: frozenset[tuple[int, Way]]) -> frozenset[tuple[Way, int]]:
+    return frozenset(Counter(way for _, way in one).items())
+
+
+@pytest.mark.parametrize("first", range(0, PROGRAMS, AT_ONCE))
+def test_against_the_player(first: int) -> None:
+    said: dict[str, Counter[str]] = defaultdict(Counter)
+    for seed in range(first, min(first + AT_ONCE, PROGRAMS)):
+        program = random_program(seed)
+        player = Player(program, seed)
+        player.play()
+        cut = Player(program, seed + 1)
+        cut.play(random.Random(seed).randrange(1, 40))
+        cut.settle()
+        try:
+            said["quiet"][check_quiet(player)] += 1
+            said["cut"][check_cut(cut, seed)] += 1
+            said["ways"]["all"] += check_matching(player) + check_matching(cut)
+        except AssertionError as error:
+            raise AssertionError(f"program {seed}: {program}") from error
+    assert said["quiet"]["deadlock"] > 10 * said["quiet"]["unknown"], said
+    assert said["quiet"]["deadlock"] and said["cut"]["none"] and said["ways"]["all"]
