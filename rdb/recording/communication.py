@@ -189,6 +189,7 @@ class RankCommunication:
         self._windows: dict[int, str] = {}
         self.on_files: dict[str, array[int]] = defaultdict(lambda: array("Q"))
         """Collective calls on a file, by what all its ranks call it."""
+        self.files: set[str] = set()
         self._files: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
         self.communicators: dict[str, Communicator] = {self._world.name: self._world}
         self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
@@ -322,6 +323,7 @@ class RankCommunication:
                     if raw[9] in opening and raw[8]:
                         made_of = self.communicators.get(name, self._world)
                         title = f"file {len(self.collectives[name])} of {name}"
+                        self.files.add(title)
                         self._files[raw[8]].append((raw[0], replace(made_of, name=title)))
             elif what == What.POSTED:
                 self.posted.append(place)

@@ -414,23 +414,22 @@ class _Needs:
         """Of an intercommunicator the remote ones."""
         if comm.members is not None:
             return comm.members
-        here = [
-            rank
-            for rank in self.at
-            if comm.name in self._messages.communication(rank).communicators
-        ]
-        return (*here, *(self._lost if comm.name == WORLD.name else ()))
+        return (*self._here(comm), *(self._lost if comm.name == WORLD.name else ()))
 
     def _all(self, comm: Communicator) -> tuple[int, ...]:
         """Those that make a collective on it."""
         if not comm.inter:
             return self._members(comm)
-        here = [
+        return tuple(sorted({*self._here(comm), *self._members(comm)}))
+
+    def _here(self, comm: Communicator) -> list[int]:
+        """Ranks that have it, or a file of that name."""
+        known = {rank: self._messages.communication(rank) for rank in self.at}
+        return [
             rank
-            for rank in self.at
-            if comm.name in self._messages.communication(rank).communicators
+            for rank, one in known.items()
+            if comm.name in one.communicators or comm.name in one.files
         ]
-        return tuple(sorted({*here, *self._members(comm)}))
 
     def _world(self, comm: Communicator, rank: int) -> int:
         members = self._members(comm)

@@ -1,0 +1,129 @@
+/* Jobs of four ranks that end in a deadlock of each kind; argv[1] says which.  Who has said "waits" goes into the call in
+ * which it stays. */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BIG = 1 << 20 };
+
+static char big[BIG], other[BIG];
+static int rank, value;
+
+static void waits(void)
+{
+	printf("%d waits\n", rank);
+	fflush(stdout);
+}
+
+/* 2 and 3 wait for any source, and what was sent to them went to a receive that was posted before. */
+static void taken(void)
+{
+	MPI_Request request;
+
+	if (rank < 2) {
+		MPI_Isend(big, BIG, MPI_CHAR, 1 - rank, 4, MPI_COMM_WORLD, &request);
+		MPI_Send(&value, 1, MPI_INT, rank + 2, 5, MPI_COMM_WORLD);
+		waits();
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+	} else {
+		MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &request);
+		waits();
+		MPI_Recv(other, BIG, MPI_CHAR, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
+}
+
+/* 0 polls for what nobody sends, the others wait for it. */
+static void polls(void)
+{
+	int flag = 0;
+
+	waits();
+	while (rank == 0 && !flag)
+		MPI_Iprobe(1, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* 0 does not come to a collective call on a file. */
+static void file(const char *name)
+{
+	MPI_File fh;
+
+	MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh);
+	MPI_File_set_size(fh, 4096);
+	waits();
+	if (rank == 0)
+		MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_File_set_size(fh, 8192);
+}
+
+/* The groups of 0, 2 and of 1, 3; 3 does not come to the barrier of both. */
+static void inter(void)
+{
+	MPI_Comm half, both;
+
+	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank % 2 ? 0 : 1, 3, &both);
+	waits();
+	if (rank == 3)
+		MPI_Recv(&value, 1, MPI_INT, 1, 9, both, MPI_STATUS_IGNORE);
+	MPI_Barrier(both);
+}
+
+/* 0 has exposed its window to 1, which never completes. */
+static void epochs(void)
+{
+	MPI_Group world, peer;
+	MPI_Win win;
+	int there = 1 - rank;
+
+	MPI_Win_create(&value, sizeof(value), sizeof(value), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Comm_group(MPI_COMM_WORLD, &world);
+	if (rank < 2)
+		MPI_Group_incl(world, 1, &there, &peer);
+	if (rank == 0)
+		MPI_Win_post(peer, 0, win);
+	if (rank == 1)
+		MPI_Win_start(peer, 0, win);
+	waits();
+	if (rank == 0)
+		MPI_Win_wait(win);
+	if (rank == 1)
+		MPI_Recv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Win_fence(0, win);
+}
+
+/* A collective that 1 has begun without waiting, and 0 never does. */
+static void later(void)
+{
+	MPI_Request requests[2];
+
+	if (rank)
+		MPI_Ibarrier(MPI_COMM_WORLD, &requests[0]);
+	if (rank)
+		MPI_Irecv(&value, 1, MPI_INT, MPI_PROC_NULL, 9, MPI_COMM_WORLD, &requests[1]);
+	waits();
+	if (rank == 0)
+		MPI_Probe(3, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	else
+		MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (!strcmp(argv[1], "taken"))
+		taken();
+	else if (!strcmp(argv[1], "polls"))
+		polls();
+	else if (!strcmp(argv[1], "file"))
+		file(argv[2]);
+	else if (!strcmp(argv[1], "inter"))
+		inter();
+	else if (!strcmp(argv[1], "epochs"))
+		epochs();
+	else
+		later();
+	MPI_Finalize();
+	return 0;
+}
