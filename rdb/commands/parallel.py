@@ -39,7 +39,7 @@ async def deadlock_command(session: Session) -> Deadlock:
     """Show which rank waits for which in MPI, with the calls and lines, and name the deadlock.
 
     Ranks that have been opened count where they stand, the others at the end of their recordings.
-    A rank is deadlocked if nobody that it waits for can ever go on. `rdb deadlock JOB` does it at
-    the end of a recording.
+    A rank is deadlocked if nobody that it waits for can ever go on. What the logs leave open is
+    unknown, and it says why. `rdb deadlock JOB` does it at the end of a recording.
     """
     return await deadlock(session)
