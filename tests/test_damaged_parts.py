@@ -178,3 +178,19 @@ def test_the_log_of_one_rank_is_damaged(copy: Path, name: str) -> None:
     assert f"rank 1: replay failed: {log}: " in replayed.stderr
     alone = run_rdb(copy, copy, "attach", "job", "--rank", "1")
     assert alone.returncode == 5 and alone.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("how", ["torn", "gone", "strange"])
+def test_job_json_is_not_whole(copy: Path, how: str) -> None:
+    """The ranks say what the job was; which others there were nobody knows."""
+    path = copy / "job/job.json"
+    if how == "gone":
+        path.unlink()
+    else:
+        path.write_text('{"format"' if how == "torn" else "[]")
+    for command in (["attach", "-x", os.devnull], ["replay"], ["info"], ["find-event", "mpi.init"]):
+        done = run_rdb(copy, copy, command[0], "job", *command[1:])
+        assert done.returncode == 0 and done.stdout, (command, done.stderr)
+        assert done.stderr.startswith(f"rdb: {path}: "), (command, done.stderr)
+    path.write_text('{"format": 99}')
+    assert run_rdb(copy, copy, "replay", "job").returncode == 3

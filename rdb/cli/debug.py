@@ -56,6 +56,8 @@ def sound_ranks(job: Job) -> Job:
 
 def say_missing(job: Job) -> None:
     """An answer about the job is one about those of its ranks that are here."""
+    if "damage" in job.meta:
+        print(f"rdb: {job.meta['damage']}: only its ranks say what it was", file=sys.stderr)
     if job.missing:
         where = "in this pack" if job.packed else f"in {job.path}"
         print(f"rdb: no recording of rank {format_ranks(job.missing)} is {where}", file=sys.stderr)

@@ -227,7 +227,7 @@ def info_command(args: argparse.Namespace) -> int:
         _print_together(job)
     _print_verbs(verbs)
     shown = {row["rank"] for row in processes}
-    if not shown.issuperset(job.missing):  # none of another host, either
+    if "damage" in meta or not shown.issuperset(job.missing):  # none of another host, either
         say_missing(job)
     for row in programs:
         for text in row["cautions"]:

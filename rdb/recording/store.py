@@ -48,24 +48,42 @@ class Job:
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """job.json, checked."""
+        """job.json, checked; where it is damaged ("damage" says how) what the ranks say."""
         check_job(str(self.path))
         path = self.path / "job.json"
         try:
             meta = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise DamagedRecording(f"{path}: {error.strerror}") from error
+            return self._meta_of_ranks(f"{path}: {error.strerror}")
         except ValueError as error:
             offset = error.pos if isinstance(error, json.JSONDecodeError) else 0
-            raise DamagedRecording(f"{path}: offset {offset}: expected JSON") from error
+            return self._meta_of_ranks(f"{path}: offset {offset}: expected JSON")
         if not isinstance(meta, dict) or "format" not in meta:
-            raise DamagedRecording(f"{path}: offset 0: expected an object with a format")
+            return self._meta_of_ranks(f"{path}: offset 0: expected an object with a format")
         if meta["format"] != FORMAT:
             raise VersionMismatch(
                 f"{self.name} is a recording of format {meta['format']}, this rdb reads {FORMAT}",
                 "record it again, or use the rdb that recorded it",
             )
         return meta
+
+    def _meta_of_ranks(self, damage: str) -> dict[str, Any]:
+        ranks = self.ranks
+        for rank in ranks:
+            own = RankRecording(self.path / f"rank-{rank}", self.path / "files").glance()
+            try:
+                said = own.meta
+            except RdbError:
+                continue
+            if not said:
+                continue
+            return {
+                **{"format": FORMAT, "name": self.name, "damage": damage},
+                **{"argv": said.get("argv", []), "cwd": said.get("cwd", "not known")},
+                **{"created_ns": said.get("started_ns", 0), "nranks": len(ranks)},
+                "launcher": "not known",
+            }
+        raise DamagedRecording(damage)
 
     @property
     def ranks(self) -> list[int]:
@@ -237,7 +255,7 @@ def open_job(name_or_path: str | os.PathLike[str]) -> Job:
             job = Job(unpacked(path, home().resolve() / _PACKS))
             _ = job.meta
             return job
-        if _is_job(path):
+        if _is_job(path) or any(path.glob("rank-*/log-000000.seg")):
             if path.parent == home():
                 check_store(str(path.parent))
             job = Job(path.resolve())

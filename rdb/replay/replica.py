@@ -29,7 +29,7 @@ _EXIT_DEADLINE_S = 5.0
 # Images whose pages have been found right, as they were then: (path, inode, time).
 _checked: set[tuple[Path, int, int]] = set()
 
-_IMAGE = re.compile(r"/ckpt-\d+\.img: (?!cannot map )")  # interposer/image/image_restore.c
+_IMAGE = re.compile(r"/ckpt-\d+\.img: (?!cannot map |image v)")  # interposer/image/image_restore.c
 
 # Ended replicas whose parent (another replica) was still there when we looked.
 _unreaped: set[int] = set()
