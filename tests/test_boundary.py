@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rdb.paths import rdb_exec_path
+from rdb.recording import Kind, RankRecording
 
 PROGRAMS = Path(__file__).parent / "programs"
 BUILDS = {
@@ -193,6 +195,26 @@ def test_cpuid_is_answered_from_the_log(how: str, tmp_path: Path) -> None:
     made = record(tmp_path, build("cpuid_cores.c", tmp_path, *BUILDS[how]))
     assert made.result.stdout == "1, AVX512F 0\n", made.result.stderr
     made.expect_equal()
+
+
+def test_cpuid_in_text_that_the_program_makes(tmp_path: Path) -> None:
+    """As a Java machine's: which core it runs on is the log's answer; each core's replay is equal,
+    also from a checkpoint that is older than the text."""
+    options = ("--checkpoint-every", "3")
+    made = record(tmp_path, build("made_text.c", tmp_path), options=options)
+    assert (made.result.returncode, made.result.stdout) == (0, "maps: rwxp\n7\n")
+    records = RankRecording(made.rank_dir, made.files).records()
+    assert sum(r.kind is Kind.TSC and r.nr == 4 for r in records) >= 256
+    for core in sorted(os.sched_getaffinity(0))[:4]:
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {core})
+        try:
+            made.expect_equal()
+        finally:
+            os.sched_setaffinity(0, before)
+    for number in range(1, 4):
+        code, answer = made.verify("--checkpoint", str(number))
+        assert (code, answer["ok"]) == (0, True), answer
 
 
 @pytest.mark.parametrize(

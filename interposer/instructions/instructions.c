@@ -11,6 +11,7 @@
 #include "instructions/cpuid_events.h"
 #include "instructions/decode.h"
 #include "instructions/instructions.h"
+#include "instructions/made_text.h"
 #include "instructions/tsc_sites.h"
 #include "replay/replay.h"
 #include "signals/signals.h"
@@ -353,6 +354,8 @@ static bool patched_fault(ucontext_t *uc)
 bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc)
 {
 	if (sig == SIGILL && tsc_sites_any() && patched_fault(uc))
+		return true;
+	if (sig == SIGSEGV && info->si_code == SEGV_ACCERR && made_text_fault(uc))
 		return true;
 	if (sig == SIGSEGV)
 		return info->si_code == SI_KERNEL && lower.upper.tsc_mode && tsc_fault(uc);

@@ -165,7 +165,7 @@ static void hash_range(uint64_t from, uint64_t to, struct hashing *hs)
 static int hash_mapping(const struct mapping *m, void *arg)
 {
 	struct hashing *hs = arg;
-	if (!(m->prot & PROT_READ) || hot_stubs_inside(m->start) ||
+	if (!(m->prot & (PROT_READ | PROT_WRITE)) || hot_stubs_inside(m->start) ||
 	    (m->anonymous && m->prot & PROT_EXEC && tsc_stubs_inside(m->start)))
 		return 0;
 	if (shared_regions && (m->shared || (!m->anonymous && shared_within(m->start, m->end)))) {

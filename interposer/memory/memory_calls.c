@@ -13,6 +13,7 @@
 #include "memory/followed.h"
 #include "boundary/hot_sites.h"
 #include "instructions/instructions.h"
+#include "instructions/made_text.h"
 #include "memory/memory_calls.h"
 #include "process/meta.h"
 #include "replay/replay.h"
@@ -200,9 +201,9 @@ static long place(struct event *ev, size_t len, uint64_t *at)
 }
 
 /* While recording, and before: what the program asks for is really mapped. */
-static long map_really(struct event *ev, uint64_t at, size_t len)
+static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 {
-	int prot = (int)A(2), flags = (int)A(3), fd = (int)A(4);
+	int flags = (int)A(3), fd = (int)A(4);
 	bool shared = (flags & 0xf) != MAP_PRIVATE, anonymous = flags & MAP_ANONYMOUS;
 	char key[160];
 	if (!anonymous && is_dev_zero(fd))
@@ -232,7 +233,8 @@ static long map_really(struct event *ev, uint64_t at, size_t len)
 long memory_mmap(struct event *ev, ucontext_t *uc)
 {
 	size_t len = UP(A(1));
-	int prot = (int)A(2), flags = (int)A(3), kind = flags & 0xf;
+	int flags = (int)A(3), kind = flags & 0xf;
+	int prot = made_text_protection((int)A(2), kind == MAP_PRIVATE && flags & MAP_ANONYMOUS);
 	uint64_t at, before[2] = {lower.upper.mmap_next, lower.upper.mmap_next_32};
 	shared_sync_before(ev);
 	if (!len || A(5) & (RDB_PAGE - 1) || (kind != MAP_SHARED && kind != MAP_PRIVATE && kind != MAP_SHARED_VALIDATE))
@@ -245,7 +247,7 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 	if (!rc && from_log())
 		shared_unmapped(at, at + len);
 	if (!rc)
-		rc = !from_log()                               ? map_really(ev, at, len)
+		rc = !from_log()                               ? map_really(ev, at, len, prot)
 		     : shared_map_recorded(at, len, prot, &rc) ? rc
 							       : map_recorded(ev, at, len, prot);
 	if (rc) {
@@ -288,7 +290,7 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 	const struct file_mapping *f = arena_file_at(A(0));
 	if (f && f->read_only && A(2) & PROT_WRITE)
 		return -EACCES;
-	long rc = raw_syscall(SYS_mprotect, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
+	long rc = raw_syscall(SYS_mprotect, (long)A(0), (long)len, made_text_protection((int)A(2), false), 0, 0, 0);
 	reprotected(A(0), len);
 	if (!rc && (A(2) & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
 		device_memory_gone(A(0), A(0) + UP(len));

@@ -37,7 +37,7 @@ static void put(int fd, const char *text, size_t len)
 }
 
 /* One line of the kernel's map, which is about the upper half; false: those above are ours. */
-static bool put_mapping(int fd, const char *line)
+static bool put_mapping(int fd, char *line)
 {
 	static char text[4096 + 256];
 	unsigned long start, end;
@@ -46,6 +46,9 @@ static bool put_mapping(int fd, const char *line)
 		return false;
 	if (start < RDB_GATE + 2 * RDB_PAGE && end > RDB_GATE)
 		return true;
+	char *protection = strstr(line, " -w-p ");
+	if (protection) /* made_text.h */
+		memcpy(protection, " rwx", 4);
 	const char *path = line + path_at;
 	if (start == RDB_BRK)
 		path = "[heap]";

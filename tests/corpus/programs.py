@@ -494,6 +494,20 @@ THREADS = (
         for kind in ("", "-static")
     ),
     Entry(
+        "java",
+        "openjdk-17-jdk-headless",
+        ("java", "-cp", ".", "Hello"),
+        files={
+            "Hello.java": "public class Hello { public static void main(String[] a) "
+            '{ System.out.println("from Java"); } }\n'
+        },
+        before="javac Hello.java",
+        tools=("javac",),
+        prints="from Java",
+        events=1000,
+        hash_every=500,
+    ),
+    Entry(
         "redis",
         "redis-tools",
         ("bash", "redis.sh"),

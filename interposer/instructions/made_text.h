@@ -1,0 +1,22 @@
+/* Text that a program makes by itself in memory that it may write to and run, such as a compiler's at run time.
+ *
+ * It is mapped for writing only, which on x86 allows to read it too, but not to run it: the first instruction that is run there
+ * faults.  Then its CPUIDs are patched (cpuid_events.h), and it becomes what was asked for.  What is made there later is not looked
+ * at.  The protection itself is the mark, so forks and images keep it; a program that asks for it gets reading as well. */
+#ifndef RDB_MADE_TEXT_H
+#define RDB_MADE_TEXT_H
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+/* What the kernel is asked for where the program asks for `prot`; `own`: for private memory that is no file's. */
+int made_text_protection(int prot, bool own);
+/* Memory of that kind. */
+static inline bool made_text_unrun(int prot)
+{
+	return (prot & (PROT_READ | PROT_WRITE | PROT_EXEC)) == PROT_WRITE;
+}
+/* A fault where nothing may be run.  True: now it may. */
+bool made_text_fault(const ucontext_t *uc);
+
+#endif
