@@ -22,7 +22,7 @@ OVERSUBSCRIBE = {
 def release() -> int:
     """4 or 5."""
     said = subprocess.run(["mpirun.openmpi", "--version"], capture_output=True, text=True)
-    found = re.search(r"\(Open MPI\) (\d+)", said.stdout)
+    found = re.search(r"(\d+)\.\d+\.\d+", said.stdout)  # "(OpenRTE) 4.1.4", "(Open MPI) 5.0.7"
     assert found is not None, said
     return int(found[1])
 
