@@ -62,9 +62,11 @@ static bool hold(bool want)
 		baton_block_end(self->handed);
 		arrivals_still_end();
 		enter(self);
+		coordinated_away(false);
 		self->away = false;
 	} else {
 		self->away = true;
+		coordinated_away(true);
 		leave(self);
 		self->handed = baton_block_begin();
 		if (!self->handed)

@@ -69,7 +69,8 @@ static void commit(uint64_t generation)
 		return; /* the relay that decides sees all */
 	char path[4096], temp[4096], text[128];
 	for (unsigned rank = 0; rank < own.board->nranks; rank++)
-		if (__atomic_load_n(&board_slot(own.board, rank)->written, __ATOMIC_SEQ_CST) < generation)
+		if (__atomic_load_n(&board_slot(own.board, rank)->written, __ATOMIC_SEQ_CST) < generation ||
+		    __atomic_load_n(&board_slot(own.board, rank)->failed, __ATOMIC_SEQ_CST) >= generation)
 			return;
 	const char *slash = strrchr(lower.opt.board, '/');
 	int len = slash ? (int)(slash - lower.opt.board) : 0;

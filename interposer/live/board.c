@@ -2,12 +2,14 @@
 #include "live/board.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "boundary/lower.h"
+#include "clocks/monotonic.h"
 #include "process/private_file.h"
 
 int board_open(const char *path, unsigned nranks, struct board **out)
@@ -47,6 +49,38 @@ bool board_decide(struct board *b, uint64_t generation, enum board_verdict verdi
 		if (__atomic_compare_exchange_n(&b->verdict, &now, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 			return true;
 	return now == next;
+}
+
+void board_lock(struct board *b)
+{
+	const uint64_t until = monotonic_ns() + 1000000000ull;
+	for (uint32_t free = 0; !__atomic_compare_exchange_n(&b->lock, &free, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	     free = 0) {
+		if (monotonic_ns() > until)
+			return;
+		sched_yield();
+	}
+}
+
+void board_unlock(struct board *b)
+{
+	__atomic_store_n(&b->lock, 0, __ATOMIC_SEQ_CST);
+}
+
+bool board_silent(struct board *b)
+{
+	bool begun = false, all = true;
+	for (unsigned rank = 0; rank < b->nranks; rank++) {
+		const struct board_slot *s = board_slot(b, rank);
+		const uint64_t mpi = __atomic_load_n(&s->mpi, __ATOMIC_SEQ_CST);
+		if (s->state == BOARD_GONE || s->state == BOARD_ABSENT)
+			continue; /* that is a reason to refuse */
+		if (__atomic_load_n(&s->silent, __ATOMIC_SEQ_CST))
+			return true;
+		begun |= mpi != BOARD_MPI_NONE;
+		all &= mpi >= BOARD_MPI_RUNS;
+	}
+	return begun && !all;
 }
 
 static bool find_clock(const struct board_slot *s, uint64_t id, uint64_t *at)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x6472616f62626472ull
-#define BOARD_VERSION 3
+#define BOARD_VERSION 4
 
 enum { BOARD_COMMS = 1000, BOARD_HEAD = 4096 };
 
@@ -40,6 +40,13 @@ enum board_state {
 	BOARD_GONE, /* has ended, or is about to */
 };
 
+enum board_mpi {
+	BOARD_MPI_NONE,
+	BOARD_MPI_BEGINS, /* in MPI_Init */
+	BOARD_MPI_RUNS,
+	BOARD_MPI_ENDS, /* in MPI_Finalize, or after it */
+};
+
 struct board_clock {
 	uint64_t id;    /* of a communicator, the same in all its ranks */
 	uint64_t count; /* collectives on it that this rank has begun */
@@ -58,6 +65,9 @@ struct board_slot {
 	uint64_t failed;         /* newest one whose files could not be written */
 	uint64_t stood_ns;       /* for the newest one: how long it was held and imaged */
 	uint64_t fork_ns;        /* of that: the image */
+	uint64_t mpi;            /* enum board_mpi */
+	uint64_t away;           /* threads in calls of libraries that may wait for other ranks */
+	uint64_t silent;         /* of those in a call that has no count here, such as MPI_Comm_accept */
 	uint64_t inside;         /* the communicator of a collective that it is in and may be held in; 0: none */
 	uint64_t nclocks;
 	struct board_clock clocks[BOARD_COMMS];
@@ -72,6 +82,7 @@ struct board {
 	uint32_t relayed;   /* other hosts have boards of their own */
 	int32_t relay;      /* the process that speaks for this one; 0: not yet */
 	char why[512];      /* of the newest BOARD_NO */
+	uint32_t lock;      /* held to decide BOARD_GO, and by a rank that ceases to be held */
 };
 
 static inline struct board_slot *board_slot(struct board *b, unsigned rank)
@@ -108,6 +119,12 @@ static inline uint64_t board_wanted(const struct board *b)
 /* Maps (and makes, if nobody has) the board at `path`.  0 or -errno. */
 int board_open(const char *path, unsigned nranks, struct board **out);
 void board_close(struct board *b);
+/* For a moment; a process that was killed with it has it for a second at most. */
+void board_lock(struct board *b);
+void board_unlock(struct board *b);
+/* Is a rank in a call in which it waits for others, and none of them can tell whether it is needed there?  Also between
+ * the first MPI_Init and the last. */
+bool board_silent(struct board *b);
 /* The first verdict stands: true if it is this one. */
 bool board_decide(struct board *b, uint64_t generation, enum board_verdict verdict, const char *why);
 /* All ranks are held, nobody is behind in any communicator, all that was sent has been received. */

@@ -22,7 +22,8 @@
 #include "threads/halt.h"
 #include "threads/thread.h"
 
-enum { PATIENCE_S = 300, LAST_S = 60, UNSENT_S = 3, SPINS = 200, NAP_NS = 50000, LOOK_NAPS = 2000 };
+/* How long a rank is held for one checkpoint, in all; where there are other hosts it takes longer to reach all ranks. */
+enum { PATIENCE_S = 60, PATIENCE_HOSTS_S = 300, LAST_S = 60, UNSENT_S = 3, SPINS = 200, NAP_NS = 50000, LOOK_NAPS = 2000 };
 
 bool coordinated_waits;
 
@@ -31,6 +32,7 @@ static struct {
 	struct board_slot *slot;
 	uint64_t done; /* newest generation that this rank has dealt with */
 	double cost_s; /* of the newest checkpoint */
+	uint64_t held_for, held_ns; /* this generation, so long */
 } own;
 
 static void set_state(enum board_state state)
@@ -47,8 +49,10 @@ void coordinated_join(void)
 	own.slot = board_slot(own.board, (unsigned)lower.opt.board_rank);
 	own.slot->pid = lower.pid;
 	gethostname(own.slot->host, sizeof(own.slot->host) - 1);
-	/* what was wanted before it began is not for it; who asks finds that not all are there */
-	own.done = board_wanted(own.board);
+	/* what is over is not for it */
+	const uint64_t wanted = board_wanted(own.board);
+	own.done = wanted && board_verdict(own.board, wanted) == BOARD_OPEN ? wanted - 1 : wanted;
+	own.slot->mpi = own.slot->away = own.slot->silent = 0;
 	own.cost_s = 0.1;
 }
 
@@ -65,6 +69,12 @@ void coordinated_begin(void)
 bool coordinated_due(void)
 {
 	return own.board && board_wanted(own.board) > own.done;
+}
+
+void coordinated_away(bool away)
+{
+	if (own.board)
+		__atomic_add_fetch(&own.slot->away, away ? 1 : -1ul, __ATOMIC_SEQ_CST);
 }
 
 struct board *coordinated_board(void)
@@ -112,8 +122,11 @@ void coordinated_want(void)
 	if (!b)
 		return;
 	uint64_t newest = board_wanted(b), next = newest + 1;
-	if (newest && board_verdict(b, newest) == BOARD_OPEN)
-		return; /* one is under way */
+	if (newest && board_verdict(b, newest) == BOARD_OPEN) { /* one is under way */
+		coordinated_heard();
+		signal_ranks(false);
+		return;
+	}
 	if (!__atomic_compare_exchange_n(&b->wanted, &newest, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return;
 	coordinated_heard();
@@ -177,19 +190,32 @@ static void nap(unsigned turn)
 		raw_syscall(SYS_nanosleep, (long)&ts, 0, 0, 0, 0, 0);
 }
 
-/* A message sent by a rank that goes on must not get into the image of one that has none yet. */
+static uint64_t patience_ns(void)
+{
+	return (own.board->relayed ? PATIENCE_HOSTS_S : PATIENCE_S) * 1000000000ull;
+}
+
+/* A message sent by a rank that goes on must not get into the image of one that has none yet: who cannot wait any
+ * longer says first that this checkpoint is none. */
 static void wait_for_images(uint64_t generation)
 {
 	char host[64] = "";
 	gethostname(host, sizeof(host) - 1);
+	const uint64_t until = monotonic_ns() + patience_ns();
 	for (unsigned rank = 0, turn = 0; rank < own.board->nranks; turn++) {
 		const struct board_slot *s = board_slot(own.board, rank);
 		if (__atomic_load_n(&s->imaged, __ATOMIC_SEQ_CST) >= generation)
 			rank++;
 		else if (turn > SPINS && turn % LOOK_NAPS == 0 && gone(s, host))
 			rank++; /* it will never be committed */
-		else
+		else if (monotonic_ns() > until) {
+			__atomic_store_n(&own.slot->failed, generation, __ATOMIC_SEQ_CST);
+			rdb_warn("checkpoint %lu is given up: rank %u takes no image; the job goes on",
+				 (unsigned long)generation, rank);
+			return;
+		} else {
 			nap(turn);
+		}
 	}
 }
 
@@ -203,28 +229,47 @@ static bool somebody_behind(void)
 	return false;
 }
 
-/* Some rank is in a collective that it may be held in, and has not been yet: its MPI may not have looked. */
-static bool somebody_inside(void)
+/* Some rank is in a call that waits for others, and may need this one there.  If it may be held in that call, its MPI
+ * has not looked yet. */
+static bool somebody_away(void)
 {
 	for (unsigned rank = 0; rank < own.board->nranks; rank++) {
 		const struct board_slot *s = board_slot(own.board, rank);
-		if (s->inside && s->state == BOARD_RUNS)
+		if (__atomic_load_n(&s->away, __ATOMIC_SEQ_CST) && s->state == BOARD_RUNS)
 			return true;
 	}
 	return false;
 }
 
-/* All are held, and so are their connections. */
+/* All are held, and so are their connections.  Nobody ceases to be while this is decided. */
 static void decide(uint64_t generation)
 {
-	const char *why = socket_ends_unmatched(generation);
-	board_decide(own.board, generation, why ? BOARD_NO : BOARD_GO, why);
+	board_lock(own.board);
+	if (board_stable(own.board)) {
+		const char *why = socket_ends_unmatched(generation);
+		board_decide(own.board, generation, why ? BOARD_NO : BOARD_GO, why);
+	}
+	board_unlock(own.board);
+}
+
+/* It was not to be held any longer: false if all others have relied on it meanwhile. */
+static bool leave(uint64_t generation)
+{
+	board_lock(own.board);
+	const bool open = board_verdict(own.board, generation) == BOARD_OPEN;
+	if (open)
+		set_state(BOARD_RUNS);
+	board_unlock(own.board);
+	return open;
 }
 
 /* True: the image is taken, or will not be; false: the rank must go on first. */
 static bool wait_for_verdict(uint64_t generation, bool waits)
 {
-	const uint64_t began = monotonic_ns(), until = began + PATIENCE_S * 1000000000ull,
+	if (own.held_for != generation)
+		own.held_ns = 0;
+	own.held_for = generation;
+	const uint64_t began = monotonic_ns(), held_ns = own.held_ns, until = began + patience_ns() - held_ns,
 		       unsent_until = began + UNSENT_S * 1000000000ull;
 	for (unsigned turn = 0;; turn++) {
 		enum board_verdict verdict = board_verdict(own.board, generation);
@@ -235,7 +280,8 @@ static bool wait_for_verdict(uint64_t generation, bool waits)
 		const bool unsent = kernel_sockets_unsent();
 		__atomic_store_n(&own.slot->pending, host_together_settle() + unsent, __ATOMIC_SEQ_CST);
 		if (!host_together_may_hold(waits) ||
-		    (!waits && board_behind(own.board, (unsigned)lower.opt.board_rank)))
+		    (!waits && (board_silent(own.board) ||
+				board_behind(own.board, (unsigned)lower.opt.board_rank))))
 			return false;
 		if (!own.board->relayed && board_stable(own.board))
 			decide(generation);
@@ -243,7 +289,7 @@ static bool wait_for_verdict(uint64_t generation, bool waits)
 			decide_no(generation, "more has been written to one of its sockets than its reader takes");
 		if (turn % LOOK_NAPS == LOOK_NAPS - 1) {
 			look_for_all(generation);
-			if (!waits && (somebody_behind() || somebody_inside()))
+			if (!waits && (somebody_behind() || somebody_away()))
 				return false;
 			signal_stragglers();
 		}
@@ -252,6 +298,7 @@ static bool wait_for_verdict(uint64_t generation, bool waits)
 		if (monotonic_ns() > until + LAST_S * 1000000000ull)
 			board_decide(own.board, generation, BOARD_NO, "the other hosts do not answer");
 		nap(turn);
+		own.held_ns = held_ns + monotonic_ns() - began;
 	}
 }
 
@@ -276,7 +323,7 @@ static bool held(const ucontext_t *uc)
 		look_for_all(generation);
 	own.slot->pending = 1;
 	set_state(BOARD_HELD);
-	bool over = wait_for_verdict(generation, waits);
+	const bool over = wait_for_verdict(generation, waits) || !leave(generation);
 	if (over && board_verdict(own.board, generation) == BOARD_GO) {
 		uint64_t forking = monotonic_ns();
 		beside_take(own.board, uc, generation);
@@ -285,8 +332,8 @@ static bool held(const ucontext_t *uc)
 		own.slot->stood_ns = monotonic_ns() - halt_since_ns();
 		own.cost_s = (double)own.slot->stood_ns / 1e9;
 	}
-	set_state(BOARD_RUNS);
 	if (over) {
+		set_state(BOARD_RUNS);
 		own.done = generation;
 		coordinated_waits = false;
 		socket_ends_drop();
@@ -301,8 +348,9 @@ bool coordinated_hold(const ucontext_t *uc, bool (*complete)(void *), void *arg)
 	/* inside a function that a library called */
 	if (thread_self()->gate.upcall_sp || thread_self()->halted || !lower.started || lower.ended)
 		return false;
-	if (!complete && board_verdict(own.board, board_wanted(own.board)) == BOARD_OPEN &&
-	    board_behind(own.board, (unsigned)lower.opt.board_rank))
+	if ((!complete || threads_alive() > 1) &&
+	    board_verdict(own.board, board_wanted(own.board)) == BOARD_OPEN &&
+	    (board_silent(own.board) || board_behind(own.board, (unsigned)lower.opt.board_rank)))
 		return false;
 	return halt_here(uc, complete, arg, held);
 }

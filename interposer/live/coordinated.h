@@ -26,6 +26,8 @@ void coordinated_at_trap(ucontext_t *uc);
 /* The program ends or is replaced; or this is a forked child, which is no rank. */
 void coordinated_gone(void);
 void coordinated_forked(void);
+/* The calling thread is in a call of a library that may wait for other ranks, or not any more. */
+void coordinated_away(bool away);
 struct board *coordinated_board(void); /* NULL: none */
 /* Is one wanted?  A look at the board, which others may be on. */
 bool coordinated_due(void);

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from rdb.errors import DamagedRecording
 
-_MAGIC, _VERSION = 0x6472616F62626472, 3
+_MAGIC, _VERSION = 0x6472616F62626472, 4
 _HEAD = struct.Struct("<QIIQQQIi512s")
-_SLOT = struct.Struct("<Ii64s12Q")
+_SLOT = struct.Struct("<Ii64s15Q")
 _CLOCK = struct.Struct("<QQ")
 _CLOCKS = 1000
 _PAGE = 4096
@@ -94,7 +94,7 @@ def parse_slot(data: bytes) -> Slot:
     state, pid, host, *counts, nclocks = _SLOT.unpack_from(data)
     clocks = (_CLOCK.unpack_from(data, _SLOT.size + at * _CLOCK.size) for at in range(nclocks))
     name = host.split(b"\0")[0].decode(errors="replace")
-    *counts, inside = counts
+    *counts, _mpi, _away, _silent, inside = counts
     moves, sent, received, pending, objects, imaged, written, failed, stood_ns, fork_ns = counts
     return Slot(
         State(state),

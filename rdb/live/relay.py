@@ -263,7 +263,7 @@ class Centre(Relay):
         verdict = self.board.verdict(generation)
         slots = self.slots()
         if verdict is Verdict.GO:
-            if all(slot.written >= generation for slot in slots):
+            if all(slot.failed < generation <= slot.written for slot in slots):
                 told = {"number": generation, "ranks": self.nranks, "at_ns": time.time_ns()}
                 write_commit(self.job, told)
                 self.board.commit(generation)

@@ -4,6 +4,15 @@
 
 typedef int (*free_call)(void *real);
 
+/* Processes that have no board, and do not come to a barrier of ours. */
+static bool strangers(const struct vcomm *comm)
+{
+	for (int i = 0; i < comm_peers(comm); i++)
+		if (comm->world[i] < 0)
+			return true;
+	return false;
+}
+
 static int64_t free_handle(void **upper, unsigned class, free_call call)
 {
 	struct vobject *object = object_of(class, upper ? rdb_id(class, *upper) : 0);
@@ -12,7 +21,7 @@ static int64_t free_handle(void **upper, unsigned class, free_call call)
 	void *real = object->real;
 	int rc = MPI_SUCCESS;
 
-	if (counted && (comm->size > 1 || comm->inter)) /* all are here: none has a collective of it to begin */
+	if (counted && (comm->size > 1 || comm->inter) && !strangers(comm)) /* all are here: none has a collective of it to begin */
 		rc = BLOCKING(PMPI_Barrier(REAL(MPI_Comm, real)));
 	if (rc == MPI_SUCCESS)
 		rc = comm ? BLOCKING(call(&real)) : call(&real);

@@ -44,6 +44,7 @@ static int64_t started(int rc, const struct rdb_predef_table *upper)
 /* argc, argv, predefined handles */
 int64_t real_Init(const uint64_t *a)
 {
+	together_mpi(BOARD_MPI_BEGINS);
 	return started(BLOCKING(PMPI_Init(NULL, NULL)), (void *)a[2]);
 }
 
@@ -51,7 +52,10 @@ int64_t real_Init(const uint64_t *a)
 int64_t real_Init_thread(const uint64_t *a)
 {
 	int required = (int)a[2], provided = MPI_THREAD_SINGLE;
-	int64_t rc = started(BLOCKING(PMPI_Init_thread(NULL, NULL, required, &provided)), (void *)a[4]);
+	int64_t rc;
+
+	together_mpi(BOARD_MPI_BEGINS);
+	rc = started(BLOCKING(PMPI_Init_thread(NULL, NULL, required, &provided)), (void *)a[4]);
 
 	if (rc == MPI_SUCCESS)
 		put((void *)a[3], &provided, sizeof(provided));

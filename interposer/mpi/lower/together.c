@@ -1,6 +1,5 @@
 #include "together.h"
 #include <stdio.h>
-#include "live/board.h"
 #include "requests.h"
 #include "together_files.h"
 #include "windows.h"
@@ -146,6 +145,12 @@ void together_comm(struct vcomm *comm)
 		add_clock(comm->together);
 }
 
+void together_mpi(enum board_mpi state)
+{
+	if (host->board)
+		__atomic_store_n(&board_slot(host->board, (unsigned)host->rank)->mpi, state, __ATOMIC_SEQ_CST);
+}
+
 void together_begin(void)
 {
 	int rank, size;
@@ -158,6 +163,7 @@ void together_begin(void)
 	together_counts = &own->sent;
 	own->nclocks = own->sent = own->received = own->inside = 0;
 	together_on = true;
+	together_mpi(BOARD_MPI_RUNS);
 	if (rank != host->rank || size != (int)host->board->nranks)
 		why_not = "its MPI_COMM_WORLD is not the job's";
 	if (!comm_at)
@@ -174,6 +180,7 @@ void together_begin(void)
 void together_end(void)
 {
 	why_not = "it has called MPI_Finalize";
+	together_mpi(BOARD_MPI_ENDS);
 }
 
 void together_forget(uint64_t id)
@@ -265,11 +272,20 @@ static void count_members(const uint64_t *a)
 	free(ranks);
 }
 
+/* Nobody can tell who is needed there. */
+static bool silent(unsigned index)
+{
+	return index == RDB_Comm_spawn || index == RDB_Comm_spawn_multiple || index == RDB_Comm_accept ||
+	       index == RDB_Comm_connect || index == RDB_Comm_join;
+}
+
 const uint64_t *together_before(unsigned index, const uint64_t *a, uint64_t *changed)
 {
 	const uint64_t *given = a;
 
 	host->at_rest(NULL, NULL);
+	if (silent(index))
+		__atomic_add_fetch(&own->silent, 1, __ATOMIC_SEQ_CST);
 	if (comm_at[index]) {
 		given = inside_begin(index, a, comm_of(a[comm_at[index] - 1]), changed);
 		count(comm_of(a[comm_at[index] - 1]));
@@ -298,6 +314,8 @@ static void asked(void **upper, const uint64_t *a, char mode)
 void together_after(unsigned index, const uint64_t *a, int64_t result)
 {
 	inside_end(result);
+	if (silent(index))
+		__atomic_sub_fetch(&own->silent, 1, __ATOMIC_SEQ_CST);
 	if (result)
 		return;
 	windows_answered(index, a);

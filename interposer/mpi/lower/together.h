@@ -5,7 +5,7 @@
 #define RDB_MPI_TOGETHER_H
 #include "real.h"
 
-struct board_slot;
+#include "live/board.h"
 
 extern bool together_on; /* there may be checkpoints */
 extern bool drained_any; /* messages are in the queue */
@@ -18,6 +18,7 @@ extern const struct rdb_together together_calls;
 
 /* After MPI_Init (and in a restart). */
 void together_begin(void);
+void together_mpi(enum board_mpi state);
 void together_end(void);
 void together_comm(struct vcomm *comm);
 /* What the real call is to be given: `a`, or `changed`, of INSIDE_ARGUMENTS. */

@@ -3,7 +3,6 @@
  * is needed by another in one goes on until it has come. */
 #include "together_files.h"
 #include <stdio.h>
-#include "live/board.h"
 #include "real.h"
 
 static const char collectives[] = " set_view set_size preallocate set_atomicity sync set_info seek_shared ";

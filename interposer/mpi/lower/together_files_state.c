@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "live/board.h"
 #include "real.h"
 
 /* As programs of any MPI have them. */

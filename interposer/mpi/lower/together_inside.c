@@ -10,7 +10,6 @@
  * buffer.  Nobody is held in one with a large one, with an operation of the program's own, or where windows are. */
 #include <dlfcn.h>
 #include <sched.h>
-#include "live/board.h"
 #include "together.h"
 #include "together_files.h"
 #include "windows.h"

@@ -3,7 +3,6 @@
  * exclusive lock, goes on until that is over.  Fences are counted as collectives are; posts and starts are counted for
  * the two ranks that they concern (board_pair), so who is needed by another goes on until it has come. */
 #include "together.h"
-#include "live/board.h"
 #include "windows.h"
 
 enum { EXCLUSIVE = 1, NOSUCCEED = 16 /* as programs have them */ };
