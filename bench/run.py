@@ -26,6 +26,7 @@ SECTIONS = (
     "outputs",
     "trees",
     "threads",
+    "spins",
     "startup",
     "pingpong",
     "tcp",

@@ -13,6 +13,7 @@ import pytest
 
 from bench.figures import percentile, ratio
 from bench.run import FORMAT, SECTIONS
+from bench.sections import spins
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES_MB = {"checkpoints": {10}, "hot": {0}, "session": {0}, "answers": {0}}  # of --quick
@@ -28,6 +29,7 @@ RATIOS = {
     "rewrites": {"rewrite", "rewrite again", "4 KiB of a large file", "append of 64 B"},
     "trees": {"find", "git status"},
     "threads": {"hand-over between two", "lock that four want"},
+    "spins": spins.NAMES,
     "startup": {"true", "C++ program", "python3"},
     "pingpong": {"8 B", "64 KiB", "1 MiB"},
     "tcp": {"8 B", "64 KiB", "1 MiB"},

@@ -54,8 +54,8 @@ bool board_decide(struct board *b, uint64_t generation, enum board_verdict verdi
 void board_lock(struct board *b)
 {
 	const uint64_t until = monotonic_ns() + 1000000000ull;
-	for (uint32_t free = 0; !__atomic_compare_exchange_n(&b->lock, &free, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-	     free = 0) {
+	for (uint32_t free = 0;
+	     !__atomic_compare_exchange_n(&b->lock, &free, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); free = 0) {
 		if (monotonic_ns() > until)
 			return;
 		sched_yield();

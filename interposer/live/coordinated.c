@@ -23,15 +23,23 @@
 #include "threads/thread.h"
 
 /* How long a rank is held for one checkpoint, in all; where there are other hosts it takes longer to reach all ranks. */
-enum { PATIENCE_S = 60, PATIENCE_HOSTS_S = 300, LAST_S = 60, UNSENT_S = 3, SPINS = 200, NAP_NS = 50000, LOOK_NAPS = 2000 };
+enum {
+	PATIENCE_S = 60,
+	PATIENCE_HOSTS_S = 300,
+	LAST_S = 60,
+	UNSENT_S = 3,
+	SPINS = 200,
+	NAP_NS = 50000,
+	LOOK_NAPS = 2000
+};
 
 bool coordinated_waits;
 
 static struct {
 	struct board *board;
 	struct board_slot *slot;
-	uint64_t done; /* newest generation that this rank has dealt with */
-	double cost_s; /* of the newest checkpoint */
+	uint64_t done;              /* newest generation that this rank has dealt with */
+	double cost_s;              /* of the newest checkpoint */
 	uint64_t held_for, held_ns; /* this generation, so long */
 } own;
 
@@ -280,8 +288,7 @@ static bool wait_for_verdict(uint64_t generation, bool waits)
 		const bool unsent = kernel_sockets_unsent();
 		__atomic_store_n(&own.slot->pending, host_together_settle() + unsent, __ATOMIC_SEQ_CST);
 		if (!host_together_may_hold(waits) ||
-		    (!waits && (board_silent(own.board) ||
-				board_behind(own.board, (unsigned)lower.opt.board_rank))))
+		    (!waits && (board_silent(own.board) || board_behind(own.board, (unsigned)lower.opt.board_rank))))
 			return false;
 		if (!own.board->relayed && board_stable(own.board))
 			decide(generation);
@@ -348,8 +355,7 @@ bool coordinated_hold(const ucontext_t *uc, bool (*complete)(void *), void *arg)
 	/* inside a function that a library called */
 	if (thread_self()->gate.upcall_sp || thread_self()->halted || !lower.started || lower.ended)
 		return false;
-	if ((!complete || threads_alive() > 1) &&
-	    board_verdict(own.board, board_wanted(own.board)) == BOARD_OPEN &&
+	if ((!complete || threads_alive() > 1) && board_verdict(own.board, board_wanted(own.board)) == BOARD_OPEN &&
 	    (board_silent(own.board) || board_behind(own.board, (unsigned)lower.opt.board_rank)))
 		return false;
 	return halt_here(uc, complete, arg, held);

@@ -208,6 +208,14 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 		start_patience(self);
 }
 
+/* Others wait for the baton: does it do anything but wait itself? */
+static void on_look(const struct thread *self, ucontext_t *uc)
+{
+	if (RDB_IS_UPPER(UC_REG(uc, RIP)) && lower.mode == MODE_RECORD && lower.started && !self->trap_in_flight)
+		computation_looked_at(uc);
+	baton_looked();
+}
+
 /* Wherever the program stands, if nothing of it is in the middle of something. */
 static void on_checkpoint(struct thread *self, ucontext_t *uc)
 {
@@ -248,6 +256,10 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 	self->interrupted = true;
 	if (sig == SIGNALS_REMINDER && info->si_value.sival_ptr == (void *)SIGNALS_OWN) {
 		on_reminder(self, uc);
+		return;
+	}
+	if (sig == SIGNALS_REMINDER && info->si_value.sival_ptr == &baton_look_cookie) {
+		on_look(self, uc);
 		return;
 	}
 	if (sig == SIGNALS_REMINDER && halt_told(self, info)) {
@@ -391,6 +403,7 @@ void signals_thread_gone(struct thread *t)
 {
 	const uint64_t all = ~0ul;
 	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, 0, 8, 0, 0);
+	baton_gone(t);
 	if (t->patience_made)
 		raw_syscall(SYS_timer_delete, t->patience, 0, 0, 0, 0, 0);
 	for (int sig = 1; sig <= 64; sig++)

@@ -2,6 +2,8 @@
  *
  * First come, first served.  Who waits longest reminds the holder when its slice is over: it gives way at
  * its next event, or, in a computation without events, at the instruction where the reminder finds it.
+ * A holder that waits by looking at memory burns its slice in vain.  So it is looked at (marks/spin.h) soon after others
+ * begin to wait, and again and again; if it spins it gives way at once.
  */
 #ifndef RDB_BATON_H
 #define RDB_BATON_H
@@ -30,6 +32,11 @@ struct thread *baton_visit(struct thread *visitor, uint32_t before, uint32_t aft
 bool baton_held(void);
 /* Makes the holder look at what is pending. */
 void baton_remind_holder(void);
+/* The holder was looked at while others wait: it will be again, later and later. */
+void baton_looked(void);
+/* The carrier of t ends. */
+void baton_gone(struct thread *t);
+extern char baton_look_cookie; /* signals that ask for such a look carry its address */
 /* Somebody waits for it. */
 bool baton_wanted(void);
 

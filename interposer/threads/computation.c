@@ -5,6 +5,7 @@
 #include "boundary/hot_stubs.h"
 #include "instructions/tsc_sites.h"
 #include "marks/mark.h"
+#include "marks/spin.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
 
@@ -15,19 +16,18 @@ void computation_resumed(ucontext_t *uc)
 	event_answered(uc);
 }
 
-void computation_stopped(ucontext_t *uc, bool signal)
+static bool about_to_ask(ucontext_t *uc)
+{
+	tsc_stub_leave(uc);
+	return tsc_stubs_inside(UC_REG(uc, RIP)) || (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE ||
+	       hot_stubs_leading(uc);
+}
+
+static void stop(ucontext_t *uc, unsigned instructions)
 {
 	struct thread *self = thread_self();
 	struct mark mark;
-	tsc_stub_leave(uc);
-	/* about to make an event */
-	if (tsc_stubs_inside(UC_REG(uc, RIP)) || (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE ||
-	    hot_stubs_leading(uc))
-		return;
-	self->yield = false;
-	if (!signal && !baton_wanted() && !arrivals_waiting)
-		return;
-	if (mark_take(uc, &mark, MARK_INSTRUCTIONS) < 0) {
+	if (mark_take(uc, &mark, instructions) < 0) {
 		self->yield = true;
 		return;
 	}
@@ -50,4 +50,19 @@ void computation_stopped(ucontext_t *uc, bool signal)
 	signals_want_delivery(uc);
 	self->frame = outer;
 	self->uc = before;
+}
+
+void computation_stopped(ucontext_t *uc, bool signal)
+{
+	if (about_to_ask(uc))
+		return;
+	thread_self()->yield = false;
+	if (signal || baton_wanted() || arrivals_waiting)
+		stop(uc, MARK_INSTRUCTIONS);
+}
+
+void computation_looked_at(ucontext_t *uc)
+{
+	if (baton_wanted() && !about_to_ask(uc) && spin_here(uc))
+		stop(uc, SPIN_INSTRUCTIONS);
 }

@@ -195,6 +195,7 @@ void threads_forked(void)
 	me->yield = false;
 	me->reminded = 0;
 	baton_reset();
+	me->look_made = me->looked = false;
 	me->patient = me->patience_made = false; /* timers are not inherited: timer_create(2) */
 }
 

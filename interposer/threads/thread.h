@@ -78,6 +78,9 @@ struct thread {
 	siginfo_t info[65];
 	int32_t patience; /* the kernel's timer_t: runs while a signal waits for the next event */
 	bool patience_made;
+	int32_t look; /* baton.c: the kernel's timer_t, by which it is looked at while it holds the baton */
+	bool look_made, looked; /* there is one; it runs */
+	uint64_t look_ns;
 	bool tsc_traps;    /* instructions_thread() */
 	bool patient;      /* it runs */
 	uint64_t leave_sp; /* where its carrier goes on at its end */

@@ -21,7 +21,8 @@ static int64_t free_handle(void **upper, unsigned class, free_call call)
 	void *real = object->real;
 	int rc = MPI_SUCCESS;
 
-	if (counted && (comm->size > 1 || comm->inter) && !strangers(comm)) /* all are here: none has a collective of it to begin */
+	if (counted && (comm->size > 1 || comm->inter) &&
+	    !strangers(comm)) /* all are here: none has a collective of it to begin */
 		rc = BLOCKING(PMPI_Barrier(REAL(MPI_Comm, real)));
 	if (rc == MPI_SUCCESS)
 		rc = comm ? BLOCKING(call(&real)) : call(&real);

@@ -1,0 +1,140 @@
+#include "marks/spin.h"
+#include <string.h>
+#include "agent/registers.h"
+#include "agent/upper_memory.h"
+#include "boundary/context.h"
+#include "instructions/decode.h"
+#include "instructions/emulate.h"
+#include "instructions/fetch.h"
+#include "log/crc32c.h"
+#include "marks/mark_trace.h"
+
+enum { INSTRUCTIONS = 500, FIRST_LOOK = 16, ALIKE = 3, STORED = 16, COUNTERS = 4 };
+
+struct word {
+	uint64_t addr, value; /* before the turn; what it has grown by after it */
+};
+
+/* From one arrival at a place to the next. */
+struct turn {
+	uint64_t gpr[16]; /* at its end; then what they have grown by in it */
+	uint64_t xmm[16];
+	struct word stored[STORED];
+	unsigned nstored, nreads, nchanged, ncounters;
+	uint32_t reads; /* which addresses */
+	bool pauses, too_many;
+};
+
+static struct turn now;
+
+static void before_store(uint64_t addr, uint64_t len)
+{
+	for (uint64_t at = addr & ~7ull; at < addr + len; at += 8) {
+		unsigned i = 0;
+		while (i < now.nstored && now.stored[i].addr != at)
+			i++;
+		if (i < now.nstored)
+			continue;
+		now.too_many |= i == STORED || !upper_readable(at, 8);
+		if (now.too_many)
+			return;
+		now.stored[now.nstored].addr = at;
+		memcpy(&now.stored[now.nstored++].value, (const void *)at, 8);
+	}
+}
+
+static void registers_of(const ucontext_t *uc, struct turn *t)
+{
+	for (unsigned i = 0; i < 16; i++) {
+		t->gpr[i] = (uint64_t)uc->uc_mcontext.gregs[registers_greg[i]];
+		t->xmm[i] = mark_xmm(uc, i);
+	}
+}
+
+static void begin_turn(const ucontext_t *uc)
+{
+	memset(&now, 0, sizeof(now));
+	registers_of(uc, &now);
+}
+
+/* What has changed, as differences.  False: this turn did some work. */
+static bool end_turn(const ucontext_t *uc, struct turn *t)
+{
+	*t = now;
+	registers_of(uc, t);
+	bool waits = !memcmp(t->xmm, now.xmm, sizeof(t->xmm)) && !t->too_many;
+	for (unsigned i = 0; i < 16; i++) {
+		t->gpr[i] -= now.gpr[i];
+		t->ncounters += t->gpr[i] != 0;
+	}
+	for (unsigned i = 0; i < t->nstored; i++) {
+		uint64_t value;
+		memcpy(&value, (const void *)t->stored[i].addr, 8);
+		t->stored[i].value = value - t->stored[i].value;
+		t->nchanged += t->stored[i].value != 0;
+	}
+	return waits && t->ncounters + t->nchanged <= COUNTERS && (t->pauses || (t->nreads && !t->nchanged));
+}
+
+static bool alike(const struct turn *a, const struct turn *b)
+{
+	return !memcmp(a->gpr, b->gpr, sizeof(a->gpr)) && a->nstored == b->nstored &&
+	       !memcmp(a->stored, b->stored, a->nstored * sizeof(a->stored[0])) && a->nreads == b->nreads &&
+	       a->reads == b->reads;
+}
+
+static bool step(ucontext_t *uc)
+{
+	const struct insn *in = fetch(uc_pc(uc));
+	struct emulated did;
+	if (!in)
+		return false;
+	now.pauses |= in->map == MAP_ONE && in->rep && in->op == 0x90;
+	if (emulate(uc, false, &did) != EMU_DONE)
+		return false;
+	for (unsigned i = 0; i < did.naccess; i++)
+		if (!did.access[i].write) {
+			now.nreads++;
+			now.reads = crc32c(now.reads, &did.access[i].addr, sizeof(did.access[i].addr));
+		}
+	return true;
+}
+
+/* Three turns alike: numbers that a computation ends with may be alike in two by chance. */
+static bool goes_round(ucontext_t *uc)
+{
+	static struct turn turn, before;
+	unsigned same = 0, look = FIRST_LOOK;
+	uint64_t place = uc_pc(uc);
+	begin_turn(uc);
+	for (unsigned n = 1; n <= INSTRUCTIONS; n++) {
+		if (!step(uc))
+			return false;
+		if (uc_pc(uc) == place) {
+			if (!end_turn(uc, &turn))
+				return false;
+			same = same && alike(&turn, &before) ? same + 1 : 1;
+			if (same == ALIKE)
+				return true;
+			before = turn;
+			begin_turn(uc);
+		}
+		if (n == look) { /* the loop may be larger, or only begin here */
+			look *= 2;
+			if (!same) {
+				place = uc_pc(uc);
+				begin_turn(uc);
+			}
+		}
+	}
+	return false;
+}
+
+bool spin_here(ucontext_t *uc)
+{
+	upper_here();
+	emulate_before_store = before_store;
+	const bool found = goes_round(uc);
+	emulate_before_store = NULL;
+	return found;
+}

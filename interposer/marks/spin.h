@@ -1,0 +1,15 @@
+/* Does a thread wait by looking at memory?  While a rank is recorded nobody else runs meanwhile, so what it waits for
+ * never comes: it is to give way at once. */
+#ifndef RDB_SPIN_H
+#define RDB_SPIN_H
+#include <stdbool.h>
+#include <ucontext.h>
+
+enum { SPIN_INSTRUCTIONS = 60 }; /* for mark_take() in a spin: more would say nothing more */
+
+/* In a signal handler of the recording, uc the stopped upper context; only one thread at a time.  Goes on by some hundred
+ * instructions at most, carried out on uc.  True: it is in a small loop that reads the same memory in each turn, or pauses,
+ * and changes nothing but a few counters. */
+bool spin_here(ucontext_t *uc);
+
+#endif

@@ -1,0 +1,44 @@
+"""Threads that wait by looking at memory, recorded: they give way at once."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Build, Rdb
+
+PROGRAM = Path(__file__).parent.parent / "bench/programs/spins.c"
+SLICE_MS = 60_000
+"""Longer than the test: whoever gives way has been seen to spin."""
+STEPS = {"ep": 5, "cg": 40, "ft": 20, "bt": 20, "lu": 4, "lock": 60, "trylock": 60, "flags": 40}
+REPLAYS = 3
+
+
+def result(said: str) -> str:
+    return said.split()[2]
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+@pytest.mark.parametrize("kernel", STEPS)
+def test_whoever_spins_gives_way(kernel: str, flag: str, build: Build, rdb: Rdb) -> None:
+    program = build(PROGRAM, flag, "-fopenmp")
+    command = [str(program), kernel, str(STEPS[kernel]), "2"]
+    native = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    done = rdb("run", "--slice", SLICE_MS, "--name", kernel, "--", *command)
+    assert done.returncode == 0, done.stderr
+    assert result(done.stdout) == result(native)
+    memory = set()
+    for _ in range(REPLAYS):
+        again = rdb("replay", kernel, "--verify")
+        assert again.returncode == 0 and "agree" in again.stdout, again.stderr
+        memory.add(again.stdout)
+    assert len(memory) == 1
+
+
+def test_more_threads_than_processors(build: Build, rdb: Rdb) -> None:
+    command = [str(build(PROGRAM, "-O2", "-fopenmp")), "flags", "20", "5"]
+    done = rdb("run", "--slice", SLICE_MS, "--name", "five", "--", *command)
+    assert done.returncode == 0, done.stderr
+    again = rdb("replay", "five", "--verify")
+    assert again.returncode == 0 and "agree" in again.stdout, again.stderr
