@@ -269,8 +269,8 @@ def _reasons(
             yield f"rank {','.join(map(str, ranks))}: {doubt}"
         if len({frozenset(one) for one in every[1::2]}) > 1:
             yield "receives from any source may have taken one message or another"
-        if lost:
-            yield f"nothing is known of rank {','.join(map(str, sorted(lost)))}"
+    if lost and not surely:
+        yield f"nothing is known of rank {','.join(map(str, sorted(lost)))}"
     all_wait = waits and set(at) == {*waits, *ended} and not lost
     if all_wait and not surely and not perhaps and not more:
         yield (
