@@ -29,6 +29,18 @@ enum {
 
 struct log_segment log_;
 
+/* A line at each GiB, where no option bounds it.  BEFORE: bytes that the log had when the last one was looked at. */
+static void tell_size(uint64_t before)
+{
+	const uint64_t gib = log_.closed >> 30;
+	if (gib == before >> 30 || log_.budget || lower.opt.keep.unit != LIMIT_NONE)
+		return;
+	rdb_warn(
+		"%s: its log has %lu GiB; rdb run --keep 500MB keeps the end of it, --log-budget 500MB the beginning%s",
+		lower.opt.dir, (unsigned long)gib,
+		lower.opt.order ? "" : ", --record=order of MPI messages their order alone");
+}
+
 static int open_segment(unsigned index, size_t len, uint64_t first_event)
 {
 	char name[32];
@@ -63,6 +75,7 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 		/* what is left over stays zero: the reader goes on to the next segment */
 		munmap(log_.base, log_.len);
 		log_.closed += log_.off;
+		tell_size(log_.closed - log_.off);
 		if (ftruncate(log_.fd, (off_t)log_.off))
 			rdb_warn("log segment %u: %s", log_.segment, strerror(errno));
 		close(log_.fd);

@@ -66,12 +66,12 @@ static void job_of(char *out, size_t size)
 	snprintf(out, size, "%.*s", end ? (int)(end - lower.opt.files_dir) : 0, lower.opt.files_dir);
 }
 
-static bool within_budget(const char *place, uint64_t size)
+static bool within_budget(const char *place, uint64_t size, int64_t *kept)
 {
 	static bool said;
 	char job[4096];
 	job_of(job, sizeof(job));
-	if (kept_budget(job, (int64_t)size))
+	if (kept_budget(job, (int64_t)size, kept))
 		return true;
 	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
 		rdb_warn(
@@ -86,13 +86,27 @@ static void drop(const struct kept *k)
 {
 	char job[4096];
 	job_of(job, sizeof(job));
-	kept_budget(job, -(int64_t)k->note.head.size);
+	int64_t kept;
+	kept_budget(job, -(int64_t)k->note.head.size, &kept);
+}
+
+/* A line at each GiB.  KEPT: what all processes of the job keep, these bytes among them. */
+static void tell_size(uint64_t size, int64_t kept)
+{
+	char job[4096];
+	if (kept < 0 || kept >> 30 == (kept - (int64_t)size) >> 30)
+		return;
+	job_of(job, sizeof(job));
+	rdb_warn(
+		"%s: it keeps %ld GiB of files that the program overwrote or deleted; rdb run --kept-budget 1GB bounds that",
+		job, (long)(kept >> 30));
 }
 
 /* GOING: the name is about to be, so the file itself can be kept by another one. */
 static void keep_file(struct kept *k, const char *place, const struct stat *st, bool going)
 {
 	static uint32_t made;
+	int64_t kept;
 	char name[4096 + 32];
 	k->note.head.size = (uint64_t)st->st_size;
 	k->note.head.mode = st->st_mode;
@@ -107,7 +121,7 @@ static void keep_file(struct kept *k, const char *place, const struct stat *st, 
 		k->note.head.was = RDB_WAS_EMPTY;
 		return;
 	}
-	if (!within_budget(place, k->note.head.size)) {
+	if (!within_budget(place, k->note.head.size, &kept)) {
 		k->note.head.number = 1;
 		return;
 	}
@@ -122,7 +136,9 @@ static void keep_file(struct kept *k, const char *place, const struct stat *st, 
 	} else {
 		k->note.head.number = 0;
 		drop(k);
+		return;
 	}
+	tell_size(k->note.head.size, kept);
 }
 
 static void add_text(struct kept *k, const char *text)

@@ -8,6 +8,7 @@ import sys
 
 from rdb.cli.elsewhere import reached
 from rdb.cli.expand import expand_if_needed
+from rdb.cli.run import say_what_may_not_replay
 from rdb.errors import DamagedRecording, MissingTool, UnknownJob
 from rdb.live.coordinated import unrecorded
 from rdb.recording import Job, open_job
@@ -76,9 +77,7 @@ def attach_command(args: argparse.Namespace) -> int:
                 f"rdb restart {job.name} goes on from its newest checkpoint",
                 file=sys.stderr,
             )
-        for number in job.ranks:
-            for text in job.rank(number).cautions:
-                print(f"rdb: rank {number}, {text}", file=sys.stderr)
+        say_what_may_not_replay(str(job.path), args.job)
         from rdb.console import main
         from rdb.session.session import FEW
 

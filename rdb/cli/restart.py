@@ -14,7 +14,7 @@ from pathlib import Path
 from rdb.agents.preparing import copies_elsewhere, prepared_hosts, recorded_elsewhere
 from rdb.cli.carrying import carried
 from rdb.cli.expand import expand_if_needed
-from rdb.cli.run import INTERRUPTED, run_foreground
+from rdb.cli.run import INTERRUPTED, run_foreground, say_what_may_not_replay
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import chosen_mpi
 from rdb.launch.hca import SOFT_DEVICE, hca_options
@@ -295,4 +295,5 @@ def _say(branch: Path, job: Job, plan: Plan, code: int, hosts: Sequence[str]) ->
         f"exit code {code}); rdb attach {branch.name}",
         file=sys.stderr,
     )
+    say_what_may_not_replay(str(branch), branch.name)
     return True

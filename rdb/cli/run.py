@@ -13,13 +13,13 @@ from contextlib import AbstractContextManager, nullcontext
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING
 
-from rdb.errors import CannotExecute, Usage
+from rdb.errors import CannotExecute, RdbError, Usage
 from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_kept_budget
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program
-from rdb.launch.recorded import recorded_processes, recorded_ranks
+from rdb.launch.recorded import have_cautions, recorded_processes, recorded_ranks
 from rdb.launch.unrecorded import checkpoints_of, checkpoints_options
 from rdb.launch.where import Where
 
@@ -120,7 +120,23 @@ def run_command(args: SimpleNamespace) -> int:
     what += f", {processes} processes" if processes > ranks else ""
     what += f", exit code {code}"
     print(f"rdb: recorded job {name} ({what}); rdb attach {name}", file=sys.stderr)
+    say_what_may_not_replay(job, name)
     return code
+
+
+def say_what_may_not_replay(job: str, name: str) -> None:
+    """Nothing, where all of its processes will.  NAME: what its user calls it."""
+    if not have_cautions(job):
+        return
+    from rdb.recording import open_job
+    from rdb.recording.cautions import may_not_replay
+
+    try:
+        lines = may_not_replay(open_job(job))
+    except RdbError as error:
+        lines = [f"what may not replay is not known: {error.message}"]
+    for line in lines:
+        print(f"rdb: {line}; rdb info {name} says where", file=sys.stderr)
 
 
 _LAUNCHERS = ("mpirun", "mpiexec", "orterun", "prterun", "srun")

@@ -19,6 +19,11 @@ def recorded_processes(job: str) -> int:
     return sum(map(_processes, _ranks(job)))
 
 
+def have_cautions(job: str) -> bool:
+    """Does a process' recording say that it may not replay (rdb/recording/cautions.py)?"""
+    return any("cautions" in files for rank in _ranks(job) for _, _, files in os.walk(rank))
+
+
 def _names(folder: str) -> list[str]:
     """None if it is gone: the program, or somebody else, has removed it."""
     try:
