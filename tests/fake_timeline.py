@@ -136,6 +136,7 @@ class FakeTimeline:
         self.watchpoints: dict[int, tuple[int, int]] = {}
         self.changed: dict[int, int] = {}
         self.new_regs: Regs | None = None
+        self.lost: list[str] = []
         self.parked: dict[int, Gpr] = {}  # other threads: they never run
         self.stepped: list[tuple[int | None, bool]] = []  # thread, alone
         first = run.states[0].gpr

@@ -44,7 +44,8 @@ POINTS = 12
 @pytest.fixture(scope="module")
 def marks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("marks") / "marks"
-    sources = [ROOT / "interposer" / f"{name}.c" for name in LOWER]
+    names = [*(f"{name}.c" for name in LOWER), "instructions/shift_forms.S"]
+    sources = [ROOT / "interposer" / name for name in names]
     subprocess.run(
         [
             *("gcc", *FLAGS, "-I", ROOT / "interposer", ROOT / "tests/programs/marks.c"),
