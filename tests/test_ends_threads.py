@@ -88,11 +88,9 @@ def test_the_budget_is_spent(others: str, build: Build, tmp_path: Path) -> None:
     """The program goes on without its recording, in all threads."""
     program = build("ends_threads.c", "-O1", "-pthread")
     rounds = 3000 if others != "reads" else 30
-    ended, rank, said = end(
-        tmp_path, program, "goes on", 6, others, rounds, "--log-budget", "100KB"
-    )
+    ended, rank, said = end(tmp_path, program, "goes on", 6, others, rounds, "--log-budget", "20KB")
     assert ended == 6
-    assert "--log-budget 100KB is spent" in said
+    assert "--log-budget 20KB is spent" in said
     expect_whole(rank, EndKind.BUDGET, 0)
 
 

@@ -26,6 +26,7 @@
 #include "replay/replica.h"
 #include "boundary/seccomp.h"
 #include "signals/signals.h"
+#include "threads/computation.h"
 #include "threads/thread.h"
 
 /* What is left of the way below where nobody listens: programs of --record=off call MPI at nearly the price of a call. */
@@ -163,6 +164,8 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 		self->uc = before;
 	}
 	signals_want_delivery(uc);
+	if (thread_self()->look_missed && lower.mode == MODE_RECORD)
+		computation_looked_at(uc, true);
 	signals_resume();
 	/* the return from this handler sets the carrier's mask */
 	memcpy(&uc->uc_sigmask, &thread_self()->kernel_mask, sizeof(thread_self()->kernel_mask));
@@ -193,6 +196,8 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 			checkpoint_at_trap(uc);
 			coordinated_at_trap(uc);
 			live_at_trap(uc);
+			if (expected && self->look_missed && lower.mode == MODE_RECORD)
+				computation_looked_at(uc, true);
 		}
 		if (RDB_IS_UPPER(pc) && self->deliver) {
 			self->deliver = false;

@@ -43,6 +43,7 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	 * stopped or goes on asks for nothing that it could ask for again, if an image is taken meanwhile */
 	if (self->yield && kind != LOG_SIGNAL && kind != LOG_PREEMPT && kind != LOG_RESUME)
 		baton_yield();
+	self->asked += kind == LOG_SYSCALL || kind == LOG_HYPERCALL;
 	struct event *ev = &self->events[self->depth++];
 	if (lower.mode == MODE_REPLICA)
 		agent_asked();
@@ -373,6 +374,8 @@ void event_answered(ucontext_t *uc)
 		checkpoint_if_due(uc);
 		if (hash_due())
 			event_hash(LOG_HASH_AT_EVENT);
+		if (!uc && thread_self()->look_missed && baton_spin())
+			boundary_trap_on_return();
 	} else if (lower.mode == MODE_PASS) {
 		if (coordinated_waits)
 			coordinated_at_event(uc);

@@ -72,11 +72,16 @@ static void fill(const ucontext_t *uc, struct mark *m)
 
 int mark_take(ucontext_t *uc, struct mark *m, unsigned instructions)
 {
+	return mark_take_after(uc, m, instructions, NULL, false);
+}
+
+int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh)
+{
 	int rc;
 
 	memset(m, 0, sizeof(*m));
 	upper_here();
-	rc = mark_trace(uc, m, instructions);
+	rc = mark_trace(uc, m, instructions, spin, fresh);
 	if (rc >= 0)
 		fill(uc, m);
 	return rc;

@@ -9,6 +9,7 @@
 #include "clocks/monotonic.h"
 #include "agent/registers.h"
 #include "instructions/string_insn.h"
+#include "marks/spin.h"
 #include "marks/trampoline.h"
 #include "agent/upper_memory.h"
 
@@ -240,9 +241,9 @@ static int leave_string(ucontext_t *uc, bool any)
 	return string_finish(uc, in);
 }
 
-int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions)
+int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh)
 {
-	uint32_t warm = instructions / 6, search = instructions * 2 / 3, n, least = 0;
+	uint32_t warm = fresh ? 1 : instructions / 6, search = instructions * 2 / 3, n, least = 0;
 	uint64_t end_ns = monotonic_ns() + LIMIT_NS, fell_to = 0;
 	enum emulation how = EMU_DONE;
 	struct visited *v = NULL;
@@ -270,14 +271,16 @@ int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions)
 			search = n < search ? n : search;
 			instructions = n + AT_LAST < instructions ? n + AT_LAST : instructions;
 		}
-		if (n == search)
+		if (n == search && !spin)
 			least = coolest(search / 2) + 1; /* the arrival to come */
 		if (n >= instructions)
+			break;
+		if (spin && n >= warm && !(fresh && v && v->count > 1) && spin_ends(spin))
 			break;
 		slow = false;
 		/* new to us, or one of the rarest, or at last any that is possible at all */
 		good = n >= warm && v && (v->count == 1 || n + AT_LAST >= instructions);
-		if ((good || (n >= search && v && v->count <= least)) && can_stop_at(pc))
+		if (!spin && (good || (n >= search && v && v->count <= least)) && can_stop_at(pc))
 			break;
 		registers_now(uc, &now);
 		how = emulate(uc, false, &did);

@@ -16,7 +16,7 @@ static inline uint64_t mark_xmm(const ucontext_t *uc, unsigned n)
 	return v;
 }
 
-/* Moves uc, fills in varies, heat, which vectors, and the words' addresses.  Returns as mark_take. */
-int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions);
+/* Moves uc, fills in varies, heat, which vectors, and the words' addresses.  Arguments and result: mark_take_after. */
+int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh);
 
 #endif

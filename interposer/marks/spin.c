@@ -26,6 +26,34 @@ struct turn {
 };
 
 static struct turn now;
+static struct spin *looks_at;
+
+static void add_word(const struct access *a)
+{
+	for (unsigned i = 0; i < looks_at->n; i++)
+		if (looks_at->word[i].addr == a->addr)
+			return;
+	if (a->len > sizeof(looks_at->word[0].value) || looks_at->n == SPIN_WORDS)
+		return;
+	looks_at->word[looks_at->n].addr = a->addr;
+	looks_at->word[looks_at->n++].len = a->len;
+}
+
+void spin_begins(struct spin *spin)
+{
+	for (unsigned i = 0; i < spin->n; i++)
+		if (upper_readable(spin->word[i].addr, spin->word[i].len))
+			memcpy(&spin->word[i].value, (const void *)spin->word[i].addr, spin->word[i].len);
+}
+
+bool spin_ends(const struct spin *spin)
+{
+	for (unsigned i = 0; i < spin->n; i++)
+		if (upper_readable(spin->word[i].addr, spin->word[i].len) &&
+		    memcmp(&spin->word[i].value, (const void *)spin->word[i].addr, spin->word[i].len))
+			return true;
+	return false;
+}
 
 static void before_store(uint64_t addr, uint64_t len)
 {
@@ -54,6 +82,7 @@ static void registers_of(const ucontext_t *uc, struct turn *t)
 static void begin_turn(const ucontext_t *uc)
 {
 	memset(&now, 0, sizeof(now));
+	looks_at->n = 0;
 	registers_of(uc, &now);
 }
 
@@ -95,6 +124,7 @@ static bool step(ucontext_t *uc)
 	for (unsigned i = 0; i < did.naccess; i++)
 		if (!did.access[i].write) {
 			now.nreads++;
+			add_word(&did.access[i]);
 			now.reads = crc32c(now.reads, &did.access[i].addr, sizeof(did.access[i].addr));
 		}
 	return true;
@@ -130,11 +160,14 @@ static bool goes_round(ucontext_t *uc)
 	return false;
 }
 
-bool spin_here(ucontext_t *uc)
+bool spin_here(ucontext_t *uc, struct spin *spin)
 {
 	upper_here();
+	looks_at = spin;
 	emulate_before_store = before_store;
 	const bool found = goes_round(uc);
 	emulate_before_store = NULL;
+	if (!found)
+		spin->n = 0;
 	return found;
 }

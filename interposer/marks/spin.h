@@ -3,13 +3,29 @@
 #ifndef RDB_SPIN_H
 #define RDB_SPIN_H
 #include <stdbool.h>
+#include <stdint.h>
 #include <ucontext.h>
 
-enum { SPIN_INSTRUCTIONS = 60 }; /* for mark_take() in a spin: more would say nothing more */
+enum {
+	SPIN_INSTRUCTIONS = 60, /* for mark_take() in a spin: more would say nothing more */
+	SPIN_WORDS = 8,
+};
+
+/* What a spin looks at. */
+struct spin {
+	unsigned n;
+	struct {
+		uint64_t addr, len, value;
+	} word[SPIN_WORDS];
+};
 
 /* In a signal handler of the recording, uc the stopped upper context; only one thread at a time.  Goes on by some hundred
  * instructions at most, carried out on uc.  True: it is in a small loop that reads the same memory in each turn, or pauses,
- * and changes nothing but a few counters. */
-bool spin_here(ucontext_t *uc);
+ * and changes nothing but a few counters; what it reads is in spin. */
+bool spin_here(ucontext_t *uc, struct spin *spin);
+/* Takes the words' present values. */
+void spin_begins(struct spin *spin);
+/* One of them is another now. */
+bool spin_ends(const struct spin *spin);
 
 #endif

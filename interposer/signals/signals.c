@@ -209,10 +209,14 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 }
 
 /* Others wait for the baton: does it do anything but wait itself? */
-static void on_look(const struct thread *self, ucontext_t *uc)
+static void on_look(struct thread *self, ucontext_t *uc)
 {
-	if (RDB_IS_UPPER(UC_REG(uc, RIP)) && lower.mode == MODE_RECORD && lower.started && !self->trap_in_flight)
-		computation_looked_at(uc);
+	if (lower.mode != MODE_RECORD || !lower.started)
+		return;
+	if (RDB_IS_UPPER(UC_REG(uc, RIP)) && !self->trap_in_flight)
+		computation_looked_at(uc, false);
+	else
+		self->look_missed = true;
 	baton_looked();
 }
 

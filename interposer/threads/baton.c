@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include "boundary/boundary.h"
+#include "clocks/monotonic.h"
 #include "instructions/instructions.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
@@ -42,6 +43,7 @@ static void wake(struct thread *t)
 
 /* A spin is found after no more than this, or after as long as its thread has computed before.  A look costs some 15 us. */
 static const uint64_t LOOK_FIRST_NS = 30000, LOOK_LAST_NS = 1000000;
+static const uint64_t COMES_NS = 2000000; /* a thread that was woken is here by then */
 char baton_look_cookie;
 
 static void look_in(const struct thread *t, uint64_t ns)
@@ -213,12 +215,44 @@ bool baton_wanted(void)
 	return baton.head != NULL;
 }
 
+const struct spin *baton_spin(void)
+{
+	lock();
+	const struct thread *t = baton.head;
+	while (t && !t->spin.n)
+		t = t->behind;
+	unlock();
+	return t ? &t->spin : NULL;
+}
+
 void baton_yield(void)
 {
 	thread_self()->yield = false;
 	if (!baton.head)
 		return;
 	baton_give();
+	baton_take();
+}
+
+/* Has somebody been woken there in vain? */
+static bool missed(uint64_t futex)
+{
+	bool any = false;
+	threads_lock();
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		any |= t != thread_self() && t->waits_at == futex && t->missed_at == futex;
+	threads_unlock();
+	return any;
+}
+
+void baton_hand_on(uint64_t futex)
+{
+	if (!needed() || !missed(futex))
+		return;
+	const uint64_t until = monotonic_ns() + COMES_NS;
+	baton_give();
+	while (!__atomic_load_n(&baton.holder, __ATOMIC_SEQ_CST) && monotonic_ns() < until)
+		sched_yield();
 	baton_take();
 }
 

@@ -4,12 +4,15 @@
  * its next event, or, in a computation without events, at the instruction where the reminder finds it.
  * A holder that waits by looking at memory burns its slice in vain.  So it is looked at (marks/spin.h) soon after others
  * begin to wait, and again and again; if it spins it gives way at once.
+ * A holder that takes a lock again as soon as it has released it might give way only while it has it.  So it also gives
+ * way where what another one's spin waits for has come, and where it wakes one that it has woken in vain before.
  */
 #ifndef RDB_BATON_H
 #define RDB_BATON_H
 #include <stdbool.h>
 #include <stdint.h>
 
+struct spin;
 struct thread;
 
 /* Waits until the calling thread holds the baton. */
@@ -18,6 +21,9 @@ void baton_take(void);
 void baton_give(void);
 /* Gives way to whoever waits, and takes it again. */
 void baton_yield(void);
+/* The holder has just woken threads at this futex, which may be a lock that it takes again before they run: gives way to
+ * them, if one of them has been woken there in vain before. */
+void baton_hand_on(uint64_t futex);
 /* Before and after a call that may block: what begin returned goes to end. */
 bool baton_block_begin(void);
 void baton_block_end(bool given);
@@ -39,5 +45,7 @@ void baton_gone(struct thread *t);
 extern char baton_look_cookie; /* signals that ask for such a look carry its address */
 /* Somebody waits for it. */
 bool baton_wanted(void);
+/* The spin of who waits longest of those that were stopped in one, or NULL. */
+const struct spin *baton_spin(void);
 
 #endif

@@ -228,6 +228,7 @@ long blocking_futex(struct event *ev)
 {
 	const uint64_t *a = ev->args;
 	int op = (int)a[1] & FUTEX_CMD_MASK;
+	struct thread *self = thread_self();
 	bool given = false;
 	long r;
 	if (pi_futex(ev))
@@ -239,11 +240,19 @@ long blocking_futex(struct event *ev)
 		if ((op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && a[0] % 4 == 0 && a[0] &&
 		    __atomic_load_n((uint32_t *)a[0], __ATOMIC_SEQ_CST) != (uint32_t)a[2])
 			return -EAGAIN;
+		/* nothing but waiting since it was woken there */
+		if (self->waits_at == a[0] && self->asked == self->waits_asked + 1)
+			self->missed_at = a[0];
+		self->waits_at = a[0];
+		self->waits_asked = self->asked;
 		given = baton_block_begin();
 		r = signals_syscall(SYS_futex, a);
 		baton_block_end(given);
 		break;
-	default: r = blocking_syscall(SYS_futex, a);
+	default:
+		r = blocking_syscall(SYS_futex, a);
+		if (r > 0 && (op == FUTEX_WAKE || op == FUTEX_WAKE_BITSET))
+			baton_hand_on(a[0]);
 	}
 	/* the kernel writes to the futex itself (futex(2), FUTEX_WAKE_OP) */
 	if (r >= 0 && (op == FUTEX_WAKE_OP || op == FUTEX_WAIT_REQUEUE_PI || op == FUTEX_CMP_REQUEUE_PI))

@@ -9,6 +9,8 @@
 #include "signals/signals.h"
 #include "threads/thread.h"
 
+enum { RELEASE_INSTRUCTIONS = 500 }; /* the look for the place where a lock is free: 20 us */
+
 void computation_resumed(ucontext_t *uc)
 {
 	struct event *ev = event_begin(LOG_RESUME, 0, NULL, 0);
@@ -23,22 +25,18 @@ static bool about_to_ask(ucontext_t *uc)
 	       hot_stubs_leading(uc);
 }
 
-static void stop(ucontext_t *uc, unsigned instructions)
+static void stop_here(ucontext_t *uc, const struct mark *mark)
 {
 	struct thread *self = thread_self();
-	struct mark mark;
-	if (mark_take(uc, &mark, instructions) < 0) {
-		self->yield = true;
-		return;
-	}
 	struct gate_frame *outer = self->frame;
 	ucontext_t *before = self->uc;
 	self->frame = NULL;
 	self->uc = uc;
 	struct event *ev = event_begin(LOG_PREEMPT, 0, NULL, 0);
-	event_note(ev, RDB_NOTE_MARK, &mark, mark_size(&mark));
+	event_note(ev, RDB_NOTE_MARK, mark, mark_size(mark));
 	event_end(ev);
 	self->state = THREAD_READY;
+	spin_begins(&self->spin);
 	event_answered(uc);
 	/* also if nobody else wants to run: whose turn it is would not be clear where the next record is
 	 * another thread's */
@@ -52,6 +50,25 @@ static void stop(ucontext_t *uc, unsigned instructions)
 	self->uc = before;
 }
 
+static void stop(ucontext_t *uc, unsigned instructions)
+{
+	struct mark mark;
+	if (mark_take(uc, &mark, instructions) < 0)
+		thread_self()->yield = true;
+	else
+		stop_here(uc, &mark);
+}
+
+/* Where it has just released what another one waits for. */
+static void hand_on(ucontext_t *uc, bool fresh)
+{
+	const struct spin *spin = baton_spin();
+	struct mark mark;
+	if (spin && mark_take_after(uc, &mark, RELEASE_INSTRUCTIONS, spin, fresh) == MARK_TAKEN && spin_ends(spin) &&
+	    !about_to_ask(uc) && mark.rip == UC_REG(uc, RIP))
+		stop_here(uc, &mark);
+}
+
 void computation_stopped(ucontext_t *uc, bool signal)
 {
 	if (about_to_ask(uc))
@@ -61,8 +78,16 @@ void computation_stopped(ucontext_t *uc, bool signal)
 		stop(uc, MARK_INSTRUCTIONS);
 }
 
-void computation_looked_at(ucontext_t *uc)
+void computation_looked_at(ucontext_t *uc, bool fresh)
 {
-	if (baton_wanted() && !about_to_ask(uc) && spin_here(uc))
-		stop(uc, SPIN_INSTRUCTIONS);
+	struct thread *self = thread_self();
+	self->look_missed = false;
+	if (!baton_wanted() || about_to_ask(uc))
+		return;
+	if (fresh || !spin_here(uc, &self->spin)) {
+		hand_on(uc, fresh);
+		return;
+	}
+	stop(uc, SPIN_INSTRUCTIONS);
+	self->spin.n = 0;
 }

@@ -7,8 +7,9 @@
 
 /* Recording: the calling thread was interrupted at uc, in upper code.  `signal`: one is to be delivered. */
 void computation_stopped(ucontext_t *uc, bool signal);
-/* The same, before its slice is over: it gives way if it does nothing but wait. */
-void computation_looked_at(ucontext_t *uc);
+/* The same, before its slice is over: it gives way if it does nothing but wait, or where it has
+ * released what another one waits for.  `fresh`: at the first instruction after an event. */
+void computation_looked_at(ucontext_t *uc, bool fresh);
 /* Recording: a thread that was stopped, or is new, has the baton and goes on. */
 void computation_resumed(ucontext_t *uc);
 

@@ -16,6 +16,7 @@
 #include "boundary/context.h"
 #include "boundary/event.h"
 #include "boundary/gate_asm.h"
+#include "marks/spin.h"
 
 /* What an image keeps of a thread besides its registers. */
 struct upper_thread {
@@ -78,16 +79,22 @@ struct thread {
 	siginfo_t info[65];
 	int32_t patience; /* the kernel's timer_t: runs while a signal waits for the next event */
 	bool patience_made;
-	int32_t look; /* baton.c: the kernel's timer_t, by which it is looked at while it holds the baton */
+	int32_t look;           /* baton.c: the kernel's timer_t, by which it is looked at while it holds the baton */
 	bool look_made, looked; /* there is one; it runs */
 	uint64_t look_ns;
-	bool tsc_traps;    /* instructions_thread() */
-	bool patient;      /* it runs */
-	uint64_t leave_sp; /* where its carrier goes on at its end */
-	uint32_t still;    /* arrivals.c; a futex */
-	bool locks;        /* host.c: it takes the plug-ins' lock, others may come; */
-	bool away;         /* host.c: in a plug-in, without the right to run; */
-	bool handed;       /* for which it has handed on the baton */
+	volatile bool look_missed; /* the look found it in the lower half */
+	struct spin spin;          /* in the queue for the baton: what it waits for by looking */
+	uint32_t asked;            /* calls that it has made */
+	uint32_t waits_asked;      /* the one in which it waited for a futex last, */
+	uint64_t waits_at;         /* and for which; */
+	uint64_t missed_at;        /* it was woken at this one, and others had taken it meanwhile */
+	bool tsc_traps;            /* instructions_thread() */
+	bool patient;              /* it runs */
+	uint64_t leave_sp;         /* where its carrier goes on at its end */
+	uint32_t still;            /* arrivals.c; a futex */
+	bool locks;                /* host.c: it takes the plug-ins' lock, others may come; */
+	bool away;                 /* host.c: in a plug-in, without the right to run; */
+	bool handed;               /* for which it has handed on the baton */
 
 	/* halt.c, without a recording */
 	uint32_t halted;          /* at rest, until all are let go */
