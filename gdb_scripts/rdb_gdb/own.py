@@ -13,6 +13,7 @@ import gdb
 from .own_frames import frames, in_own_file, own_frames
 
 _OF_DEBUGGERS = ("SIGTRAP", "SIGINT", "0")
+_MAINS = ("MAIN__", "main")  # a Fortran program's main calls MAIN__
 
 _stood: Any = None
 _signalled = False
@@ -32,8 +33,20 @@ def select(answer: dict[str, Any]) -> None:
             if frame is not None:
                 frame.select()
                 gdb.execute("set language auto", to_string=True)
+                _lines_are_of(frame)
         except gdb.error:
             return  # no frame here: nothing to select
+
+
+def _lines_are_of(frame: Any) -> None:
+    """`break 8` means the program's file: GDB has just shown a line of the library's."""
+    if frame.find_sal().symtab is not None:
+        gdb.execute("frame", to_string=True)
+        return
+    for function in _MAINS:
+        if gdb.lookup_global_symbol(function) is not None:
+            gdb.execute(f"list {function},{function}", to_string=True)
+            return
 
 
 def innermost() -> Any:
