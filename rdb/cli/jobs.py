@@ -86,8 +86,7 @@ def _ranks_text(ranks: int, processes: int) -> str:
 
 def _process_row(process: Process, glance: bool = False) -> dict[str, Any]:
     """A process and the programs that it ran, as JSON has it."""
-    recordings = [one.glance() if glance else one for one in process.programs]
-    programs = [_program_row(recording) for recording in recordings]
+    programs = [_program_row(one, glance) for one in process.programs]
     return {
         "process": process.name,
         **programs[-1],
@@ -98,7 +97,8 @@ def _process_row(process: Process, glance: bool = False) -> dict[str, Any]:
     }
 
 
-def _program_row(recording: RankRecording) -> dict[str, Any]:
+def _program_row(program: RankRecording, glance: bool) -> dict[str, Any]:
+    recording = program.glance() if glance else program
     try:
         images = recording.images
         if recording.meta.get("record") == "checkpoints":  # its log says nothing of them
@@ -124,7 +124,7 @@ def _program_row(recording: RankRecording) -> dict[str, Any]:
             "pid": recording.meta.get("pid"),
             "host": recording.meta.get("host"),
             "damage": recording.damage,
-            "cautions": recording.cautions + _never_completed(recording),
+            "cautions": recording.cautions + ([] if glance else _never_completed(recording)),
         }
     except RdbError as error:
         return {
