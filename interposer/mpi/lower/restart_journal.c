@@ -52,7 +52,9 @@ static bool points(unsigned index, unsigned place, uint64_t value)
 		return false;
 	if (index == RDB_Buffer_detach)
 		return true;
-	return handles[place] == '*' && index != RDB_Op_create && index != RDB_Init;
+	if (index == RDB_Op_create)
+		return place == 2; /* the others are functions */
+	return handles[place] == '*' && index != RDB_Init;
 }
 
 static void drop(struct entry **at)
