@@ -72,6 +72,7 @@ def test_row_28_what_was_kept_is_usable(filled: Path) -> None:
 
 LOG, FIRST, LATER = "log-000000.seg", "ckpt-000000.img", "ckpt-000002.img"
 NAMED = r"[^\n]*{}: (damaged: )?offset \d+: expected [^\n]+"
+LOST = r"rdb: what was before event {} is lost: "
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +93,7 @@ def whole(made: Recorded) -> RankRecording:
 
 @pytest.fixture(scope="module")
 def gdb(made: Recorded) -> Iterator[Gdb]:
-    """One session for all that is refused: after each it is as usable as before."""
+    """One session for all that is damaged: after each it is as usable as before."""
     with Gdb(home=made.home) as session:
         yield session
 
@@ -109,7 +110,6 @@ def flipped(data: bytes) -> bytes:
 
 
 Alter = Callable[[bytes], bytes]
-ALTERED = [(LOG, torn), (LOG, flipped), (FIRST, torn), (FIRST, flipped)]
 
 
 def altered(home: Path, name: str, alter: Alter) -> str:
@@ -121,12 +121,50 @@ def altered(home: Path, name: str, alter: Alter) -> str:
     return job
 
 
-@pytest.mark.parametrize(("name", "alter"), ALTERED)
-def test_row_29_opening_what_is_damaged(
-    gdb: Gdb, made: Recorded, whole: RankRecording, name: str, alter: Alter
+@pytest.mark.parametrize("alter", [torn, flipped])
+def test_row_29_opening_without_the_first_image(
+    gdb: Gdb, made: Recorded, whole: RankRecording, alter: Alter
 ) -> None:
-    said = gdb.fails(f"rdb-open {altered(made.home, name, alter)}")
-    assert re.fullmatch(NAMED.format(re.escape(name)), said), said
+    """The recording begins at the next one, and says so; from there on nothing is different."""
+    begins = whole.images[1].event
+    places = (str(begins), str(begins + 1), str(whole.images[2].event + 4), "END")
+
+    def seen() -> list[tuple[str, str, str]]:
+        found = []
+        for place in places:
+            gdb.run(f"goto {place}")
+            found.append(everything(gdb))
+        return found
+
+    gdb.run("rdb-open job")
+    sound = seen()
+    lost = LOST.format(begins) + NAMED.format(re.escape(FIRST)) + "\n"
+    said = gdb.run(f"rdb-open {altered(made.home, FIRST, alter)}")
+    assert f"events {begins} to {whole.last_event}, exited 0.\n" in said
+    assert re.search(lost, said), said
+    assert gdb.state()["at_start"]
+    assert everything(gdb) == sound[0]
+    assert seen() == sound
+    for before in (0, begins - 1):
+        refused = gdb.fails(f"goto {before}")
+        assert refused.startswith(f"event {before} is not in the recording: it begins at {begins}")
+        assert re.search(LOST.format(begins)[5:] + NAMED.format(re.escape(FIRST)), refused), refused
+        assert everything(gdb) == sound[-1]
+    gdb.run("goto START")
+    assert everything(gdb) == sound[0]
+    assert not moved(gdb.run("reverse-continue"))
+    assert everything(gdb) == sound[0]
+    gdb.run("continue")
+    assert everything(gdb) == sound[-1]
+    assert gdb.integer("rounds") == 80
+
+
+@pytest.mark.parametrize("alter", [torn, flipped])
+def test_row_29_opening_a_damaged_log(
+    gdb: Gdb, made: Recorded, whole: RankRecording, alter: Alter
+) -> None:
+    said = gdb.fails(f"rdb-open {altered(made.home, LOG, alter)}")
+    assert re.fullmatch(NAMED.format(re.escape(LOG)), said), said
     assert "rdb-open" in gdb.fails("goto START")  # nothing is open, and this says how
     # The same GDB shows the recording that is whole.
     assert f"events 0 to {whole.last_event}, exited 0" in gdb.run("rdb-open job")
@@ -138,7 +176,7 @@ def test_row_29_opening_what_is_damaged(
 def test_row_29_going_where_a_damaged_image_leads(
     gdb: Gdb, made: Recorded, whole: RankRecording, alter: Alter
 ) -> None:
-    """Once it is refused; where one stood is there, and the place without that image."""
+    """An older image leads there, and that is said once."""
     image = next(one for one in whole.images if one.path.name == LATER)
     before, behind = image.event - 60, image.event + 4
     gdb.run("rdb-open job")
@@ -151,18 +189,16 @@ def test_row_29_going_where_a_damaged_image_leads(
     back = everything(gdb)
     gdb.run("delete")
     gdb.run(f"rdb-open {altered(made.home, LATER, alter)}")
-    start = everything(gdb)
-    refused = NAMED.format(re.escape(LATER))
-    said = gdb.fails(f"goto {behind}")
-    assert re.fullmatch(refused, said), said
-    assert everything(gdb) == start
+    said = gdb.run(f"goto {behind}")
+    told = "rdb: an older checkpoint is used: " + NAMED.format(re.escape(LATER)) + "\n"
+    assert re.match(told, said), said
+    assert everything(gdb) == past
     gdb.run(f"goto {before}")
     assert everything(gdb) == there
     gdb.run("stepi")
     gdb.run("reverse-stepi")
     assert everything(gdb) == there
-    # It has been told: from now on an older image leads there.
-    gdb.run(f"goto {behind}")
+    assert "checkpoint" not in gdb.run(f"goto {behind}")
     assert everything(gdb) == past
     gdb.run("watch rounds")
     gdb.run("reverse-continue")

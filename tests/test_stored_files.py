@@ -66,7 +66,7 @@ def test_each_flipped_bit_is_noticed(home: Path) -> None:
     check_all_stored(files)
 
 
-# mapped at the beginning, where the server's exit code is passed on; later, where GDB hears of it
+# mapped at the beginning: nothing opens; later: it opens at its start, and not at its end
 @pytest.mark.parametrize(("name", "code"), [("libc.so.6", 5), ("_json", 1)])
 def test_commands_name_an_altered_file(home: Path, name: str, code: int) -> None:
     path = stored(home, name)
@@ -83,8 +83,12 @@ def test_commands_name_an_altered_file(home: Path, name: str, code: int) -> None
         assert done.returncode == 5, (command, done.stderr)
         assert said in done.stderr and "put it back from a copy" in done.stderr, command
         assert done.stderr.count("\n") == 1
-    attached = run_rdb(home, home, "attach", "job", "-x", "/dev/null")
-    assert attached.returncode == code and said in attached.stderr
+    (home / "script").write_text("goto start\nwhen\ngoto 10\nwhen\n")
+    attached = run_rdb(home, home, "attach", "job", "-x", str(home / "script"))
+    assert attached.returncode == code
+    assert said in (attached.stderr if code == 5 else attached.stdout)
+    assert ("[0] 10> when" in attached.stdout) == (code == 1), attached.stdout
+    (home / "script").unlink()
     assert sorted(one.name for one in home.iterdir()) == ["job"]
 
 

@@ -32,7 +32,7 @@ def go(target: str, text: str) -> None:
     """To START, END or a position; TEXT is the command that the history names."""
     with history.log.command(text):
         answer = place.seek(target)
-        if answer["reason"] in ("start", "end") and answer["text"]:
+        if answer["reason"] == "end" and answer["text"]:
             gdb.write(f"End of the recording: {answer['text']}\n")
         elif answer["text"]:
             gdb.write(f"rdb: {answer['text']}\n")

@@ -45,9 +45,11 @@ class Open(Command):
         info = link.ask("info")
         use_sources(info.get("sources"))
         gdb.write(
-            f"Opened {info['job']}, rank {info['process']}: events 0 to {info['last_event']}, "
-            f"{info['state']}.\n"
+            f"Opened {info['job']}, rank {info['process']}: "
+            f"events {info['first_event']} to {info['last_event']}, {info['state']}.\n"
         )
+        for lost in info["lost"]:
+            gdb.write(f"rdb: {lost}\n")
 
 
 def prepare() -> None:

@@ -22,7 +22,8 @@ stops what runs, Ctrl-D leaves.
 
 `rdb attach JOB -x SCRIPT`, or commands through a pipe, need no terminal. Each command is echoed
 behind its prompt. A command that fails does not end the script; the exit code is 0 if none
-failed, 1 if one did, 130 after Ctrl-C. `#` starts a comment.
+failed, 1 if one did or a rank could not be brought to its end, 130 after Ctrl-C. `#` starts a
+comment.
 """
 
 

@@ -30,7 +30,8 @@ from rdb.session.session import JobLike
 def main(
     job: str | JobLike, script: str | None = None, elsewhere: ElsewhereLike | None = None
 ) -> int:
-    """`rdb attach JOB [-x SCRIPT]`.  Returns 0, 1 if a command of a script failed, 130 for Ctrl-C.
+    """`rdb attach JOB [-x SCRIPT]`.  Returns 0, 1 if a command of a script failed or a rank
+    could not be brought to its end, 130 for Ctrl-C.
 
     Without a terminal each command is echoed behind its prompt, as a transcript would show it, and
     the ones after a failed one still run.  ELSEWHERE: agents on the job's other hosts.
@@ -61,6 +62,8 @@ async def _attach(
         except Interrupted:
             return 130
         render(Ranks(overview(session)), out)
+        # A script goes on, but not from where it takes its ranks to be.
+        shell.failures += sum(session.short(rank) is not None for rank in session.ranks)
         if lines is None:
             return await _interact(shell)
         return await _follow(shell, lines)

@@ -184,6 +184,7 @@ class Queries:
             "first_event": self._timeline.hello.event,
             "last_event": recording.last_event,
             "state": str(recording.state),
+            "lost": self._timeline.lost,
             "meta": {k: v for k, v in recording.meta.items() if isinstance(v, (str, int, list))},
         }
 

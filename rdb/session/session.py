@@ -162,11 +162,15 @@ class Session:
         states.update({rank: one.state for rank, one in self._debuggers.items()})
         return dict(sorted(states.items()))
 
+    def short(self, rank: Rank) -> str | None:
+        """Why a rank was opened at its start though its end was asked for."""
+        debugger = self._debuggers.get(rank)
+        return debugger.short if debugger is not None else None
+
     def lost_of(self, rank: Rank) -> tuple[str, ...]:
         """What of a rank cannot be shown, as far as that is known."""
-        debugger, state = self._debuggers.get(rank), self.states.get(rank)
-        short = () if debugger is None or debugger.short is None else (debugger.short,)
-        return (*short, *(state.lost if state is not None else ()))
+        short, state = self.short(rank), self.states.get(rank)
+        return (*(() if short is None else (short,)), *(state.lost if state is not None else ()))
 
     def point(self, rank: Rank) -> str:
         """`start`, `end` or the event where a rank stands, looked at or not."""
