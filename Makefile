@@ -38,7 +38,6 @@ help:
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
 	@echo "make test-page  the page of rdb timeline in a headless browser (installs chromium)"
 	@echo "make test-orders  50 recordings of a job whose failure depends on the order of messages"
-	@echo "make test-oracles  answers about 10,000 random programs, compared with what an oracle says"
 	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
 	@echo "make dev    set everything up: Debian packages, .venv, build"
 	@echo "make lint   ruff, mypy, clang-format"
@@ -188,7 +187,7 @@ FUZZ_SECONDS ?= 60
 fuzz: dev
 	@RDB_FUZZ_SECONDS=$(FUZZ_SECONDS) RDB_FUZZ_SEED=$$$$ $(BIN)/python3 -m pytest -q -rP tests/test_fuzz.py $(ARGS)
 
-.PHONY: test-page test-orders test-oracles
+.PHONY: test-page test-orders
 # A browser is needed for nothing else.
 test-page: dev
 	@dpkg-query -W -f='$${Status}' chromium 2>/dev/null | grep -q 'ok installed' || { \
@@ -198,9 +197,6 @@ test-page: dev
 	@RDB_TEST_PAGE=must $(BIN)/python3 -m pytest -q -m page tests/page $(ARGS)
 
 # As in `make test`, which makes five of them.
-test-oracles: dev
-	@RDB_TEST_ORACLES=10000 $(BIN)/python3 -m pytest -q tests/test_deadlock_oracle.py $(ARGS)
-
 test-orders: dev
 	@RDB_TEST_ORDERS=50 $(BIN)/python3 -m pytest -q tests/test_orders.py $(ARGS)
 
