@@ -126,6 +126,14 @@ def test_a_frame_that_was_chosen_stays(tmp_path: Path) -> None:
     assert [said[n].split()[-1] for n in (1, 3, 5)] == ["50", "50", "60"]
 
 
+def test_finish_leaves_where_the_rank_stands_or_the_frame_that_was_chosen(tmp_path: Path) -> None:
+    program = build(tmp_path, "deep.c", C, "gcc")
+    lines = ["finish", "print own", "up", "finish", "reverse-finish"]
+    here, own, above, chosen, back = answers(tmp_path, program, "abort", lines=lines)
+    assert "exit from #0 " in here and "end of the recording" in here and own.endswith("70\n")
+    assert f"exit from {above.split()[1]} " in chosen and "call of #0 " in back
+
+
 def test_after_main_has_returned_globals_are_the_programs(tmp_path: Path) -> None:
     program = build(tmp_path, "deep.c", C, "gcc")
     data, top = answers(tmp_path, program, "no", lines=["print data", "print top"])

@@ -13,7 +13,7 @@ from typing import Any
 
 import gdb
 
-from . import link, settings
+from . import link, own, settings
 
 _HOOK = """define hook-reverse-finish
 python import rdb_gdb.finishing; rdb_gdb.finishing.begin()
@@ -23,6 +23,7 @@ _USER_POINTS = (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT)
 
 def begin() -> None:
     """For the reverse-finish that follows, until its stop."""
+    own.from_here()
     entry = _entry()
     if entry is None:
         return  # then there is nothing to finish, or GDB does it by steps

@@ -12,11 +12,15 @@ import gdb
 
 from .own_frames import frames, in_own_file, own_frames
 
+_HOOK = """define hook-finish
+python import rdb_gdb.own; rdb_gdb.own.from_here()
+end"""
 _OF_DEBUGGERS = ("SIGTRAP", "SIGINT", "0")
 _MAINS = ("MAIN__", "main")  # a Fortran program's main calls MAIN__
 
 _stood: Any = None
 _signalled = False
+_selected: Any = None  # by `select`, where the rank stands
 
 
 def select(answer: dict[str, Any]) -> None:
@@ -24,14 +28,17 @@ def select(answer: dict[str, Any]) -> None:
 
     ANSWER is the server's: who then chooses another frame keeps it.
     """
-    global _stood, _signalled
+    global _stood, _signalled, _selected
     here, before, signalled = (answer["serial"], answer["position"]), _stood, _signalled
     _stood, _signalled = here, False
+    if here != before:
+        _selected = None
     if here != before and (signalled or (answer["at_end"] and not answer["branch"])):
         try:
             frame = innermost()
             if frame is not None:
                 frame.select()
+                _selected = frame
                 gdb.execute("set language auto", to_string=True)
                 _lines_are_of(frame)
         except gdb.error:
@@ -49,6 +56,16 @@ def _lines_are_of(frame: Any) -> None:
             return
 
 
+def from_here() -> None:
+    """`finish` leaves the innermost frame, which step and next go on in too, unless a person has
+    chosen another."""
+    try:
+        if _selected is not None and gdb.selected_frame() == _selected:
+            gdb.newest_frame().select()
+    except gdb.error:
+        return  # no frame here: `finish` says so
+
+
 def innermost() -> Any:
     """Once `main` has returned, the program's outermost one: its globals can be seen there, and no
     library's statics."""
@@ -63,4 +80,5 @@ def _stopped(event: Any) -> None:
 
 
 def define() -> None:
+    gdb.execute(_HOOK, to_string=True)
     gdb.events.stop.connect(_stopped)
