@@ -270,6 +270,11 @@ def test_calls_of_a_part(gdb: Gdb) -> None:
     assert gdb.state()["at_start"]
 
 
+def test_many_calls_are_named_within_a_packet(much: Recorded) -> None:
+    with much.gdb() as gdb:
+        assert len(calls(gdb.run("calls step --limit 1000"))) == 1000
+
+
 def test_calls_end_by_ctrl_c(much: Recorded) -> None:
     with much.gdb() as gdb:
         gdb.run("goto END")

@@ -212,8 +212,9 @@ class _Search:
         return numbers
 
     def name(self) -> None:
-        """The positions by the names that `when` prints, as far as that takes no time."""
-        unnamed = [call for call in self.calls if not _NAMED.fullmatch(call.position)]
+        """The positions by the names that `when` prints, as far as that takes no time and one
+        packet holds them."""
+        unnamed = [call for call in self.calls if not _NAMED.fullmatch(call.position)][:_LIMIT]
         pairs = [[call.position, call.pc] for call in unnamed]
         answer = searching.ask("names", positions=pairs)
         for call, name in zip(unnamed, answer["names"]):  # noqa: B905 - GDB may have Python 3.9
