@@ -6,6 +6,7 @@ import json
 import random
 from array import array
 from collections import defaultdict
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -57,8 +58,9 @@ class _Rank:
     def event(self, place: int) -> int:
         return self.items[place].event
 
-    def answered(self, name: str, number: int) -> int:
-        return self.event(self.collectives[name][number])
+    def calls(self, name: str) -> Iterator[tuple[int, int, int | None]]:
+        for place in self.collectives[name]:
+            yield self.items[place].nr, self.items[place].peer, self.items[place].event
 
 
 def _random_job(seed: int, ranks: int) -> tuple[list[_Rank], list[list[list[int]]]]:
@@ -126,6 +128,16 @@ def test_the_same_send_many_times_is_many_messages(store: Store) -> None:
     sends = [messages.sent_as(1, one) for one in received]
     assert [send.event - sends[0].event for send in sends] == list(range(5))
     assert job.rank(0).event(sends[0].event).repeat == 4
+
+
+def test_the_last_receive_is_the_same_however_far_back_it_is(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rank = store.job("causal").rank(1)
+    near = [rank.last_receive(event) for event in range(rank.last_event + 1)]
+    assert len(set(near)) > 2, near
+    monkeypatch.setattr("rdb.recording.rank._NEAR_RECORDS", 0)
+    assert [rank.last_receive(event) for event in range(rank.last_event + 1)] == near
 
 
 def test_spawned_processes_have_a_world_of_their_own(store: Store) -> None:

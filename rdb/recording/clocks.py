@@ -21,6 +21,7 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
 
 from rdb.recording.collectives import NOPRECEDE, Flow, collectives, window_calls
 from rdb.recording.communication import RankCommunication
@@ -61,12 +62,9 @@ class _Calls:
     were by then, by its number on the communicator: it tells all that the ones before it did."""
 
     def __init__(self, pairs: list[tuple[int, int]]) -> None:
-        self.events, self.numbers = array("Q"), array("Q")
-        newest = 0
-        for event, number in sorted(pairs):
-            newest = max(newest, number)
-            self.events.append(event)
-            self.numbers.append(newest)
+        pairs.sort()
+        self.events = array("Q", [event for event, _ in pairs])
+        self.numbers = array("Q", accumulate((number for _, number in pairs), max))
 
     def by(self, event: int) -> int | None:
         place = bisect_right(self.events, event)
@@ -214,25 +212,24 @@ def _by_flow(
     """Communicator -> (flow, root if it matters) -> which of the collectives there, in order; those
     that bring RANK nothing are left out."""
     found: dict[str, dict[tuple[Flow, int], _Calls]] = {}
-    for name, calls in communication.collectives.items():
+    all_collectives, on_windows = collectives(), window_calls()
+    for name in communication.collectives:
         kinds: dict[tuple[Flow, int], list[tuple[int, int]]] = defaultdict(list)
         known = communication.communicators.get(name)
         members = ranks if known is None or known.members is None else known.members
-        for number, place in enumerate(calls):
-            item = communication.item(place)
-            complete = communication.answered(name, number)
-            if complete is None or (item.nr in window_calls() and item.peer & NOPRECEDE):
+        for number, (nr, peer, complete) in enumerate(communication.calls(name)):
+            if complete is None or (nr in on_windows and peer & NOPRECEDE):
                 continue
-            flow = collectives()[item.nr][1] if item.nr in collectives() else Flow.ALL
+            flow = all_collectives[nr][1] if nr in all_collectives else Flow.ALL
             if flow is Flow.LATER:
                 continue
             if flow is Flow.TO_ROOT:
                 inter = known is not None and known.inter
-                if inter or not 0 <= item.peer < len(members) or members[item.peer] != rank:
+                if inter or not 0 <= peer < len(members) or members[peer] != rank:
                     continue
                 kinds[(Flow.ALL, -1)].append((complete, number))
             else:
-                root = item.peer if flow is Flow.FROM_ROOT else -1
+                root = peer if flow is Flow.FROM_ROOT else -1
                 kinds[(flow, root)].append((complete, number))
         found[name] = {kind: _Calls(pairs) for kind, pairs in kinds.items()}
     return found

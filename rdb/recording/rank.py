@@ -13,6 +13,7 @@ from typing import Any
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.recording._log import LogIndex
 from rdb.recording.checkpoints import Checkpoint, checkpoint, read_images
+from rdb.recording.communication import last_received
 from rdb.recording.describe import call_name, describe
 from rdb.recording.log_head import SEGMENT_HEADER
 from rdb.recording.record import End, EndKind, Kind, Note, Receive, Record
@@ -20,6 +21,7 @@ from rdb.recording.threads import RecordedThread, Schedule, read_schedule, read_
 from rdb.recording.verbs import Verbs, verbs_at
 
 META_VERSION = 1
+_NEAR_RECORDS = 1000  # to look at more takes longer than to read the whole log without Python
 # What is known from reading the log, until `refresh`.
 _SEEN = (
     *("meta", "end", "files", "images", "last_event"),
@@ -268,14 +270,15 @@ class RankRecording:
     def last_receive(self, before_event: int) -> Receive | None:
         """The newest message received by an event up to and including `before_event`."""
         index = self.index
-        place = index.first_at(before_event + 1)
-        while place > 0:
-            place -= 1
+        end = index.first_at(before_event + 1)
+        start = max(end - _NEAR_RECORDS, 0)
+        for place in reversed(range(start, end)):
             if index.brief(place)[0] is Kind.HYPERCALL:
                 found = _messages(index.record(place), Note.RECV)
                 if found:
                     return found[-1]
-        return None
+        event = last_received(self.path, before_event) if start else None
+        return None if event is None else self.receives(event)[-1]
 
     def receive_into(self, event: int, addr: int, size: int = 1) -> Receive | None:
         """The message with which this event (over)wrote any of these bytes; the last one if many.

@@ -19,7 +19,7 @@ from typing import Any
 from rdb.errors import RdbError
 from rdb.recording.messages import Messages
 from rdb.recording.record import Receive
-from rdb.session.causal_order import causal_order
+from rdb.session.causal_order import CausalOrder, causal_order
 from rdb.session.cause import Sender, sender, writing_message
 from rdb.session.debugger import RankAnswer, RankDebugger
 from rdb.session.ranks import Rank
@@ -174,7 +174,9 @@ async def bisect(
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
     found = [answer for answer in answers if isinstance(answer, Found)]
-    order = causal_order(messages, {one.rank: _event(one) for one in found})
+    order = CausalOrder({one.rank: 0 for one in found})
+    if len(found) > 1:  # reads all logs
+        order = causal_order(messages, {one.rank: _event(one) for one in found})
     found.sort(
         key=lambda one: (
             order.depths.get(one.rank, 0), one.at_ns is None, one.at_ns or 0, one.rank
