@@ -5,6 +5,7 @@
  *   z    a call with a note, as a receive has;  *  a system call, answered as always
  *   #    a hash, which is no event;  |  an image is taken here;  .  a pause before the next call
  *   <    fills the segment but for the room of a few records
+ *   >    the turns of the cycle are counted nearly up to 2^32: then only the index is looked at
  * It prints "ok EVENTS" or what is wrong with which event.  The log of the last script stays in argv[1].
  */
 #include <asm/prctl.h>
@@ -94,9 +95,21 @@ static void fill(uint64_t number)
 	}
 }
 
+/* As if its turns had come: of 2^32 nobody waits for the end. */
+static void counts_on(void)
+{
+	struct log_cycle *c = (void *)(log_.base + log_.cycle.at);
+	if (!log_.cycle.at)
+		rdb_warn("there is no cycle\n");
+	const uint32_t more = (UINT32_MAX - 2 - c->count) / c->period * c->period;
+	c->count += more;
+	c->not_count = ~c->count;
+	lower.event += more;
+}
+
 static void step(char what)
 {
-	static uint64_t differs = 1000;
+	static uint64_t differs = 1000, begun;
 	static bool pause;
 	uint64_t answer = 7;
 	struct event_chunk chunk = {.addr = 0x101000001000, .data = &answer, .len = sizeof(answer)};
@@ -111,6 +124,7 @@ static void step(char what)
 	}
 	case '.': pause = true; return;
 	case '<': fill(lower.event); return;
+	case '>': counts_on(); return;
 	case '*':
 		ev.kind = LOG_SYSCALL;
 		ev.nr = 1;
@@ -128,9 +142,8 @@ static void step(char what)
 		answer = differs++;
 	ev.args[0] = (uint64_t)tolower(what);
 	ev.args[1] = 0x1234;
-	ev.begun = stamp_begin();
-	if (pause)
-		ev.begun += 1ul << 24;
+	begun = (begun ? begun : stamp_begin()) + (pause ? 1ul << 24 : 1); /* however slow this machine is */
+	ev.begun = begun;
 	pause = false;
 	wanted[events].word = ev.args[0] | answer << 8;
 	wanted[events].nr = ev.nr;
@@ -221,7 +234,8 @@ static void play(const char *dir, const char *script, bool each)
 		step(*s);
 		if (!each && s[1] && s[1] != '\n')
 			continue;
-		wrong = reads_back(dir, &at);
+		if (!memchr(script, '>', (size_t)(s - script) + 1))
+			wrong = reads_back(dir, &at);
 		if (!wrong)
 			wrong = reads_on(dir, &place, &known, &count, &room);
 	}

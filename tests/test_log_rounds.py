@@ -13,6 +13,7 @@ import pytest
 
 from rdb.recording import Kind
 from rdb.recording._log import LogIndex
+from rdb.recording.communication import RankCommunication
 
 ROOT = Path(__file__).parent.parent
 SOURCES = (
@@ -122,6 +123,48 @@ def test_rounds_are_counted(play: Play) -> None:
             for turns in (4 * period, 2000 * period)
         ]
         assert sizes[0] == sizes[1], period
+
+
+@pytest.mark.parametrize("period", range(2, 9))
+def test_billions_of_turns(play: Play, period: int) -> None:
+    """The index has them in one entry, and answers as if it had read each."""
+    lead = rounds(period, 6 * period)
+    folder = play(f"{lead}>{rounds(period, 3 * period)}", each=False)
+    index = LogIndex(folder)
+    assert index.damage is None and index.count > 1 << 32
+    assert len(bytes(index._view)) < 100 * 64
+    last = index.brief(index.count - 1)[1]
+    assert last == index.count
+    own = [(index.number(place), index.record(place).args[0]) for place in range(len(lead))]
+    assert [one for _, one in own] == [ord(one.lower()) for one in lead]
+    chance = random.Random(period)
+    some = {chance.randrange(1, index.count) for _ in range(200)}
+    for place in some | set(range(index.count - 20, index.count)):
+        event = place + 1
+        assert index.event_place(event) == place == index.first_at(event)
+        record = index.record(place)
+        assert (record.event, record.repeat) == (event, 0)
+        assert record.args[0] == ord("a") + (event - 1) % period
+    middle = (1 << 31) + 5
+    row = [one.event for one in index.records(middle, middle + 20)]
+    assert row == list(range(middle + 1, middle + 21))
+    calls = index.of_hypercalls(frozenset({index.number(0)}))
+    assert calls[len(calls) - 1] == index.count - 1 and calls[middle] == middle
+    assert sum(more + 1 for _, _, more in index.event_times()) == index.count
+    assert len(list(index.switches())) < 100
+    assert RankCommunication(folder).count == 0
+    known = index.turns_at(middle)
+    assert known is not None and known[1] == period and middle in known[0]
+
+
+def test_some_of_the_calls_of_a_cycle(play: Play) -> None:
+    """In their order."""
+    script = ("abcd" * 9) + "z" + ("bd" * 7) + "a" + ("*abz" * 3)
+    index = LogIndex(play(script))
+    by_hand = [place for place in range(index.count) if index.number(place) == index.number(0)]
+    found = index.of_hypercalls(frozenset({index.number(0)}))
+    assert list(found) == by_hand == [found[at] for at in range(len(found))]
+    assert len(found) == len(by_hand) and found[-1] == by_hand[-1]
 
 
 def records(log: bytes) -> list[tuple[int, int]]:

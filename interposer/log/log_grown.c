@@ -16,6 +16,13 @@ static int open_segment(const char *dir, unsigned index)
 	return fd < 0 ? -errno : fd;
 }
 
+static bool counted_on(const struct log_record *rec, const struct log_entry *last)
+{
+	if (last->kind == LOG_ENTRY_TURNS)
+		return ((const struct log_cycle *)rec)->count != last->repeat + 1;
+	return !log_is_short(rec->size) && rec->repeat != last->repeat;
+}
+
 int log_grown(const char *dir, const struct log_entry *last)
 {
 	struct log_record rec = {0};
@@ -28,8 +35,8 @@ int log_grown(const char *dir, const struct log_entry *last)
 	ssize_t got = pread(fd, &rec, sizeof(rec), (off_t)last->offset);
 	ssize_t more = pread(fd, &size, sizeof(size), (off_t)(last->offset + last->size));
 	close(fd);
-	if (got < (ssize_t)sizeof(struct log_short) || (!log_is_short(rec.size) && rec.repeat != last->repeat) ||
-	    (more == (ssize_t)sizeof(size) && size))
+	if (got < (ssize_t)sizeof(struct log_short) || (more == (ssize_t)sizeof(size) && size) ||
+	    counted_on(&rec, last))
 		return 1;
 	fd = open_segment(dir, last->segment + 1);
 	if (fd < 0)

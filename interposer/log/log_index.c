@@ -22,13 +22,44 @@ static struct log_entry entry_of(const struct log_reader *r, const struct log_re
 	};
 }
 
-static void append(const struct log_reader *r, const struct log_record *rec, struct log_entry *entries, size_t *count)
+/* The record is a turn of a cycle: all of them that are there are taken at once. */
+static void append_turns(struct log_reader *r, struct log_entry *entries, size_t *count)
+{
+	struct log_entry *last = &entries[*count - 1];
+	if (r->turns > 1) {
+		last->repeat += 1 + log_reader_pass(r);
+		return;
+	}
+	const struct log_cycle *c = (const void *)(r->base + r->cycle);
+	last[1] = (struct log_entry){
+		.event = r->last->event,
+		.at_ns = r->last->at_ns,
+		.offset = r->cycle,
+		.segment = r->segment,
+		.size = sizeof(*c),
+		.thread = last->thread,
+		.kind = LOG_ENTRY_TURNS,
+		.nargs = (uint16_t)c->period,
+		.place = last->place + 1,
+	};
+	last[1].repeat = log_reader_pass(r);
+	++*count;
+}
+
+static void append(struct log_reader *r, const struct log_record *rec, struct log_entry *entries, size_t *count)
 {
 	struct log_entry *before = *count ? &entries[*count - 1] : NULL;
+	if (r->cycle) {
+		append_turns(r, entries, count);
+		return;
+	}
 	/* a program that runs may have counted on since that was read */
 	if (before && LOG_IS_EVENT(rec->kind) && LOG_IS_EVENT(before->kind) && rec->event > before->event)
 		before->repeat = (uint32_t)(rec->event - before->event - 1);
-	entries[(*count)++] = entry_of(r, rec);
+	entries[*count] = entry_of(r, rec);
+	if (before)
+		entries[*count].place = before->place + 1 + (before->kind == LOG_ENTRY_TURNS ? before->repeat : 0);
+	++*count;
 }
 
 int log_index_begin(const char *dir, unsigned tail, struct log_place *place, struct log_entry **entries, size_t *count,

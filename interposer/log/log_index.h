@@ -3,7 +3,11 @@
 #define RDB_LOG_INDEX_H
 #include "log/log_reader.h"
 
-/* One record, as the index of a whole log gives it. */
+/* Of a log_entry: the turns of a cycle (log_format.h).  Their records are those of the `nargs` entries before it in turn,
+ * with the numbers from `event` on, `repeat` more of them, and its time; offset and size are of the struct log_cycle. */
+enum { LOG_ENTRY_TURNS = 0x8000 };
+
+/* One record, as the index of a whole log gives it, or LOG_ENTRY_TURNS. */
 struct log_entry {
 	uint64_t event;
 	int64_t result;
@@ -16,6 +20,7 @@ struct log_entry {
 	uint16_t kind;
 	uint16_t nargs;
 	uint32_t thread;
+	uint64_t place; /* in the log, where each turn is one */
 };
 
 /* Index of a whole log: *entries is malloc'ed.  Returns 0, or -errno with *entries holding what came

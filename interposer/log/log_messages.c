@@ -109,6 +109,7 @@ int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *
 	struct log_reader r;
 	struct list list = {0};
 	const struct log_record *rec;
+	unsigned silent = 0; /* turns of a cycle in a row */
 	*found = NULL;
 	*count = 0;
 	int rc = log_reader_open(&r, dir);
@@ -118,14 +119,17 @@ int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *
 	}
 	while (!rc && (rec = log_reader_next(&r))) {
 		uint32_t number = rec->nr & 0xffff;
-		if (rec->kind != LOG_HYPERCALL || rec->nr >> 16 != name_space)
-			continue;
-		for (uint64_t i = 0; !rc && i <= rec->repeat; i++) {
-			size_t before = list.count;
+		const size_t before = list.count;
+		const bool here = rec->kind == LOG_HYPERCALL && rec->nr >> 16 == name_space;
+		for (uint64_t i = 0; here && !rc && i <= rec->repeat; i++) {
+			size_t count_before = list.count;
 			rc = add_event(&list, &r, rec, rec->event + i, number < wanted_count ? &wanted[number] : NULL);
-			if (list.count == before)
+			if (list.count == count_before)
 				break; /* nor do the others say anything */
 		}
+		silent = r.cycle && r.turns > 1 && list.count == before ? silent + 1 : 0;
+		if (silent >= LOG_PERIOD_MAX)
+			log_reader_pass(&r); /* nor do the other turns */
 	}
 	memcpy(error, r.error, sizeof(r.error));
 	log_reader_close(&r);

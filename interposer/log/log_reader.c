@@ -266,6 +266,17 @@ static const struct log_record *turn_of_cycle(struct log_reader *r)
 	return r->last = rec;
 }
 
+uint32_t log_reader_pass(struct log_reader *r)
+{
+	if (!r->cycle || !r->turns)
+		return 0;
+	const struct log_cycle *c = (const void *)(r->base + r->cycle);
+	const uint32_t passed = __atomic_load_n(&c->count, __ATOMIC_ACQUIRE) - r->turns;
+	((struct log_record *)r->last)->event += passed; /* in r->expanded */
+	r->turns += passed;
+	return passed;
+}
+
 static bool begins_cycle(struct log_reader *r)
 {
 	const struct log_cycle *c = (const void *)(r->base + r->off);

@@ -40,6 +40,10 @@ LOG_API void log_reader_close(struct log_reader *r);
  * was expected).  The record stays valid until the reader moves to another segment, or has given LOG_EXPANDED more. */
 LOG_API const struct log_record *log_reader_next(struct log_reader *r);
 
+/* Passes over the turns of the cycle that is being given, as far as they are there, and says how many: they are as those
+ * before, and the last record given has the number of the last of them. */
+uint32_t log_reader_pass(struct log_reader *r);
+
 /* Continues at a place taken from another reader of the same log (segment, off). */
 LOG_API int log_reader_seek(struct log_reader *r, unsigned segment, size_t off);
 

@@ -373,12 +373,11 @@ def inside_calls(job: Job, rank: int) -> list[tuple[int, int]]:
     """
     index = job.rank(rank).index
     asking = {int(one["nr"]) for one in mpi_functions() if one["name"] in _CALLS_NOTHING}
-    threads = index.threads()
     begun: dict[int, int] = {}
     spans = []
     for place in index.of_kind(Kind.UPCALL, Kind.HYPERCALL):
         kind, event, _ = index.brief(place)
-        thread = threads[place]
+        thread = index.thread(place)
         if kind is Kind.UPCALL:
             begun.setdefault(thread, event)
         elif thread in begun and index.number(place) >> 16 and index.number(place) not in asking:

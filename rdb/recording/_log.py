@@ -7,7 +7,7 @@ import errno
 import mmap
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.paths import log_library_path
 from rdb.recording.record import Kind, Record
 from rdb.recording.short import expand, is_short
+from rdb.recording.turns import Places
 
 _CDEF = """
 struct log_entry {
@@ -25,6 +26,7 @@ struct log_entry {
     uint32_t segment, size, nr, repeat;
     uint16_t kind, nargs;
     uint32_t thread;
+    uint64_t place;
 };
 struct log_place {
     uint32_t how, segment;
@@ -41,17 +43,20 @@ int log_grown(const char *dir, const struct log_entry *last);
 struct file_sum { uint64_t size; uint32_t crc; };
 int file_sum_check(const char *path, struct file_sum *expected, struct file_sum *found);
 """
-_ENTRY = struct.Struct("<QqQQIIIIHHI")  # struct log_entry
+_ENTRY = struct.Struct("<QqQQIIIIHHIQ")  # struct log_entry
+_NR, _REPEAT, _KIND, _NARGS, _THREAD, _PLACE = 6, 7, 8, 9, 10, 11
+_TURNS = 0x8000  # LOG_ENTRY_TURNS
 _ENTRY_WORDS = _ENTRY.size // 8
 _ENTRY_HALVES = _ENTRY.size // 2
 _KIND_HALF = 24  # offset of log_entry.kind in 16-bit units
 _NR_WORD = 10  # of log_entry.nr in 32-bit units
+_PLACE_WORD = 7  # of log_entry.place in 64-bit units
 _THREAD_WORD = 13  # of log_entry.thread in 32-bit units
 _HEADER_BYTES = 32  # struct log_segment_header
 _TAIL_SEGMENTS = 2  # the newest may have been opened just now and be empty
 _NOT_SAID = 2  # file_sum_check(): the name of the file does not tell
 # Kinds of which a log may be full; of the others there are few, and where they are is kept.
-_MANY = frozenset((int(Kind.SYSCALL), int(Kind.HYPERCALL), int(Kind.TSC)))
+_MANY = frozenset((int(Kind.SYSCALL), int(Kind.HYPERCALL), int(Kind.TSC), _TURNS))
 
 
 def _begins(directory: Path) -> bytes:
@@ -87,6 +92,9 @@ def file_sums(path: Path) -> tuple[tuple[int, int], tuple[int, int]] | None:
 class LogIndex:
     """Every record of one rank's log as it was when opened; the bytes stay in the mapped files.
 
+    A record is named by its place.  Each turn of a cycle has one, but all of them together are one
+    entry of librdblog's.
+
     With `tail` only the first record and those of the last segments.  `more` takes in what has been
     recorded since; what was given before stays as it was.
     """
@@ -120,7 +128,7 @@ class LogIndex:
         """So many records have been read for it, those that were read again included."""
         self._few: dict[int, list[int]] = {}
         self._threads_seen = 0  # the highest number so far
-        self._sorted = 0  # records that `_few` and `_threads_seen` know
+        self._sorted = 0  # entries that `_few` and `_threads_seen` know
         self._room: int = room[0]
         # Views borrow C memory: `_keep` frees it when the last of them has gone.
         self._keep = ffi.gc(entries[0], library.log_index_free)
@@ -128,18 +136,23 @@ class LogIndex:
 
     def _use(self, count: int) -> None:
         ffi, _ = _library()
-        self.count = count
-        size = self.count * _ENTRY.size
+        self._entries, self.count, self._plain = count, count, True
+        size = count * _ENTRY.size
         self._view = memoryview(ffi.buffer(self._keep, size)).cast("B") if size else memoryview(b"")
-        self._events = self._view.cast("Q")[::_ENTRY_WORDS] if size else memoryview(b"")
+        words = self._view.cast("Q")
+        self._events, self._places = words[::_ENTRY_WORDS], words[_PLACE_WORD::_ENTRY_WORDS]
+        if count:
+            last = self._entry(count - 1)
+            self.count = last[_PLACE] + 1 + (last[_REPEAT] if last[_KIND] == _TURNS else 0)
+            self._plain = self.count == count and last[_KIND] != _TURNS
 
     def more(self) -> bool:
         """Takes in what has been recorded since.  False: the log has to be read anew."""
         ffi, library = _library()
         if self.damage is not None or not self.count or _begins(self._directory) != self._begins:
             return False
-        count, error = ffi.new("size_t *", self.count), ffi.new("char[256]")
-        before, full = self.count - 1, -errno.ENOSPC
+        count, error = ffi.new("size_t *", self._entries), ffi.new("char[256]")
+        before, full = self._entries - 1, -errno.ENOSPC
         status = full
         while status == full:
             if count[0] + 1 >= self._room:
@@ -162,7 +175,9 @@ class LogIndex:
         _, library = _library()
         if not self.count:
             return True
-        status: int = library.log_grown(os.fsencode(self._directory), self._keep + (self.count - 1))
+        status: int = library.log_grown(
+            os.fsencode(self._directory), self._keep + (self._entries - 1)
+        )
         return status != 0
 
     def check(self) -> None:
@@ -170,11 +185,13 @@ class LogIndex:
         if self.damage is not None:
             raise DamagedRecording(self.damage)
 
-    def of_kind(self, *kinds: Kind) -> list[int]:
+    def of_kind(self, *kinds: Kind) -> Sequence[int]:
         """Places of all records of these kinds, in order."""
         wanted = {int(kind) for kind in kinds}
         if wanted & _MANY:
-            return [place for place, kind in enumerate(self.kinds()) if kind in wanted]
+            return self._those(
+                [number for number, kind in enumerate(self._kinds()) if kind in wanted]
+            )
         self._sort()
         found = [place for kind in wanted for place in self._few.get(kind, ())]
         return sorted(found) if len(wanted) > 1 else found
@@ -186,97 +203,161 @@ class LogIndex:
 
     def _sort(self) -> None:
         """Looks at the records that have come since the last time."""
-        if self._sorted == self.count:
+        if self._sorted == self._entries:
             return
         part = self._view[self._sorted * _ENTRY.size :]
-        for place, kind in enumerate(part.cast("H")[_KIND_HALF::_ENTRY_HALVES], self._sorted):
+        for number, kind in enumerate(part.cast("H")[_KIND_HALF::_ENTRY_HALVES], self._sorted):
             if kind not in _MANY:
-                self._few.setdefault(kind, []).append(place)
+                self._few.setdefault(kind, []).append(self._places[number])
         threads = part.cast("I")[_THREAD_WORD :: _ENTRY.size // 4]
         self._threads_seen = max(self._threads_seen, max(threads))
-        self._sorted = self.count
+        self._sorted = self._entries
 
-    def of_calls(self, *numbers: int) -> list[int]:
+    def of_calls(self, *numbers: int) -> Sequence[int]:
         """Places of all system calls with these numbers, in order."""
-        calls = self._words(_NR_WORD)
-        syscall = int(Kind.SYSCALL)
-        return [
-            place
-            for place, kind in enumerate(self.kinds())
-            if kind == syscall and calls[place] in numbers
-        ]
+        return self._calls(Kind.SYSCALL, numbers)
 
-    def of_hypercalls(self, numbers: frozenset[int]) -> list[int]:
+    def of_hypercalls(self, numbers: frozenset[int]) -> Sequence[int]:
         """Places of all calls through the gate with these numbers, in order."""
-        calls = self._words(_NR_WORD)
-        hypercall = int(Kind.HYPERCALL)
-        return [
-            place
-            for place, kind in enumerate(self.kinds())
-            if kind == hypercall and calls[place] in numbers
-        ]
+        return self._calls(Kind.HYPERCALL, numbers)
 
-    def threads(self) -> list[int]:
-        """The thread of each record, by place."""
-        return self._words(_THREAD_WORD)
-
-    def kinds(self) -> list[int]:
-        """The kind of each record, by place."""
+    def _calls(self, wanted: Kind, numbers: Container[int]) -> Sequence[int]:
         if not self.count:
             return []
-        return self._view.cast("H")[_KIND_HALF::_ENTRY_HALVES].tolist()
+        calls = self._view.cast("I")[_NR_WORD :: _ENTRY.size // 4].tolist()
+        kinds = enumerate(self._kinds())
+        return self._those([at for at, kind in kinds if kind == wanted and calls[at] in numbers])
 
-    def events(self) -> list[int]:
-        """The (first) event of each record, by place."""
-        return self._events.tolist()
+    def _kinds(self) -> list[int]:
+        """The kind of each entry."""
+        return self._view.cast("H")[_KIND_HALF::_ENTRY_HALVES].tolist() if self.count else []
 
-    def _words(self, at: int) -> list[int]:
-        if not self.count:
-            return []
-        return self._view.cast("I")[at :: _ENTRY.size // 4].tolist()
+    def _those(self, entries: list[int]) -> Sequence[int]:
+        """Their places, and those of the turns that stand for them."""
+        if self._plain:
+            return entries
+        found, those = Places(), set(entries)
+        turns = {number for number, kind in enumerate(self._kinds()) if kind == _TURNS}
+        for number in sorted(those | turns):
+            if number in turns:
+                entry = self._entry(number)
+                period = entry[_NARGS]
+                which = tuple(at for at in range(period) if number - period + at in those)
+                found.add(entry[_PLACE], entry[_REPEAT] + 1, period, which)
+            else:
+                found.add(self._places[number], 1, 1, (0,))
+        return found
+
+    def thread(self, place: int) -> int:
+        """The thread of a record."""
+        return int(self._at(place)[_THREAD])
+
+    def switches(self) -> Iterator[tuple[int, int, int, int]]:
+        """(event, kind, thread, number of the call) of each record of an event; of the turns of a
+        cycle that one thread makes, of the first."""
+        for number, entry in enumerate(_ENTRY.iter_unpack(self._view)):
+            if entry[_KIND] != _TURNS:
+                if Kind(entry[_KIND]).is_event:
+                    yield entry[0], entry[_KIND], entry[_THREAD], entry[_NR]
+                continue
+            models = [self._entry(number - entry[_NARGS] + at) for at in range(entry[_NARGS])]
+            alone = len({one[_THREAD] for one in models}) == 1
+            for turn in range(1 if alone else entry[_REPEAT] + 1):
+                one = models[turn % len(models)]
+                yield entry[0] + turn, one[_KIND], one[_THREAD], one[_NR]
 
     def event_times(self) -> Iterator[tuple[int, int, int]]:
-        """Each record of an event: the (first) event, when it was answered, how often again."""
+        """Each record of an event, and all turns of a cycle as one: the (first) event, when it was
+        answered, how many more events there are."""
         for entry in _ENTRY.iter_unpack(self._view):
-            if Kind(entry[8]).is_event:
-                yield entry[0], entry[2], entry[7]
+            if entry[_KIND] == _TURNS or Kind(entry[_KIND]).is_event:
+                yield entry[0], entry[2], entry[_REPEAT]
 
     def first_at(self, event: int) -> int:
         """Place of the first record of an event after `event - 1`."""
-        return bisect.bisect_left(self._events, event)
+        number = bisect.bisect_left(self._events, event)
+        if self._plain or not number:
+            return number
+        entry = self._entry(number - 1)
+        stop = entry[_PLACE] + (entry[_REPEAT] if entry[_KIND] == _TURNS else 0) + 1
+        return int(min(entry[_PLACE] + event - entry[0], stop)) if entry[_KIND] == _TURNS else stop
 
     def event_place(self, event: int) -> int | None:
         """Place of the record that holds this event (its first or a repetition)."""
-        place = bisect.bisect_right(self._events, event)
-        while place > 0:
-            place -= 1
-            kind, first, repeat = self.brief(place)
-            if kind.is_event:
-                return place if event <= first + repeat else None
+        number = bisect.bisect_right(self._events, event)
+        while number > 0:
+            number -= 1
+            entry = self._entry(number)
+            turns = entry[_KIND] == _TURNS
+            if turns or Kind(entry[_KIND]).is_event:
+                if event > entry[0] + entry[_REPEAT]:
+                    return None
+                return int(entry[_PLACE] + (event - entry[0] if turns else 0))
         return None
 
     def brief(self, place: int) -> tuple[Kind, int, int]:
         """Kind, first event, repetitions: without touching the log itself."""
-        entry = _ENTRY.unpack_from(self._view, place * _ENTRY.size)
-        return Kind(entry[8]), entry[0], entry[7]
+        entry = self._at(place)
+        return Kind(entry[_KIND]), entry[0], entry[_REPEAT]
 
     def where(self, place: int) -> tuple[int, int]:
         """Segment and offset: the same ones for events that go round and round."""
-        entry = _ENTRY.unpack_from(self._view, place * _ENTRY.size)
+        entry = self._at(place)
         return entry[4], entry[3]
+
+    def turns_at(self, place: int) -> tuple[range, int] | None:
+        """Places of all turns of the cycle in which that is, and its period."""
+        entry = self._entry(self._number(place))
+        if entry[_KIND] != _TURNS:
+            return None
+        return range(entry[_PLACE], entry[_PLACE] + entry[_REPEAT] + 1), entry[_NARGS]
 
     def number(self, place: int) -> int:
         """The record's `nr`."""
-        return int(_ENTRY.unpack_from(self._view, place * _ENTRY.size)[6])
+        return int(self._at(place)[_NR])
 
     def record(self, place: int) -> Record:
-        return Record(_ENTRY.unpack_from(self._view, place * _ENTRY.size), self.bytes_of)
+        return Record(self._at(place), self.bytes_of)
 
     def records(self, start: int = 0, stop: int | None = None) -> Iterator[Record]:
         stop = self.count if stop is None else stop
-        part = self._view[start * _ENTRY.size : stop * _ENTRY.size]
         bytes_of = self.bytes_of
-        return (Record(entry, bytes_of) for entry in _ENTRY.iter_unpack(part))
+        if self._plain:
+            part = self._view[start * _ENTRY.size : stop * _ENTRY.size]
+            return (Record(entry, bytes_of) for entry in _ENTRY.iter_unpack(part))
+        return (Record(entry, bytes_of) for entry in self._between(start, stop))
+
+    def _entry(self, number: int) -> tuple[int, ...]:
+        return _ENTRY.unpack_from(self._view, number * _ENTRY.size)
+
+    def _number(self, place: int) -> int:
+        """Of the entry of a place."""
+        return place if self._plain else bisect.bisect_right(self._places, place) - 1
+
+    def _at(self, place: int) -> tuple[int, ...]:
+        number = self._number(place)
+        entry = self._entry(number)
+        return self._turn(number, entry, place) if entry[_KIND] == _TURNS else entry
+
+    def _turn(self, number: int, entry: tuple[int, ...], place: int) -> tuple[int, ...]:
+        """As an entry of its own: that of its record, with another event and time."""
+        turn = place - entry[_PLACE]
+        one = self._entry(number - entry[_NARGS] + turn % entry[_NARGS])
+        return entry[0] + turn, one[1], entry[2], *one[3:_PLACE], place
+
+    def _between(self, start: int, stop: int) -> Iterator[tuple[int, ...]]:
+        number = self._number(start)
+        while start < stop:
+            entry = self._entry(number)
+            if entry[_KIND] == _TURNS:
+                end = min(stop, entry[_PLACE] + entry[_REPEAT] + 1)
+                for place in range(start, end):
+                    yield self._turn(number, entry, place)
+                start = end
+            else:
+                yield entry
+                start += 1
+            number += 1
 
     def bytes_of(self, segment: int, offset: int, size: int) -> memoryview:
         """A record, whole; SIZE is what it takes in its segment."""

@@ -57,12 +57,16 @@ def find_events(
             look(number / count)
         return query.matches(record, recording.rank, start_ns, paths, event)
 
-    for number in range(count):
+    number = -1
+    while (number := number + 1) < count:
         if look is not None and number % _LOOK_EVERY == 0:
             look(number / count)
         place = stop - 1 - number if backwards else start + number
         where = index.where(place) if query.of_the_call else None
         if where in false:
+            turns = index.turns_at(place)
+            if turns is not None and false.issuperset(map(index.where, turns[0][: turns[1]])):
+                number += place - turns[0][0] if backwards else turns[0][-1] - place
             continue
         record = index.record(place)
         if not record.kind.is_event:

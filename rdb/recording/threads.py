@@ -88,16 +88,13 @@ class Schedule:
 def read_schedule(index: LogIndex) -> Schedule:
     if index.highest_thread() <= MAIN and not index.of_kind(Kind.PREEMPT):
         return Schedule()
-    threads, kinds = index.threads(), index.kinds()
-    preempt, events = int(Kind.PREEMPT), {int(kind) for kind in Kind if kind.is_event}
-    runs = list(zip(index.events(), kinds, threads, strict=True))
-    for place in index.of_calls(_SYS_EXIT):
-        runs[place] = (*runs[place][:2], _GONE)
-    return Schedule(
-        (event, NOBODY if kind == preempt else thread)
-        for event, kind, thread in runs
-        if kind in events
-    )
+
+    def runner(kind: int, thread: int, number: int) -> int:
+        if kind == Kind.PREEMPT:
+            return NOBODY
+        return _GONE if kind == Kind.SYSCALL and number == _SYS_EXIT else thread
+
+    return Schedule((event, runner(*said)) for event, *said in index.switches())
 
 
 def read_threads(index: LogIndex, main_tid: int) -> list[RecordedThread]:
