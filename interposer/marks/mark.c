@@ -70,21 +70,31 @@ static void fill(const ucontext_t *uc, struct mark *m)
 	m->block_crc = block_crc(m);
 }
 
-int mark_take(ucontext_t *uc, struct mark *m, unsigned instructions)
-{
-	return mark_take_after(uc, m, instructions, NULL, false);
-}
-
-int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh)
+static int take_as(ucontext_t *uc, struct mark *m, const struct mark_wish *wish)
 {
 	int rc;
 
 	memset(m, 0, sizeof(*m));
 	upper_here();
-	rc = mark_trace(uc, m, instructions, spin, fresh);
+	rc = mark_trace(uc, m, wish);
 	if (rc >= 0)
 		fill(uc, m);
 	return rc;
+}
+
+int mark_take(ucontext_t *uc, struct mark *m, unsigned instructions)
+{
+	return take_as(uc, m, &(struct mark_wish){.instructions = instructions});
+}
+
+int mark_take_within(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin)
+{
+	return take_as(uc, m, &(struct mark_wish){.instructions = instructions, .within = spin});
+}
+
+int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh)
+{
+	return take_as(uc, m, &(struct mark_wish){.instructions = instructions, .after = spin, .fresh = fresh});
 }
 
 bool mark_here(const struct mark *m, const ucontext_t *uc)

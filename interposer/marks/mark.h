@@ -58,7 +58,9 @@ enum mark_next {
  * in its middle).  enum mark_next, or -EAGAIN: uc stands where no mark is possible (in a string
  * instruction that is about to fault, or a gather): let it run on and try again. */
 int mark_take(ucontext_t *uc, struct mark *m, unsigned instructions);
-/* The same, but it looks for a place where that spin has ended.  `fresh`: uc stands at the first instruction after an event,
+/* The same, in the middle of this spin: what its turns change is among the words. */
+int mark_take_within(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin);
+/* The same as mark_take, but it looks for a place where that spin has ended.  `fresh`: uc stands at the first instruction after an event,
  * so each place is told from all others when it is met for the first time. */
 int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh);
 

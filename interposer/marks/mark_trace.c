@@ -122,6 +122,15 @@ static void add_word(struct mark *m, unsigned limit, uint64_t addr)
 		m->words[m->nwords++].addr = addr;
 }
 
+/* A turn may be longer than what was traced. */
+static void add_words_of(struct mark *m, const struct spin *spin)
+{
+	for (unsigned i = 0; i < spin->ncounters; i++)
+		add_word(m, MARK_WORDS, spin->counter[i]);
+	for (unsigned i = 0; i < spin->n; i++)
+		add_word(m, MARK_WORDS, spin->word[i].addr & ~7ull);
+}
+
 static void choose_words(struct mark *m)
 {
 	while (m->nwords < CHANGING) {
@@ -209,7 +218,8 @@ static void registers_now(const ucontext_t *uc, struct registers *r)
 	}
 }
 
-static void finish(const ucontext_t *uc, struct mark *m, const struct visited *v, uint32_t n, bool short_trace)
+static void finish(const ucontext_t *uc, struct mark *m, const struct spin *within, const struct visited *v, uint32_t n,
+		   bool short_trace)
 {
 	/* met for the first time: those that changed at all are a fair guess */
 	const struct registers *before = v && v->count > 1 ? &v->before : &trace.start;
@@ -223,6 +233,8 @@ static void finish(const ucontext_t *uc, struct mark *m, const struct visited *v
 			m->vector_n[m->nvectors++] = (uint8_t)i;
 	}
 	m->heat = (uint16_t)(v ? v->count * 1000ull / (n + 1) : 0);
+	if (within)
+		add_words_of(m, within);
 	choose_words(m);
 	if (short_trace)
 		look_ahead(uc, m);
@@ -241,8 +253,11 @@ static int leave_string(ucontext_t *uc, bool any)
 	return string_finish(uc, in);
 }
 
-int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh)
+int mark_trace(ucontext_t *uc, struct mark *m, const struct mark_wish *wish)
 {
+	const struct spin *spin = wish->after;
+	const bool fresh = wish->fresh;
+	unsigned instructions = wish->instructions;
 	uint32_t warm = fresh ? 1 : instructions / 6, search = instructions * 2 / 3, n, least = 0;
 	uint64_t end_ns = monotonic_ns() + LIMIT_NS, fell_to = 0;
 	enum emulation how = EMU_DONE;
@@ -296,6 +311,6 @@ int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions, const stru
 		for (unsigned i = 0; i < did.naccess; i++)
 			note(did.access[i].addr, did.access[i].len, did.access[i].write);
 	}
-	finish(uc, m, v, n, how != EMU_DONE && n < SHORT);
+	finish(uc, m, wish->within, v, n, how != EMU_DONE && n < SHORT);
 	return how == EMU_SYSCALL || how == EMU_GATE ? MARK_EVENT : MARK_TAKEN;
 }

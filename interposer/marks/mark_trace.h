@@ -16,7 +16,14 @@ static inline uint64_t mark_xmm(const ucontext_t *uc, unsigned n)
 	return v;
 }
 
-/* Moves uc, fills in varies, heat, which vectors, and the words' addresses.  Arguments and result: mark_take_after. */
-int mark_trace(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh);
+/* As the arguments of mark_take and its kin. */
+struct mark_wish {
+	unsigned instructions;
+	const struct spin *within, *after; /* or NULL */
+	bool fresh;
+};
+
+/* Moves uc, fills in varies, heat, which vectors, and the words' addresses.  Result: mark_take. */
+int mark_trace(ucontext_t *uc, struct mark *m, const struct mark_wish *wish);
 
 #endif

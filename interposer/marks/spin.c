@@ -9,7 +9,7 @@
 #include "log/crc32c.h"
 #include "marks/mark_trace.h"
 
-enum { INSTRUCTIONS = 500, FIRST_LOOK = 16, ALIKE = 3, STORED = 16, COUNTERS = 4 };
+enum { INSTRUCTIONS = 500, FIRST_LOOK = 16, ALIKE = 3, STORED = 16 };
 
 struct word {
 	uint64_t addr, value; /* before the turn; what it has grown by after it */
@@ -26,17 +26,17 @@ struct turn {
 };
 
 static struct turn now;
-static struct spin *looks_at;
+static struct spin looks_at; /* what this turn reads */
 
 static void add_word(const struct access *a)
 {
-	for (unsigned i = 0; i < looks_at->n; i++)
-		if (looks_at->word[i].addr == a->addr)
+	for (unsigned i = 0; i < looks_at.n; i++)
+		if (looks_at.word[i].addr == a->addr)
 			return;
-	if (a->len > sizeof(looks_at->word[0].value) || looks_at->n == SPIN_WORDS)
+	if (a->len > sizeof(looks_at.word[0].value) || looks_at.n == SPIN_WORDS)
 		return;
-	looks_at->word[looks_at->n].addr = a->addr;
-	looks_at->word[looks_at->n++].len = a->len;
+	looks_at.word[looks_at.n].addr = a->addr;
+	looks_at.word[looks_at.n++].len = a->len;
 }
 
 void spin_begins(struct spin *spin)
@@ -82,7 +82,7 @@ static void registers_of(const ucontext_t *uc, struct turn *t)
 static void begin_turn(const ucontext_t *uc)
 {
 	memset(&now, 0, sizeof(now));
-	looks_at->n = 0;
+	looks_at.n = 0;
 	registers_of(uc, &now);
 }
 
@@ -102,7 +102,7 @@ static bool end_turn(const ucontext_t *uc, struct turn *t)
 		t->stored[i].value = value - t->stored[i].value;
 		t->nchanged += t->stored[i].value != 0;
 	}
-	return waits && t->ncounters + t->nchanged <= COUNTERS && (t->pauses || (t->nreads && !t->nchanged));
+	return waits && t->ncounters + t->nchanged <= SPIN_COUNTERS && (t->pauses || (t->nreads && !t->nchanged));
 }
 
 static bool alike(const struct turn *a, const struct turn *b)
@@ -130,44 +130,78 @@ static bool step(ucontext_t *uc)
 	return true;
 }
 
-/* Three turns alike: numbers that a computation ends with may be alike in two by chance. */
-static bool goes_round(ucontext_t *uc)
+static bool stores_to(const struct turn *t, uint64_t addr)
+{
+	for (unsigned i = 0; i < t->nstored; i++)
+		if (t->stored[i].addr == (addr & ~7ull))
+			return true;
+	return false;
+}
+
+static void describe(const struct turn *t, struct spin *spin)
+{
+	spin->n = spin->ncounters = 0;
+	for (unsigned i = 0; i < looks_at.n; i++)
+		if (!stores_to(t, looks_at.word[i].addr))
+			spin->word[spin->n++] = looks_at.word[i];
+	for (unsigned i = 0; i < t->nstored; i++)
+		if (t->stored[i].value)
+			spin->counter[spin->ncounters++] = t->stored[i].addr;
+}
+
+/* Three turns alike: numbers that a computation ends with may be alike in two by chance.  A loop that counts may be the delay
+ * within the one that looks: where it is left, what is around it is looked at. */
+static bool goes_round(ucontext_t *uc, struct spin *spin)
 {
 	static struct turn turn, before;
 	unsigned same = 0, look = FIRST_LOOK;
-	uint64_t place = uc_pc(uc);
+	uint64_t place = uc_pc(uc), low = place, high = place;
+	bool found = false, leaves = false;
 	begin_turn(uc);
 	for (unsigned n = 1; n <= INSTRUCTIONS; n++) {
 		if (!step(uc))
-			return false;
-		if (uc_pc(uc) == place) {
+			return found;
+		const uint64_t pc = uc_pc(uc);
+		if (leaves && (pc < low || pc > high)) {
+			leaves = false;
+			same = 0;
+			place = pc;
+			begin_turn(uc);
+		} else if (!leaves && pc == place) {
 			if (!end_turn(uc, &turn))
-				return false;
+				return found;
 			same = same && alike(&turn, &before) ? same + 1 : 1;
-			if (same == ALIKE)
-				return true;
+			if (same == ALIKE) {
+				describe(&turn, spin);
+				found = leaves = true;
+				if (!turn.ncounters && !turn.nchanged)
+					return true;
+			}
 			before = turn;
 			begin_turn(uc);
+			if (same == 1)
+				low = high = pc;
 		}
+		low = pc < low ? pc : low;
+		high = pc > high ? pc : high;
 		if (n == look) { /* the loop may be larger, or only begin here */
 			look *= 2;
-			if (!same) {
-				place = uc_pc(uc);
+			if (!same && !found) {
+				low = high = place = pc;
 				begin_turn(uc);
 			}
 		}
 	}
-	return false;
+	return found;
 }
 
 bool spin_here(ucontext_t *uc, struct spin *spin)
 {
 	upper_here();
-	looks_at = spin;
 	emulate_before_store = before_store;
-	const bool found = goes_round(uc);
+	const bool found = goes_round(uc, spin);
 	emulate_before_store = NULL;
 	if (!found)
-		spin->n = 0;
+		spin->n = spin->ncounters = 0;
 	return found;
 }

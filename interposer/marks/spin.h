@@ -9,19 +9,22 @@
 enum {
 	SPIN_INSTRUCTIONS = 60, /* for mark_take() in a spin: more would say nothing more */
 	SPIN_WORDS = 8,
+	SPIN_COUNTERS = 4,
 };
 
-/* What a spin looks at. */
+/* What a spin looks at, but for what it writes itself. */
 struct spin {
 	unsigned n;
 	struct {
 		uint64_t addr, len, value;
 	} word[SPIN_WORDS];
+	unsigned ncounters; /* words that each turn changes: only these tell its turns apart, besides the registers */
+	uint64_t counter[SPIN_COUNTERS];
 };
 
 /* In a signal handler of the recording, uc the stopped upper context; only one thread at a time.  Goes on by some hundred
  * instructions at most, carried out on uc.  True: it is in a small loop that reads the same memory in each turn, or pauses,
- * and changes nothing but a few counters; what it reads is in spin. */
+ * and changes nothing but a few counters; what it reads is in spin.  Of loops within loops the outer one. */
 bool spin_here(ucontext_t *uc, struct spin *spin);
 /* Takes the words' present values. */
 void spin_begins(struct spin *spin);

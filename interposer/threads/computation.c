@@ -50,10 +50,20 @@ static void stop_here(ucontext_t *uc, const struct mark *mark)
 	self->uc = before;
 }
 
-static void stop(ucontext_t *uc, unsigned instructions)
+static void stop(ucontext_t *uc)
 {
 	struct mark mark;
-	if (mark_take(uc, &mark, instructions) < 0)
+	if (mark_take(uc, &mark, MARK_INSTRUCTIONS) < 0)
+		thread_self()->yield = true;
+	else
+		stop_here(uc, &mark);
+}
+
+/* In a delay that looks at nothing, and so is part of something larger, more has to be seen. */
+static void stop_spin(ucontext_t *uc, const struct spin *spin)
+{
+	struct mark mark;
+	if (mark_take_within(uc, &mark, spin->n ? SPIN_INSTRUCTIONS : MARK_INSTRUCTIONS, spin) < 0)
 		thread_self()->yield = true;
 	else
 		stop_here(uc, &mark);
@@ -75,7 +85,7 @@ void computation_stopped(ucontext_t *uc, bool signal)
 		return;
 	thread_self()->yield = false;
 	if (signal || baton_wanted() || arrivals_waiting)
-		stop(uc, MARK_INSTRUCTIONS);
+		stop(uc);
 }
 
 void computation_looked_at(ucontext_t *uc, bool fresh)
@@ -88,6 +98,6 @@ void computation_looked_at(ucontext_t *uc, bool fresh)
 		hand_on(uc, fresh);
 		return;
 	}
-	stop(uc, SPIN_INSTRUCTIONS);
+	stop_spin(uc, &self->spin);
 	self->spin.n = 0;
 }
