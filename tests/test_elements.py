@@ -14,7 +14,7 @@ from gdbdriver import Gdb, Recorded
 
 
 def fields(gdb: Gdb, expression: str) -> dict[str, str]:
-    return {name: value for name, value in json.loads(gdb.run(f"rdb-fields {expression}"))}
+    return dict(json.loads(gdb.run(f"rdb-fields {expression}"))[0])
 
 
 def numbers(gdb: Gdb, expression: str) -> dict[tuple[int, ...], float]:

@@ -79,8 +79,13 @@ end program
 
 def answers(folder: Path, program: Path, *arguments: str, lines: list[str]) -> list[str]:
     """What the console says to LINES, where the recording of the program ends."""
+    return console(folder, "--", str(program), *arguments, lines=lines)
+
+
+def console(folder: Path, *run: str, lines: list[str]) -> list[str]:
+    """The same of what `rdb run` with these arguments records."""
     home = folder / "home"
-    run_rdb(home, folder, "run", "--name", "job", "--", str(program), *arguments)
+    run_rdb(home, folder, "run", "--name", "job", *run)
     done = subprocess.run(
         [sys.executable, "-m", "rdb", "attach", "job"],
         env={**os.environ, "RDB_HOME": str(home)},

@@ -15,7 +15,6 @@ def load() -> None:
         aliases,
         asked,
         away,
-        binding,
         bisect,
         bookmark,
         branch,
@@ -35,18 +34,19 @@ def load() -> None:
         listing,
         look,
         mappings,
+        meant,
         names,
         number,
         object,
         opening,
         output,
         own,
-        predicates,
         printers,
         redo,
         starting,
         state,
         undo,
+        variables,
         warnings,
         when,
     )
@@ -57,7 +57,7 @@ def load() -> None:
         module.define()
     for module in (look, fields, object, follow, forking, away, starting, printers):
         module.define()
-    for module in (binding, finishing, hits, mappings, number, own, predicates):
+    for module in (finishing, hits, mappings, meant, number, own, variables):
         module.define()
     conditions.define()
     aliases.define()

@@ -31,6 +31,8 @@ class Changes(Command):
         text = options.need_text()
         link.connection()
         watched = Watched(text)
+        if watched.said:
+            gdb.write(f"({watched.said})\n")
         start, end = options.position("--from"), options.position("--to")
         frame = watched.frame() if start is None and end is None else None
         limit = options.count("--limit", _LIMIT)

@@ -1,7 +1,10 @@
-"""Conditions that rdb cannot evaluate: GDB does, at each hit, which is said before it takes long.
+"""Conditions of breakpoints: whose variables they name, and who evaluates them.
+
+GDB takes a name that the place of the breakpoint does not know for a library's static or global.
+Such a condition is bound to the program's variable at a hit, as bisect binds its expression.
 
 GDB compiles a condition for the server where it can, and silently evaluates it itself where it
-cannot (a function call, floating point, a convenience variable).
+cannot (a function call, floating point, a convenience variable): that is said before it takes long.
 """
 
 from __future__ import annotations
@@ -10,8 +13,10 @@ from typing import Any
 
 import gdb
 
-from . import link, scopes
+from . import binding, link, predicates, scopes
+from .binding import Binding
 from .quoting import is_constant, unquoted
+from .variables import Undefined, block_of, of_libraries
 
 _looked_at: set[tuple[str, str]] = set()
 # Of a place or a name that is not known here: no matter of compiling.
@@ -29,6 +34,10 @@ def look(point: Any) -> None:
     if not condition or point.pending or (spec, condition) in _looked_at or not link.opened():
         return
     _looked_at.add((spec, condition))
+    strangers = _of_libraries(point, condition)
+    if strangers:
+        _bind(point, condition, strangers)
+        return
     if is_constant(condition):
         gdb.write(f"rdb: the condition of {point.number} is a constant, the same at every hit\n")
         return
@@ -42,6 +51,68 @@ def look(point: Any) -> None:
             f"rdb: GDB itself evaluates the condition of {what} {point.number}, which is slower: "
             f"{reason}\n"
         )
+
+
+def _of_libraries(point: Any, condition: str) -> str:
+    """`data of libc.so.6`"""
+    found = []
+    for block in _blocks(point):
+        found += of_libraries(condition, block)
+    return ", ".join(dict.fromkeys(f"{one.name} of {one.library}" for one in found))
+
+
+def _blocks(point: Any) -> list[Any]:
+    """Where GDB looks up the names: at each place of a breakpoint, for a watchpoint here."""
+    if not point.location:
+        return [block_of(gdb.selected_frame())]
+    places = getattr(point, "locations", None)  # GDB 12 has none
+    if places is None:
+        return [gdb.block_for_pc(one.pc) for one in gdb.decode_line(point.location)[1] or ()]
+    return [gdb.block_for_pc(one.address) for one in places]
+
+
+def _bind(point: Any, condition: str, strangers: str) -> None:
+    gdb.write(
+        f"rdb: the condition of {point.number} means variables of the program, not {strangers}; "
+        "at a hit where they have no value it does not stop\n"
+    )
+    point.condition = f"$_rdb_true({predicates.quoted(condition)})"
+
+
+_bound: dict[tuple[Any, str], Binding] = {}
+_told: set[tuple[Any, str]] = set()
+
+
+class _True(gdb.Function):
+    """$_rdb_true("s > 3"): is it true of the program's variables that it was first true or false
+    of?"""
+
+    def __init__(self) -> None:
+        super().__init__("_rdb_true")
+
+    def invoke(self, argument: Any) -> bool:
+        text = predicates.text_of(argument)
+        if text is None:
+            raise gdb.GdbError('$_rdb_true needs a text: $_rdb_true("a > 0").')
+        key = (gdb.current_progspace().filename, text)
+        try:
+            one = _bound.get(key) or binding.bind(text) or Binding(text, gdb.newest_frame())
+            if key not in _bound:
+                _bound[key] = one
+                gdb.write(f"rdb: {text}: {one.described}\n")
+            return binding.truth(one.value())
+        except Undefined as undefined:
+            if key not in _told:
+                _told.add(key)
+                gdb.write(f"rdb: {text} is undefined here, so there is no stop: {undefined}\n")
+            return False
+
+
+def forget() -> None:
+    """Another recording has been opened."""
+    _bound.clear()
+    _told.clear()
+    _looked_at.clear()
 
 
 def _without_quotes(point: Any, plain: str) -> None:
@@ -63,5 +134,6 @@ def _why_not(spec: str, condition: str) -> str:
 
 
 def define() -> None:
+    _True()
     gdb.events.breakpoint_created.connect(look)
     gdb.events.breakpoint_modified.connect(look)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import gdb
 
+from . import meant
+
 _ROW = re.compile(r"^(\d+):\s+([yn])\s+(?:(/\S+)\s+)?(.*?)(?:\n|$)")
 _OUT_OF_SCOPE = "cannot be evaluated in the current context"
 
@@ -41,8 +43,9 @@ def restore(wanted: tuple[Display, ...]) -> None:
         gdb.execute(f"undisplay {display.number}", to_string=True)
     for display in wanted:
         try:
-            gdb.execute(f"display{display.format} {display.expression}", to_string=True)
-        except gdb.error as error:
+            with meant.here(display.expression, as_gdb=True) as found:
+                gdb.execute(f"display{display.format} {found.text}", to_string=True)
+        except (gdb.error, gdb.GdbError) as error:
             gdb.write(f"Display of {display.expression} cannot be put back here: {error}\n")
             continue
         if not display.enabled:

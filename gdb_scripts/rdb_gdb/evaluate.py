@@ -8,8 +8,9 @@ from typing import Any
 import gdb
 
 from . import binding
-from .binding import Binding, Unbound, Undefined
+from .binding import Binding
 from .own_frames import lacks
+from .variables import Unbound, Undefined
 
 _LOOKS = (9, 33)  # events at which the names are looked for
 

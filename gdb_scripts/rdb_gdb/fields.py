@@ -6,7 +6,7 @@ import json
 
 import gdb
 
-from . import elements, predicates
+from . import elements, meant, predicates
 from .command import Command
 from .quoting import unquoted
 
@@ -17,8 +17,9 @@ _OF_MANY = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, gdb.TYPE_CODE_ARRAY)
 
 class Fields(Command):
     """Print the members of a value and theirs, one by one: rdb-fields EXPR
-    For programs that drive GDB: one line of JSON, a list of [NAME, VALUE]; what follows EXPR is
-    NAME, such as `.flow[2]`, or `%flow(2)` in Fortran."""
+    For programs that drive GDB: one line of JSON, a list of [NAME, VALUE], and which variables they
+    are of, if those are not plainly the selected frame's; what follows EXPR is NAME, such as
+    `.flow[2]`, or `%flow(2)` in Fortran."""
 
     name = "rdb-fields"
     kind = gdb.COMMAND_DATA
@@ -29,14 +30,15 @@ class Fields(Command):
             raise gdb.GdbError("Usage: rdb-fields EXPR")
         found: list[tuple[str, str]] = []
         try:
-            spoken = elements.language(text)
-            for name, value in elements.leaves(spoken, "", _first(text), _ELEMENTS):
-                found.append((name, _text(value)))
-                if len(found) == _LEAVES:
-                    break
+            with meant.here(text) as whose:
+                spoken = elements.language(whose.text)
+                for name, value in elements.leaves(spoken, "", _first(whose.text), _ELEMENTS):
+                    found.append((name, _text(value)))
+                    if len(found) == _LEAVES:
+                        break
         except gdb.error as error:
             raise gdb.GdbError(str(error)) from None
-        gdb.write(json.dumps(found) + "\n")
+        gdb.write(json.dumps([found, whose.said]) + "\n")
 
 
 def _text(value: gdb.Value) -> str:

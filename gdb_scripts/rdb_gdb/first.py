@@ -22,6 +22,8 @@ class First(Command):
         text = searching.Options(argument, "first EXPRESSION").need_text()
         link.connection()
         watched = Watched(text)
+        if watched.said:
+            gdb.write(f"({watched.said})\n")
         options = {**watched.options(), "from": None, "to": None, "frame": watched.frame()}
         with history.log.command(typed("first", text)):
             with link.calm():

@@ -17,7 +17,7 @@ from typing import Any
 
 import gdb
 
-from . import bookmark, history, link, names, opening, place
+from . import bookmark, conditions, history, link, names, opening, place
 from .command import Command
 
 _DEADLINE_S = 60.0
@@ -101,6 +101,7 @@ def _stand_alone(listener: Any, where: str, path: str) -> None:
         answer = place.seek(where)
         place.libraries_are(answer)
         names.forget()
+        conditions.forget()
         bookmark.bookmarks.clear()
         history.log.begin()
     except (OSError, gdb.error) as error:

@@ -37,7 +37,9 @@ class Last(Command):
             self._go()
 
     def _find(self, text: str) -> None:
-        value = in_memory(text)
+        value, said = in_memory(text)
+        if said:
+            gdb.write(f"({said})\n")
         self._text, self._type, self._address = text, value.type, int(value.address)
 
     def _value(self) -> str:

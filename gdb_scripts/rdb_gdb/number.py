@@ -7,7 +7,7 @@ from typing import Any
 
 import gdb
 
-from . import predicates, searching
+from . import meant, predicates, searching
 from .command import Command
 from .quoting import need_condition
 
@@ -19,8 +19,9 @@ _WHOLE = (
 
 class Number(Command):
     """Print a value as a number: rdb-number [--condition] EXPR
-    For programs that drive GDB: one line of JSON, [TEXT, NUMBER]: what GDB prints for it, and the
-    number it is, or null.  A logical value is 1 or 0 in every language.
+    For programs that drive GDB: one line of JSON, [TEXT, NUMBER, VARIABLES]: what GDB prints for
+    it, the number it is, or null, and which variables it is of, if those are not plainly the
+    selected frame's.  A logical value is 1 or 0 in every language.
     With --condition a constant is an error."""
 
     name = "rdb-number"
@@ -32,11 +33,12 @@ class Number(Command):
         if "--condition" in options:
             need_condition(text)
         try:
-            value = predicates.value(text)
-            found = [str(value.format_string(max_elements=8)), number(value)]
+            with meant.here(text) as found:
+                value = predicates.value(found.text)
+                said = [str(value.format_string(max_elements=8)), number(value), found.said]
         except gdb.error as error:
             raise gdb.GdbError(str(error)) from None
-        gdb.write(json.dumps(found) + "\n")
+        gdb.write(json.dumps(said) + "\n")
 
 
 def number(value: Any) -> float | None:

@@ -26,7 +26,7 @@ class Object(Command):
         text = unquoted(argument)
         if not text:
             raise gdb.GdbError("Usage: rdb-object EXPR")
-        value = in_memory(text)
+        value, _ = in_memory(text)
         address = int(value.address)
         found = {"address": address, "size": value.type.sizeof, "type": _type(value.type, address)}
         gdb.write(json.dumps(found) + "\n")

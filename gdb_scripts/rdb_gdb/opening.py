@@ -10,7 +10,7 @@ import subprocess
 
 import gdb
 
-from . import bookmark, history, link, names, own_code
+from . import bookmark, conditions, history, link, names, own_code
 from .command import Command
 
 NAME = re.compile(r"\d+(\.\d+)*(:\d+)?\Z")
@@ -40,6 +40,7 @@ class Open(Command):
             raise gdb.GdbError(why_not(serve) or f"cannot open {job}: {error}") from None
         names.take_over()
         names.forget()
+        conditions.forget()
         bookmark.bookmarks.clear()
         history.log.begin()
         info = link.ask("info")

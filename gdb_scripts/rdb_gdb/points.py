@@ -156,7 +156,7 @@ def _create(one: PointState) -> Any:
     if one.scope is not None and scopes.find(one.scope) is None:
         raise gdb.error("its frame is not there")
     before = {point.number for point in everything()}
-    with scopes.selected_scope(one.scope):
+    with scopes.selected_scope(one.scope, one.spec if one.is_watch else None):
         # By command, because what gdb.Breakpoint says cannot be kept from the terminal.
         gdb.execute(f"{_command(one)} {one.spec}", to_string=True)
         dprintfs.forget()

@@ -12,13 +12,12 @@ from typing import Any
 import gdb
 
 from . import elements
-from .command import Command
 from .elementwise import OF_ONE, Plan, planned
 from .own_frames import own_symtab
 
 # interposer/agent/agent.h: enum agent_array_fold
 _ALL, _ANY, _COUNT, _SUM, _MAX, _MIN, _SORTED, _CHECKSUM = range(1, 9)
-_FOLDS: dict[str, tuple[int, str]] = {
+FOLDS: dict[str, tuple[int, str]] = {
     "allfinite": (_ALL, "isfinite({})"),
     "all": (_ALL, "{}"),
     "any": (_ANY, "{}"),
@@ -30,7 +29,7 @@ _FOLDS: dict[str, tuple[int, str]] = {
     "checksum": (_CHECKSUM, "{}"),
 }
 _TRUTHS = (_ALL, _ANY, _SORTED)
-_CALL = re.compile(rf"(?<![\w$.>:%])({'|'.join(_FOLDS)})\s*\(")
+_CALL = re.compile(rf"(?<![\w$.>:%])({'|'.join(FOLDS)})\s*\(")
 _TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 
 _decided: list[str] = []
@@ -66,30 +65,17 @@ def value(expression: str) -> Any:
     return gdb.parse_and_eval("".join([*parts, expression[end:]]))
 
 
-class InGdbs(Command):
-    """Run a command of GDB's own whose expression has predicates: rdb-predicates COMMAND
-    For programs that drive GDB: `break f if all(a > 0)` becomes `break f if $all("a > 0")`."""
-
-    name = "rdb-predicates"
-    kind = gdb.COMMAND_DATA
-
-    def invoke(self, argument: str, from_tty: bool) -> None:
-        try:
-            gdb.execute(_in_gdbs(argument), from_tty)
-        except gdb.error as error:
-            raise gdb.GdbError(str(error)) from None
-
-
-def _in_gdbs(line: str) -> str:
+def in_gdbs(line: str) -> str:
+    """A command of GDB's own whose expressions have predicates, as GDB takes it."""
     parts: list[str] = []
     end = 0
     for name, start, first, last in _calls(line):
-        parts += [line[end:start], f"${name}({_quoted(line[first:last])})"]
+        parts += [line[end:start], f"${name}({quoted(line[first:last])})"]
         end = last + 1
     return "".join([*parts, line[end:]])
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     """As a text of the language."""
     if elements.language("") == "fortran":
         return "'" + text.replace("'", "''") + "'"
@@ -124,8 +110,14 @@ def _is_the_programs(name: str) -> bool:
     return symbol.symtab is None or own_symtab(symbol.symtab)
 
 
+def alone(name: str, argument: str) -> Any:
+    """The value of one predicate."""
+    _decided.clear()
+    return _evaluated(name, argument)
+
+
 def _evaluated(name: str, argument: str) -> Any:
-    fold, wrapped = _FOLDS[name]
+    fold, wrapped = FOLDS[name]
     return _result(name, planned(fold, wrapped.format(f"({argument})")))
 
 
@@ -151,27 +143,7 @@ def _element(array: Any, number: int) -> str:
         return name
 
 
-class Predicate(gdb.Function):
-    def __init__(self, name: str) -> None:
-        self.__doc__ = f"Is, or gives, {name}() of an expression over arrays, a text."
-        super().__init__(name)
-        self._name = name
-
-    def invoke(self, argument: Any) -> Any:
-        try:
-            return self._invoke(argument)
-        except gdb.error as error:
-            raise gdb.GdbError(str(error)) from None
-
-    def _invoke(self, argument: Any) -> Any:
-        _decided.clear()
-        text = _text_of(argument)
-        if text is None:
-            raise gdb.error(f'${self._name} needs a text: ${self._name}("a > 0").')
-        return _evaluated(self._name, text)
-
-
-def _text_of(value: Any) -> str | None:
+def text_of(value: Any) -> str | None:
     """What a literal text says.  Asked for its address GDB would call the program's malloc."""
     kind = value.type.strip_typedefs()
     if kind.code == gdb.TYPE_CODE_STRING:
@@ -180,9 +152,3 @@ def _text_of(value: Any) -> str | None:
     if kind.code != gdb.TYPE_CODE_ARRAY or kind.target().strip_typedefs().sizeof != 1:
         return None
     return str(value.string())
-
-
-def define() -> None:
-    for name in _FOLDS:
-        Predicate(name)
-    InGdbs()

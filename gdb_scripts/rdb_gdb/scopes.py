@@ -9,6 +9,8 @@ from typing import Any
 
 import gdb
 
+from . import meant
+
 WATCHES = (
     gdb.BP_HARDWARE_WATCHPOINT,
     gdb.BP_WATCHPOINT,
@@ -71,18 +73,25 @@ def find(scope: Scope) -> Any:
 
 def in_scope(point: Any) -> bool:
     scope = _scopes.get(point.number)
-    return scope is None or find(scope) is not None
+    return meant.has_meaning(point.expression) if scope is None else find(scope) is not None
 
 
 @contextmanager
 def selected(point: Any) -> Iterator[None]:
-    with selected_scope(_scopes.get(point.number)):
+    """GDB looks its names up again when it is enabled, or its condition is set."""
+    expression = point.expression if point.type in WATCHES else None
+    with selected_scope(_scopes.get(point.number), expression):
         yield
 
 
 @contextmanager
-def selected_scope(scope: Scope | None) -> Iterator[None]:
-    """That frame is the selected one meanwhile."""
+def selected_scope(scope: Scope | None, expression: str | None) -> Iterator[None]:
+    """That frame is the selected one meanwhile; without one a frame in which the names of the
+    expression mean the program's variables."""
+    if scope is None and expression:
+        with meant.here(expression, as_gdb=True):
+            yield
+        return
     frame = find(scope) if scope is not None else None
     if frame is None:
         yield

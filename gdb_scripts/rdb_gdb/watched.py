@@ -7,11 +7,19 @@ from typing import Any
 
 import gdb
 
+from . import meant
 
-def in_memory(text: str) -> gdb.Value:
-    """What an expression names, which can be written to; else gdb.GdbError."""
+
+def in_memory(text: str) -> tuple[gdb.Value, str]:
+    """What an expression names, which can be written to, else gdb.GdbError; and which variables
+    these are, if that is not obvious."""
+    said = ""
     try:
-        value = named_in_c(text) if text.startswith("{") else gdb.parse_and_eval(text)
+        if text.startswith("{"):
+            value = named_in_c(text)
+        else:
+            with meant.here(text) as found:
+                value, said = gdb.parse_and_eval(found.text), found.said
     except gdb.error as error:
         raise gdb.GdbError(str(error)) from None
     if value.is_optimized_out:
@@ -20,7 +28,7 @@ def in_memory(text: str) -> gdb.Value:
         raise gdb.GdbError(
             f"{text} is not in memory, so nothing writes it; name what it is computed from."
         )
-    return value
+    return value, said
 
 
 def named_in_c(text: str) -> gdb.Value:
@@ -38,7 +46,7 @@ class Watched:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        value = in_memory(text)
+        value, self.said = in_memory(text)
         self._type = value.type
         self.address = int(value.address)
         self.length = self._type.sizeof

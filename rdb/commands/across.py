@@ -17,27 +17,29 @@ async def plot(session: Session, expression: str) -> Plot:
     Each rank is a column, or several; where there are more ranks than columns, neighbours share
     one, which is as high as the highest of them. `print --stats EXPR` says least, most and mean.
     """
-    numbers, others = await numbers_of(session, expression)
-    return Plot(expression, numbers, others)
+    return Plot(expression, *await numbers_of(session, expression))
 
 
 async def numbers_of(
     session: Session, expression: str
-) -> tuple[dict[Rank, float], dict[Rank, str]]:
-    """EXPRESSION in each rank in focus; of ranks where it is no number, what it is instead."""
+) -> tuple[dict[Rank, float], dict[Rank, str], dict[Rank, str]]:
+    """EXPRESSION in each rank in focus; of ranks where it is no number, what it is instead; which
+    variables it took."""
     numbers: dict[Rank, float] = {}
     others: dict[Rank, str] = {}
+    variables: dict[Rank, str] = {}
     for rank, answer in (await session.look(lambda gdb: gdb.number(expression))).items():
         if isinstance(answer, RdbError):
             others[rank] = answer.message
-        elif answer[1] is None:
-            others[rank] = f"not a number: {answer[0]}"
+        elif answer.value is None:
+            others[rank] = f"not a number: {answer.text}"
         else:
-            numbers[rank] = answer[1]
+            numbers[rank] = answer.value
+            variables[rank] = answer.variables
     if not numbers:
         reasons = sorted(set(others.values()))
         raise RdbError(reasons[0])
-    return numbers, others
+    return numbers, others, variables
 
 
 @command("diff", group=Group.LOOK, usage="diff EXPR RANK RANK")
@@ -60,9 +62,11 @@ async def diff(session: Session, expression: str) -> Difference:
     (other,) = parse_ranks(second, session.ranks)
     found = await session.look(lambda gdb: gdb.fields(what), sorted({one, other}))
     sides = []
+    variables = {}
     for rank in (one, other):
         answer = found[rank]
         if isinstance(answer, RdbError):
             raise RdbError(f"rank {rank}: {answer.message}")
-        sides.append(answer)
-    return Difference(what, (one, other), differences(*sides), len(sides[0]))
+        members, variables[rank] = answer
+        sides.append(members)
+    return Difference(what, (one, other), differences(*sides), len(sides[0]), variables)

@@ -22,7 +22,7 @@ _INTERNAL = (
     "rdb-object",
     "rdb-fields",
     "rdb-number",
-    "rdb-predicates",
+    "rdb-meant",
     "rdb-fork",
     "rdb-template",
     "rdb-start",

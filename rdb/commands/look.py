@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rdb.commands.across import numbers_of
-from rdb.commands.quoting import with_predicates
+from rdb.commands.quoting import as_meant
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import Printed, Summary, VerbsShown
 from rdb.errors import RdbError, Usage
@@ -38,8 +38,8 @@ async def print_(session: Session, expression: str = "") -> Printed | Summary:
     if first == "--stats":
         if not rest.strip():
             raise Usage("print --stats needs an expression", "usage: print --stats EXPR")
-        numbers, others = await numbers_of(session, rest.strip())
-        return Summary(rest.strip(), stats(numbers), numbers, others)
+        numbers, others, variables = await numbers_of(session, rest.strip())
+        return Summary(rest.strip(), stats(numbers), numbers, others, variables)
     separator = "" if expression.startswith("/") else " "
     text = f"print{separator}{expression}".strip()
     if session.many_waiting and expression and not _HISTORY.search(expression):
@@ -51,7 +51,7 @@ async def print_(session: Session, expression: str = "") -> Printed | Summary:
             answers = {rank: _answer(answer) for rank, answer in found.items()}
             entry = session.log.add(text, answers, session.focus, session.focus)
             return Printed(Outcome(answers, entry))
-    return Printed(await session.run(with_predicates(text), text))
+    return Printed(await session.run(as_meant(text), text))
 
 
 def _answer(found: str | RdbError) -> RankAnswer:

@@ -7,6 +7,8 @@ import shlex
 
 # gdb_scripts/rdb_gdb/predicates.py
 _PREDICATE = re.compile(r"(?<![\w$.>:%])(allfinite|all|any|count|sum|max|min|sorted|checksum)\s*\(")
+# gdb_scripts/rdb_gdb/meant.py
+_TAKES_ONE = re.compile(r"(p(r(i(nt?)?)?)?|inspect|output|call|disp(l(ay?)?)?|[ra]?wa(t(ch?)?)?)\b")
 
 
 def word(text: str) -> str:
@@ -18,8 +20,9 @@ def word(text: str) -> str:
     return words[0] if len(words) == 1 else text
 
 
-def with_predicates(line: str) -> str:
-    """A command of GDB's own, whose expressions may have predicates over arrays."""
-    if "\n" in line or not _PREDICATE.search(line):
+def as_meant(line: str) -> str:
+    """A command of GDB's own: its names are the program's, and it may have predicates over
+    arrays."""
+    if "\n" in line or not (_PREDICATE.search(line) or _TAKES_ONE.match(line)):
         return line
-    return f"rdb-predicates {line}"
+    return f"rdb-meant {line}"

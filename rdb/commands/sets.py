@@ -41,30 +41,31 @@ async def defset(session: Session, text: str = "") -> RankSets:
         raise Usage(f"{name!r} cannot be the name of a set", "usage: defset NAME RANKS|EXPR")
     if not what.strip():
         raise Usage("defset needs ranks, or a condition", "usage: defset NAME RANKS|EXPR")
-    chosen = await _chosen(session, what.strip())
+    chosen, variables = await _chosen(session, what.strip())
     session.set_sets({**session.sets, name: chosen}, text=f"defset {text}")
-    return RankSets({name: chosen}, len(session.ranks))
+    return RankSets({name: chosen}, len(session.ranks), variables)
 
 
-async def _chosen(session: Session, what: str) -> tuple[Rank, ...]:
+async def _chosen(session: Session, what: str) -> tuple[tuple[Rank, ...], dict[Rank, str]]:
     names, set_of = {*session.sets, *_RESERVED}, word(what)
     if all(item in names or item[0].isdigit() for item in re.split(r"[,\s{}]+", set_of) if item):
         try:
-            return ranks_of(session, set_of)
+            return ranks_of(session, set_of), {}
         except Usage:
             if re.fullmatch(r"[\d,\s{}.-]+", set_of):
                 raise
     found = await session.look(lambda gdb: gdb.number(what, condition=True))
     chosen = []
+    variables = {}
     for rank, answer in found.items():
         if isinstance(answer, RdbError):
             raise RdbError(f"rank {rank}: {answer.message}")
-        text, value = answer
-        if value is None:
-            raise RdbError(f"rank {rank}: {text} is neither true nor false")
-        if value:
+        if answer.value is None:
+            raise RdbError(f"rank {rank}: {answer.text} is neither true nor false")
+        if answer.value:
             chosen.append(rank)
-    return tuple(chosen)
+        variables[rank] = answer.variables
+    return tuple(chosen), variables
 
 
 @command("undefset", group=Group.RANKS, usage="undefset NAME")

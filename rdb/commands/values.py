@@ -101,10 +101,12 @@ class Timeline:
 
 @dataclass(frozen=True)
 class RankSets:
-    """Sets of ranks, by name."""
+    """Sets of ranks, by name.  VARIABLES, here and below: which ones an expression took in a rank,
+    if they are not plainly those of where it stands."""
 
     sets: Mapping[str, tuple[Rank, ...]]
     job_ranks: int
+    variables: Mapping[Rank, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ class Summary:
     stats: Stats
     numbers: Mapping[Rank, float]
     others: Mapping[Rank, str]
+    variables: Mapping[Rank, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,7 @@ class Plot:
     expression: str
     numbers: Mapping[Rank, float]
     others: Mapping[Rank, str]
+    variables: Mapping[Rank, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,7 @@ class Difference:
     ranks: tuple[Rank, Rank]
     rows: Sequence[tuple[str, str | None, str | None]]
     members: int
+    variables: Mapping[Rank, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ def _(value: values.RankSets, out: Console) -> None:
         out.print(Text(f"{name}:", "bold").append(
             f" {text} ({len(ranks)} of {value.job_ranks})", "not bold"
         ))  # fmt: skip
+    _whose(value.variables, out)
 
 
 @render.register
@@ -91,6 +92,7 @@ def _(value: values.Summary, out: Console) -> None:
     if strange:
         table.add_row("nan", str(len(strange)), _some(tuple(strange)))
     show_table(table, out)
+    _whose(value.variables, out)
     _failed(value.others, out)
 
 
@@ -110,6 +112,7 @@ def _(value: values.Plot, out: Console) -> None:
     out.print(Text(f"{value.expression} in ranks {format_ranks(value.numbers)}", "bold"))
     for line in draw(value.numbers, out.width):
         out.print(Text(line))
+    _whose(value.variables, out)
     _failed(value.others, out)
 
 
@@ -117,6 +120,7 @@ def _(value: values.Plot, out: Console) -> None:
 def _(value: values.Difference, out: Console) -> None:
     one, other = value.ranks
     members = "" if value.members == 1 else f", all {value.members} members"
+    _whose(value.variables, out)
     if not value.rows:
         out.print(Text(f"{value.expression} is the same in ranks {one} and {other}{members}"))
         return
@@ -130,6 +134,12 @@ def _(value: values.Difference, out: Console) -> None:
     show_table(table, out)
     if value.members > 1:
         out.print(Text(f"{len(value.rows)} of {value.members} members differ"))
+
+
+def _whose(variables: Mapping[Rank, str], out: Console) -> None:
+    """Which variables were taken, where that is not obvious."""
+    for group in merge({rank: said for rank, said in variables.items() if said}):
+        out.print(Text(f"{group.label}: {group.value}"))
 
 
 def _failed(reasons: Mapping[Rank, str], out: Console) -> None:

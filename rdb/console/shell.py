@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rdb.commands import REGISTRY
-from rdb.commands.quoting import with_predicates
+from rdb.commands.quoting import as_meant
 from rdb.commands.values import Bisected, Followed, Leave, Live, Printed, Script, ShellLine, Stacks
 from rdb.console.input import read_lines
 from rdb.console.lines import LineReader
@@ -136,7 +136,7 @@ class Shell:
         refuse(text)
         if _POINTS.match(text):  # GDB's own table does not know what `undo` took back
             return await self.session.run(f"rdb-hits {text}", text)
-        return await self.session.run(with_predicates(text), text)
+        return await self.session.run(as_meant(text), text)
 
     async def guarded(self, work: Awaitable[T]) -> T:
         """Runs WORK with Ctrl-C bound: first it stops what GDB runs, then the command itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 from rdb.errors import RdbError
 from rdb.session.gdb import GdbProcess
@@ -11,6 +12,16 @@ from rdb.session.stacks import Frame, parse_frames
 
 Fields = dict[str, str]
 """The members of a value, `.flow[2]` -> `0.5`, in their order; a plain value's only one is ``."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """What GDB prints for an expression, and the number it is; None: it is none."""
+
+    text: str
+    value: float | None
+    variables: str
+    """Which ones it is of, if they are not plainly the selected frame's."""
 
 
 class Looking:
@@ -29,20 +40,20 @@ class Looking:
 
     async def value(self, expression: str, format_: str = "") -> str:
         """What GDB prints for it, without a number in its value history.  FORMAT: `/x`."""
-        return await self._said(f"output{format_} {expression}")
+        return await self._said(f"rdb-meant output{format_} {expression}")
 
-    async def number(self, expression: str, condition: bool = False) -> tuple[str, float | None]:
-        """What GDB prints for it, and the number it is; None: it is none.  CONDITION: a constant is
-        refused."""
+    async def number(self, expression: str, condition: bool = False) -> Number:
+        """CONDITION: a constant is refused."""
         option = "--condition " if condition else ""
         line = (await self._said(f"rdb-number {option}{expression}")).splitlines()[-1]
-        text, value = json.loads(line)
-        return str(text), None if value is None else float(value)
+        text, value, variables = json.loads(line)
+        return Number(str(text), None if value is None else float(value), str(variables))
 
-    async def fields(self, expression: str) -> Fields:
-        """Member by member."""
+    async def fields(self, expression: str) -> tuple[Fields, str]:
+        """Member by member, and which variables it is of, as of a number."""
         line = (await self._said(f"rdb-fields {expression}")).splitlines()[-1]
-        return {str(name): str(value) for name, value in json.loads(line)}
+        rows, variables = json.loads(line)
+        return {str(name): str(value) for name, value in rows}, str(variables)
 
     async def complete(self, text: str) -> list[str]:
         """What GDB would complete TEXT to, whole lines."""

@@ -1,0 +1,160 @@
+"""What an expression means where the rank stands, in each command that looks and does not search.
+
+Its names mean what they mean in the innermost frame of the program's own code that has them all;
+where no such frame is on the stack they mean nothing.  To GDB's own commands (print, display,
+watch) the selected frame comes first, with the locals of a library's function.  A library's statics
+and globals are meant if a frame of it was selected, or by `print` if the program has no such name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import gdb
+
+from . import predicates
+from .command import Command
+from .own_frames import in_own_file, lacks, own_frames
+from .variables import (
+    NoneOfOwn,
+    Unbound,
+    called,
+    described,
+    object_called,
+    replaced,
+    selected,
+    this_of,
+    variables_of,
+)
+
+# Of GDB's own commands those that take one expression, and what stands before it.
+_TAKES_ONE = re.compile(
+    r"(?P<command>(?:p(?:r(?:i(?:n(?:t)?)?)?)?|inspect|output|call|disp(?:l(?:ay?)?)?"
+    r"|(?:r|a)?wa(?:t(?:ch?)?)?)"
+    r"(?:\s*/\w+)?(?:\s+-l(?:ocation)?\b|\s+-.*?\s--(?=\s))?)"
+    r"(?=[\s(\"'*&])\s*(?P<expression>.+)",
+    re.DOTALL,
+)
+_WATCHED = re.compile(r"(.*?)(\s+(?:if|thread|task|mask)\b.*)?\Z", re.DOTALL)
+
+
+@dataclass
+class Meant:
+    """TEXT is what to give GDB; SAID tells the variables, if they are not plainly those of the
+    frame that is selected."""
+
+    text: str
+    said: str = ""
+
+
+@contextmanager
+def here(expression: str, as_gdb: bool = False) -> Iterator[Meant]:
+    """Meanwhile the names mean these variables; Unbound if they mean nothing."""
+    chosen = gdb.selected_frame()
+    if chosen.level() and not in_own_file(chosen):
+        yield Meant(expression)
+        return
+    why: list[Unbound] = []
+    for frame in _frames(chosen, as_gdb):
+        with selected(frame):
+            try:
+                variables, members = variables_of(expression, frame, locals_too=frame == chosen)
+            except Unbound as unbound:
+                why.append(unbound)
+                continue
+            modules = {one.name: one.symbol.name for one in variables if one.of_module}
+            told = variables if frame != chosen else [one for one in variables if one.of_module]
+            this = this_of(frame) if members and frame != chosen else None
+            name = "" if frame.function() is None else called(frame.function())
+            said = described(told, members, name, this and object_called(this))
+            yield Meant(replaced(expression, modules), said)
+            return
+    if as_gdb and not any(isinstance(one, NoneOfOwn) for one in why):
+        yield Meant(expression)  # GDB says what is wrong
+        return
+    libraries = [one for one in why if isinstance(one, NoneOfOwn) and lacks(str(one.name))]
+    if as_gdb and len(libraries) == len(why):
+        said = "; ".join(dict.fromkeys(f"{one.name} of {one.library}" for one in libraries))
+        yield Meant(expression, said)
+        return
+    # That a name is unknown says less than why it cannot be used where it is known.
+    told = next((one for one in why if one.name is None), why[0])
+    raise Unbound(f"{told}.", told.name)
+
+
+def _frames(chosen: Any, as_gdb: bool) -> Iterator[Any]:
+    """The selected one, and the program's own from there on outwards."""
+    if as_gdb:
+        yield chosen
+    own = [frame for frame in own_frames() if frame.level() >= chosen.level()]
+    yield from (frame for frame in own if not (as_gdb and frame == chosen))
+    if not as_gdb and chosen not in own:
+        yield chosen
+
+
+def has_meaning(expression: str) -> bool:
+    """To GDB's own commands, where the rank stands."""
+    try:
+        with here(expression, as_gdb=True):
+            return True
+    except Unbound:
+        return False
+
+
+class InGdbs(Command):
+    """Run a command of GDB's own with the variables that are meant: rdb-meant COMMAND
+    For programs that drive GDB.  Of print, display and watch the names mean the program's own
+    variables, which are said if they are not those of the selected frame.  Predicates become
+    functions of GDB's: `break f if all(a > 0)` is `break f if $all("a > 0")`."""
+
+    name = "rdb-meant"
+    kind = gdb.COMMAND_DATA
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        try:
+            execute(argument, from_tty)
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from None
+
+
+def execute(line: str, from_tty: bool = False) -> None:
+    found = _TAKES_ONE.fullmatch(line)
+    if found is None:
+        gdb.execute(predicates.in_gdbs(line), from_tty)
+        return
+    command, expression, rest = found["command"], found["expression"], ""
+    if "wa" in command.split()[0]:
+        expression, rest = _WATCHED.fullmatch(expression).groups("")  # type: ignore[union-attr]
+    with here(expression, as_gdb=True) as meant:
+        gdb.execute(
+            f"{command} {predicates.in_gdbs(meant.text)}{predicates.in_gdbs(rest)}", from_tty
+        )
+        if meant.said:
+            gdb.write(f" ({meant.said})" if command.startswith("output") else f"({meant.said})\n")
+
+
+class Predicate(gdb.Function):
+    def __init__(self, name: str) -> None:
+        self.__doc__ = f"Is, or gives, {name}() of an expression over arrays, a text."
+        super().__init__(name)
+        self._name = name
+
+    def invoke(self, argument: Any) -> Any:
+        text = predicates.text_of(argument)
+        if text is None:
+            raise gdb.GdbError(f'${self._name} needs a text: ${self._name}("a > 0").')
+        try:
+            with here(text, as_gdb=True) as meant:
+                return predicates.alone(self._name, meant.text)
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from None
+
+
+def define() -> None:
+    for name in predicates.FOLDS:
+        Predicate(name)
+    InGdbs()

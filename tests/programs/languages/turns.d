@@ -1,0 +1,39 @@
+// `//=N EXPRESSION` marks the statement that first makes it false, before the Nth event; `//0N` is of
+// a variable that optimisation may leave out.
+module turns;
+
+extern (C) int getppid();
+
+struct Cell
+{
+    double[3] w = [1, 1, 1];
+    bool fine = true;
+}
+
+__gshared long level;
+__gshared Cell cell;
+
+pragma(inline, false) double work(int steps)
+{
+    double s = 1;
+    bool ok = true;
+    for (int i = 1; i <= steps; i++)
+    {
+        s += 0.5;
+        if (i == 30)
+            s = double.nan; //030 s == s
+        ok = s == s; //030 ok
+        if (i == 25)
+            cell.w[2] = -1; //=25 cell.w[2] > 0
+        if (i == 26)
+            cell.fine = false; //=26 cell.fine
+        level = i; //=40 level < 40
+        getppid();
+    }
+    return ok ? s : 0;
+}
+
+int main()
+{
+    return work(60) > 1;
+}
