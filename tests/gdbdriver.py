@@ -276,3 +276,25 @@ class Recorded:
             if f"@{name}" in words:
                 return f"{self.source.name}:{number}"
         raise KeyError(name)
+
+
+def in_console(home: Path, job: str, lines: list[str]) -> list[str]:
+    """What rdb's console says to each of the lines, from the end of the recording on."""
+    done = subprocess.run(
+        [sys.executable, "-m", "rdb", "attach", job],
+        env={**os.environ, "RDB_HOME": str(home)},
+        input="".join(f"{line}\n" for line in lines),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    said: list[str] = []
+    for line in done.stdout.splitlines():
+        typed = line.partition("> ")[2] if line.startswith(f"{job} ") else None
+        if len(said) < len(lines) and typed == lines[len(said)]:
+            said.append("")
+        elif said:
+            said[-1] += line + "\n"
+    assert len(said) == len(lines), done.stdout + done.stderr
+    return said

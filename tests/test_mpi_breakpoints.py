@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from conftest import run_rdb
-from gdbdriver import DEADLINE_S, Gdb
+from gdbdriver import DEADLINE_S, Gdb, in_console
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 C = {"MPI_Allreduce": "", "PMPI_Allreduce": "", "MPI_Allreduce_c": "mpich"}
@@ -101,3 +102,29 @@ def test_with_a_condition(home: Path) -> None:
             gdb.run(f"break MPI_Allreduce if {condition}")
             assert hits(gdb, "continue") == hits(gdb, "reverse-continue") == expected
             gdb.run("delete")
+
+
+def test_in_python_before_its_library_is_loaded(tmp_path: Path) -> None:
+    """mpi4py calls MPI_Allreduce, or MPI_Allreduce_c if the MPI has it."""
+    program = str(PROGRAMS / "python" / "reduce.py")
+    done = run_rdb(
+        tmp_path / "home",
+        tmp_path,
+        "run",
+        "--name",
+        "job",
+        "-n",
+        "1",
+        "--",
+        sys.executable,
+        program,
+    )
+    assert done.returncode == 0, done.stderr
+    go = ["continue", "print max(total)"]
+    said = in_console(
+        tmp_path / "home", "job", ["goto start", "break MPI_Allreduce", *go, *go, *go, "continue"]
+    )
+    assert "pending" in said[1]
+    assert all(re.search(r"P?MPI_Allreduce(_c)? \(\)", said[at]) for at in (2, 4, 6)), said
+    assert [said[at].split()[-1] for at in (3, 5, 7)] == ["0", "0", "1"]
+    assert "end of the recording" in said[8]

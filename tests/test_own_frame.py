@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from conftest import run_rdb
-from gdbdriver import DEADLINE_S
+from gdbdriver import in_console
 
 C = r"""
 #include <assert.h>
@@ -84,25 +82,8 @@ def answers(folder: Path, program: Path, *arguments: str, lines: list[str]) -> l
 
 def console(folder: Path, *run: str, lines: list[str]) -> list[str]:
     """The same of what `rdb run` with these arguments records."""
-    home = folder / "home"
-    run_rdb(home, folder, "run", "--name", "job", *run)
-    done = subprocess.run(
-        [sys.executable, "-m", "rdb", "attach", "job"],
-        env={**os.environ, "RDB_HOME": str(home)},
-        input="".join(f"{line}\n" for line in lines),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
-    said: list[str] = []
-    for line in done.stdout.splitlines():
-        if line.startswith("job ") and line.partition("> ")[2] in lines:
-            said.append("")
-        elif said:
-            said[-1] += line + "\n"
-    assert len(said) == len(lines), done.stdout + done.stderr
-    return said
+    run_rdb(folder / "home", folder, "run", "--name", "job", *run)
+    return in_console(folder / "home", "job", lines)
 
 
 def build(folder: Path, name: str, text: str, *command: str) -> Path:

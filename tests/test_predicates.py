@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import Build, run_rdb
-from gdbdriver import DEADLINE_S, Gdb, Recorded
+from gdbdriver import Gdb, Recorded, in_console
 
 from rdb.recording.crc32c import crc32c
 
@@ -160,23 +158,7 @@ def test_in_the_console(home: Path) -> None:
         "continue",
         "print chunk.step",
     ]
-    done = subprocess.run(
-        [sys.executable, "-m", "rdb", "attach", "cells"],
-        env={**os.environ, "RDB_HOME": str(home)},
-        input="".join(f"{line}\n" for line in lines),
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
-    said: dict[str, str] = {}
-    for line in done.stdout.splitlines():
-        typed = line.partition("> ")[2] if line.startswith("cells ") else ""
-        if typed in lines:
-            said[typed] = ""
-        elif said:
-            said[list(said)[-1]] += line + "\n"
-    assert list(said) == lines, done.stdout + done.stderr
+    said = dict(zip(lines, in_console(home, "cells", lines), strict=True))
     assert said[lines[0]].startswith("bad: 1 (1 of 2)")
     assert "min" in said[lines[1]] and "4095" in said[lines[2]]
     assert "0: $" in said[lines[3]] or "0: 1" in said[lines[3]]

@@ -16,7 +16,8 @@ from . import elements
 
 _KINDS = {(True, 1): 1, (False, 1): 2, (True, 2): 3, (False, 2): 4, (True, 4): 5, (False, 4): 6,
           (True, 8): 7, (False, 8): 8}  # fmt: skip
-_REALS = {4: 9, 8: 10, 16: 11}  # interposer/agent/agent.h: enum agent_array_type
+_REALS = {2: 12, 4: 9, 8: 10, 16: 11}  # interposer/agent/agent.h: enum agent_array_type
+_SIZES = {kind: size for (_, size), kind in _KINDS.items()} | {9: 4, 10: 8, 11: 16, 12: 2}
 _WHOLE = (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_ENUM)
 # Containers in one piece: where the first element is, and where the last one ends or how many.
 _PIECES = (
@@ -52,6 +53,13 @@ class Array:
     def extents(self) -> list[int]:
         return [extent for _, extent, _ in self.dimensions]
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """(address, length) of the memory from its first byte to its last."""
+        far = [(extent - 1) * stride for _, extent, stride in self.dimensions]
+        size = _SIZES[self.kind]
+        return self.address + sum(min(one, 0) for one in far), sum(map(abs, far)) + size
+
     def name(self, number: int) -> str:
         """Of the element that comes NUMBERth, from 0."""
         indices: list[int | str] = []
@@ -65,6 +73,9 @@ class Array:
         for place in sorted(self.fixed):
             indices.insert(place, self.fixed[place])
         return self.base + elements.element(self.spoken, indices[::-1])
+
+    def shown(self, number: int) -> str:
+        return str(gdb.parse_and_eval(self.name(number)).format_string())
 
 
 def located(text: str, value: Any) -> Array | None:

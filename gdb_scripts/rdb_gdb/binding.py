@@ -20,7 +20,7 @@ from typing import Any
 
 import gdb
 
-from . import predicates
+from . import predicates, pynames
 from .own_frames import frames, in_own_file, own_frames
 from .variables import (
     FUNCTIONS,
@@ -32,6 +32,7 @@ from .variables import (
     key_of,
     looked_up,
     names,
+    names_of_python,
     object_called,
     placed,
     selected,
@@ -52,12 +53,14 @@ class Binding:
 
     def __init__(self, expression: str, frame: Any, of_library: bool = False) -> None:
         self.expression = expression
-        self._language = frame.language()
+        self._language = "c" if frame.language().lower() == "unknown" else frame.language()
         self._this: tuple[int, str] | None = None
         self._function: tuple[Any, ...] | None = None
         self._function_name = ""
         self._by_place = False
+        self._python: dict[str, pynames.Meaning] = {}
         with self._selected(frame):
+            self._python = _of_python(expression)
             self._variables, self._members = variables_of(expression, frame, of_library)
             if self._members:
                 self._this = this_of(frame)
@@ -76,9 +79,11 @@ class Binding:
     @property
     def described(self) -> str:
         """`s in nanp, nan.f90:5`; empty where the expression names no variable."""
-        return described(
+        said = described(
             self._variables, self._members, self._function_name, self._this and self._object
         )
+        python = [meaning.described for meaning in self._python.values()]
+        return "; ".join([said] * bool(said) + python)
 
     def value(self) -> Any:
         """The value where the rank stands, or Undefined."""
@@ -128,6 +133,9 @@ class Binding:
                         found[int(value.address), value.type.sizeof] = None
                 except gdb.error:
                     continue  # this operand has no value here
+            if self._python:
+                self.value()
+                found.update(dict.fromkeys(predicates.read()))
         return list(found)
 
     @property
@@ -148,7 +156,7 @@ class Binding:
             frame = next((one for one in frames() if one.language() == "go"), None)
             if frame is None:
                 raise Undefined("no function of Go is running")
-        with self._selected(frame):
+        with self._selected(frame), pynames.bound(self._python):
             stand_in(self._variables)
             yield
 
@@ -212,6 +220,10 @@ def bind(expression: str) -> Binding | None:
     chosen = gdb.selected_frame()
     if chosen.level() and not in_own_file(chosen):
         return Binding(expression, chosen, of_library=True)
+    if _of_python(expression):
+        binding = Binding(expression, chosen)
+        binding.need_meaning(chosen)
+        return binding
     why: list[Unbound] = []
     for frame in own_frames():
         if frame.level() < chosen.level():
@@ -230,6 +242,19 @@ def bind(expression: str) -> Binding | None:
         # That a name is unknown says less than why it cannot be used where it is known.
         raise next((one for one in why if one.name is None), why[0])
     return None
+
+
+def _of_python(expression: str) -> dict[str, pynames.Meaning]:
+    """What names in predicates mean in a Python program.  Unbound: nothing."""
+    found = {}
+    for name in names_of_python(expression):
+        try:
+            meaning = pynames.meaning(name)
+        except gdb.error as error:
+            raise Unbound(str(error)) from None
+        if meaning is not None:
+            found[name] = meaning
+    return found
 
 
 # Scopes in which an expression means nothing: to look for a name that is not there takes long.

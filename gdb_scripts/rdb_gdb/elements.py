@@ -43,7 +43,7 @@ def element(language: str, indices: Sequence[int | str]) -> str:
         return f"({','.join(map(str, reversed(indices)))})"
     if language == "ada":
         return f"({','.join(map(str, indices))})"
-    if language in ("pascal", "modula-2"):
+    if language in ("pascal", "modula-2", "python"):
         return f"[{','.join(map(str, indices))}]"
     return "".join(f"[{index}]" for index in indices)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import gdb
 
-from . import link
+from . import link, pynames
 from .arrays import Array, located
 
 # interposer/agent/agent.h: enum agent_array_op
@@ -164,6 +164,13 @@ def _operand(plan: Plan, text: str) -> None:
         plain = number[1].lower().replace("d", "e")
         _number(plan, int(plain) if plain.isdigit() else float(plain))
         return
+    named = pynames.operand(text)
+    if isinstance(named, Array):
+        _load(plan, named)
+        return
+    if named is not None:
+        _number(plan, named)
+        return
     repeated = _repeated(text)
     value = gdb.parse_and_eval(text) if repeated is None else repeated
     array = located(text, value)
@@ -174,6 +181,10 @@ def _operand(plan: Plan, text: str) -> None:
         real = kind.code == gdb.TYPE_CODE_FLT
         _number(plan, float(value) if real else int(value))
         return
+    _load(plan, array)
+
+
+def _load(plan: Plan, array: Array) -> None:
     plan.arrays.append(array)
     plan.steps.append((_LOAD, len(plan.arrays) - 1, 0.0, 0.0))
 

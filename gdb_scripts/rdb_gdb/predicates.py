@@ -11,7 +11,7 @@ from typing import Any
 
 import gdb
 
-from . import elements
+from . import cpython, elements
 from .elementwise import OF_ONE, Plan, planned
 from .own_frames import own_symtab
 
@@ -33,11 +33,22 @@ _CALL = re.compile(rf"(?<![\w$.>:%])({'|'.join(FOLDS)})\s*\(")
 _TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 
 _decided: list[str] = []
+_read: list[tuple[int, int]] = []
 
 
 def decided() -> list[str]:
     """The elements that decided the last evaluation, with their values."""
     return list(_decided)
+
+
+def read() -> list[tuple[int, int]]:
+    """(address, length) of the arrays of the last evaluation."""
+    return list(_read)
+
+
+def arguments(expression: str) -> list[tuple[int, int]]:
+    """Where those of predicates begin and end."""
+    return [(first, last) for _, _, first, last in _calls(expression)]
 
 
 def words(expression: str) -> set[int]:
@@ -53,6 +64,7 @@ def words(expression: str) -> set[int]:
 def value(expression: str) -> Any:
     """What `gdb.parse_and_eval` gives, with predicates; in the selected frame."""
     _decided.clear()
+    _read.clear()
     parts: list[str] = []
     end = 0
     for number, (name, start, first, last) in enumerate(_calls(expression)):
@@ -107,7 +119,9 @@ def _is_the_programs(name: str) -> bool:
         symbol = gdb.lookup_global_symbol(name)
     if symbol is None:
         return False
-    return symbol.symtab is None or own_symtab(symbol.symtab)
+    return symbol.symtab is None or (
+        own_symtab(symbol.symtab) and not cpython.of_interpreter(symbol.symtab)
+    )
 
 
 def alone(name: str, argument: str) -> Any:
@@ -123,6 +137,7 @@ def _evaluated(name: str, argument: str) -> Any:
 
 def _result(name: str, plan: Plan) -> Any:
     found, number = plan.run()
+    _read.extend(array.span for array in plan.arrays)
     if plan.fold not in (_COUNT, _SUM, _CHECKSUM) and number is not None:
         _decided.extend(_element(array, number) for array in plan.arrays)
     if plan.fold in _TRUTHS:
@@ -138,7 +153,7 @@ def _result(name: str, plan: Plan) -> Any:
 def _element(array: Any, number: int) -> str:
     name = array.name(number)
     try:
-        return f"{name} = {gdb.parse_and_eval(name).format_string()}"
+        return f"{name} = {array.shown(number)}"
     except gdb.error:
         return name
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import gdb
 
-from . import branches, history, link, own, place, threads
+from . import branches, history, link, own, place, pynames, threads
 from .command import Command
 
 
@@ -46,6 +46,7 @@ def described(answer: dict[str, Any]) -> dict[str, Any]:
         "pc": answer["pc"],
         "thread": threads.number() if answer["threaded"] else None,
         **place.where(),
+        "python": pynames.place(),
         "history": log.done,
         "undone": len(log.entries) - log.done,
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 import gdb
 
-from . import elements, predicates
+from . import cpython, elements, predicates, pynames
 from .own_frames import own_file, own_symtab
 
 _TEXTS_AND_NUMBERS = r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])\.?\d[\w.]*"
@@ -84,7 +84,26 @@ def stand_in(variables: list[Variable]) -> None:
 
 
 def names(text: str) -> Iterator[tuple[int, int, str]]:
-    """(start, end, name) of each name that is no member's, register's or other variable's."""
+    """(start, end, name) of each name that is no member's, register's or other variable's, nor one
+    of Python's."""
+    for start, end, name in _all_names(text):
+        if not _within_python(text, start) or pynames.is_of_c(name):
+            yield start, end, name
+
+
+def names_of_python(text: str) -> list[str]:
+    """In predicates, where Python runs."""
+    found = _all_names(text)
+    return [name for start, _, name in found if _within_python(text, start)]
+
+
+def _within_python(text: str, at: int) -> bool:
+    if cpython.running() is None:
+        return False
+    return any(first <= at < last for first, last in predicates.arguments(text))
+
+
+def _all_names(text: str) -> Iterator[tuple[int, int, str]]:
     plain = without_texts(text)
     functions = predicates.words(text)
     name = _NAME_OF_GO if elements.language("") == "go" else _NAME

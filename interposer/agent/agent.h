@@ -146,7 +146,8 @@ enum agent_array_type {
 	AGENT_U64,
 	AGENT_F32,
 	AGENT_F64,
-	AGENT_X87
+	AGENT_X87,
+	AGENT_F16
 };
 enum agent_array_op {                 /* nothing, one or two numbers are taken from the stack, one is put there */
 		      AGENT_LOAD = 1, /* the operand `which` */

@@ -11,6 +11,7 @@ enum { PIECE = 2048, RAW = 65536, DEPTH = 6 };
 static const uint8_t size_of[] = {
 	[AGENT_I8] = 1,  [AGENT_U8] = 1,  [AGENT_I16] = 2, [AGENT_U16] = 2, [AGENT_I32] = 4,  [AGENT_U32] = 4,
 	[AGENT_I64] = 8, [AGENT_U64] = 8, [AGENT_F32] = 4, [AGENT_F64] = 8, [AGENT_X87] = 16,
+	[AGENT_F16] = 2,
 };
 enum { TYPES = sizeof(size_of) / sizeof(size_of[0]) };
 
@@ -60,6 +61,19 @@ static size_t gather(uint64_t *addr, int64_t stride, size_t size, size_t n)
 	for (size_t i = 0; i < n; i++)
 		memmove(room.raw + i * size, room.raw + (far ? i * far : 0), size);
 	return n;
+}
+
+/* IEEE 754 binary16, which not every compiler has. */
+static float half(uint16_t from)
+{
+	uint32_t exponent = from >> 10 & 31, fraction = from & 1023;
+	uint32_t bits = (uint32_t)(from & 0x8000) << 16 | (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13;
+	float to;
+
+	if (exponent == 0) /* zero, or without the leading 1 */
+		return (from & 0x8000 ? -1.0F : 1.0F) * (float)fraction * 0x1p-24F;
+	memcpy(&to, &bits, sizeof(to));
+	return to;
 }
 
 #define NUMBER double

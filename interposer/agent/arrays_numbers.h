@@ -2,11 +2,12 @@
 
 static void NAME(convert)(uint32_t type, NUMBER *to, size_t n)
 {
-#define FROM(kind, c_type) \
+#define FROM(kind, c_type) FROM_BY(kind, c_type, from[i])
+#define FROM_BY(kind, c_type, value) \
 	case kind: { \
 		const c_type *from = (const c_type *)(const void *)room.raw; \
 		for (size_t i = 0; i < n; i++) \
-			to[i] = (NUMBER)from[i]; \
+			to[i] = (NUMBER)(value); \
 		return; \
 	}
 	switch (type) {
@@ -21,7 +22,9 @@ static void NAME(convert)(uint32_t type, NUMBER *to, size_t n)
 		FROM(AGENT_F32, float)
 		FROM(AGENT_F64, double)
 		FROM(AGENT_X87, long double)
+		FROM_BY(AGENT_F16, uint16_t, half(from[i]))
 	}
+#undef FROM_BY
 #undef FROM
 }
 

@@ -10,6 +10,8 @@ _PREDICATE = re.compile(r"(?<![\w$.>:%])(allfinite|all|any|count|sum|max|min|sor
 # gdb_scripts/rdb_gdb/meant.py
 _TAKES_ONE = re.compile(r"(p(r(i(nt?)?)?)?|inspect|output|call|disp(l(ay?)?)?|[ra]?wa(t(ch?)?)?)\b")
 
+_AT_MPI = re.compile(r"\s*(b|br|break|tb|tbreak)\s+P?MPI_[A-Z]\w*(\s+if\b.*)?\s*$", re.DOTALL)
+
 
 def word(text: str) -> str:
     """A name or a path without the quotes and backslashes of a shell, if these make it one word."""
@@ -21,8 +23,14 @@ def word(text: str) -> str:
 
 
 def as_meant(line: str) -> str:
-    """A command of GDB's own: its names are the program's, and it may have predicates over
-    arrays."""
+    """A command of GDB's own: its names are the program's, it may have predicates over arrays, and
+    the library of MPI may not be loaded yet where it sets a breakpoint."""
+    if _AT_MPI.match(line):
+        return f"with breakpoint pending on -- {_as_meant(line)}"
+    return _as_meant(line)
+
+
+def _as_meant(line: str) -> str:
     if "\n" in line or not (_PREDICATE.search(line) or _TAKES_ONE.match(line)):
         return line
     return f"rdb-meant {line}"

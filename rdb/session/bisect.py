@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import linecache
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -259,6 +260,8 @@ async def _source_line(debugger: RankDebugger, found: Found) -> str | None:
     """The text of the line, if GDB has the source here."""
     if found.file is None or found.line is None:
         return None
+    if PurePath(found.file).suffix == ".py":
+        return linecache.getline(found.file, found.line).strip() or None
     answer = await debugger.gdb.execute(f'list "{found.file}":{found.line},{found.line}')
     number, _, text = answer.text.strip().partition("\t")
     # Without the source GDB prints `28  in heat.c` or `28  heat.c: No such file or directory.`

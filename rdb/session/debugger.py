@@ -138,7 +138,7 @@ class RankDebugger(Looking):
         """Where the rank stands; AFTER is the command that has just ended, for the undo log."""
         said = "" if after is None else f" --command {after}"
         state = parse_state((await self._must(f"rdb-state --fast{said}")).text)
-        if state.place.has_source and not in_header(state.place):
+        if state.own is not None or (state.place.has_source and not in_header(state.place)):
             return state
         own = own_frame(await self.frames(_OWN_WITHIN))
         if own is None or own.level == 0:

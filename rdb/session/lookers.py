@@ -60,7 +60,7 @@ class Looker(Looking):
         """Turns to a rank."""
         said = await self._must(f"rdb-look {address} {where}{' fresh' if fresh else ''}")
         state = parse_state(said)
-        if not state.place.has_source or in_header(state.place):
+        if state.own is None and (not state.place.has_source or in_header(state.place)):
             own = own_frame(await self.frames(_OWN_WITHIN))
             if own is not None and own.level > 0:
                 state = replace(state, own=own.place)

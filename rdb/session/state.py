@@ -81,6 +81,7 @@ def parse_state(text: str) -> RankState:
         raise RdbError(f"rdb-state answered {text!r}")
     raw = json.loads(line)
     pc = raw.get("pc") or 0
+    python = raw.get("python")
     return RankState(
         event=int(raw["event"]),
         position=str(raw["position"]),
@@ -94,4 +95,5 @@ def parse_state(text: str) -> RankState:
         thread=raw.get("thread"),
         branch_title=raw.get("branch_title"),
         lost=tuple(raw.get("lost", ())),
+        own=None if python is None else Place(**python),
     )

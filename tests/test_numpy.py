@@ -1,0 +1,140 @@
+"""Predicates over numpy's arrays, by the names that they have in a Python program."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import run_rdb
+from gdbdriver import Gdb, in_console
+
+PROGRAM = Path(__file__).resolve().parent / "programs" / "python" / "arrays.py"
+
+
+def line_of(text: str) -> int:
+    lines = PROGRAM.read_text().splitlines()
+    return next(n for n, line in enumerate(lines, 1) if text in line)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("numpy")
+    done = run_rdb(folder / "home", folder, "run", "--name", "job", "--", sys.executable, PROGRAM)
+    assert done.returncode == 0, done.stderr
+    return folder / "home"
+
+
+@pytest.fixture(scope="module")
+def gdb(home: Path) -> Iterator[Gdb]:
+    """In getppid, that step has called the third time."""
+    with Gdb("job", home=home) as opened:
+        opened.run("break getppid")
+        for _ in range(3):
+            opened.run("continue")
+        opened.run("finish")
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("expression", "value", "element"),
+    [
+        ("allfinite(u)", 1, None),
+        ("all(u < 19)", 0, "u[3,1] = 19.0"),
+        ("max(u)", 23, "u[3,5] = 23.0"),
+        ("max(u[1:3, 0])", 12, "u[2,0] = 12.0"),
+        ("max(u[-1])", 23, "u[3,5] = 23.0"),
+        ("min(u[::-2, 1::3])", 7, "u[1,1] = 7.0"),
+        ("max(u.T[5])", 23, "u.T[5,3] = 23.0"),
+        ("max(u[1:][0])", 11, "u[1:][0,5] = 11.0"),
+        ("max(abs(u - 12)) < 13", 1, "u[0,0] = 0.0"),
+        ("all(u < limit)", 1, None),
+        ("max(u[0] * one)", 12.5, "u[0,5] = 5.0"),
+        ("all(u == grid.u)", 1, None),
+        ("sum(grid.slot.v)", 6, None),
+        ("max(grid.shared)", 6, "grid.shared[1] = 6"),
+        ("max(grid.fields['rho'])", 1, "grid.fields['rho'][0,0] = 1.0"),
+        ("max(grid.fields[7][1])", 22, "grid.fields[7][1][0,2] = 22.0"),
+        ("max(everywhere[::-2])", 1, "everywhere[10] = 1.0"),
+        ("sorted(everywhere)", 1, None),
+        ("allfinite(z)", 1, None),
+        ("max(z.imag)", 1, "z.imag[0,0] = 1.0"),
+        ("allfinite(empty)", 1, None),
+        ("max(main::grid.u)", 23, "main::grid.u[3,5] = 23.0"),
+        ("max(u) + 1", 24, "u[3,5] = 23.0"),
+        *((f"max(kinds['{code}'])", 3, f"kinds['{code}'][0] = 3") for code in "bBhHiIlLqQg"),
+        *((f"max(kinds['{code}'])", 3, f"kinds['{code}'][0] = 3.0") for code in "efd"),
+        *((f"allfinite(kinds['{code}'])", 1, None) for code in "FDG"),
+        ("count(kinds['?'])", 2, None),
+    ],
+)
+def test_values(gdb: Gdb, expression: str, value: float, element: str | None) -> None:
+    assert json.loads(gdb.run(f"rdb-number {expression}"))[1] == value
+    gdb.run("python from rdb_gdb import predicates")
+    said = gdb.run(f'python print(predicates.value({expression!r}) and ""); '
+                   "print(predicates.decided())")  # fmt: skip
+    assert said.splitlines()[-1] == str([] if element is None else [element])
+
+
+@pytest.mark.parametrize(
+    ("expression", "reason"),
+    [
+        ("max(nowhere)", 'No variable "nowhere" in Python here: step, main, <module>'),
+        ("max(later)", "later has no value yet"),
+        ("max(grid)", "grid is a Grid, no array of numpy"),
+        ("max(grid.nothing)", "a Grid has no attribute nothing"),
+        ("max(grid.computed)", "computed is computed by code of the program"),
+        ("max(grid.fields['x'])", "it has no key 'x'"),
+        ("max(u[9])", "9 is outside of axis 0 of u"),
+        ("max(u[0, 0, 0])", "u has 2 dimensions"),
+        ("max(masked)", "masked._mask is its mask"),
+        ("max(swapped)", "other order of bytes"),
+        ("max(texts)", "the elements of texts are no numbers: numpy.str_"),
+        ("max(limit)", "no array"),
+        ("max(u == everywhere)", "different shapes"),
+        ("max(other::u)", "No variable"),
+    ],
+)
+def test_what_cannot_be_found_says_why(gdb: Gdb, expression: str, reason: str) -> None:
+    assert reason.lower() in gdb.fails(f"rdb-number {expression}").lower()
+
+
+def test_the_frame_that_is_selected_and_its_callers(gdb: Gdb) -> None:
+    levels = [frame for frame in gdb.frames() if frame.get("func") == "__libc_start_main_impl"]
+    gdb.run(f"frame {levels[0]['level']}")  # C has called all Python below it
+    assert "no Python function runs" in gdb.fails("rdb-number max(u)")
+    gdb.run("frame 0")
+    assert json.loads(gdb.run("rdb-number max(u)"))[1] == 23
+
+
+def test_bisect_names_element_and_statement(home: Path) -> None:
+    for name in ("grid.u", "main::grid.u"):
+        done = run_rdb(home, home.parent, "bisect", "job", f"allfinite({name})", "--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        (found,) = json.loads(done.stdout)["found"]
+        assert found["elements"] == [f"{name}[2,3] = nan"]
+        assert (found["function"], found["line"]) == ("step", line_of("u[2, 3] = np.nan"))
+        assert Path(found["file"]) == PROGRAM
+        assert found["source_line"].startswith("u[2, 3] = np.nan")
+        assert found["verified_before"] and found["verified_after"]
+        assert f"grid in main, arrays.py:{line_of('def main')}" in found["variables"]
+
+
+def test_in_the_console(home: Path) -> None:
+    lines = [
+        "goto start",
+        "print allfinite(grid.u)",
+        "tbreak getppid if !allfinite(grid.u)",
+        "continue",
+        "print allfinite(u)",
+        "defset bad !allfinite(u)",
+        "print --stats count(u > 5)",
+        "ranks",
+    ]
+    said = in_console(home, "job", lines)
+    assert "error" in said[1] and "Python" in said[1]
+    assert said[4].rstrip().endswith("= false") or said[4].rstrip().endswith(" 0"), said[4]
+    assert said[5].startswith("bad: 0") and "17" in said[6]
+    assert f"step () at arrays.py:{line_of('os.getppid()')}" in said[7]
