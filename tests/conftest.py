@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import openmpi
 import pytest
 from gdbdriver import Gdb, Recorded
 from hypothesis import settings
@@ -27,6 +28,8 @@ def pytest_configure(config: pytest.Config) -> None:
     explores = "RDB_TEST_WALK" in os.environ or config.getoption("--hypothesis-seed") is not None
     settings.register_profile("rdb", derandomize=not explores)
     settings.load_profile("rdb")
+    for name, value in openmpi.REACHABLE.items():
+        os.environ.setdefault(name, value)
     # Open MPI refuses root unless told twice that it is meant; tests run as root in containers.
     if os.geteuid() == 0:
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import re
 import subprocess
 
@@ -16,6 +17,9 @@ OVERSUBSCRIBE = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":OVERSUBSCRIBE",
 }
+# Release 5 asks the kernel for the way to another process of the same host, hears of the loopback
+# interface, which it leaves out, and finds none to the processes of MPI_Comm_spawn.
+REACHABLE = {"OMPI_MCA_reachable": "weighted"}
 
 
 @functools.cache
@@ -25,6 +29,14 @@ def release() -> int:
     found = re.search(r"(\d+)\.\d+\.\d+", said.stdout)  # "(OpenRTE) 4.1.4", "(Open MPI) 5.0.7"
     assert found is not None, said
     return int(found[1])
+
+
+@functools.cache
+def several_commands() -> bool:
+    """Whether this mpirun starts them: 5.0.7's crashes, also in MPI_Comm_spawn_multiple."""
+    line = ["mpirun.openmpi", "-n", "1", "true", ":", "-n", "1", "true"]
+    ended = subprocess.run(line, env={**os.environ, **OVERSUBSCRIBE}, capture_output=True)
+    return ended.returncode == 0
 
 
 def windows() -> str:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import openmpi
 import pytest
 from conftest import Build, run_rdb
 from events import events_called, finalized
@@ -93,6 +94,8 @@ def recorded(folder: Path, program: Path, *arguments: str) -> Worlds:
 
 @pytest.fixture(scope="module")
 def worlds(tmp_path_factory: pytest.TempPathFactory, build: Build, many_processes: None) -> Worlds:
+    if not openmpi.several_commands():
+        pytest.skip("without rdb, too, this mpirun crashes at MPI_Comm_spawn_multiple")
     job = recorded(tmp_path_factory.mktemp("worlds"), build("mpi/restarted_worlds.c"), "12")
     assert len(job.said) == 6
     return job
@@ -145,6 +148,8 @@ def test_they_are_started_again(tmp_path: Path, build: Build) -> None:
 
 def test_who_have_not_started_each_other(tmp_path: Path, build: Build) -> None:
     """Three worlds of one process: the first and the last meet by way of the second."""
+    if openmpi.release() >= 5:
+        pytest.skip("Open MPI 5 reduces wrongly between them, without rdb, too")
     home = tmp_path / "home"
     line = ["run", "-n", "1", "--name", "job", "--", str(build("mpi/bridge.c"))]
     done = run_rdb(home, tmp_path, *line)

@@ -65,6 +65,8 @@ class Channel:
             mac = _mac(self._ours, self._sent, head, text, data)
             self._sent += 1
             try:
+                if self._writer.is_closing():  # Python 3.13's writelines() has no error for it
+                    raise ConnectionResetError("it has closed the connection")
                 self._writer.writelines((head, text, data, mac))
                 await self._writer.drain()
             except (OSError, RuntimeError) as error:
