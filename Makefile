@@ -162,9 +162,11 @@ test-oracles: dev
 	@RDB_TEST_ORACLES=$${RDB_TEST_ORACLES:-10000} $(BIN)/python3 -m pytest -q -n 2 \
 	  $(wildcard tests/test_*_oracle.py) $(ARGS)
 
-# The tests of faults with everything: 200 kills, every byte of a log and an image cut and flipped.
+# The tests of faults with everything: 200 kills, every byte of a log and an image cut and flipped, bytes flipped at
+# 600 random places of whole jobs.
 test-faults: dev
-	@RDB_TEST_FAULTS=all $(BIN)/python3 -m pytest -q tests/test_faults.py tests/test_faults_torn.py tests/test_faults_many.py $(ARGS)
+	@RDB_TEST_FAULTS=all $(BIN)/python3 -m pytest -q tests/test_faults.py tests/test_faults_torn.py tests/test_faults_many.py \
+	  tests/test_damaged_anywhere.py $(ARGS)
 
 # Restarts of MPI jobs at many more events than in `make test`.
 LIVE ?= 50

@@ -194,3 +194,113 @@ def test_job_json_is_not_whole(copy: Path, how: str) -> None:
         assert done.stderr.startswith(f"rdb: {path}: "), (command, done.stderr)
     path.write_text('{"format": 99}')
     assert run_rdb(copy, copy, "replay", "job").returncode == 3
+
+
+def test_replay_begins_where_it_can(copy: Path) -> None:
+    flip(image(copy, 0), 12)
+    begins = open_job(copy / "job").rank(1).images[1].event
+    for damage in (f"{image(copy, 0)}: damaged: ", f"{image(copy, 0)} is missing"):
+        done = run_rdb(copy, copy, "replay", "job")
+        assert done.returncode == 5
+        assert [line.split(":")[0] for line in done.stdout.splitlines()] == ["rank 0", "rank 1"]
+        lost = f"rdb: rank 1: what was before event {begins} is lost: {damage}"
+        assert done.stderr.startswith(lost) and done.stderr.count("\n") == 1, done.stderr
+        image(copy, 0).unlink(missing_ok=True)
+
+
+def test_replay_from_all_that_are_whole(copy: Path) -> None:
+    flip(image(copy, 2), 12)
+    done = run_rdb(copy, copy, "replay", "job", "--rank", "1", "--checkpoint", "all")
+    assert done.returncode == 5
+    assert done.stdout.count("\n") == len(open_job(copy / "job").rank(1).images) - 1
+    assert done.stderr.startswith("rdb: rank 1, turn 3: replay failed: ") and str(
+        image(copy, 2)
+    ) in (done.stderr)
+
+
+def restarted(home: Path, *options: str) -> str:
+    done = run_rdb(home, home, "restart", "job", "--name", "branch", *options)
+    assert done.returncode == 0, done.stderr
+    assert run_rdb(home, home, "replay", "branch").returncode == 0
+    return done.stderr
+
+
+def test_restart_with_a_log_that_ends_too_early(copy: Path) -> None:
+    log = copy / "job/rank-1/log-000000.seg"
+    index = open_job(copy / "job").rank(1).index
+    flip(log, index.where(index.count * 3 // 4)[1] + 20)
+    last = open_job(copy / "job").rank(1).last_event
+    said = restarted(copy)
+    assert f"rdb: rank 1: what was after event {last} is lost: {log}: offset " in said
+    assert run_rdb(copy, copy, "info", "branch").stdout.count(f"1: {last}") == 1
+    assert not list(copy.glob(".until-damage*"))
+
+
+def test_restart_without_a_beginning(copy: Path) -> None:
+    """Objects of MPI are made from the beginning on."""
+    flip(image(copy, 0), 12)
+    done = run_rdb(copy, copy, "restart", "job")
+    assert (done.returncode, done.stderr.count("\n")) == (5, 1)
+    assert done.stderr.startswith(f"rdb: {image(copy, 0)}: damaged: ")
+
+
+def test_restart_from_an_older_image(tmp_path: Path, build: Build) -> None:
+    """Of a program that opens nothing each image is enough."""
+    program = build("many_rounds.c", "-O1")
+    options = ("--name", "job", "--checkpoint-every", "20")
+    assert run_rdb(tmp_path, tmp_path, "run", *options, "--", str(program), "200").returncode == 0
+    rank = open_job(tmp_path / "job").rank(0)
+    at = rank.images[-1].event
+    plan = ("restart", "job", "--at", str(at), "--plan")
+    sound = run_rdb(tmp_path, tmp_path, *plan)
+    assert f"from checkpoint {rank.images[-1].number} " in sound.stdout, sound.stderr
+    for left in (-2, -3):
+        flip(rank.images[left + 1].path, 12)
+        planned = run_rdb(tmp_path, tmp_path, *plan)
+        assert f"from checkpoint {rank.images[left].number} " in planned.stdout
+        lines = planned.stderr.splitlines()
+        assert len(lines) == -left - 1
+        assert all(line.startswith("rdb: rank 0: an older checkpoint is used: ") for line in lines)
+    flip(rank.images[0].path, 12)
+    said = restarted(tmp_path, "--at", str(at))
+    assert said.count("an older checkpoint is used") == 2
+
+
+@pytest.mark.parametrize("name", ["image", "log"])
+def test_what_is_damaged_is_packed_as_it_is(copy: Path, name: str) -> None:
+    """And the pack opens as the job does."""
+    damaged = image(copy, 3) if name == "image" else copy / "job/rank-1/log-000000.seg"
+    flipped(0.5)(damaged)
+    pack = ("pack", "job", "-o", str(copy / "job.rdb"))
+    for since in ((), ("--since", "3")):
+        done = run_rdb(copy, copy, *pack, *since)
+        assert done.returncode == 0 and f"rank 1{':' if name == 'image' else ' is packed'}" in (
+            done.stderr
+        )
+        assert str(damaged) in done.stderr
+        script = copy / "script"
+        script.write_text("goto end\n")
+        opened = run_rdb(copy, copy, "attach", str(copy / "job.rdb"), "-x", str(script))
+        assert opened.returncode == 0, opened.stderr
+        assert ("rank 1 is left out" in opened.stderr) == (name == "log")
+
+
+@pytest.mark.parametrize("how", ["torn", "gone", "torso"])
+def test_ls_lists_jobs_without_a_whole_job_json(copy: Path, how: str) -> None:
+    path = copy / "job/job.json"
+    if how == "torn":
+        path.write_text('{"format"')
+    else:
+        path.unlink()
+    if how == "torso":
+        for rank in (copy / "job").glob("rank-*"):
+            shutil.rmtree(rank)
+        shutil.rmtree(copy / "job/files-sums")
+    listed = run_rdb(copy, copy, "ls")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    why = "offset 9: expected JSON" if how == "torn" else "No such file or directory"
+    assert f"job.json: {why}" in listed.stdout.splitlines()[1]
+    if how != "torso":
+        assert "exited 0 (" in listed.stdout
+    assert run_rdb(copy, copy, "rm", "job").returncode == 0
+    assert run_rdb(copy, copy, "ls").stdout == ""

@@ -137,12 +137,15 @@ def test_what_is_not_whole_is_not_offered(half: Running) -> None:
         (whole[:40], "it is damaged: expected a header at offset 0"),
     ):
         state.write_bytes(altered)
-        done = half.rdb("restart", "half")
-        assert done.returncode != 0 and said in done.stderr
-        assert "Traceback" not in done.stderr
+        done = half.rdb("restart", "half", "--at", "ckpt:2")
+        assert done.returncode == 5 and said in done.stderr and done.stderr.count("\n") == 1
     state.unlink()
-    gone = half.rdb("restart", "half")
-    assert "state-2: it is not there any more" in gone.stderr
+    gone = half.rdb("restart", "half", "--at", "ckpt:2")
+    assert gone.returncode == 5 and "state-2: it is not there any more" in gone.stderr
+    older = half.rdb("restart", "half")
+    assert older.returncode == 0, older.stderr
+    assert older.stderr.startswith("rdb: checkpoint 2 is not used: ")
+    assert "(from checkpoint 1 of half, exit code 0)" in older.stderr
     state.write_bytes(whole)
 
 

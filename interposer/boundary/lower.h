@@ -52,6 +52,7 @@ struct options {
 	int board_rank;
 	double mtbf_s;   /* checkpoints as often as is best for it; 0: not asked for */
 	bool from_image; /* restart: the image holds all, nothing is replayed */
+	bool only_check; /* replay: is the checkpoint whole? */
 	enum mode mode_after;
 	bool no_children;    /* leave child processes native */
 	bool lax;            /* pass on what the tables do not know */

@@ -30,6 +30,8 @@ int image_compress(unsigned number);
 
 /* Maps everything, sets lower.event and lower.upper, opens the log there.  0 or -errno (said on stderr). */
 int image_restore(unsigned number, bool check_pages);
+/* Is it whole, with all that it rests on?  0 or -errno (said on stderr). */
+int image_check(unsigned number);
 /* Puts the restored registers into uc. */
 void image_registers(ucontext_t *uc);
 

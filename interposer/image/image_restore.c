@@ -245,6 +245,19 @@ int image_restore(unsigned number, bool check_pages)
 	return rc || lower.opt.from_image ? rc : replay_open(segment, off);
 }
 
+int image_check(unsigned number)
+{
+	struct image_file *f = &restore.files[0], *other;
+	int rc = image_open(f, number, true);
+	if (rc)
+		return rc;
+	restore.nfiles = 1;
+	rc = image_check_pages(f);
+	for (uint64_t i = 0; i < f->nruns && !rc; i++)
+		rc = source_of(f->runs[i].image, true, &other);
+	return rc;
+}
+
 void image_registers(ucontext_t *uc)
 {
 	context_load(uc, &restore.running);

@@ -200,7 +200,9 @@ static int gather(unsigned number)
 	rc = kept_signals_look(&own.head, &own.kept);
 	if (rc)
 		return rc;
-	uint32_t check = crc32c_data(0, own.library.base, own.library.len);
+	own.head.check = 0;
+	uint32_t check = crc32c_data(0, &own.head, sizeof(own.head));
+	check = crc32c_data(check, own.library.base, own.library.len);
 	check = crc32c_data(check, own.files.base, own.files.len);
 	check = crc32c_data(check, own.kept.timers, own.head.timers_len);
 	check = crc32c_data(check, own.kept.signals, own.head.signals_len);

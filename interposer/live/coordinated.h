@@ -35,13 +35,14 @@ bool coordinated_due(void);
 /* thaw.c: going on from such a checkpoint.  The state beside image `number` is checked and libraries have again what
  * they had; then, with the program's registers, it goes on. */
 int thaw_prepare(unsigned number);
+int thaw_check(unsigned number); /* is the state whole? */
 void thaw(ucontext_t *uc);
 
 #define STATE_MAGIC 0x657461746262646cull
-#define STATE_VERSION 8
+#define STATE_VERSION 9
 struct state_head {
 	uint64_t magic;
-	uint32_t version, check; /* crc32c_data of all that follows it */
+	uint32_t version, check; /* crc32c_data of all of the file, with 0 in its place */
 	uint64_t number;
 	uint64_t sockets;                /* so many, for which its ranks meet: rdb/live/unrecorded.py */
 	uint64_t library_len, files_len; /* what follows: of the MPI library, then open files, */

@@ -55,7 +55,10 @@ static int check_state(const char *path)
 				     head.scheduling_len + head.shared_len;
 	if (whole) {
 		const uint8_t *bytes = (const uint8_t *)p + sizeof(head);
-		uint32_t check = crc32c_data(0, bytes, head.library_len);
+		struct state_head unchecked = head;
+		unchecked.check = 0;
+		uint32_t check = crc32c_data(0, &unchecked, sizeof(unchecked));
+		check = crc32c_data(check, bytes, head.library_len);
 		check = crc32c_data(check, bytes + head.library_len, head.files_len);
 		bytes += head.library_len + head.files_len;
 		memcpy(timers, bytes, head.timers_len);
@@ -80,12 +83,17 @@ static int check_state(const char *path)
 	return state_fd < 0 ? state_fd : 0;
 }
 
-int thaw_prepare(unsigned number)
+int thaw_check(unsigned number)
 {
 	char path[4096];
-	if ((size_t)snprintf(path, sizeof(path), "%s/state-%u", lower.opt.restart, number) >= sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "%s/state-%u", lower.opt.dir, number) >= sizeof(path))
 		return -ENAMETOOLONG;
-	int rc = check_state(path);
+	return check_state(path);
+}
+
+int thaw_prepare(unsigned number)
+{
+	int rc = thaw_check(number);
 	if (rc || !head.library_len)
 		return rc;
 	void *bytes = malloc(head.library_len);

@@ -138,6 +138,7 @@ void options_parse(int argc, char **argv)
 		BOARD_RANK,
 		MTBF,
 		FROM_IMAGE,
+		ONLY_CHECK,
 		EXPAND,
 		CHECK
 	};
@@ -191,6 +192,7 @@ void options_parse(int argc, char **argv)
 		{"board-rank", 1, 0, BOARD_RANK},
 		{"mtbf", 1, 0, MTBF},
 		{"from-image", 0, 0, FROM_IMAGE},
+		{"only-check", 0, 0, ONLY_CHECK},
 		// clang-format on
 		{0, 0, 0, 0},
 	};
@@ -288,6 +290,7 @@ void options_parse(int argc, char **argv)
 		case BOARD_RANK: o->board_rank = (int)number("board-rank", optarg, 1 << 20); break;
 		case MTBF: o->mtbf_s = (double)number("mtbf", optarg, 1L << 40); break;
 		case FROM_IMAGE: o->from_image = true; break;
+		case ONLY_CHECK: verify = o->only_check = true; break;
 		case PROBE: exit(probe_print());
 		default: usage();
 		}

@@ -3,6 +3,7 @@
  *   rdb-exec --dir RANKDIR --files FILESDIR [options] -- PROG ARGS     records
  *   rdb-exec --replay RANKDIR --files FILESDIR --verify                replays at full speed
  *   rdb-exec --replay RANKDIR --files FILESDIR --agent-fd FD           a replica for the server
+ *   rdb-exec --replay RANKDIR --files FILESDIR --checkpoint N --only-check [--from-image]   is it whole?
  *   rdb-exec --replay RANKDIR --files FILESDIR --expand ...            under mpirun: makes the payloads again
  *   rdb-exec --restart RANKDIR --at EVENT --dir BRANCHDIR --files FILESDIR -- PROG ARGS    goes on live
  *   rdb-exec --probe
@@ -196,6 +197,12 @@ static int replay(void)
 	/* of a bounded recording the first image is not number 0 */
 	if (!lower.opt.checkpoint_given && image_numbers(&lower.opt.checkpoint, &newest))
 		lower.opt.checkpoint = 0;
+	if (lower.opt.only_check) {
+		rc = image_check(lower.opt.checkpoint);
+		if (!rc && lower.opt.from_image)
+			rc = thaw_check(lower.opt.checkpoint);
+		return rc == -EPROTO ? 3 : rc ? 5 : 0;
+	}
 	rc = image_restore(lower.opt.checkpoint, !lower.opt.checked);
 	if (!rc && lower.opt.from_image && lower.opt.checkpoints_only)
 		coordinated_join();

@@ -59,6 +59,10 @@ def _job_row(job: Job) -> dict[str, Any]:
         processes = [_process_row(process, glance=True) for process in job.processes()]
         _ends_without_log(job, processes)
         state = _merged([row["state"] for row in processes if row["process"] == str(row["rank"])])
+        damaged = [row["process"] for row in processes if row["damage"] and "." in row["process"]]
+        state += f", damaged: {', '.join(damaged)}" if damaged else ""
+        if "damage" in meta:
+            state += f" ({meta['damage'].removeprefix(f'{job.path}/')})"
     except RdbError as error:
         meta, processes, state = {}, [], error.message
     return {

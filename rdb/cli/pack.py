@@ -35,6 +35,8 @@ def pack_command(args: argparse.Namespace) -> int:
     else:
         made = pack(job, out, args.ranks, args.since)
         use = f"rdb attach {shlex.quote(str(out))}"
+    for line in made.lost:
+        print(f"rdb: {line}", file=sys.stderr)
     what = f"{len(made.ranks)} rank{'s' if len(made.ranks) != 1 else ''}"
     print(
         f"rdb: packed {what} of {job.name}: {out} "

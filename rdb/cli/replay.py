@@ -17,7 +17,7 @@ from rdb.errors import DamagedRecording, RdbError, UnknownJob, Usage
 from rdb.paths import rdb_exec_path
 from rdb.recording import Job, ProcessName, RankRecording, find_process, open_job
 from rdb.recording.places import place_name
-from rdb.replay.replica import cause
+from rdb.replay.replica import cause, is_of_image
 
 
 def replay_command(args: argparse.Namespace) -> int:
@@ -48,7 +48,7 @@ def replay_command(args: argparse.Namespace) -> int:
                 "turn": turn,
                 "cautions": recording.cautions,
                 **({} if start is None else {"checkpoint": start}),
-                **_replay(recording, start, args.patience),
+                **_replay_from(recording, start, args.patience),
             }
             first = first or result.get("hash")
             if result["ok"] and result.get("hash") != first:
@@ -61,7 +61,7 @@ def replay_command(args: argparse.Namespace) -> int:
                 print(f"rdb: rank {recording.name}, {text}", file=sys.stderr)
     if args.json:
         print_json(results)
-    return 0 if all(result["ok"] for result in results) else 5
+    return 0 if all(result["ok"] and "lost" not in result for result in results) else 5
 
 
 def _damage(recording: RankRecording) -> DamagedRecording | None:
@@ -92,7 +92,7 @@ def _starts(recording: RankRecording, wanted: str | None) -> list[int | None]:
         return [None]
     numbers = [one.number for one in recording.images]
     if wanted == "all":
-        return [*numbers]
+        return [*numbers] or [None]
     if not wanted.isdigit():
         raise Usage(f"replay: --checkpoint {wanted}: not a number", "or `all`")
     if int(wanted) not in numbers:
@@ -101,6 +101,25 @@ def _starts(recording: RankRecording, wanted: str | None) -> list[int | None]:
             f"it has {', '.join(map(str, numbers)) or 'none'}",
         )
     return [int(wanted)]
+
+
+def _replay_from(recording: RankRecording, start: int | None, patience_s: int) -> dict[str, Any]:
+    """From the beginning; where its image cannot be used, from the next one that can be."""
+    if start is not None:
+        return _replay(recording, start, patience_s)
+    missing = recording.no_beginning
+    lost = missing.message if isinstance(missing, DamagedRecording) else None
+    begins = recording.first_event
+    result = _replay(recording, None, patience_s)
+    for image in recording.images[1:]:
+        if not is_of_image(str(result.get("cause"))):
+            break
+        lost = lost or str(result["cause"])
+        begins = image.event
+        result = _replay(recording, image.number, patience_s)
+    if result["ok"] and lost is not None:
+        result["lost"] = f"what was before event {begins} is lost: {lost}"
+    return result
 
 
 def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dict[str, Any]:
@@ -134,7 +153,7 @@ def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dic
     except (ValueError, IndexError):
         said = cause(done.stderr or done.stdout) or "it said nothing"
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit {done.returncode}"
-        return {"ok": False, "what": f"the replica ended ({how}): {said}"}
+        return {"ok": False, "what": f"the replica ended ({how}): {said}", "cause": said}
     if done.returncode != 0:
         answer["ok"] = False
         answer.setdefault("what", f"exit {done.returncode}")
@@ -181,6 +200,8 @@ def _say(result: dict[str, Any], times: int) -> None:
         else:
             memory = "no hash was recorded (rdb run --hash-every), every call agrees"
         print(f"rank {result['process']}{turn}: {result['events']} events, {memory}", flush=True)
+        if "lost" in result:
+            print(f"rdb: rank {result['process']}{turn}: {result['lost']}", file=sys.stderr)
     else:
         print(
             f"rdb: rank {result['process']}{turn}: replay failed: {_difference(result)}",

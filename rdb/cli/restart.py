@@ -23,7 +23,7 @@ from rdb.launch.placement import Placement, launch, placed_lines, placement
 from rdb.launch.where import Where
 from rdb.live.apart_files import homes
 from rdb.live.branch import make_branch
-from rdb.live.coordinated import choose, unrecorded
+from rdb.live.coordinated import choose_whole, unrecorded
 from rdb.live.file_order import copies, write_files
 from rdb.live.later_files import give_nothing, later_copies, write_later
 from rdb.live.plan import Plan, RankPlan, make_plan, plan_lines
@@ -32,6 +32,7 @@ from rdb.live.sockets import uses_sockets
 from rdb.live.tree_plan import tree_options, write_tree
 from rdb.live.unrecorded import alone_in_place, needs_launcher, prepare
 from rdb.live.unrecorded import plan_lines as lines_of
+from rdb.live.until_damage import until_damage
 from rdb.private import opener
 from rdb.recording import Job, open_job
 from rdb.recording.stored import check_all_stored
@@ -39,7 +40,11 @@ from rdb.recording.stored import check_all_stored
 
 def restart_command(args: argparse.Namespace) -> int:
     with carried(open_job(args.job), args) as (job, pack):
-        return (_from_checkpoint if unrecorded(job) else _from_log)(job, args, pack)
+        if unrecorded(job):
+            return _from_checkpoint(job, args, pack)
+        with until_damage(job) as (sound, lost):
+            _say_lost(lost)
+            return _from_log(sound, args, pack)
 
 
 def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
@@ -50,6 +55,7 @@ def _from_log(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     mpi = chosen_mpi(args.mpi)
     plan = make_plan(job, args.rank, args.at)
     check_all_stored(job.path / "files")
+    _say_lost(plan.lost)
     for rank, one in plan.ranks.items():
         for text in one.recording.cautions:
             print(f"rdb: rank {rank}, {text}", file=sys.stderr)
@@ -159,8 +165,10 @@ def _placement(args: argparse.Namespace, nranks: int, launched: bool, mpi: str |
 def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> int:
     """A job that ran without a log goes on from what all its ranks have."""
     common = _options(args)
-    one, mpi = choose(job, args.at), chosen_mpi(args.mpi)
+    mpi = chosen_mpi(args.mpi)
     check_all_stored(job.path / "files")
+    one, lost = choose_whole(job, args.at)
+    _say_lost(lost)
     launched = needs_launcher(job, one)
     asked = _placement(args, one.nranks, launched, mpi)
     if args.plan:
@@ -186,6 +194,11 @@ def _from_checkpoint(job: Job, args: argparse.Namespace, pack: Path | None) -> i
         file=sys.stderr,
     )
     return code
+
+
+def _say_lost(lost: list[str]) -> None:
+    for line in lost:
+        print(f"rdb: {line}", file=sys.stderr)
 
 
 def _say_copies(folders: list[Path]) -> None:

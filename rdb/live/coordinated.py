@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from rdb.live.board import Board, Slot, State, Verdict, board_path, process_ther
 from rdb.live.relay import ask_centre, centre_address
 from rdb.live.request import send_request
 from rdb.recording import Job
-from rdb.recording.checkpoints import image_path
+from rdb.recording.checkpoints import check_image, image_path
 
 _COMMIT = re.compile(r"commit-(\d+)\Z")
 _LOOK_S = 0.005
@@ -62,18 +63,25 @@ def slots_of(job: Job) -> list[Slot]:
 
 def committed(job: Path) -> list[Together]:
     """In order; what is not whole is none."""
-    found = []
+    found = [one for one in _commits(job) if isinstance(one, Together)]
+    return sorted(found, key=lambda one: one.number)
+
+
+def _commits(job: Path) -> Iterator[Together | DamagedRecording]:
     for path in job.glob("commit-*"):
         if not _COMMIT.match(path.name):
             continue
+        ranks = sum(1 for _ in job.glob("rank-*/log-000000.seg"))
         try:
             told = json.loads(path.read_text(encoding="utf-8"))
             one = Together(int(told["number"]), int(told["ranks"]), int(told["at_ns"]))
         except (ValueError, KeyError, TypeError):
+            yield DamagedRecording(f"{path}: offset 0: expected what the checkpoint is, in JSON")
             continue
-        if f"commit-{one.number}" == path.name:
-            found.append(one)
-    return sorted(found, key=lambda one: one.number)
+        if path.name != f"commit-{one.number}" or one.nranks < ranks:
+            yield DamagedRecording(f"{path}: expected that number, and {ranks} ranks or more")
+            continue
+        yield one
 
 
 def missing(job: Path, one: Together) -> list[Path]:
@@ -85,9 +93,18 @@ def missing(job: Path, one: Together) -> list[Path]:
     return [path for path in parts if not path.exists()]
 
 
+def damaged_commits(job: Job) -> list[str]:
+    """Of checkpoints that were whole, and of which nobody knows that any more, why."""
+    found = [one for one in _commits(job.path) if isinstance(one, DamagedRecording)]
+    return [f"a checkpoint is not used: {one.message}" for one in found]
+
+
 def choose(job: Job, at: str | None) -> Together:
     """`ckpt:N`, or the newest one."""
     known = committed(job.path)
+    damaged = [one for one in _commits(job.path) if isinstance(one, DamagedRecording)]
+    if not known and damaged:
+        raise damaged[0]
     if not known:
         raise UnknownJob(
             f"{job.name} has no checkpoint that all its ranks finished, and no log",
@@ -102,6 +119,31 @@ def choose(job: Job, at: str | None) -> Together:
             f"it has {', '.join(numbers)}",
         )
     return numbers[at]
+
+
+def choose_whole(job: Job, at: str | None) -> tuple[Together, list[str]]:
+    """The same, of those whose files are whole; and of newer ones that are not, why."""
+    lost = [] if at else damaged_commits(job)
+    newest = choose(job, at)
+    first: DamagedRecording | None = None
+    for one in [newest] if at else reversed(committed(job.path)):
+        try:
+            check_whole(job, one)
+        except DamagedRecording as error:
+            first = first or error
+            lost.append(f"checkpoint {one.number} is not used: {error.message}")
+        else:
+            return one, lost
+    assert first is not None
+    raise first
+
+
+def check_whole(job: Job, one: Together) -> None:
+    """Raises which of its files is not as it was written."""
+    for path in missing(job.path, one):
+        raise DamagedRecording(f"{path}: it is not there any more", "choose another checkpoint")
+    for rank in range(one.nranks):
+        check_image(job.path / f"rank-{rank}", job.path / "files", one.number, state=True)
 
 
 def alive(job: Job) -> bool:

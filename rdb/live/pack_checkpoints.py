@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
-from rdb.live.coordinated import Together, choose, committed, missing
+from rdb.live.coordinated import Together, check_whole, choose, committed, damaged_commits
 from rdb.recording import Job
 from rdb.recording.checkpoints import image_path
 from rdb.recording.packing import Packed, image_base, write_pack
@@ -21,22 +21,35 @@ _OF_ONE = re.compile(r"(?:state|was)-(\d+)(?:-\d+)?\Z")
 def pack_checkpoints(job: Job, out: Path, since: int | None = None) -> Packed:
     """Those from number SINCE on, or all. The job may go on meanwhile."""
     choose(job, None)  # refuses where there is none
-    chosen = [one for one in committed(job.path) if since is None or one.number >= since]
-    if not chosen:
+    asked = [one for one in committed(job.path) if since is None or one.number >= since]
+    if not asked:
         raise UnknownJob(f"{job.name} has no checkpoint {since} or later", f"rdb info {job.name}")
+    chosen, lost = _whole(job, asked)
     ranks = [job.rank(rank) for rank in range(chosen[0].nranks)]
     with _held(job.path, _parts(job.path, chosen)) as parts:
         count = write_pack(out, job, ranks, parts)
-    return Packed(out, list(range(len(ranks))), count, out.stat().st_size)
+    return Packed(out, list(range(len(ranks))), count, out.stat().st_size, lost)
+
+
+def _whole(job: Job, asked: list[Together]) -> tuple[list[Together], list[str]]:
+    """Those whose files are whole, one at least; of the others why they are left out."""
+    whole, damaged = [], []
+    for one in asked:
+        try:
+            check_whole(job, one)
+        except DamagedRecording as error:
+            damaged.append((one.number, error))
+        else:
+            whole.append(one)
+    if not whole:
+        raise damaged[-1][1]
+    left = [f"checkpoint {number} is left out: {why.message}" for number, why in damaged]
+    return whole, damaged_commits(job) + left
 
 
 def _parts(job: Path, chosen: list[Together]) -> list[Path]:
     numbers = {one.number for one in chosen}
     parts = [job / f"commit-{number}" for number in sorted(numbers)]
-    for one in chosen:
-        gone = missing(job, one)
-        if gone:
-            raise DamagedRecording(f"{gone[0]}: it is not there any more", "rdb pack it again")
     for rank in range(chosen[0].nranks):
         folder = job / f"rank-{rank}"
         needed = set(numbers)

@@ -16,9 +16,10 @@ from rdb.live.refusals_between import refused_between
 from rdb.live.tree_plan import TreePlan, plan_tree, tree_lines
 from rdb.live.verbs import VerbsTraffic
 from rdb.live.verbs_rank import device_name
-from rdb.live.world import check_beginning, start_image
+from rdb.live.world import check_beginning, first_image, start_images
 from rdb.live.worlds import known_worlds, there, unknown, world_options
 from rdb.recording import Job, RankRecording
+from rdb.recording.checkpoints import check_image
 from rdb.recording.ranges import format_ranks
 
 
@@ -52,6 +53,8 @@ class Plan:
     """Ordinary ones."""
     device: str | None
     """That the first rank with verbs had, if any used them."""
+    lost: list[str]
+    """What of the recording cannot be used, and what is used instead."""
 
     def users_of(self, path: str) -> set[int]:
         """Ranks that open that file."""
@@ -98,6 +101,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
     verbs_plans, verbs_begun = verbs.plans(cut.events)
     trees: dict[int, TreePlan] = {}
     ranks: dict[int, RankPlan] = {}
+    lost: list[str] = []
     options = world_options(job, job.ranks)
     for one in job.ranks:
         recording, until = job.rank(one), cut.events[one]
@@ -105,7 +109,7 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         if tree is not None:
             check_beginning(recording, until)
             trees[one] = tree
-        image = recording.images[0].number if tree else _image(recording, until)
+        image = first_image(recording).number if tree else _image(recording, until, lost)
         refusals += [] if tree else refused(recording, until)
         ranks[one] = RankPlan(recording, until, image, cut.sent_again(one), options[one])
     refusals += refused_between(job, cut.events, trees)
@@ -128,13 +132,25 @@ def make_plan(job: Job, rank: int | None, at: str | None) -> Plan:
         trees,
         later_files(job, cut.events, trees),
         device,
+        lost,
     )
 
 
-def _image(recording: RankRecording, until: int) -> int:
-    number = start_image(recording, until)
-    event = next(one.event for one in recording.images if one.number == number)
-    return recording.images[0].number if lacks_files(recording, event, until) else number
+def _image(recording: RankRecording, until: int, lost: list[str]) -> int:
+    """The newest one that is whole and lacks nothing; of those that are not whole, why."""
+    damaged = recording.no_beginning
+    for image in start_images(recording, until):
+        if image.event and lacks_files(recording, image.event, until):
+            continue
+        try:
+            check_image(recording.path, recording.files_dir, image.number)
+        except DamagedRecording as error:
+            damaged = damaged or error
+            lost.append(f"rank {recording.name}: an older checkpoint is used: {error.message}")
+        else:
+            return image.number
+    assert damaged is not None
+    raise damaged
 
 
 def plan_lines(plan: Plan) -> list[str]:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rdb.errors import DamagedRecording, RdbError
+from rdb.errors import RdbError
 from rdb.launch.where import Where
 from rdb.live.branch import make_branch, removed_if_refused
-from rdb.live.coordinated import Together, missing
+from rdb.live.coordinated import Together
 from rdb.live.rank import write_plan
 from rdb.private import opener
 from rdb.recording import Job, RankRecording
@@ -43,9 +43,6 @@ def prepare(
     hosts: Sequence[str] = (),
 ) -> str:
     """Makes the branch: its directory."""
-    gone = missing(job.path, one)
-    if gone:
-        raise DamagedRecording(f"{gone[0]}: it is not there any more", "choose another checkpoint")
     launched = needs_launcher(job, one)
     place = Where(0, one.nranks if launched else None, "mpirun" if launched else "none", None)
     cut = dict.fromkeys(range(one.nranks), one.number)

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from rdb.errors import DamagedRecording, RdbError
 from rdb.live.sockets import uses_sockets
-from rdb.recording import RankRecording
+from rdb.recording import Checkpoint, RankRecording
+from rdb.recording.checkpoints import check_image
 from rdb.recording.describe import mpi_functions
 from rdb.recording.record import Kind, Record
 
@@ -82,10 +83,10 @@ def _makes_thread(record: Record) -> bool:
 
 
 def check_beginning(recording: RankRecording, cut: int) -> None:
-    """What it had open at its first event is known."""
+    """What it had open at its first event is known, and so what it has at later ones."""
     lost = recording.no_beginning
     if isinstance(lost, DamagedRecording):
-        raise lost
+        return  # the log is there: of a later image it says what was open
     if lost is not None or not any(one.event <= cut for one in recording.images):
         raise RdbError(
             f"rank {recording.name} begins at event {recording.first_event}: what it had open then "
@@ -94,27 +95,38 @@ def check_beginning(recording: RankRecording, cut: int) -> None:
         )
 
 
-def start_image(recording: RankRecording, cut: int) -> int:
-    """Number of the image to replay from: the newest one that lacks nothing.
+def first_image(recording: RankRecording) -> Checkpoint:
+    """That of the beginning, whole."""
+    lost = recording.no_beginning
+    if isinstance(lost, DamagedRecording):
+        raise lost
+    first = recording.images[0]
+    check_image(recording.path, recording.files_dir, first.number)
+    return first
+
+
+def start_images(recording: RankRecording, cut: int) -> list[Checkpoint]:
+    """The images to replay from that lack nothing, the newest one first; they may be damaged.
 
     Refuses what the log says that nobody could bring back.
     """
     index = recording.index
     images = [one for one in recording.images if one.event <= cut]
     check_beginning(recording, cut)
+    first = [one for one in images if one.event == 0]
     # of a branch what it began with is known, and only at its beginning
     world = World(lasting=(recording.path / "descriptors").exists())
-    chosen, following = images[0].number, images[1:]
+    whole, following = first, images[len(first) :]
     for place in index.of_calls(*_CALLS):
         record = index.record(place)
         while following and following[0].event < record.event:
             image = following.pop(0)
-            chosen = image.number if world.bare else chosen
+            whole = [image, *whole] if world.bare else whole
         if record.event > cut:
             break
         world.add(record)
     for image in following:
-        chosen = image.number if world.bare else chosen
+        whole = [image, *whole] if world.bare else whole
     if world.children:
         raise RdbError(
             f"rank {recording.name} has {len(world.children)} child processes at event {cut}: "
@@ -132,7 +144,7 @@ def start_image(recording: RankRecording, cut: int) -> int:
         )
     # what it made in MPI, verbs and sockets is followed from the beginning
     followed = bool(called & {_MPI, _VERBS}) or uses_sockets(recording, cut)
-    return images[0].number if followed or began_in_mpi or began_in_verbs else chosen
+    return first if followed or began_in_mpi or began_in_verbs else whole
 
 
 def _begins_mpi(recording: RankRecording) -> bool:

@@ -312,6 +312,13 @@ class LogIndex:
             return None
         return range(entry[_PLACE], entry[_PLACE] + entry[_REPEAT] + 1), entry[_NARGS]
 
+    def end(self) -> tuple[int, int]:
+        """Segment and offset of what comes after the last whole record."""
+        if not self.count:
+            return 0, _HEADER_BYTES
+        entry = self._at(self.count - 1)  # of turns: a record before that of the cycle
+        return entry[4], entry[3] + entry[5]
+
     def number(self, place: int) -> int:
         """The record's `nr`."""
         return int(self._at(place)[_NR])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import struct
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdb.errors import DamagedRecording
+from rdb.errors import DamagedRecording, VersionMismatch
+from rdb.paths import rdb_exec_path
 from rdb.recording.record import Record
 
 _HEAD = struct.Struct("<QIIQ")  # struct image_header begins with magic, version, number, event
@@ -58,3 +60,19 @@ def checkpoint(directory: Path, record: Record) -> Checkpoint | None:
     except FileNotFoundError:
         return None
     return Checkpoint(record.nr, record.event, record.at_ns, size, path, record.result)
+
+
+def check_image(directory: Path, files_dir: Path, number: int, state: bool = False) -> None:
+    """Raises what is wrong with an image, or with one that it rests on.
+
+    STATE: it is of a job without a log, and what lies beside it is needed as well.
+    """
+    line = [str(rdb_exec_path()), "--replay", str(directory), "--files", str(files_dir)]
+    line += ["--checkpoint", str(number), "--only-check", *(["--from-image"] if state else [])]
+    done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if done.returncode == 0:
+        return
+    told = done.stderr.decode(errors="replace").strip().splitlines()
+    said = told[-1] if told else f"{directory}: checkpoint {number}: exit {done.returncode}"
+    other_version = done.returncode == VersionMismatch.exit_code
+    raise (VersionMismatch if other_version else DamagedRecording)(said.removeprefix("rdb: "))

@@ -17,6 +17,7 @@ from typing import BinaryIO
 
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, Unsupported
 from rdb.private import opener
+from rdb.recording.checkpoints import check_image, read_images
 from rdb.recording.log_head import log_head
 from rdb.recording.order import unexpanded
 from rdb.recording.pack_format import (
@@ -51,6 +52,8 @@ class Packed:
     ranks: list[int]
     files: int
     size_bytes: int
+    lost: list[str]
+    """What of the job is not whole."""
 
 
 def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None = None) -> Packed:
@@ -66,10 +69,15 @@ def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None 
         for process in job.process(rank).walk()
         for recording in process.programs
     ]
+    lost: list[str] = []
     for recording in recordings:
-        _ = recording.index  # refuses a damaged log
+        damage = _damage(recording)
+        if damage is not None:
+            lost.append(f"rank {recording.name} is packed as it is: {damage}")
+            continue
         if recording.state in ("running", "paused"):
             raise RdbError(f"rank {recording.name} of {job.name} still runs", "end the job first")
+        lost += (f"rank {recording.name}: {why}" for why in _damaged_images(recording).values())
         if recording.index.of_kind(Kind.CHECKPOINT) and not recording.images:
             raise DamagedRecording(
                 f"{recording.path}: no image is left there to replay rank {recording.name} from"
@@ -87,7 +95,27 @@ def pack(job: Job, out: Path, ranks: list[int] | None = None, since: int | None 
         for name, source in _parts(recording, since)
     ]
     count = write_pack(out, job, recordings, parts)
-    return Packed(out, chosen, count, out.stat().st_size)
+    return Packed(out, chosen, count, out.stat().st_size, lost)
+
+
+def _damage(recording: RankRecording) -> str | None:
+    """Of its log."""
+    try:
+        recording.check()
+    except DamagedRecording as error:
+        return error.message
+    return None
+
+
+def _damaged_images(recording: RankRecording) -> dict[int, str]:
+    """By number, what is wrong with those that are not whole."""
+    found = {}
+    for image in recording.images:
+        try:
+            check_image(recording.path, recording.files_dir, image.number)
+        except DamagedRecording as error:
+            found[image.number] = error.message
+    return found
 
 
 def write_pack(
@@ -133,7 +161,7 @@ def _write(
         add("job.json", job.path / "job.json")
         for name, source in parts:
             add(name, source)
-        for key in sorted({key for recording in recordings for key in stored_keys(recording)}):
+        for key in _keys(job, recordings):
             stored = job.path / "files" / key
             if not stored.is_file():
                 raise RdbError(f"{stored} is missing: the recording is not whole")
@@ -143,6 +171,13 @@ def _write(
         info = _info(MANIFEST)
         archive.writestr(info, Manifest(job.name, files).to_json(), compresslevel=1)
     return len(files)
+
+
+def _keys(job: Job, recordings: list[RankRecording]) -> list[str]:
+    """All that there are where a log does not tell any more which it needs."""
+    if any(_damage(recording) for recording in recordings):
+        return sorted(path.name for path in (job.path / "files").iterdir())
+    return sorted({key for recording in recordings for key in stored_keys(recording)})
 
 
 def _add_helpers(add: Adder, stored: Path) -> None:
@@ -160,9 +195,9 @@ def _add_helpers(add: Adder, stored: Path) -> None:
 def _parts(recording: RankRecording, since: int | None) -> Iterator[tuple[str, Path | bytes]]:
     """Names and contents of what a program's directory holds, or of what begins later in it."""
     first_image, first_segment, head = -1, 0, None
-    if since is not None:
+    if since is not None and _damage(recording) is None:
         first_image, first_segment, head = _beginning(recording, since)
-    for image in recording.images:
+    for image in read_images(recording.path):
         if image.number >= first_image:
             yield image.path.name, image.path
     for path in sorted(recording.path.iterdir()):
@@ -181,7 +216,8 @@ def _beginning(recording: RankRecording, since: int) -> tuple[int, int, bytes | 
     Images rest on earlier ones, so it is the full one of the group.  A program that never got to
     that checkpoint keeps its newest group.
     """
-    images = recording.images
+    damaged = _damaged_images(recording)
+    images = [one for one in recording.images if one.number not in damaged]
     if not images:
         return -1, 0, None
     asked = next((one for one in images if one.number >= since), images[-1])

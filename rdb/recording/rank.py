@@ -83,6 +83,11 @@ class RankRecording:
         """File, offset and what was expected there, or None for a whole log."""
         return self._index.damage
 
+    @property
+    def log_end(self) -> tuple[int, int]:
+        """Segment and offset of what comes after the last whole record."""
+        return self._index.end()
+
     @cached_property
     def meta(self) -> dict[str, Any]:
         places = self._index.of_kind(Kind.META)

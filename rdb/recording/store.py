@@ -221,7 +221,7 @@ def list_jobs() -> list[Job]:
     """All jobs, oldest first."""
     check_store(str(home()))
     try:
-        entries = [(_made_at(entry), entry) for entry in home().iterdir() if _is_job(entry)]
+        entries = [(_made_at(entry), entry) for entry in home().iterdir() if _is_listed(entry)]
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -231,10 +231,22 @@ def list_jobs() -> list[Job]:
 
 def _made_at(path: Path) -> float:
     """When the job was made; 0 where nobody can see: it is another user's, or just removed."""
+    for made in (path / "job.json", path):
+        with suppress(OSError):
+            return made.stat().st_mtime
+    return 0.0
+
+
+def _is_listed(path: Path) -> bool:
+    """Also one that has lost its job.json, or never had it."""
     try:
-        return (path / "job.json").stat().st_mtime
-    except OSError:
-        return 0.0
+        return _is_job(path) or _has_ranks(path) or _is_torso(path)
+    except (OSError, RdbError):  # another user's, or just removed
+        return False
+
+
+def _has_ranks(path: Path) -> bool:
+    return any(path.glob("rank-*/log-000000.seg"))
 
 
 def _is_job(path: Path) -> bool:
@@ -255,7 +267,7 @@ def open_job(name_or_path: str | os.PathLike[str]) -> Job:
             job = Job(unpacked(path, home().resolve() / _PACKS))
             _ = job.meta
             return job
-        if _is_job(path) or any(path.glob("rank-*/log-000000.seg")):
+        if _is_job(path) or _has_ranks(path):
             if path.parent == home():
                 check_store(str(path.parent))
             job = Job(path.resolve())
@@ -270,7 +282,7 @@ def find_job(name_or_path: str | os.PathLike[str]) -> Job:
     for path in _candidates(text):
         if _is_pack(path):
             return open_job(path)
-        if _is_job(path) or _is_torso(path):
+        if _is_job(path) or _has_ranks(path) or _is_torso(path):
             check_job(str(path))
             job = Job(path.resolve())
             with suppress(DamagedRecording):  # but not another version: it may be whole

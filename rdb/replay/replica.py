@@ -109,7 +109,7 @@ class CannotStart(DamagedRecording):
     @property
     def of_image(self) -> bool:
         """Is it an image that is not whole, not what it needs besides?  Another one may do then."""
-        return bool(_IMAGE.search(self.cause))
+        return is_of_image(self.cause)
 
 
 class Replica:
@@ -220,6 +220,11 @@ class _Said:
         fd = self._stderr.fileno()
         new = os.fstat(fd).st_size - self._heard
         return cause(os.pread(fd, new, self._heard).decode(errors="replace"))
+
+
+def is_of_image(cause: str) -> bool:
+    """Did it end for an image that is not whole?"""
+    return bool(_IMAGE.search(cause))
 
 
 def cause(said: str) -> str:
