@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "boundary/arrivals.h"
 #include "boundary/boundary.h"
+#include "boundary/guarded_copy.h"
 #include "image/checkpoints.h"
 #include "process/cpu_features.h"
 #include "memory/device_memory.h"
@@ -40,6 +41,48 @@ enum { ARGS_MAX = 65536, OPTIONS = 64 };
 static unsigned children;
 static char own_dir[4096]; /* of a child: opt.dir points here */
 
+/* What the kernel does with a structure that may be of a newer one (copy_struct_from_user): 0 or -errno. */
+static long clone_args(const struct event *ev, struct clone_args *c)
+{
+	const uint64_t from = A(0), size = A(1), known = size < sizeof(*c) ? size : sizeof(*c);
+	char byte;
+	if (size > RDB_PAGE)
+		return -E2BIG;
+	if (size < CLONE_ARGS_SIZE_VER0)
+		return -EINVAL;
+	memset(c, 0, sizeof(*c));
+	for (uint64_t at = from + known; at < from + size; at++)
+		if (!guarded_copy(&byte, (const void *)at, 1))
+			return -EFAULT;
+		else if (byte)
+			return -E2BIG;
+	return guarded_copy(c, (const void *)from, known) == known ? 0 : -EFAULT;
+}
+
+/* What the kernel refuses by itself (clone3_args_valid and copy_process in kernel/fork.c): 0 or -errno. */
+static long clone_refused(const struct event *ev)
+{
+	struct clone_args c = {.flags = ev->nr == SYS_clone ? A(0) & ~(uint64_t)CSIGNAL : 0};
+	if (ev->nr == SYS_clone3) {
+		const long rc = clone_args(ev, &c);
+		if (rc)
+			return rc;
+		const uint64_t known = 0xffffffff | CLONE_CLEAR_SIGHAND | CLONE_INTO_CGROUP;
+		if (c.set_tid_size > 32 || !c.set_tid != !c.set_tid_size || c.exit_signal > _NSIG - 1 ||
+		    (c.flags & CLONE_INTO_CGROUP && (c.cgroup > INT32_MAX || A(1) < CLONE_ARGS_SIZE_VER2)) ||
+		    c.flags & ~known || c.flags & (CLONE_DETACHED | (CSIGNAL & ~CLONE_NEWTIME)) ||
+		    (c.flags & CLONE_SIGHAND && c.flags & CLONE_CLEAR_SIGHAND) ||
+		    (c.flags & (CLONE_THREAD | CLONE_PARENT) && c.exit_signal) || !c.stack != !c.stack_size)
+			return -EINVAL;
+	}
+	if ((c.flags & CLONE_FS && c.flags & (CLONE_NEWNS | CLONE_NEWUSER)) ||
+	    (c.flags & CLONE_THREAD && !(c.flags & CLONE_SIGHAND)) ||
+	    (c.flags & CLONE_SIGHAND && !(c.flags & CLONE_VM)) ||
+	    (c.flags & CLONE_THREAD && c.flags & (CLONE_NEWUSER | CLONE_NEWPID)))
+		return -EINVAL;
+	return 0;
+}
+
 /* clone(2): the arguments of the raw calls; clone3 takes struct clone_args */
 struct clone_request process_clone_request(const struct event *ev)
 {
@@ -47,9 +90,10 @@ struct clone_request process_clone_request(const struct event *ev)
 	if (ev->nr == SYS_clone) {
 		r = (struct clone_request){A(0), A(1), A(2), A(3), A(4)};
 	} else if (ev->nr == SYS_clone3) {
-		const struct clone_args *c = (const void *)A(0);
-		r = (struct clone_request){c->flags | c->exit_signal, c->stack ? c->stack + c->stack_size : 0,
-					   c->parent_tid, c->child_tid, c->tls};
+		struct clone_args c;
+		if (clone_args(ev, &c) == 0)
+			r = (struct clone_request){c.flags | c.exit_signal, c.stack ? c.stack + c.stack_size : 0,
+						   c.parent_tid, c.child_tid, c.tls};
 	} else {
 		r.flags = SIGCHLD | (ev->nr == SYS_vfork ? CLONE_VFORK | CLONE_VM : 0);
 	}
@@ -151,6 +195,9 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 	const bool waits = r.flags & CLONE_VFORK;
 	int ends[2];
 	*in_child = false;
+	const long refused = clone_refused(ev);
+	if (refused)
+		return refused;
 	if (r.flags & CLONE_THREAD)
 		return thread_clone(ev, uc, &r);
 	int rc = waits ? vfork_open(ends) : 0;

@@ -343,6 +343,18 @@ static void one_input(struct event *ev, const struct input *i)
 	}
 }
 
+bool syscall_strings_there(const struct event *ev)
+{
+	if (ev->nr >= sizeof(inputs) / sizeof(*inputs))
+		return true;
+	for (const struct input *i = inputs[ev->nr]; i < inputs[ev->nr] + INPUTS && i->kind; i++) {
+		struct measured m = {(const char *)A(i->arg), 0};
+		if (i->kind == I_STR && m.text && !guarded_call(measure, &m))
+			return false;
+	}
+	return true;
+}
+
 void syscall_inputs(struct event *ev)
 {
 	if (lower.mode != MODE_RECORD || !lower.started || lower.opt.check == CHECK_OFF ||

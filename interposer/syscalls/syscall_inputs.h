@@ -6,6 +6,10 @@
 /* While recording, before the call: says what the program hands out with it. */
 void syscall_inputs(struct event *ev);
 
+/* Can all strings among the arguments be read?  What looks into a path before the kernel asks this first: of one that
+ * is not there the kernel knows best which error it is. */
+bool syscall_strings_there(const struct event *ev);
+
 /* ioctls.c: how many bytes the request reads at the third argument. */
 size_t ioctl_reads(unsigned req);
 

@@ -72,6 +72,17 @@ static bool starts_thread(const struct event *ev, struct clone_request *r)
 	return r->flags & CLONE_THREAD;
 }
 
+/* It fails: with which error the kernel knows, but for what must not succeed if the memory is there by then. */
+static long no_strings(const struct event *ev)
+{
+	const uint64_t *a = ev->args;
+	if (ev->nr == SYS_execve || ev->nr == SYS_execveat)
+		return -EFAULT;
+	const long rc = raw_syscall((long)ev->nr, (long)a[0], (long)a[1], (long)a[2], (long)a[3], (long)a[4],
+				    (long)a[5]);
+	return rc < 0 ? rc : -EFAULT;
+}
+
 static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 {
 	struct timespec left;
@@ -256,11 +267,17 @@ void syscall_event(ucontext_t *uc)
 		event_replay(ev, uc);
 	if (lower.opt.checkpoints_only && !answered)
 		kernel_files_closing(ev);
+	const bool there = syscall_strings_there(ev);
 	struct kept kept;
 	struct attributes attributes;
-	kept_before(ev, &kept);
-	attributes_before(ev, &attributes);
-	if (class == EMU) {
+	if (there) {
+		kept_before(ev, &kept);
+		attributes_before(ev, &attributes);
+	}
+	if (!there && class != FAIL) {
+		if (!answered)
+			ev->result = no_strings(ev);
+	} else if (class == EMU) {
 		int64_t recorded = ev->result;
 		ev->emulated = true;
 		const bool parallel = lower.mode == MODE_PASS && !ends_thread && row->emu != call_exit;

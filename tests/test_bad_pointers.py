@@ -1,0 +1,37 @@
+"""Strings that are not there, and structures that clone3 does not take: what the kernel says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Build, Rdb
+from test_outputs import INTERPOSER, rows
+
+TABLE = (INTERPOSER / "syscalls/syscall_numbers.def").read_text()
+NUMBERS = dict(re.findall(r"^NR\((\w+), (\d+)\)", TABLE, re.MULTILINE))
+
+
+@pytest.mark.parametrize("record", ["full", "off"])
+def test_as_the_kernel_says(build: Build, rdb: Rdb, tmp_path: Path, record: str) -> None:
+    """Of each call that is known to read strings, each one."""
+    calls = {
+        name: [place for kind, place in reads if kind == "STR"]
+        for name, reads in rows().items()
+        if any(kind == "STR" for kind, _ in reads)
+    }
+    assert len(calls) > 80
+    with (tmp_path / "bad_pointers.def").open("w") as table:
+        for name, places in calls.items():
+            ends = ", ".join(map(str, (places + [-1] * 4)[:4]))
+            print(f"CALL({name}, {NUMBERS[name]}, {{{ends}}})", file=table)
+    program = build("bad_pointers.c", "-O1", "-D_GNU_SOURCE", f"-I{tmp_path}")
+    native = subprocess.run([program], capture_output=True, text=True, check=True)
+    assert native.stdout.count("EFAULT") > 200
+    done = rdb("run", "--name", "job", f"--record={record}", "--", program)
+    assert (done.returncode, done.stdout) == (0, native.stdout), done.stderr
+    if record == "full":
+        replayed = rdb("replay", "job")
+        assert replayed.returncode == 0, replayed.stderr
