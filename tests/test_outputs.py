@@ -177,7 +177,8 @@ def test_every_way_of_mpi(build: Build, tmp_path: Path) -> None:
             code, answer = altered(rank, tmp_path / f"altered-{number}", way, read)
             name = rank.recording().describe(call.event)
             assert (code, answer.get("event")) == (5, call.event), f"{name}: {answer}"
-            assert "what the program hands out by" in str(answer["what"]), name
+            said = f"what the program hands out by {name.partition('(')[0]} is not what it was"
+            assert said in str(answer["what"]), (name, answer)
             found.append(name.partition("(")[0])
         wanted = re.findall(r"WAY\(.*?(MPI_\w+)\(", source)
         only_root = ["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"]
@@ -275,6 +276,53 @@ def test_every_replay_says_so(rdb: Rdb, small: RankRecording, tmp_path: Path) ->
     (tmp_path / "script").write_text("quit\n")
     attached = rdb("attach", "job", "-x", "script")
     assert said in attached.stdout + attached.stderr
+
+
+ENDS = r"""
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static char input[1024];
+int main(int argc, char **argv)
+{
+	pread(open(argv[1], O_RDONLY), input, 1024, 0);
+	switch (input[0]) {
+	case 'A': return 3;
+	case 'B': return 4;
+	case 'C': syscall(SYS_exit, 3);
+	case 'D': *(volatile int *)8 = 1;
+	case 'E': __builtin_trap();
+	case 'F': kill(getpid(), SIGTERM);
+	case 'G': kill(getpid(), SIGKILL);
+	case 'H': abort();
+	}
+	return 0;
+}
+"""
+SIGNALS = {"D": 11, "E": 4, "F": 15, "G": 9, "H": 6}
+
+
+@pytest.mark.parametrize("recorded", "ABCDEFH")  # of a SIGKILL there is no record
+def test_how_a_program_ends_is_compared(
+    rdb: Rdb, build_text: BuildText, tmp_path: Path, recorded: str
+) -> None:
+    """Each way to end against each other one."""
+    (tmp_path / "input").write_bytes(recorded.encode() * BYTES)
+    program = build_text("ends", ENDS, "-O1", "-w")
+    done = rdb("run", "--name", "job", "--", program, "input")
+    wanted = {"A": 3, "B": 4, "C": 3}.get(recorded) or 128 + SIGNALS[recorded]
+    assert done.returncode == wanted, done.stderr
+    assert rdb("replay", "job").returncode == 0
+    rank = Rank(open_job("job").path / "rank-0", open_job("job").path / "files")
+    read = inputs(rank.recording())[0]
+    for other in set("ABCDEFGH") - {recorded}:
+        copy = copy_of(rank, tmp_path / other)
+        alter(copy.recording(), read, other.encode())
+        code, answer, _ = copy.verify()
+        assert code == 5, f"{recorded}, then {other}: {answer}"
+        assert answer["what"], answer
 
 
 THREADS = r"""

@@ -335,23 +335,17 @@ void replay_ended(ucontext_t *uc)
 	agent_end(before_crossing(), replay.end_kind, replay.end_value);
 }
 
-static const char *kind_name(unsigned kind)
-{
-	static const char *const names[] = {"?",      "meta",   "start",      "system call", "hypercall",
-					    "upcall", "signal", "rdtsc",      "hash",        "checkpoint",
-					    "file",   "end",    "resumption", "switch"};
-	return kind < sizeof(names) / sizeof(*names) ? names[kind] : "?";
-}
-
 void replay_exits(int code, ucontext_t *uc)
 {
 	turns_await(uc);
 	divergence_crossing(uc);
 	const struct log_record *rec = replay.next;
-	if (!at_end())
-		replay_diverged(uc, "event %lu: recorded %s %u, replayed an exit with %d",
-				(unsigned long)lower.event + 1, kind_name(rec->kind), rec->nr, code);
-	else if (rec && rec->nr == LOG_END_EXIT && rec->result != code)
+	if (!at_end()) {
+		char call[64];
+		divergence_call(rec->kind, rec->nr, call, sizeof(call));
+		replay_diverged(uc, "event %lu: recorded %s, replayed an exit with %d", (unsigned long)lower.event + 1,
+				call, code);
+	} else if (rec && rec->nr == LOG_END_EXIT && rec->result != code)
 		replay_diverged(uc, "after event %lu: the exit code was %ld, is %d", (unsigned long)lower.event,
 				(long)rec->result, code);
 	replay_ended(uc);
@@ -404,8 +398,11 @@ static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t
 		return NULL;
 	}
 	if (rec->kind != kind || rec->nr != nr) {
-		replay_diverged(uc, "event %lu: recorded %s %u, replayed %s %u", (unsigned long)lower.event + 1,
-				kind_name(rec->kind), rec->nr, kind_name(kind), nr);
+		char recorded[64], replayed[64];
+		divergence_call(rec->kind, rec->nr, recorded, sizeof(recorded));
+		divergence_call(kind, nr, replayed, sizeof(replayed));
+		replay_diverged(uc, "event %lu: recorded %s, replayed %s", (unsigned long)lower.event + 1, recorded,
+				replayed);
 		return NULL;
 	}
 	replay.done++;
@@ -475,9 +472,11 @@ void event_replay(struct event *ev, ucontext_t *uc)
 		unsigned i = 0;
 		while (i + 1 < ev->nargs && i < rec->nargs && log_args(rec)[i] == ev->args[i])
 			i++;
+		char call[64];
+		divergence_call(ev->kind, ev->nr, call, sizeof(call));
 		lower.event--;
-		replay_diverged(uc, "event %lu: %s %u: argument %u was %#lx, is %#lx", (unsigned long)lower.event + 1,
-				kind_name(ev->kind), ev->nr, i, i < rec->nargs ? (unsigned long)log_args(rec)[i] : 0,
+		replay_diverged(uc, "event %lu: %s: argument %u was %#lx, is %#lx", (unsigned long)lower.event + 1,
+				call, i, i < rec->nargs ? (unsigned long)log_args(rec)[i] : 0,
 				(unsigned long)ev->args[i]);
 		return;
 	}
