@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from conftest import run_rdb
-from gdbdriver import in_console
+from gdbdriver import DEADLINE_S, SCRIPT, Recorded, in_console
 
 C = r"""
 #include <assert.h>
@@ -141,3 +144,88 @@ def test_in_the_programs_language(tmp_path: Path) -> None:
         tmp_path, program, lines=["print own", "print data", "print own == 70 .and. data > 4000"]
     )
     assert own.endswith("70\n") and data.endswith("4781\n") and both.endswith(".TRUE.\n")
+
+
+NESTED = r"""
+#include <stdlib.h>
+static int leaf(int n)
+{
+	if (n > 3)
+		abort();
+	return n;
+}
+static int middle(int n)
+{
+	return leaf(10 * n) + 1;
+}
+static int outer(int n)
+{
+	return n ? middle(0) + outer(n - 1) : leaf(4);
+}
+int main(void)
+{
+	return outer(3);
+}
+"""
+
+
+@pytest.fixture
+def nested(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path, build(tmp_path, "nested.c", NESTED, "gcc"), tmp_path / "nested.c")
+
+
+def test_reverse_finish_goes_back_to_the_call_of_the_frame_that_was_chosen(
+    nested: Recorded,
+) -> None:
+    with nested.gdb() as gdb:
+        gdb.run("break leaf if n == 4")
+        gdb.run("continue")
+        gdb.run("delete")
+        stack = [(frame["func"], frame["level"]) for frame in gdb.frames()]
+        for level in (2, 1, 4, 0):
+            gdb.run(f"frame {level}")
+            gdb.run("reverse-finish")
+            called = gdb.frames()
+            assert [one["func"] for one in called] == [name for name, _ in stack[level + 1 :]]
+            call = gdb.run("x/i $pc")
+            assert "call" in call and stack[level][0] in call
+            gdb.run("undo")
+            assert [(one["func"], one["level"]) for one in gdb.frames()] == stack
+        gdb.run("break middle")
+        gdb.run("continue")
+        gdb.run("goto END")
+        chosen = next(one["level"] for one in gdb.frames() if one["func"] == "leaf")
+        gdb.run(f"frame {chosen}")
+        gdb.run("reverse-finish")
+        assert gdb.function() == "outer" and gdb.value("n") == "0"
+
+
+def test_reverse_finish_stops_at_breakpoints_on_its_way(tmp_path: Path) -> None:
+    program = build(tmp_path, "nested.c", NESTED, "gcc")
+    lines = ["frame function outer", "reverse-finish", "print n", "undo", "break leaf",
+             "frame function outer", "reverse-finish", "where", "undo", "where"]  # fmt: skip
+    said = answers(tmp_path, program, lines=lines)
+    assert "outer () at nested.c:15" in said[1] and said[2].endswith(" 1\n")
+    assert "Stopped on the way" in said[6] and said[7].endswith("leaf () at nested.c:5\n")
+    assert "kill" in said[9]
+
+
+def test_where_one_types_at_gdb_itself(nested: Recorded) -> None:
+    lines = ["rdb-open job", "continue", "print n", "up", "print n", "frame 0", "print 1 + 1"]
+    done = subprocess.run(
+        ["gdb", "-nx", "-q", "-ex", "set width 0", "-x", SCRIPT],
+        input="\n".join([*lines, "kill", "quit", ""]),
+        env={
+            **os.environ,
+            "RDB_HOME": str(nested.home),
+            "RDB_EXECUTABLE": str(Path(sys.executable).parent / "rdb"),
+        },
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    said = done.stdout.split("(gdb) ")
+    assert re.search(r"^#\d+ .* in leaf \(n=4\) at .*nested.c:6$", said[2], re.M), done.stdout
+    assert said[3] == "$1 = 4\n" and "outer (n=0)" in said[4] and said[5] == "$2 = 0\n"
+    assert said[6].startswith("#0 ") and "leaf" not in said[6] and said[7] == "$3 = 2\n"

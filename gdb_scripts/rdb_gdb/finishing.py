@@ -14,16 +14,54 @@ from typing import Any
 import gdb
 
 from . import link, own, settings
+from .command import Command
+from .history import log
+from .own_frames import frames
 
 _HOOK = """define hook-reverse-finish
-python import rdb_gdb.finishing; rdb_gdb.finishing.begin()
+rdb-reverse-finish
 end"""
 _USER_POINTS = (gdb.BP_BREAKPOINT, gdb.BP_HARDWARE_BREAKPOINT)
 
 
-def begin() -> None:
-    """For the reverse-finish that follows, until its stop."""
-    own.from_here()
+class Begin(Command):
+    """Prepare for the reverse-finish that follows, until its stop: rdb-reverse-finish
+    What GDB runs before its own."""
+
+    name = "rdb-reverse-finish"
+    kind = gdb.COMMAND_RUNNING
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        own.from_here()
+        _leave_inner_frames()
+        _prepare()
+
+
+def _leave_inner_frames() -> None:
+    """GDB goes back to the innermost function's call, whichever frame is selected."""
+    try:
+        level = gdb.selected_frame().level()
+    except gdb.error:
+        return  # no frame here: `reverse-finish` says so
+    stack = _not_inlined()
+    inner = sum(1 for one in stack if one.level() < level)
+    with log.travelling():
+        for left in range(len(stack) - 1, len(stack) - 1 - inner, -1):
+            _not_inlined()[0].select()
+            _prepare()
+            # In its own hook the command has no hook.
+            gdb.execute("reverse-finish", to_string=True)
+            if len(_not_inlined()) != left:
+                raise gdb.GdbError("Stopped on the way back to the frame that was selected.")
+    if inner:
+        gdb.newest_frame().select()
+
+
+def _not_inlined() -> list[Any]:
+    return [one for one in frames() if one.type() != gdb.INLINE_FRAME]
+
+
+def _prepare() -> None:
     entry = _entry()
     if entry is None:
         return  # then there is nothing to finish, or GDB does it by steps
@@ -73,4 +111,5 @@ def _user_stops_at(addr: int) -> bool:
 
 
 def define() -> None:
+    Begin()
     gdb.execute(_HOOK, to_string=True)

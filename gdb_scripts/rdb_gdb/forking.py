@@ -104,7 +104,7 @@ def _stand_alone(listener: Any, where: str, path: str) -> None:
         conditions.forget()
         bookmark.bookmarks.clear()
         history.log.begin()
-    except (OSError, gdb.error) as error:
+    except (OSError, gdb.error, gdb.GdbError) as error:
         os.write(2, f"{error}\n".replace("\n", " ").strip().encode() + b"\n")
         os._exit(1)
     os.write(2, b"\n")

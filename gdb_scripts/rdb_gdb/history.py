@@ -15,7 +15,7 @@ from typing import Any
 
 import gdb
 
-from . import branches, link, place, points, scopes, settings, snapshot
+from . import branches, link, own, place, points, scopes, settings, snapshot
 from .snapshot import Snapshot
 
 
@@ -277,6 +277,7 @@ def _prompt() -> None:
     typed = _typed()
     log.boundary(typed[1] if typed[0] != _last_typed[0] else None)
     _last_typed = typed
+    own.at_prompt()
 
 
 def _typed() -> tuple[str, str]:

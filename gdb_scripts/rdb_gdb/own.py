@@ -10,6 +10,7 @@ from typing import Any
 
 import gdb
 
+from . import link
 from .own_frames import frames, in_own_file, own_frames
 
 _HOOK = """define hook-finish
@@ -23,10 +24,10 @@ _signalled = False
 _selected: Any = None  # by `select`, where the rank stands
 
 
-def select(answer: dict[str, Any]) -> None:
-    """Selects it, if the rank has come to its end, or was stopped by a signal, since the last time.
+def select(answer: dict[str, Any]) -> bool:
+    """Selects it if the rank has come to its end, or was stopped by a signal, since the last time.
 
-    ANSWER is the server's: who then chooses another frame keeps it.
+    ANSWER is the server's: who then chooses another frame keeps it.  False: it has not.
     """
     global _stood, _signalled, _selected
     here, before, signalled = (answer["serial"], answer["position"]), _stood, _signalled
@@ -41,8 +42,20 @@ def select(answer: dict[str, Any]) -> None:
                 _selected = frame
                 gdb.execute("set language auto", to_string=True)
                 _lines_are_of(frame)
+                return True
         except gdb.error:
-            return  # no frame here: nothing to select
+            return False  # no frame here: nothing to select
+    return False
+
+
+def at_prompt() -> None:
+    """Of a GDB that a person types at: there GDB has shown the innermost frame."""
+    try:
+        innermost_is = gdb.newest_frame()
+        if select(link.ask("state")) and gdb.selected_frame() != innermost_is:
+            gdb.execute("frame")
+    except (gdb.error, gdb.GdbError):
+        return  # no frame, or no rank any more: the next command says so
 
 
 def _lines_are_of(frame: Any) -> None:
