@@ -51,11 +51,12 @@ def stopped(gdb: Gdb) -> bool:
 
 def hits(gdb: Gdb, command: str) -> int:
     """How often it is met until the recording ends, each time in another turn of the loop."""
-    turns = set()
+    turns = []
     gdb.run(command)
     while stopped(gdb):
-        turns.add(turn(gdb))
+        turns.append(turn(gdb))
         gdb.run(command)
+    assert len(turns) == len(set(turns))
     return len(turns)
 
 

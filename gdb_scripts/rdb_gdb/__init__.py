@@ -15,6 +15,7 @@ def load() -> None:
         aliases,
         asked,
         away,
+        bindings,
         bisect,
         bookmark,
         branch,
@@ -57,7 +58,7 @@ def load() -> None:
         module.define()
     for module in (look, fields, object, follow, forking, away, starting, printers):
         module.define()
-    for module in (finishing, hits, mappings, meant, number, own, variables):
+    for module in (bindings, finishing, hits, mappings, meant, number, own, variables):
         module.define()
     conditions.define()
     aliases.define()
