@@ -13,6 +13,7 @@ LOWER = [
     *(
         "marks/mark_trace",
         "marks/mark_learn",
+        "marks/mark_pages",
         "marks/spin",
         "instructions/string_insn",
         "marks/trampoline",

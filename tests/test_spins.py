@@ -13,6 +13,7 @@ SLICE_MS = 60_000
 """Longer than the test: whoever gives way has been seen to spin."""
 STEPS = {"ep": 5, "cg": 40, "ft": 20, "bt": 20, "lu": 4, "lock": 60, "trylock": 60, "flags": 40}
 REPLAYS = 3
+RECORDINGS = 4
 
 
 def result(said: str) -> str:
@@ -34,6 +35,18 @@ def test_whoever_spins_gives_way(kernel: str, flag: str, build: Build, rdb: Rdb)
         assert again.returncode == 0 and "agree" in again.stdout, again.stderr
         memory.add(again.stdout)
     assert len(memory) == 1
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+@pytest.mark.parametrize("kind", ["word", "spin", "mutex", "backoff", "long", "rounds"])
+def test_turns_of_a_spin_are_told_apart(kind: str, flag: str, build: Build, rdb: Rdb) -> None:
+    """By what they count in memory, and nowhere else."""
+    program = build("counting_spins.c", flag, "-pthread")
+    for n in range(RECORDINGS):
+        done = rdb("run", "--slice", 1, "--hash-every", 1, "--name", n, "--", program, kind, 3000)
+        assert (done.returncode, done.stdout) == (0, "6000\n"), done.stderr
+        again = rdb("replay", n, "--verify")
+        assert again.returncode == 0 and "agree" in again.stdout, again.stderr
 
 
 def test_more_threads_than_processors(build: Build, rdb: Rdb) -> None:

@@ -3,11 +3,12 @@
 #include <string.h>
 #include "log/crc32c.h"
 #include "boundary/layout.h"
+#include "marks/mark_pages.h"
 #include "marks/mark_trace.h"
 #include "agent/registers.h"
 #include "agent/upper_memory.h"
 
-enum { XMM_LEN = 256, BLOCK = 256 };
+enum { XMM_LEN = 256 };
 
 static uint32_t vector_crc(const ucontext_t *uc)
 {
@@ -27,15 +28,6 @@ static void clip(uint64_t at, uint64_t *from, uint64_t *to)
 		*to = page + RDB_PAGE;
 	if (!upper_readable(at, 1))
 		*to = *from;
-}
-
-static uint32_t block_crc(const struct mark *m)
-{
-	uint32_t crc = 0;
-
-	for (unsigned i = 0; i < m->nwords; i++)
-		crc = crc32c(crc, (const void *)(m->words[i].addr & ~(uint64_t)(BLOCK - 1)), BLOCK);
-	return crc;
 }
 
 /* A function that calls itself may be where it was before but for frames that are far up. */
@@ -67,7 +59,7 @@ static void fill(const ucontext_t *uc, struct mark *m)
 	m->vector_crc = vector_crc(uc);
 	for (unsigned i = 0; i < m->nwords; i++)
 		memcpy(&m->words[i].value, (const void *)m->words[i].addr, 8);
-	m->block_crc = block_crc(m);
+	mark_pages_take(m);
 }
 
 static int take_as(ucontext_t *uc, struct mark *m, const struct mark_wish *wish)
@@ -115,7 +107,7 @@ bool mark_here(const struct mark *m, const ucontext_t *uc)
 		return false;
 	if (m->far_crc && far_crc(m) != m->far_crc)
 		return false;
-	return block_crc(m) == m->block_crc && vector_crc(uc) == m->vector_crc;
+	return vector_crc(uc) == m->vector_crc && mark_pages_same(m);
 }
 
 int mark_load(struct mark *m, const void *bytes, size_t len)
@@ -124,8 +116,8 @@ int mark_load(struct mark *m, const void *bytes, size_t len)
 		return -EINVAL;
 	memset(m, 0, sizeof(*m));
 	memcpy(m, bytes, len);
-	if (m->nwords > MARK_WORDS || m->nvectors > MARK_VECTORS || mark_size(m) != len || !RDB_IS_UPPER(m->rip) ||
-	    m->stack_len > sizeof(m->stack))
+	if (m->nwords > MARK_WORDS || m->npages > MARK_PAGES || m->nvectors > MARK_VECTORS || mark_size(m) != len ||
+	    !RDB_IS_UPPER(m->rip) || m->stack_len > sizeof(m->stack))
 		return -EINVAL;
 	for (unsigned i = 0; i < m->nvectors; i++)
 		if (m->vector_n[i] > 15)

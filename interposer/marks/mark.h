@@ -17,6 +17,7 @@ struct spin;
 enum {
 	MARK_WORDS = 12,
 	MARK_VECTORS = 4,
+	MARK_PAGES = 16,
 	MARK_INSTRUCTIONS = 6000, /* a good bound for mark_take: about 0.2 ms of integer code */
 	MARK_FLAGS = 0xcc5,       /* OF DF SF ZF PF CF; AF is left undefined by what compilers emit */
 	MARK_STACK_BELOW = 128,   /* the red zone */
@@ -36,13 +37,14 @@ struct mark {
 	uint32_t stack_len;
 	uint32_t far_crc;               /* the stack from there on; 0: not known */
 	uint32_t vector_crc;            /* xmm0-15 */
-	uint32_t block_crc;             /* the 256 bytes around each word */
+	uint32_t pages_crc;             /* mark_pages.h */
 	uint64_t vector[MARK_VECTORS];  /* low halves of those xmm registers that vary */
 	uint8_t vector_n[MARK_VECTORS]; /* which */
 	uint32_t nvectors;
 	uint16_t varies; /* bit n: gpr[n] was another one at the arrival before */
 	uint16_t heat;   /* arrivals at rip in a thousand instructions, as far as seen */
-	uint32_t nwords;
+	uint32_t nwords, npages;
+	uint64_t pages[MARK_PAGES];
 	uint8_t stack[MARK_STACK_BELOW + MARK_STACK_ABOVE];
 	struct mark_word words[MARK_WORDS]; /* those that change most often first */
 };
@@ -63,6 +65,9 @@ int mark_take_within(ucontext_t *uc, struct mark *m, unsigned instructions, cons
 /* The same as mark_take, but it looks for a place where that spin has ended.  `fresh`: uc stands at the first instruction after an event,
  * so each place is told from all others when it is met for the first time. */
 int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh);
+
+/* If set: may others than the program write there at any time?  Such memory is in no mark: a replay has it at events only. */
+extern bool (*mark_contested)(uint64_t start, uint64_t end);
 
 /* Is this the arrival? */
 bool mark_here(const struct mark *m, const ucontext_t *uc);

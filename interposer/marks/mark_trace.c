@@ -118,7 +118,8 @@ static void add_word(struct mark *m, unsigned limit, uint64_t addr)
 		if (m->words[i].addr == addr)
 			return;
 	/* the gate's page holds addresses of the lower half, which are others in replay */
-	if (m->nwords < limit && (addr & ~(RDB_PAGE - 1)) != RDB_GATE && upper_readable(addr, 8))
+	if (m->nwords < limit && (addr & ~(RDB_PAGE - 1)) != RDB_GATE &&
+	    !(mark_contested && mark_contested(addr, addr + 8)) && upper_readable(addr, 8))
 		m->words[m->nwords++].addr = addr;
 }
 

@@ -6,6 +6,8 @@
 #include "instructions/tsc_sites.h"
 #include "marks/mark.h"
 #include "marks/spin.h"
+#include "memory/device_memory.h"
+#include "memory/shared_memory.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
 
@@ -23,6 +25,11 @@ static bool about_to_ask(ucontext_t *uc)
 	tsc_stub_leave(uc);
 	return tsc_stubs_inside(UC_REG(uc, RIP)) || (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE ||
 	       hot_stubs_leading(uc);
+}
+
+static bool contested(uint64_t start, uint64_t end)
+{
+	return shared_contested(start, end) || (device_regions && device_memory_in(start, end));
 }
 
 static void stop_here(ucontext_t *uc, const struct mark *mark)
@@ -81,6 +88,7 @@ static void hand_on(ucontext_t *uc, bool fresh)
 
 void computation_stopped(ucontext_t *uc, bool signal)
 {
+	mark_contested = contested;
 	if (about_to_ask(uc))
 		return;
 	thread_self()->yield = false;
@@ -92,6 +100,7 @@ void computation_looked_at(ucontext_t *uc, bool fresh)
 {
 	struct thread *self = thread_self();
 	self->look_missed = false;
+	mark_contested = contested;
 	if (!baton_wanted() || about_to_ask(uc))
 		return;
 	if (fresh || !spin_here(uc, &self->spin)) {
