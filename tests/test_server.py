@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import socket
@@ -20,8 +21,9 @@ from rdb.errors import RdbError
 from rdb.replay.agent import Regs, Thread
 from rdb.server import server
 from rdb.server.breakpoints import Breakpoints, Point, parse_points
+from rdb.server.jobs import Worker
 from rdb.server.objects import correct_auxv
-from rdb.server.packets import Connection, escape, frame, unescape
+from rdb.server.packets import PACKET_SIZE, Connection, escape, frame, unescape
 from rdb.server.registers import NUMBERS, REGISTERS, RegisterFile
 from rdb.server.server import serve
 from rdb.server.stops import gdb_signal
@@ -346,6 +348,47 @@ def test_acknowledgements_and_resending(timeline: FakeTimeline) -> None:
     ours.close()
     assert connection.receive() is None
     theirs.close()
+
+
+def test_a_long_request_is_taken_and_one_that_is_too_long_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rdb.server.packets.REQUEST_MAX", 5 * PACKET_SIZE)
+    ours, theirs = socket.socketpair()
+    ours.settimeout(10)
+    connection = Connection(theirs.fileno(), theirs.fileno())
+    long, too_long = b"q" * (5 * PACKET_SIZE - 8), b"qRdb.x:" + b"0" * (11 * PACKET_SIZE)
+    cut = b"$" + b"1" * (6 * PACKET_SIZE)
+    sender = threading.Thread(
+        target=ours.sendall,
+        args=(frame(long) + frame(too_long) + frame(b"qC") + cut + frame(b"g"),),
+    )
+    sender.start()
+    packets = [connection.receive() for _ in range(4)]
+    sender.join()
+    found = [(one.data, one.too_long) for one in packets if one is not None]
+    assert found == [(long, False), (too_long[:64], True), (b"qC", False), (b"g", False)]
+    assert ours.recv(10) == b"++++"
+    ours.close()
+    theirs.close()
+
+
+def test_a_request_that_is_too_long_has_an_error_for_an_answer(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rdb.server.packets.REQUEST_MAX", PACKET_SIZE)
+    answer = client.rdb("qRdb.info:" + "0" * 2 * PACKET_SIZE)
+    assert answer["error"] == "a request of more than 16 MiB"
+    assert client.ask(b"x" * 2 * PACKET_SIZE) == b"E.a request of more than 16 MiB"
+    assert client.ask(b"qC").startswith(b"QC")
+
+
+def test_jobs_that_nobody_waits_for_by_the_pipe_do_not_fill_it() -> None:
+    worker = Worker()
+    fcntl.fcntl(worker._write_fd, fcntl.F_SETPIPE_SZ, 4096)
+    jobs = [worker.start(lambda: None) for _ in range(10_000)]
+    assert all(job.wait(10) for job in jobs)
+    worker.close()
 
 
 @given(st.binary())

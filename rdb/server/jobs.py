@@ -7,6 +7,7 @@ import queue
 import select
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 
@@ -26,7 +27,8 @@ class Job:
         except BaseException as error:  # noqa: BLE001 - handed to whoever asks for the result
             self._error = error
         self._over.set()
-        os.write(self._wake_fd, b"!")
+        with suppress(BlockingIOError):  # many wait to be read: whoever looks there will wake
+            os.write(self._wake_fd, b"!")
 
     @property
     def over(self) -> bool:
@@ -47,6 +49,7 @@ class Worker:
 
     def __init__(self) -> None:
         self._read_fd, self._write_fd = os.pipe()
+        os.set_blocking(self._write_fd, False)
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="rdb-timeline", daemon=True)
         self._thread.start()

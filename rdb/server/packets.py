@@ -9,6 +9,9 @@ from dataclasses import dataclass
 INTERRUPT = b"\x03"
 #: Bytes of packet data we accept and announce (`PacketSize`).
 PACKET_SIZE = 0x20000
+#: Longer requests than announced are taken, too: rdb's own may be.  This is where it ends.
+REQUEST_MAX = 16 << 20
+_KEPT = 64  # bytes of a request that is longer, to say what it was
 _ESCAPED = b"}#$*"  # the first one stands for itself in what the others become
 
 
@@ -45,6 +48,8 @@ class Packet:
 
     data: bytes
     interrupt: bool = False
+    too_long: bool = False
+    """More than REQUEST_MAX: `data` is how it begins."""
 
 
 class Connection:
@@ -55,6 +60,7 @@ class Connection:
         self._write_fd = write_fd
         self._buffer = bytearray()
         self._last_sent = b""
+        self._too_long = b""  # how the request begins whose end has not come yet
         self.acks = True
         self.closed = False
 
@@ -81,13 +87,20 @@ class Connection:
                 continue
             end = self._buffer.find(b"#")
             if end < 0 or len(self._buffer) < end + 3:
-                if len(self._buffer) > 4 * PACKET_SIZE:
-                    self._buffer.clear()  # no packet is that long: it never was one
+                if end < 0 and len(self._buffer) > REQUEST_MAX:
+                    self._too_long = self._too_long or bytes(self._buffer[1 : _KEPT + 1])
+                    self._buffer[:] = b"$"
                 return None
             # A `$` is never data: what comes before a second one is a packet that was cut short.
-            data = bytes(self._buffer[self._buffer.rfind(b"$", 0, end) + 1 : end])
+            start = self._buffer.rfind(b"$", 0, end)
+            data = bytes(self._buffer[start + 1 : end])
             check = bytes(self._buffer[end + 1 : end + 3])
             del self._buffer[: end + 3]
+            begins, self._too_long = self._too_long, b""
+            if begins and start == 0:
+                if self.acks:
+                    self._write(b"+")
+                return Packet(begins, too_long=True)
             if self.acks and not _agrees(data, check):
                 self._write(b"-")
                 continue

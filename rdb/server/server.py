@@ -15,7 +15,7 @@ from rdb.server.forking import Forking
 from rdb.server.jobs import Worker
 from rdb.server.motion import Motion, Move
 from rdb.server.objects import Objects, correct_auxv
-from rdb.server.packets import Connection
+from rdb.server.packets import REQUEST_MAX, Connection
 from rdb.server.queries import Queries, encode, failure
 from rdb.server.stub import Stub, told
 from rdb.server.target import Debuggee, RankRecordingLike, StoppedLike
@@ -47,6 +47,12 @@ class Left:
     """How a client left."""
 
     for_good: bool
+
+
+def _too_long(begins: bytes) -> bytes:
+    """What a request is answered that is longer than REQUEST_MAX."""
+    text = f"a request of more than {REQUEST_MAX >> 20} MiB"
+    return encode(failure(RdbError(text))) if begins.startswith(b"qRdb.") else b"E." + text.encode()
 
 
 class Server:
@@ -124,6 +130,8 @@ class Server:
                     break
                 if packet.interrupt:
                     self._pressed_at = time.monotonic()
+                elif packet.too_long:
+                    self._connection.send(_too_long(packet.data))
                 else:
                     self._answer(packet.data)
         finally:
