@@ -14,6 +14,7 @@ import gdb
 
 from . import collected, history, link, place, searching
 from .command import Command, typed
+from .own_frames import own_file
 from .returned import returned, shown
 
 _LIMIT = 200
@@ -77,12 +78,14 @@ class Calls(Command):
 
 
 def entries(function: str) -> list[int]:
-    """Where GDB would break at the function: behind its prologue, where arguments can be seen."""
+    """Where GDB would break at the function: behind its prologue, where arguments can be seen.  A
+    library's function of that name counts only if the program has none."""
     point = gdb.Breakpoint(function, internal=True)
     try:
         if point.pending:
             raise gdb.GdbError(f'Function "{function}" not defined.')
-        return sorted({int(location.address) for location in point.locations})
+        found = sorted({int(location.address) for location in point.locations})
+        return [one for one in found if own_file(gdb.solib_name(one))] or found
     finally:
         point.delete()
 
