@@ -164,6 +164,25 @@ def test_refused_with_the_reason(phases: list[tuple[int, int]], reason: str) -> 
         search(timeline)
 
 
+def test_what_has_no_value_says_so_early_and_is_looked_for_between_samples() -> None:
+    program = program_of([(UNDEFINED, 1)] * 1200)
+    told: list[tuple[int, str]] = []
+    with Timeline(None, FakeReplica.start(program)) as timeline:
+        bisect = Bisect(timeline)
+        ask = bisect.start()
+        done = [0.0]
+        with pytest.raises(Refused, match=r"undefined at all 513 events .*: nothing there"):
+            while isinstance(ask, Probe):
+                told.append((ask.position.event, bisect.so_far))
+                done.append(ask.done)
+                ask = bisect.answer("undefined", "nothing there")
+    events = [event for event, _ in told]
+    assert len(events) == len(set(events)) == 513
+    assert {said for _, said in told[:33]} == {""}
+    assert told[33][1] == "no value at 33 events so far: nothing there"
+    assert done == sorted(done)
+
+
 def test_an_answer_that_changes_is_not_trusted() -> None:
     program = program_of([(GOOD, 3)] * 10 + [(BAD, 3)] * 10)
     with Timeline(None, FakeReplica.start(program)) as timeline:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 from conftest import PROGRAMS, Build
@@ -351,6 +352,62 @@ def test_bisect_of_locals_and_convenience_functions(gdb: Gdb, recorded: Recorded
     assert f"searches.c:{found['line']}" == recorded.at("open")
     found = json.loads(gdb.run("bisect $_strlen(word) + level < 2 --json"))
     assert f"searches.c:{found['line']}" == line(recorded, "one", 2)
+
+
+_RAISING = """
+import gdb
+class _Below(gdb.Function):
+    def invoke(self, value, limit):
+        if int(value) >= int(limit):
+            raise ValueError(f"{int(value)} is too high")
+        return 1
+_Below("below")
+"""
+
+
+def test_bisect_says_of_what_raises_that_it_is_undefined(
+    gdb: Gdb, recorded: Recorded, tmp_path: Path
+) -> None:
+    (tmp_path / "raising.py").write_text(_RAISING)
+    gdb.run(f"source {tmp_path / 'raising.py'}")
+    for expression, why in (
+        ("$below(level, 4) > 0", "Error occurred in Python: 4 is too high"),
+        ("10/(4 - level) > 0", "Division by zero"),
+        ("*(char *)(level < 4 ? &level : 0) < 9", "Cannot access memory at address 0x0"),
+    ):
+        said = gdb.fails(f"bisect {expression}")
+        assert re.match(
+            r"good as long as it had a value; true at \d+ events up to \d+, undefined at the "
+            rf"other \d+ that were looked at: {why}.* \(level, searches.c:\d+\)",
+            said,
+        ), said
+    for expression, why in (
+        ("$below(level, 0) > 0", "Error occurred in Python: 0 is too high"),
+        ("1/(level - level) > 0", "Division by zero"),
+    ):
+        said = gdb.fails(f"bisect {expression}")
+        assert re.match(rf"undefined at all \d+ events that were looked at: .*{why}", said), said
+    found = json.loads(gdb.run("bisect $below(level, 9) > 0 && level < 4 --json"))
+    assert f"searches.c:{found['line']}" == recorded.at("four")
+    assert "too high" in gdb.fails("print $below(5, 4)")
+    assert '"message"' in gdb.run("show python print-stack")
+
+
+def test_bisect_takes_no_other_variable_where_the_nearest_one_has_no_value(much: Recorded) -> None:
+    with much.gdb() as gdb:
+        gdb.run("break step")
+        gdb.run("continue")
+        said = gdb.fails("bisect 1/(i - i) > 0")
+        assert "step is not running (i in step, searches.c:" in said, said
+
+
+def test_calls_mean_the_programs_own_function(much: Recorded) -> None:
+    """libc has a `step`, too (regexp.h)."""
+    with much.gdb() as gdb:
+        assert "(2 locations)" in gdb.run("break step")
+        said = gdb.run("calls step --limit 3")
+        assert "call by call" not in said
+        assert [row[2:4] for row in rows(said)] == [["step", f"(i={i})"] for i in range(3)]
 
 
 def test_bisect_says_what_is_misspelt(gdb: Gdb) -> None:

@@ -21,7 +21,7 @@ from rdb.console import bisect as bisect_face
 from rdb.errors import MissingTool, RdbError, UnknownJob, Usage
 from rdb.recording import open_job
 from rdb.session import Session
-from rdb.session.bisect import Report, bisect
+from rdb.session.bisect import _PROGRESS, Report, bisect
 from rdb.session.debugger import RankAnswer
 from rdb.session.gdb import CommandTimeout, GdbDied, GdbProcess
 from rdb.session.history import CommandLog
@@ -505,7 +505,7 @@ def test_bisect_ends_by_ctrl_c_with_what_is_known(
     def presses(ranks: Any, name: Any) -> Iterator[Any]:
         pressed: list[float] = []
 
-        def hear(rank: int, share: float) -> None:
+        def hear(rank: int, share: float, so_far: str) -> None:
             if not pressed:
                 os.kill(os.getpid(), signal.SIGINT)
             pressed.append(share)
@@ -524,6 +524,25 @@ def test_bisect_says_how_far_it_is_where_there_is_no_terminal(
     monkeypatch.setattr(bisect_face, "_LINE_S", 0.001)
     assert bisect_face.main(open_job(relay).only("0"), "number < 1000") == 1
     assert "rdb: bisect: rank 0 0% after 0 s\n" in capsys.readouterr().err
+
+
+def test_bisect_says_once_and_early_that_there_is_no_value(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = "bisect: 12%, event 5; no value at 33 events so far: Division by zero\n"
+    assert _PROGRESS.findall(f"bisect: 11%, event 4\n{line}") == [
+        ("11", ""),
+        ("12", "no value at 33 events so far: Division by zero"),
+    ]
+
+    async def hear() -> None:
+        with bisect_face._bars([0], str) as heard:
+            for share in (0.1, 0.2):
+                heard(0, share, "no value at 33 events so far: Division by zero")
+
+    asyncio.run(hear())
+    said = "rdb: bisect: rank 0: no value at 33 events so far: Division by zero\n"
+    assert capsys.readouterr().err == said
 
 
 def test_gdb_is_there() -> None:

@@ -113,7 +113,8 @@ class Binding:
             except gdb.error as error:
                 if "syntax error" in str(error):
                     raise gdb.GdbError(str(error)) from None
-                if "optimized out" not in str(error):
+                # What has a type means something, although it has no value here.
+                if "optimized out" not in str(error) and not _has_type(self._text(self.expression)):
                     raise Unbound(str(error).rstrip(".")) from None
 
     def operands(self) -> list[tuple[int, int]]:
@@ -288,3 +289,10 @@ def _outcome(text: str) -> str:
         return f"{value.type}: {value}"
     except gdb.error as error:
         return str(error)
+
+
+def _has_type(text: str) -> bool:
+    try:
+        return bool(gdb.execute(f"whatis {text}", to_string=True))
+    except gdb.error:
+        return False

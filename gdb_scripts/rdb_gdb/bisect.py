@@ -9,7 +9,7 @@ import gdb
 
 from . import edges, history, link, place, quoting, searching
 from .command import Command, typed
-from .evaluate import Judge
+from .evaluate import Judge, raising
 
 _USAGE = (
     "bisect EXPRESSION [--first|--last] [--from POSITION] [--to POSITION] "
@@ -50,7 +50,7 @@ class Bisect(Command):
         start = log.current
         assert start is not None
         judge = Judge(options.text)
-        with log.command(typed("bisect", argument)), link.calm():
+        with log.command(typed("bisect", argument)), link.calm(), raising():
             try:
                 found = report(judge, search(judge, options, depth), depth)
             except (gdb.GdbError, gdb.error, KeyboardInterrupt):
@@ -74,12 +74,13 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
     progress = searching.Progress("bisect")
     started = False
 
-    def say(share: float, event: int) -> None:
+    def say(share: float, event: int, so_far: str = "") -> None:
+        more = f"; {so_far}" if so_far else ""
         if "--progress" in options:
-            gdb.write(f"bisect: {100 * share:.0f}% event {event}\n")
+            gdb.write(f"bisect: {100 * share:.0f}%, event {event}{more}\n")
             gdb.flush()
         else:
-            progress.say(share, f", event {event}")
+            progress.say(share, f", event {event}{more}")
 
     def look(event: int, share: float) -> None:
         if link.pressed():
@@ -98,7 +99,8 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
             if link.pressed():
                 raise KeyboardInterrupt
             place.forget(answer)
-            say(_BINDING + (1 - _BINDING) * answer["progress"], answer["event"])
+            share = _BINDING + (1 - _BINDING) * answer["progress"]
+            say(share, answer["event"], answer["so_far"])
             answer = link.ask("bisect-answer", ":".join(judge.verdict()))
         if depth != "event":
             edges.refine(judge, answer, "--last" in options, progress)

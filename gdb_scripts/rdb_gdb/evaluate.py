@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import gdb
@@ -13,6 +14,17 @@ from .own_frames import lacks
 from .variables import Unbound, Undefined
 
 _LOOKS = (9, 33)  # events at which the names are looked for
+
+
+@contextmanager
+def raising() -> Iterator[None]:
+    """What a function in Python raises is why it has no value: GDB does not print it each time."""
+    before = gdb.parameter("python print-stack")
+    gdb.execute("set python print-stack none", to_string=True)
+    try:
+        yield
+    finally:
+        gdb.execute(f"set python print-stack {before}", to_string=True)
 
 
 class Judge:
@@ -44,10 +56,13 @@ class Judge:
         if not self._problem:
             self.binding = Binding(self.expression, gdb.newest_frame())
             return
+        hint = (
+            "  A name can be told by its function (main::x) or its file ('heat.c'::x), and a value "
+            "by its address (*(double *) 0x...)."
+        )
         raise gdb.GdbError(
-            f"{self._problem}: undefined at all {len(looked)} events that were looked at.  A name "
-            "can be told by its function (main::x) or its file ('heat.c'::x), and a value by its "
-            "address (*(double *) 0x...)."
+            f"{self._problem}: undefined at all {len(looked)} events that were looked at."
+            f"{hint if self._missing is not None else ''}"
         )
 
     def _bound(self) -> bool:
@@ -85,7 +100,7 @@ class Judge:
         """good, bad or undefined, and why it is undefined."""
         try:
             return ("good" if binding.truth(self._value()) else "bad"), ""
-        except Undefined as undefined:
+        except (Undefined, gdb.error) as undefined:  # what a reference refers to cannot be read
             return "undefined", str(undefined).rstrip(".")
 
     def _value(self) -> Any:

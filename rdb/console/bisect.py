@@ -105,7 +105,26 @@ def _bars(ranks: list[Rank], name: Callable[[Rank], str]) -> Iterator[Heard]:
     columns = (TextColumn("rank {task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=out, transient=True) as bars:
         tasks = {rank: bars.add_task(name(rank), total=1.0) for rank in ranks}
-        yield lambda rank, share: bars.update(tasks[rank], completed=share)
+        told = _Told(name)
+
+        def hear(rank: Rank, share: float, so_far: str) -> None:
+            bars.update(tasks[rank], completed=share)
+            told.hear(rank, so_far)
+
+        yield hear
+
+
+class _Told:
+    """Of each rank, once: what is known before its search ends."""
+
+    def __init__(self, name: Callable[[Rank], str]) -> None:
+        self._name = name
+        self._ranks: set[Rank] = set()
+
+    def hear(self, rank: Rank, so_far: str) -> None:
+        if so_far and rank not in self._ranks:
+            self._ranks.add(rank)
+            print(f"rdb: bisect: rank {self._name(rank)}: {so_far}", file=sys.stderr, flush=True)
 
 
 class _Lines:
@@ -114,11 +133,13 @@ class _Lines:
     def __init__(self, ranks: list[Rank], name: Callable[[Rank], str]) -> None:
         self._shares = dict.fromkeys(ranks, 0.0)
         self._name = name
+        self._told = _Told(name)
         self._began = time.monotonic()
         self._task = asyncio.create_task(self._say())
 
-    def hear(self, rank: Rank, share: float) -> None:
+    def hear(self, rank: Rank, share: float, so_far: str) -> None:
         self._shares[rank] = share
+        self._told.hear(rank, so_far)
 
     def end(self) -> None:
         self._task.cancel()

@@ -60,7 +60,7 @@ class Bisecting:
             raise RdbError("interrupted", exit_code=130)
         self._ahead.prepare(step.soon if isinstance(step, Probe) else ())
         if isinstance(step, Probe):
-            return {"ask": step.stage, "progress": step.done}
+            return {"ask": step.stage, "progress": step.done, "so_far": self._search.so_far}
         return {
             "done": True,
             "before": str(self._motion.timeline.name()),

@@ -27,9 +27,10 @@ from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
 
 _AT_ONCE = 2
-_PROGRESS = re.compile(r"bisect: (\d+)%")
+_PROGRESS = re.compile(r"bisect: (\d+)%(?:, event \d+)?(?:; (.+))?")
 
-Progress = Callable[[Rank, float], None]
+Progress = Callable[[Rank, float, str], None]
+"""Hears of a rank how far it is (0 to 1), and what is known before it ends."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +142,7 @@ async def bisect(
     jobs: int | None = None,
     interrupt: Interrupt | None = None,
 ) -> Report:
-    """Searches RANKS, on all cores or with so many JOBS; PROGRESS hears how far each is (0 to 1).
+    """Searches RANKS, on all cores or with so many JOBS.
 
     OPTIONS are more of those that the extension's command takes.
     """
@@ -163,7 +164,7 @@ async def bisect(
             except RdbError as error:
                 answer = NotFound(rank, error.message)
         if progress is not None:
-            progress(rank, 1.0)
+            progress(rank, 1.0, "")
         return answer
 
     tasks = [asyncio.create_task(one(rank)) for rank in ranks]
@@ -210,7 +211,8 @@ async def _search(
     def heard(text: str) -> None:
         shares = _PROGRESS.findall(text)
         if shares and progress is not None:
-            progress(rank, int(shares[-1]) / 100)
+            share, so_far = shares[-1]
+            progress(rank, int(share) / 100, so_far)
 
     debugger = await RankDebugger.open(
         str(job.path), rank, script=script, address=job.address(rank)

@@ -100,6 +100,8 @@ class Bisect:
         self._whys: Counter[str] = Counter()
         self._probes = self._undefined = 0
         self._done = 0.0
+        self.so_far = ""
+        """What is worth telling before the search ends."""
         self._search = self._run()
 
     def start(self) -> Probe | Result:
@@ -190,15 +192,17 @@ class Bisect:
             count = min(wanted, span + 1)
             events = [self._low + span * i // max(count - 1, 1) for i in range(count)]
             judged: list[tuple[int, Verdict]] = []
+            done = self._done
             for index, event in enumerate(events):
-                self._done = 0.4 * index / count
+                self._done = done + (0.4 - done) / 2 * index / count
                 soon = tuple(Position(later) for later in events[index + 1 : index + 2])
                 verdict = yield from self._ask(Position(event), "events", soon)
                 if verdict != "undefined":
                     judged.append((event, verdict))
-            if judged or wanted > min(_SAMPLES_MAX, span):
+            if judged or wanted >= min(_SAMPLES_MAX, span + 1):
                 break
-            wanted *= 2
+            self.so_far = f"no value at {count} events so far: {self._why()}"
+            wanted = 2 * wanted - 1  # those that have been looked at, and one between any two
         if not judged:
             raise Refused(f"undefined at all {count} events that were looked at: {self._why()}")
         judged = [*(yield from self._defined_before(events, judged)), *judged]
