@@ -165,15 +165,15 @@ static bool look_at(const struct log_record *rec)
 
 const char *shared_suspicion(const struct log_record *next, uint64_t agreed)
 {
-	static char text[192];
+	static char text[288];
 	const bool here = next && LOG_IS_EVENT(next->kind) && look_at(next);
 	/* at the event itself the replay has stored it, too: what agreed then was not changed by an early look at it */
 	if (!here && (!foreign.event || foreign.event <= agreed))
 		return "";
 	snprintf(
 		text, sizeof(text),
-		"; between events %lu and %lu others wrote to shared memory at %#lx: the program may have read it before "
-		"the second",
+		"; the cause is not known: between events %lu and %lu others wrote to shared memory at %#lx, and memory was "
+		"not compared since; whether the program read it before the second was not checked",
 		(unsigned long)foreign.event - 1, (unsigned long)foreign.event, (unsigned long)foreign.addr);
 	return text;
 }
