@@ -76,6 +76,13 @@ futex_waitv=puxpd
 cachestat=dppx fchmodat2=apox mseal=pux statmount=ppux listmount=ppux setxattrat=apxppu
 getxattrat=apxppu listxattrat=apxpu removexattrat=apxp io_setup=up io_uring_setup=up
 remap_file_pages=puxux
+setfsuid=d setfsgid=d sysfs=dpp munlockall= vhangup= pivot_root=pp sync= acct=p settimeofday=pp
+swapon=pd swapoff=p reboot=xxxp setdomainname=pu init_module=pup delete_module=px
+kexec_load=uupx inotify_init= migrate_pages=dupp move_pages=dupppd rt_tgsigqueueinfo=dddp
+finit_module=dpx kexec_file_load=ddupx open_tree=dpx move_mount=dpdpx fsopen=px fsconfig=dxppd
+fsmount=dxx fspick=dpx mount_setattr=dpxpu quotactl_fd=dxup set_mempolicy_home_node=puux
+lsm_get_self_attr=xppx lsm_set_self_attr=xpux lsm_list_modules=ppx open_tree_attr=dpxpu
+file_getattr=dppux file_setattr=dppux listns=ppux
 """
 
 
