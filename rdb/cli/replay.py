@@ -165,7 +165,7 @@ def _replay(recording: RankRecording, start: int | None, patience_s: int) -> dic
 
 
 # interposer/replay/replay.c
-_ANOTHER_CALL = re.compile(r": recorded .*, replayed ")
+_ANOTHER_CALL = re.compile(r"event \d+: recorded .*, replayed ")
 
 
 def _doing(recording: RankRecording, answer: dict[str, Any]) -> str:
