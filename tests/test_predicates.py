@@ -236,6 +236,41 @@ def test_cxx(tmp_path: Path) -> None:
         assert "one piece" in gdb.fails("rdb-number max(chain)")
 
 
+def test_cxx_views(tmp_path: Path) -> None:
+    source = tmp_path / "views.cc"
+    source.write_text(
+        "#include <deque>\n#include <span>\n#include <valarray>\n"
+        "std::valarray<double> values = {1, 2, 5};\n"
+        "double plain[4] = {4, 3, 2, 1};\n"
+        "std::span<double> whole{plain};\n"
+        "std::span<double, 3> three{plain + 1, 3};\n"
+        "std::span<double> none{plain, 0};\n"
+        "std::deque<int> queue(3);\n"
+        "int look() { return queue.size() + whole.size() + three.size() + values.size() == 13; }\n"
+        "int main() { return look() - 1; }\n"
+    )
+    program = tmp_path / "views"
+    subprocess.run(["g++", "-std=c++20", "-g", "-O0", "-o", program, source], check=True)
+    recorded = Recorded(tmp_path, program, source)
+    with recorded.gdb() as gdb:
+        gdb.run("break look")
+        gdb.run("continue")
+        cases: dict[str, float] = {
+            "max(values)": 5,
+            "sorted(values)": 1,
+            "max(whole)": 4,
+            "sum(three)": 6,
+            "allfinite(none)": 1,
+            "all(three == three)": 1,
+        }
+        for expression, value in cases.items():
+            assert number(gdb, expression) == value, expression
+        gdb.run("python from rdb_gdb import predicates")
+        said = gdb.run("python predicates.value('max(three)'); print(predicates.decided())")
+        assert said.strip() == "['three[0] = 3']"
+        assert "one piece" in gdb.fails("rdb-number max(queue)")
+
+
 def test_a_function_of_the_programs_own_is_that(tmp_path: Path) -> None:
     source = tmp_path / "own.c"
     source.write_text(

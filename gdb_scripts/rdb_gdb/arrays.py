@@ -44,6 +44,7 @@ class Array:
     is_complex: bool = False
     steps: list[int] = field(default_factory=list)  # between indices, of a section
     fixed: dict[int, str] = field(default_factory=dict)  # indices that the section keeps
+    first: Any = None  # of a container: the pointer to its first element
 
     @property
     def is_real(self) -> bool:
@@ -75,7 +76,13 @@ class Array:
         return self.base + elements.element(self.spoken, indices[::-1])
 
     def shown(self, number: int) -> str:
-        return str(gdb.parse_and_eval(self.name(number)).format_string())
+        try:
+            value = gdb.parse_and_eval(self.name(number))
+        except gdb.error:  # the program never calls its operator[]
+            if self.first is None or len(self.dimensions) > 1:
+                raise
+            value = (self.first + number).dereference()
+        return str(value.format_string())
 
 
 def located(text: str, value: Any) -> Array | None:
@@ -149,11 +156,14 @@ def _wider(kind: Any) -> Any:
 
 
 def _container(text: str, value: Any, spoken: str) -> Array | None:
-    for one in value.type.strip_typedefs().fields():
+    kind = value.type.strip_typedefs()
+    for one in kind.fields():
         if one.name in elements.STD_ARRAY:
             return located(text, value[one])
     for first, end in _PIECES:
         start, last = _member(value, first), _member(value, end)
+        if last is None and re.match(r"std::span<.*>$", kind.name or ""):
+            last = kind.template_argument(1)  # how many is a part of the type
         if start is None or last is None or start.type.strip_typedefs().code != gdb.TYPE_CODE_PTR:
             continue
         size = start.type.strip_typedefs().target().sizeof
@@ -162,7 +172,9 @@ def _container(text: str, value: Any, spoken: str) -> Array | None:
         if count == 0:
             return Array(0, _REALS[8], [(0, 0, 0)], text, spoken)
         pointer = start.type.strip_typedefs().target().array(count - 1).pointer()
-        return _array(text, start.cast(pointer).dereference(), spoken)
+        found = _array(text, start.cast(pointer).dereference(), spoken)
+        found.first = start
+        return found
     if elements.is_container(value):
         raise gdb.error(f"{text} does not lie in one piece.")
     raise gdb.error(f"{text} is neither an array nor a container: name one of its members.")
