@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-wheel test-distro test-corpus test-apps test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-faults test-walk test-live fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-wheel test-distro test-corpus test-apps test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-languages test-faults test-walk test-live fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -34,6 +34,7 @@ help:
 	@echo "make test-mpi4py  mpi4py's own tests, native and recorded, side by side (installs it)"
 	@echo "make test-faults  more kills, each byte of a recording cut and flipped (minutes)"
 	@echo "make test-oracles  answers of bisect and deadlock against oracles, on 10,000 programs (minutes)"
+	@echo "make test-languages  bisect in eight languages, twelve compilers, many ways to compile (installs them)"
 	@echo "make test-walk  random walks back and forth, WALK times as many (default: 10) as in make test, elsewhere each time"
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
 	@echo "make test-page  the page of rdb timeline in a headless browser (installs chromium)"
@@ -52,7 +53,8 @@ $(STAMPS)/debian-corpus: tests/corpus/programs.py
 $(STAMPS)/debian-rdma: tests/vm/__init__.py
 $(STAMPS)/debian-cluster: tests/cluster/__init__.py
 $(STAMPS)/debian-apps: tests/apps/__init__.py
-$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma $(STAMPS)/debian-cluster $(STAMPS)/debian-mpi4py $(STAMPS)/debian-apps: Makefile
+$(STAMPS)/debian-languages: tests/languages/__init__.py
+$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma $(STAMPS)/debian-cluster $(STAMPS)/debian-mpi4py $(STAMPS)/debian-apps $(STAMPS)/debian-languages: Makefile
 	@mkdir -p $(STAMPS)
 	@missing=(); for p in $(DEBIAN); do \
 	  dpkg-query -W -f='$${Status}' "$$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$$p"); \
@@ -125,6 +127,12 @@ test-apps: dev
 	@packages="$$(cd tests && ../$(BIN)/python3 -m apps)"; \
 	$(MAKE) -s $(STAMPS)/debian-apps DEBIAN="$$packages"
 	@$(BIN)/python3 -m pytest -q -m apps tests/apps $(ARGS)
+
+# Languages and compilers, which are needed for nothing else.  RDB_TEST_LANGUAGES=all: every combination of ways.
+test-languages: dev
+	@packages="$$(cd tests && ../$(BIN)/python3 -m languages)"; \
+	$(MAKE) -s $(STAMPS)/debian-languages DEBIAN="$$packages"
+	@$(BIN)/python3 -m pytest -q -n 2 -m languages tests/languages $(ARGS)
 
 # Real kernel verbs, in machines that qemu emulates: Debian's kernel is fetched once, never installed.
 rdma-packages: dev

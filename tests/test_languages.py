@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -34,7 +35,7 @@ def test_bisect_of_what_is_compiled_so(tmp_path: Path, build: Build, name: str, 
     optimised = "-O0" not in WAYS[way]
     program = build(SOURCES / name, *WAYS[way])
     recorded = Recorded(tmp_path, program, SOURCES / name)
-    check_marked(recorded, SOURCES / name, optimised, each=3)
+    check_marked(recorded, SOURCES / name, optimised)
 
 
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="needs rustc")
@@ -50,8 +51,7 @@ def test_the_variable_that_was_meant(tmp_path: Path, build: Build) -> None:
     with recorded.gdb() as gdb:
         gdb.run("goto end")
         found = answered(gdb, "s == s")
-        number = marked(SOURCES / "turns.f90", optimised=False)["s == s"]
-        assert number in found["lines"]
+        assert marked(SOURCES / "turns.f90", optimised=False)["s == s"].line in found["lines"]
         assert re.fullmatch(r"s in (state_of::)?work, turns.f90:\d+", found["variables"])
         assert "work is not running" in found["why_undefined"]
         with pytest.raises(GdbError, match="in the program's own code"):
@@ -68,3 +68,55 @@ def test_what_has_no_value_at_the_end_is_not_still_good(tmp_path: Path, build: B
         assert re.match(r"still good at the end|good as long as it had a value", said)
         assert re.search(r"true at \d+ events? up to \d+, undefined at the other \d+", said)
         assert "work is not running" in said and "work::s in work, turns.c:" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "values"),
+    [
+        (
+            "turns.f90",
+            "call event",
+            {
+                "z": ("(1,0)", None),
+                "real(z)": ("1", 1),
+                "aimag(z)": ("0", 0),
+                "abs(z)": ("1", 1),
+                "abs(field(1,2))": ("1", 1),
+                "mod(steps, 7)": ("4", 4),
+                "wide": (".TRUE.", 1),
+                "narrow": (".TRUE.", 1),
+                "whole": (".TRUE.", 1),
+                "cells(2)%fine": (".TRUE.", 1),
+                "word": ("'go  '", None),
+                "word == 'go  '": (".TRUE.", 1),
+            },
+        ),
+        (
+            "turns.c",
+            "syscall(",
+            {
+                "state.z": ("1 + 0i", None),
+                "creal(state.z)": ("1", 1),
+                "cimag(state.z)": ("0", 0),
+                "cabs(2 * state.z)": ("2", 2),
+                "state.fine": ("true", 1),
+            },
+        ),
+    ],
+)
+def test_values_as_the_language_has_them(
+    tmp_path: Path,
+    build: Build,
+    name: str,
+    place: str,
+    values: dict[str, tuple[str, float | None]],
+) -> None:
+    lines = (SOURCES / name).read_text().splitlines()
+    number = next(n for n, line in enumerate(lines, 1) if line.strip().startswith(place))
+    with Recorded(tmp_path, build(SOURCES / name, "-O0"), SOURCES / name).gdb() as gdb:
+        gdb.run(f"break {name}:{number}")
+        gdb.run("continue")
+        for expression, (text, value) in values.items():
+            found = json.loads(gdb.run(f"rdb-number {expression}"))
+            assert found[:2] == [text, value], expression
+            assert gdb.run(f"rdb-meant print {expression}").rstrip().endswith(f"= {text}")

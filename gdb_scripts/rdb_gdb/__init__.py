@@ -31,6 +31,7 @@ def load() -> None:
         goto,
         history,
         hits,
+        intrinsics,
         last,
         listing,
         look,
@@ -58,7 +59,7 @@ def load() -> None:
         module.define()
     for module in (look, fields, object, follow, forking, away, starting, printers):
         module.define()
-    for module in (bindings, finishing, hits, mappings, meant, number, own, variables):
+    for module in (bindings, finishing, hits, intrinsics, mappings, meant, number, own, variables):
         module.define()
     conditions.define()
     aliases.define()

@@ -28,6 +28,7 @@ from .variables import (
     Undefined,
     Variable,
     called,
+    constructs,
     described,
     key_of,
     looked_up,
@@ -48,6 +49,9 @@ _TERM_OF_C = r"(?:\s*(?:\.|->)\s*\w+|\[[^\[\]]*\])*(?!\s*\()"
 _TERM_OF_FORTRAN = r"(?:\s*%\s*\w+|\([^()]*\))*"
 
 
+_REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
+
+
 class Binding:
     """An expression in a frame, which is the program's own unless OF_LIBRARY."""
 
@@ -64,6 +68,7 @@ class Binding:
             self._variables, self._members = variables_of(expression, frame, of_library)
             if self._members:
                 self._this = this_of(frame)
+                self._constructs = constructs(frame)
             if any(one.needs_frame for one in self._variables):
                 self._in(frame)
             if self._function is None and self._this is None:
@@ -92,6 +97,8 @@ class Binding:
                 value = predicates.value(self._text(self.expression))
                 if not value.is_optimized_out:
                     value.fetch_lazy()
+                    if value.type.strip_typedefs().code in _REFERENCES:
+                        value.referenced_value().fetch_lazy()
                     return value
             except gdb.error as error:
                 raise Undefined(without_placeholders(str(error), self._variables)) from None
@@ -191,7 +198,10 @@ class Binding:
         raise Undefined(f"{self._function_name} is not running")
 
     def _method(self, frame: Any) -> bool:
-        return self._this is None or this_of(frame) == self._this
+        if self._this is None:
+            return True
+        # A constructor begins with members that have no value yet.
+        return this_of(frame) == self._this and (self._constructs or not constructs(frame))
 
     def _called(self, frame: Any) -> bool:
         return self._function is None or key_of(frame.function()) == self._function
@@ -273,7 +283,7 @@ def _scope(frame: Any) -> tuple[Any, ...]:
 def truth(value: Any) -> bool:
     """Is it other than 0?  Asked as a number, since each language has its own words."""
     kind = value.type.strip_typedefs()
-    if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+    if kind.code in _REFERENCES:
         return truth(value.referenced_value())
     if kind.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION, *_MANY):
         raise gdb.GdbError(f"A value of type {value.type} is neither true nor false.")

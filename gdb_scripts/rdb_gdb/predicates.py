@@ -11,7 +11,7 @@ from typing import Any
 
 import gdb
 
-from . import cpython, elements
+from . import cpython, elements, intrinsics
 from .elementwise import OF_ONE, Plan, planned
 from .own_frames import own_symtab
 
@@ -52,8 +52,8 @@ def arguments(expression: str) -> list[tuple[int, int]]:
 
 
 def words(expression: str) -> set[int]:
-    """Where the names of predicates, and of functions within them, begin."""
-    found = set()
+    """Where the names of functions begin that GDB has not."""
+    found = set(intrinsics.calls(expression))
     for _, start, first, last in _calls(expression):
         found.add(start)
         for inner in re.finditer(rf"\b({'|'.join(OF_ONE)})\s*\(", expression[first:last]):
@@ -74,7 +74,8 @@ def value(expression: str) -> Any:
         gdb.set_convenience_variable(f"_rdb_fold{number}", found)
         parts += [expression[end:start], f"$_rdb_fold{number}"]
         end = last + 1
-    return gdb.parse_and_eval("".join([*parts, expression[end:]]))
+    text = intrinsics.for_gdb("".join([*parts, expression[end:]]))
+    return intrinsics.narrowed(gdb.parse_and_eval(text))
 
 
 def in_gdbs(line: str) -> str:
@@ -84,7 +85,7 @@ def in_gdbs(line: str) -> str:
     for name, start, first, last in _calls(line):
         parts += [line[end:start], f"${name}({quoted(line[first:last])})"]
         end = last + 1
-    return "".join([*parts, line[end:]])
+    return intrinsics.for_gdb("".join([*parts, line[end:]]))
 
 
 def quoted(text: str) -> str:

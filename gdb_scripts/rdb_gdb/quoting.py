@@ -9,6 +9,8 @@ import re
 
 import gdb
 
+from .own_frames import own_symtab
+
 # One quoted text from end to end; '\'' is how a shell writes ' within '.
 _WHOLE = re.compile(r"'(?:[^'\\]|'\\''|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
@@ -61,4 +63,5 @@ def _is_enumerator(name: str) -> bool:
         symbol = gdb.lookup_symbol(name)[0]
     except gdb.error:
         return False  # no frame: it may be a local
-    return symbol is not None and symbol.is_constant
+    # A library's enumerator is not meant.
+    return symbol is not None and symbol.is_constant and own_symtab(symbol.symtab)

@@ -91,7 +91,7 @@ def names(text: str) -> Iterator[tuple[int, int, str]]:
             yield start, end, name
 
 
-def names_of_python(text: str) -> list[str]:
+def wordsof_python(text: str) -> list[str]:
     """In predicates, where Python runs."""
     found = _all_names(text)
     return [name for start, _, name in found if _within_python(text, start)]
@@ -316,6 +316,12 @@ def this_of(frame: Any) -> tuple[int, str] | None:
         return int(this), str(this.type.strip_typedefs().target().unqualified())
     except (gdb.error, ValueError, RuntimeError):
         return None
+
+
+def constructs(frame: Any) -> bool:
+    """Is it a constructor's?"""
+    words = re.sub(r"<[^<>]*>|\(.*", "", str(frame.function().name)).split("::")
+    return len(words) > 1 and words[-1] == words[-2]
 
 
 def object_called(this: tuple[int, str]) -> str:

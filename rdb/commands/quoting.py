@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 
-# gdb_scripts/rdb_gdb/predicates.py
-_PREDICATE = re.compile(r"(?<![\w$.>:%])(allfinite|all|any|count|sum|max|min|sorted|checksum)\s*\(")
+# gdb_scripts/rdb_gdb/predicates.py, intrinsics.py
+_PREDICATE = re.compile(
+    r"(?<![\w$.>:%])(allfinite|all|any|count|sum|max|min|sorted|checksum"
+    r"|c(?:real|imag|abs)[fl]?|aimag)\s*\("
+)
 # gdb_scripts/rdb_gdb/meant.py
 _TAKES_ONE = re.compile(r"(p(r(i(nt?)?)?)?|inspect|output|call|disp(l(ay?)?)?|[ra]?wa(t(ch?)?)?)\b")
 

@@ -1,4 +1,5 @@
-// `//= EXPRESSION` marks the statement that first makes it false; `//0` only without optimisation.
+// `//=N EXPRESSION` marks the statement that first makes it false, before the Nth event; `//0N` is of
+// a variable that optimisation may leave out.
 #include <cmath>
 #include <memory>
 #include <sys/syscall.h>
@@ -32,15 +33,15 @@ __attribute__((noinline)) void Domain::step(int i)
 {
     double s = i;
     if (i > 30)
-        s = -1; //0 s > 0
+        s = -1; //032 s > 0
     if (i == 30)
-        energy = NAN; //0 energy == energy
+        energy = NAN; //030 energy == energy
     if (i == 26)
-        cells[1].fine = false; //0 alias
+        cells[1].fine = false; //026 alias
     if (i == 25)
-        this->cells[2].w[3] = -1; //0 cells[2].w[3] > 0
-    runs = i; //= mesh::Domain::runs < 33
-    level = i + (s < 0); //= mesh::level < 40
+        this->cells[2].w[3] = -1; //025 cells[2].w[3] > 0
+    runs = i; //=34 mesh::Domain::runs < 33
+    level = i + (s < 0); //=40 mesh::level < 40
     syscall(SYS_getppid);
 }
 

@@ -10,10 +10,7 @@ struct Cell
     bool fine = true;
 }
 
-__gshared long level;
-__gshared Cell cell;
-
-pragma(inline, false) double work(int steps)
+pragma(inline, false) double work(int steps, ref Cell cell, ref long level)
 {
     double s = 1;
     bool ok = true;
@@ -24,10 +21,10 @@ pragma(inline, false) double work(int steps)
             s = double.nan; //030 s == s
         ok = s == s; //030 ok
         if (i == 25)
-            cell.w[2] = -1; //=25 cell.w[2] > 0
+            cell.w[2] = -1; //025 cell.w[2] > 0
         if (i == 26)
-            cell.fine = false; //=26 cell.fine
-        level = i; //=40 level < 40
+            cell.fine = false; //026 cell.fine
+        level = i; //040 level < 40
         getppid();
     }
     return ok ? s : 0;
@@ -35,5 +32,7 @@ pragma(inline, false) double work(int steps)
 
 int main()
 {
-    return work(60) > 1;
+    Cell cell;
+    long level;
+    return work(60, cell, level) > 1;
 }

@@ -1,4 +1,5 @@
-! `!= EXPRESSION` marks the statement that first makes it false; `!0` only without optimisation.
+! `!=N EXPRESSION` marks the statement that first makes it false, before the Nth event; `!0N` is of a
+! variable that optimisation may leave out.
 module state_of
   implicit none
   type cell
@@ -6,10 +7,13 @@ module state_of
      logical(1) :: fine = .true.
   end type
   type(cell), save, volatile :: cells(3)
-  real(8), allocatable, save :: density(:, :)
+  real(8), allocatable, target, save :: density(:, :)
   integer, save, volatile :: level = 0
   logical(8), save, volatile :: whole = .true.
   complex(8), save, volatile :: z = (1, 0)
+  logical(16), save, volatile :: wide = .true.
+  character(4), save, volatile :: word = 'go'
+  real(8), pointer, save :: row(:) => null()
 contains
   subroutine work(steps, field)
     integer, intent(in) :: steps
@@ -24,16 +28,20 @@ contains
     narrow = .true.
     do i = 1, steps
        s = s + 0.5d0
-       if (i == 30) s = zero / zero !0 s == s
-       ok = s == s !0 ok
-       narrow = i < 20 !0 narrow
-       if (i == 25) cells(2)%w(3) = -1 != cells(2)%w(3) > 0
-       if (i == 26) cells(3)%fine = .false. != cells(3)%fine
-       if (i == 27) density(2, 3) = -1 !0 density(2,3) > 0 .and. level < 50
-       if (i == 28) whole = .false. != whole
-       if (i == 29) field(1, 2) = -1 !0 .not. (field(1,2) < 0)
-       level = i != level < 40 .or. level == 0
-       if (i == 33) z = (0, 0) != $_creal(z) > 0
+       if (i == 30) s = zero / zero !030 s == s
+       ok = s == s !030 ok
+       narrow = i < 20 !020 narrow
+       if (i == 25) cells(2)%w(3) = -1 !=25 cells(2)%w(3) > 0
+       if (i == 26) cells(3)%fine = .false. !=26 cells(3)%fine
+       if (i == 27) density(2, 3) = -1 !027 density(2,3) > 0 .and. level < 50
+       if (i == 28) whole = .false. !=28 whole
+       if (i == 29) field(1, 2) = -1 !029 .not. (field(1,2) < 0)
+       level = i !=40 level < 40 .or. level == 0
+       if (i == 33) z = (0, 0) !=33 real(z) > 0
+       if (i == 34) wide = .false. !=34 wide
+       if (i == 35) word = 'stop' !=35 word == 'go  '
+       if (i == 36) row(2) = -1 !036 row(2) > 0
+       if (i == 37) density(3, :) = 0 !037 all(density(3,:) > 0)
        call event
     end do
     if (.not. (ok .or. narrow .or. s > 0)) level = 0
@@ -56,5 +64,6 @@ program turns
   grid = 1
   allocate (density(4, 4))
   density = 1
+  row => density(4, :)
   call work(60, grid)
 end program

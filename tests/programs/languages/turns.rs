@@ -1,4 +1,5 @@
-// `//= EXPRESSION` marks the statement that first makes it false; `//0` only without optimisation.
+// `//=N EXPRESSION` marks the statement that first makes it false, before the Nth event; `//0N` is of
+// a variable that optimisation may leave out.
 extern "C" {
     fn getppid() -> i32;
 }
@@ -17,17 +18,17 @@ fn work(steps: i64, cell: &mut Cell) -> f64 {
     for i in 1..=steps {
         s += 0.5;
         if i == 30 {
-            s = f64::NAN; //0 s == s
+            s = f64::NAN; //030 s == s
         }
-        ok = s == s; //0 ok
+        ok = s == s; //030 ok
         if i == 25 {
-            cell.w[2] = -1.0; //0 cell.w[2] > 0.0
+            cell.w[2] = -1.0; //025 cell.w[2] > 0.0
         }
         if i == 26 {
-            cell.fine = false; //0 cell.fine
+            cell.fine = false; //026 cell.fine
         }
         unsafe {
-            LEVEL = i; //0 turns::LEVEL < 40
+            LEVEL = i; //040 turns::LEVEL < 40
             getppid();
         }
     }
