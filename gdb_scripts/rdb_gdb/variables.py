@@ -91,7 +91,7 @@ def names(text: str) -> Iterator[tuple[int, int, str]]:
             yield start, end, name
 
 
-def wordsof_python(text: str) -> list[str]:
+def names_of_python(text: str) -> list[str]:
     """In predicates, where Python runs."""
     found = _all_names(text)
     return [name for start, _, name in found if _within_python(text, start)]
