@@ -17,7 +17,8 @@ from conftest import TIMEOUT_S, Build, Rdb
 from rdb.recording import open_job
 
 RANKS = 4
-KINDS = ["taken", "file", "inter", "epochs", "later"]
+KINDS = ["taken", "file", "inter", "epochs", "later", "freed", "halves", "group", "started"]
+KINDS += ["locked", "closes"]
 
 
 def stuck(kind: str, build: Build, home: Path, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ enum rdb_note {
 	RDB_NOTE_DONE = 16,       /* uint32_t: virtual request id of a nonblocking collective that is complete */
 	RDB_NOTE_STARTED = 15,    /* uint32_t: virtual request id of a persistent receive that is active now */
 	RDB_NOTE_OPENED = 14,     /* struct rdb_note_opened: a file that was opened for writing */
-	RDB_NOTE_FREED = 17,      /* uint32_t: virtual id of the window that this call freed */
+	RDB_NOTE_FREED = 17,      /* uint32_t: virtual id of the window, communicator or file that is no more */
 	RDB_NOTE_COMPLETED = 20,  /* struct verbs_note_completed: what a completion queue got */
 	RDB_NOTE_TAKEN = 21,      /* struct verbs_note_taken: a peer's message that was carried out */
 	RDB_NOTE_SOCKET = 22,     /* struct rdb_note_socket: who is at the ends of a socket */

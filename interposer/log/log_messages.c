@@ -64,8 +64,11 @@ static int add_note(struct list *list, const struct log_reader *r, const struct 
 		one.bytes = c->len;
 		return add(list, &one);
 	}
-	if ((c->note == RDB_NOTE_DONE || c->note == RDB_NOTE_STARTED) && c->len >= sizeof(one.request)) {
-		one.what = c->note == RDB_NOTE_DONE ? LOG_MESSAGE_DONE : LOG_MESSAGE_STARTED;
+	if ((c->note == RDB_NOTE_DONE || c->note == RDB_NOTE_STARTED || c->note == RDB_NOTE_FREED) &&
+	    c->len >= sizeof(one.request)) {
+		one.what = c->note == RDB_NOTE_DONE    ? LOG_MESSAGE_DONE
+			   : c->note == RDB_NOTE_FREED ? LOG_MESSAGE_FREED
+						       : LOG_MESSAGE_STARTED;
 		memcpy(&one.request, c + 1, sizeof(one.request));
 		return add(list, &one);
 	}

@@ -13,6 +13,9 @@ enum log_message_what {
 	LOG_MESSAGE_PREPARED = 8,  /* a call that the table asks for: a persistent receive was made */
 	LOG_MESSAGE_CANCELLED = 9, /* the newest receive of that request was cancelled; order 0: MPI_Cancel */
 	LOG_MESSAGE_MATCHED = 10,  /* a call that the table asks for: it has matched a message, which is `request` */
+	LOG_MESSAGE_FREED = 11,    /* a window, communicator or file, which is `request` */
+	LOG_MESSAGE_MADE = 12,     /* a call that the table asks for: it made a request that is none of the above */
+	LOG_MESSAGE_MET = 13,      /* a call that the table asks for: ranks met there, and it is no collective above */
 	LOG_MESSAGE_TEXT = 5,      /* a text note: `address` is its offset in segment `order`, `bytes` its length */
 };
 

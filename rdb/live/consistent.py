@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from rdb.errors import RdbError
 from rdb.live import mpi_files, sockets, worlds
 from rdb.live.file_order import FilePlan, file_plan
-from rdb.live.partitioned import Partitioned
 from rdb.live.verbs import VerbsTraffic
 from rdb.live.windows import Exposure
 from rdb.recording import Job, RankRecording
@@ -24,6 +23,7 @@ from rdb.recording.collectives import Flow, collectives
 from rdb.recording.communication import WORLD, RankCommunication
 from rdb.recording.describe import mpi_functions
 from rdb.recording.messages import Messages
+from rdb.recording.partitioned import Partitioned
 from rdb.recording.record import EndKind, Kind
 
 _WITH_ALL = ("MPI_Init", "MPI_Init_thread")

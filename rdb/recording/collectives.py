@@ -79,8 +79,18 @@ def window_calls() -> dict[int, str]:
     return {int(one["nr"]): one["name"] for one in mpi_functions() if one["name"] in names}
 
 
+@cache
+def meetings() -> dict[int, str]:
+    """Hypercall number -> name, of calls in which ranks meet that are not among the collectives."""
+    names = {
+        *("MPI_Intercomm_create", "MPI_Intercomm_merge", "MPI_Comm_create_group"),
+        *("MPI_Comm_spawn", "MPI_Comm_spawn_multiple", "MPI_Comm_accept", "MPI_Comm_connect"),
+    }
+    return {int(one["nr"]): one["name"] for one in mpi_functions() if one["name"] in names}
+
+
 _ON_FILES = (
-    "close set_size preallocate set_view set_info set_atomicity sync seek_shared read_all "
+    "set_size preallocate set_view set_info set_atomicity sync seek_shared read_all "
     "write_all read_at_all write_at_all read_ordered write_ordered read_all_begin read_all_end "
     "write_all_begin write_all_end read_at_all_begin read_at_all_end write_at_all_begin "
     "write_at_all_end read_ordered_begin read_ordered_end write_ordered_begin write_ordered_end"

@@ -29,11 +29,12 @@ from rdb.paths import log_library_path
 from rdb.recording.collectives import (
     collectives,
     file_collectives,
+    meetings,
     nonblocking,
     on_whose_ranks,
     window_calls,
 )
-from rdb.recording.describe import mpi_functions
+from rdb.recording.describe import mpi_functions, mpi_name
 from rdb.recording.epochs import Epochs
 from rdb.recording.locks import Locks, lock_calls
 
@@ -62,6 +63,7 @@ _EXCHANGES = {
 _NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/boundary/gate.h
 _FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
 _WORLD, _SELF = 2, 3  # ids of the predefined communicators
+_GROUP = re.compile(r"group=(\d+) ranks=([-\d,]*)\Z")
 _EPOCH = re.compile(r"win=(\d+) (post|start) ranks=([-\d,]*)\Z")
 _COMM = re.compile(r"comm=(\d+) context=(-?\d+) by=(\S*) rank=(-?\d+) ranks=([-\d,]*)")
 
@@ -84,6 +86,12 @@ class What(IntEnum):
     """The newest receive of that request; with order 0 only MPI_Cancel has been called."""
     MATCHED = 10
     """By MPI_Mprobe, MPI_Improbe: the request is the message's handle."""
+    FREED = 11
+    """The window, communicator or file that is `request`."""
+    MADE = 12
+    """A request of another kind, or one that is not started yet."""
+    MET = 13
+    """In one of `meetings`."""
 
 
 class Item(NamedTuple):
@@ -158,7 +166,32 @@ def _library() -> tuple[FFI, Any, Any, int]:
         elif one["name"] in _EXCHANGES:
             row.what = What.POSTED
             row.size, row.peer, row.tag, row.comm, row.request = _EXCHANGES[one["name"]]
+        elif nr in meetings():
+            row.what = What.MET
+            where = ("local_comm", "comm", "intercomm")
+            row.comm = params.index(next(one for one in where if one in params))
+            row.peer = params.index("remote_leader") if "remote_leader" in params else -1
+            row.tag = params.index("tag") if "tag" in params else -1
+            of = next((one for one in ("peer_comm", "group") if one in params), None)
+            row.size = params.index(of) if of else -1
+        elif one["name"] == "MPI_Grequest_complete":
+            row.what, row.comm = What.DONE, params.index("request")
+        elif _makes_a_request(str(one["name"])):
+            row.what, row.request = What.MADE, params.index("request")
+            of = next((one for one in ("fh", "win") if one in params), None)
+            row.comm = params.index(of) if of else -1
+            row.peer = params.index("target_rank") if "target_rank" in params else -1
     return ffi, ffi.dlopen(str(log_library_path())), wanted, count
+
+
+def _makes_a_request(name: str) -> bool:
+    """Of which no note of the log says more."""
+    name = name.removesuffix("_c")
+    other = {"MPI_Grequest_start", "MPI_Imrecv", "MPI_Raccumulate", "MPI_Rget", "MPI_Rput"}
+    other.add("MPI_Rget_accumulate")
+    return name.startswith(("MPI_File_iread", "MPI_File_iwrite")) or (
+        name in other or (name.endswith("_init") and name != "MPI_Recv_init")
+    )
 
 
 def last_received(path: Path, before_event: int) -> int | None:
@@ -243,6 +276,10 @@ class RankCommunication:
         self.on_files: dict[str, array[int]] = defaultdict(lambda: array("Q"))
         """Collective calls on a file, by what all its ranks call it."""
         self.files: set[str] = set()
+        self.met: dict[tuple[object, ...], list[int]] = defaultdict(list)
+        """Events of meetings, frees, nonblocking collectives on files: by the call, where, and
+        what else has to agree."""
+        self._groups: dict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
         self._files: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
         self.communicators: dict[str, Communicator] = {self._world.name: self._world}
         self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
@@ -339,6 +376,16 @@ class RankCommunication:
                 continue
             if what in (What.CANCELLED, What.MATCHED):
                 continue
+            if what == What.FREED:
+                self._free(Item._make(raw))
+                continue
+            if what == What.MET:
+                self._meet(Item._make(raw))
+                continue
+            if what == What.MADE:
+                if file := self.file(comm, raw[0]):
+                    self.met[(mpi_name(nr) or "", file.name)].append(raw[0])
+                continue
             if what == What.DONE:
                 if raw[8] in going:
                     self.completed[going.pop(raw[8])] = raw[0]
@@ -396,6 +443,35 @@ class RankCommunication:
         else:
             self.collectives[name].append(place)
 
+    def _free(self, item: Item) -> None:
+        name = mpi_name(item.nr) or ""
+        if name == "MPI_File_close":
+            file = self.file(item.request, item.event)
+            if file is not None:
+                self.met[(name, file.name)].append(item.event)
+        elif name == "MPI_Win_free":
+            self.met[(name, self._windows.get(item.request, ""))].append(item.event)
+        else:
+            comm = self.communicator(item.request, item.event)
+            self.met[(name, comm.name)].append(item.event)
+
+    def _meet(self, item: Item) -> None:
+        name, comm = meetings()[item.nr], self.communicator(item.comm, item.event)
+        of = item.size_bytes & 0xFFFFFFFF
+        if name == "MPI_Comm_create_group":
+            group = self.group(of, item.event)
+            self.met[(name, comm.name, item.tag, group)].append(item.event)
+            return
+        self.met[(name, comm.name)].append(item.event)
+        if name == "MPI_Intercomm_create":
+            peers = self.communicator(of, item.event)
+            self.met[(name, peers.name, item.peer, item.tag)].append(item.event)
+
+    def group(self, number: int, event: int) -> tuple[int, ...] | None:
+        """The ranks of a group by its id at an event; None: not known."""
+        known = [ranks for since, ranks in self._groups[number] if since <= event]
+        return known[-1] if known else None
+
     def _rank(self, peer: int) -> int:
         """The rank of the job; -1: not known (interposer/mpi/lower/worlds.h)."""
         return peer + self._world_first if peer >= 0 else max(-2 - peer, -1)
@@ -410,6 +486,11 @@ class RankCommunication:
     def _learn(self, item: Item, names: dict[int, str], made: dict[str, int]) -> None:
         """A text note: that of a new communicator says its id, and what all its ranks call it."""
         text = self._text(item)
+        made_group = _GROUP.match(text)
+        if made_group is not None:
+            ranks = tuple(self._rank(int(word)) for word in made_group[2].split(",") if word)
+            self._groups[int(made_group[1])].append((item.event, ranks))
+            return
         epoch = _EPOCH.match(text)
         if epoch is not None:
             group = tuple(self._rank(int(word)) for word in epoch[3].split(",") if word)

@@ -124,8 +124,9 @@ class Matching:
         self._calls = calls
         self._sent: dict[Place, dict[Way, list[tuple[int, int]]]] = {}
         self.takers: dict[Place, Takers] = defaultdict(Takers)
-        self.last: dict[int, dict[int, tuple[Item, int]]] = {}
-        """Of a rank: what a request was made for last, and as the how-manieth item."""
+        self.last: dict[int, dict[int, list[tuple[Item, int]]]] = {}
+        """Of a rank: what a request was made for last, and as the how-manieth item; of one that
+        both sends and receives each part."""
         for rank in at:
             self._read(rank)
 
@@ -218,7 +219,7 @@ class _Posted:
         self._freed: dict[int, int] = {}  # by a request of its own: the one that it had
         self._probed: list[int] = []
         self.base: dict[str, dict[Way, int]] = defaultdict(lambda: defaultdict(int))
-        self.last: dict[int, tuple[Item, int]] = {}
+        self.last: dict[int, list[tuple[Item, int]]] = {}
 
     def rows(self) -> list[Taker]:
         for place, item in enumerate(self._communication.items()):
@@ -262,10 +263,14 @@ class _Posted:
         elif item.what == What.MATCHED:
             self._probed.append(len(self._rows))
             self._post(item, -item.request)
-        if item.request and item.what not in (What.PREPARED, What.MATCHED, What.TEXT):
-            if item.what == What.STARTED and item.request in self._prepared:
-                item = self._prepared[item.request]._replace(event=item.event, what=int(item.what))
-            self.last[item.request] = item, place
+        request = item.request or (item.comm if item.what == What.DONE else 0)
+        if request and item.what not in (What.MATCHED, What.TEXT, What.FREED, What.MET):
+            if item.what == What.STARTED and request in self._prepared:
+                item = self._prepared[request]._replace(event=item.event, what=int(item.what))
+            parts = self.last.get(request, [])
+            exchange = item.what == What.SEND and parts and parts[0][0].event == item.event
+            posted = exchange and parts[0][0].what == What.POSTED
+            self.last[request] = [*(parts if posted else ()), (item, place)]
 
     def _post(self, item: Item, request: int) -> None:
         if item.peer == PROC_NULL:

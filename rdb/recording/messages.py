@@ -16,10 +16,12 @@ from typing import Any, Protocol
 
 from rdb.errors import RdbError
 from rdb.recording.communication import Channel, Item, RankCommunication
+from rdb.recording.partitioned import Partitioned
 from rdb.recording.rank import RankRecording
 from rdb.recording.record import Receive, Record
 from rdb.recording.verbs_messages import Arrival, Posts, arrival_into
 
+_NEVER = 1 << 62
 _COARSE_NS = 1000  # how long a call took may be cut to whole microseconds
 
 
@@ -118,6 +120,10 @@ class Messages:
         record: Record = self._timed[rank].event(event)
         took = record.took_ns
         return None if took is None else record.at_ns - took - _COARSE_NS
+
+    def partitioned(self) -> Partitioned:
+        known = {rank: self.communication(rank) for rank in self.ranks}
+        return Partitioned(self._job, known, _NEVER)
 
     def came(self, rank: int, event: int, addr: int, size: int) -> Came | None:
         """The message with which this event of RANK wrote any of these bytes."""

@@ -12,16 +12,26 @@ that is stuck in every case is deadlocked; one that is in some of them perhaps i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from rdb.recording.collectives import NOPRECEDE, Flow, collectives, file_collectives, nonblocking
-from rdb.recording.communication import WORLD, Communicator, What
+from rdb.recording.collectives import (
+    NOPRECEDE,
+    Flow,
+    collectives,
+    file_collectives,
+    meetings,
+    nonblocking,
+)
+from rdb.recording.communication import WORLD, Communicator, Item, What
 from rdb.recording.describe import mpi_name
 from rdb.recording.epochs import Epochs, missing, unposted
 from rdb.recording.locks import ALL, EXCLUSIVE
 from rdb.recording.matching import ANY, PROC_NULL, RECEIVES, SENDS, Matching, Way, World
 from rdb.recording.messages import Messages
+from rdb.recording.partitioned import Partitioned
 
 _PROBES = frozenset(("MPI_Probe", "MPI_Mprobe"))
 _WAITS_ALL = frozenset(("MPI_Wait", "MPI_Waitall"))
@@ -51,19 +61,8 @@ _LOCKING = frozenset(
         "MPI_Win_flush_local_all",
     )
 )
-_TOGETHER = frozenset(
-    (  # of which the log does not say by their numbers who has made them
-        "MPI_Win_free",
-        "MPI_Comm_free",
-        "MPI_Comm_disconnect",
-        "MPI_Intercomm_create",
-        "MPI_Intercomm_merge",
-        "MPI_Comm_create_group",
-        "MPI_Win_start",
-        "MPI_Init",
-        "MPI_Init_thread",
-    )
-)
+_INITS = frozenset(("MPI_Init", "MPI_Init_thread"))
+_FREES = frozenset(("MPI_Win_free", "MPI_Comm_free", "MPI_Comm_disconnect", "MPI_File_close"))
 _OUTSIDE = frozenset(
     (
         "MPI_Comm_accept",
@@ -194,9 +193,10 @@ def _blocks(call: Call) -> bool:
     comm = _comm_of(call.arguments)
     known = {one for one, _ in collectives().values()}
     return (
-        name in _PROBES | _TOGETHER | _OUTSIDE | _LOCKING
+        name in _PROBES | _INITS | _FREES | _OUTSIDE | _LOCKING
         or name in ("MPI_Recv", "MPI_Finalize", "MPI_Mrecv", *SENDS, *RECEIVES)
-        or name in ("MPI_Win_fence", "MPI_Win_wait", "MPI_Win_complete")
+        or name in ("MPI_Win_fence", "MPI_Win_wait", "MPI_Win_complete", "MPI_Win_start")
+        or name in meetings().values()
         or name in file_collectives().values()
         or (comm is not None and name in known and not nonblocking(name))
     )
@@ -350,11 +350,16 @@ class _Needs:
             file = self._messages.communication(rank).file(arguments["fh"], self.at[rank])
             if file is not None:
                 found.append(self._collective(rank, name, file, self._done(rank, file.name)))
-        elif name in _TOGETHER:
-            found.append(self._together(rank, call))
-        elif name in _OUTSIDE:
-            why = f"the log does not say whether the others of {name} come"
-            found.append(Need(f"{name} elsewhere", (), doubt=why, perhaps_none=True))
+        elif name in _INITS:
+            found.append(self._init(rank, name))
+        elif name in _FREES:
+            found.append(self._free(rank, name, arguments))
+        elif name == "MPI_Intercomm_create":
+            found += self._intercomm(rank, arguments)
+        elif name == "MPI_Comm_create_group":
+            found.append(self._create_group(rank, arguments))
+        elif name in meetings().values() or name in _OUTSIDE:
+            found.append(self._outside(rank, call))
         elif name in self._numbers and comm and not nonblocking(name):
             need = self._collective(rank, name, comm, self._done(rank, comm.name))
             if need and collectives()[self._numbers[name]][1] is Flow.LATER:
@@ -369,12 +374,16 @@ class _Needs:
         found = [self._request(rank, one) for one in call.requests]
         if call.name in ("MPI_Iprobe", "MPI_Improbe") and comm:
             arguments = call.arguments
-            found.append(self._probe(rank, arguments["source"], arguments["tag"], comm))
+            probed = self._probe(rank, arguments["source"], arguments["tag"], comm)
+            found.append([] if probed is None else [probed])
         elif not found:
-            found.append(Need(f"what {call.name} asks for", ()))
-        if call.name in _WAITS_ANY | POLLS - {"MPI_Testall"} and None in found:
-            return []
-        needs = [need for need in found if need is not None]
+            found.append([Need(f"what {call.name} asks for", ())])
+        if call.name in _WAITS_ANY | POLLS - {"MPI_Testall"}:
+            if [] in found:
+                return []
+            # of a request that waits for two things either is enough to be seen here
+            found = [[max(one, key=lambda need: not need.doubt)] for one in found]
+        needs = [need for one in found for need in one]
         if call.name in POLLS:
             why = f"it polls with {call.name}: what else it does meanwhile is not known"
             return [replace(need, doubt=why, perhaps_none=True) for need in needs]
@@ -442,7 +451,7 @@ class _Needs:
         return sum(communication.event(place) <= self.at[rank] for place in calls)
 
     def _collective(self, rank: int, name: str, comm: Communicator, number: int) -> Need | None:
-        missing, notes = [], []
+        missing = []
         for one in self._all(comm):
             if one == rank:
                 continue
@@ -456,14 +465,13 @@ class _Needs:
                 if done == number and same and theirs and theirs.name == comm.name:
                     continue
             missing.append(one)
-            if one in self._ended:
-                notes.append(f"rank {one} has ended ({self._ended[one]})")
-        if not missing:
-            return None
-        return Need(f"{name} on {comm.name}", tuple(missing), notes=tuple(notes))
+        return self._lacking(f"{name} on {comm.name}", missing)
 
     def _where(self, rank: int, call: Call) -> Communicator | None:
         """The communicator of a call, or the ranks of its window or file."""
+        for given in ("local_comm", "comm", "intercomm"):
+            if call.name in meetings().values() and given in call.arguments:
+                return self._comm(rank, call.arguments[given])
         if "fh" in call.arguments:
             return self._messages.communication(rank).file(call.arguments["fh"], self.at[rank])
         if "win" in call.arguments:
@@ -487,14 +495,17 @@ class _Needs:
             what, ranks = "MPI_Win_complete", missing(others[rank], others, self.at, rank)
         elif call.name == "MPI_Win_complete":
             what, ranks = "MPI_Win_post", unposted(others[rank], others, self.at, rank)
+        elif call.name == "MPI_Win_start":
+            group = self._group(rank, call.arguments["group"])
+            if group is None:
+                why = "the log does not say which ranks the group has"
+                return Need("MPI_Win_post", (), doubt=why, perhaps_none=True)
+            asked = replace(others[rank], starts=[*others[rank].starts, (self.at[rank] + 1, group)])
+            where = {**self.at, rank: self.at[rank] + 1}
+            what, ranks = "MPI_Win_post", unposted(asked, others, where, rank)
         else:
             return None
-        notes = [
-            f"rank {one} has ended ({self._ended[one]})" for one in ranks if one in self._ended
-        ]
-        if not ranks:
-            return None
-        return Need(f"{what} on {window.name}", ranks, notes=tuple(notes))
+        return self._lacking(f"{what} on {window.name}", ranks)
 
     def _lock(self, rank: int, call: Call, window: Communicator) -> Need | None:
         """Who has a lock that this one excludes; a lock may be taken later than it is asked for."""
@@ -532,28 +543,126 @@ class _Needs:
         ]
         return Need("MPI_Finalize of all ranks", tuple(missing)) if missing else None
 
-    def _together(self, rank: int, call: Call) -> Need | None:
-        """All ranks of a call of which the log does not say who has made it."""
-        name = call.name
-        if name == "MPI_Intercomm_merge":
-            where = self._comm(rank, call.arguments["intercomm"])
-        elif name == "MPI_Intercomm_create":
-            where = self._comm(rank, call.arguments["local_comm"])
-        else:
-            where = self._where(rank, call)
-        if name.startswith("MPI_Init"):
-            where = WORLD
-        ranks = self._all(where) if where else ()
-        others = []
-        for one in ranks:
-            theirs = self.calls.get(one)
-            past = name.startswith("MPI_Init") and self._has_begun(one)
-            if one != rank and not past and (theirs is None or theirs.name != name):
-                others.append(one)
-        if ranks and not others and name not in ("MPI_Intercomm_create", "MPI_Win_start"):
+    def _init(self, rank: int, name: str) -> Need | None:
+        others = [
+            one
+            for one in self._all(WORLD)
+            if one != rank and not self._has_begun(one) and self._called(one) != name
+        ]
+        if not others:
             return None
         why = f"the log does not say who has made its call of {name}"
-        return Need(f"{name} of other ranks", tuple(others), doubt=why, perhaps_none=not others)
+        return Need(f"{name} of other ranks", tuple(others), doubt=why)
+
+    def _called(self, rank: int) -> str:
+        call = self.calls.get(rank)
+        return call.name if call else ""
+
+    def _met(self, rank: int, *key: object) -> int:
+        """How often RANK has made a call there where it stands."""
+        if rank not in self.at:
+            return 0
+        met = self._messages.communication(rank).met
+        return bisect_right(met.get(key, []), self.at[rank])
+
+    def _meeting(
+        self, rank: int, name: str, where: Communicator, ranks: Iterable[int], *also: object
+    ) -> Need | None:
+        """Who has not come to the call in which RANK stands; ALSO: what else its calls agree in."""
+        number = self._met(rank, name, where.name, *also)
+        missing = [
+            one
+            for one in ranks
+            if one != rank
+            and self._met(one, name, where.name, *also) <= number
+            and not self._stands_in(one, name, where)
+        ]
+        return self._lacking(f"{name} on {where.name}", missing)
+
+    def _stands_in(self, rank: int, name: str, where: Communicator) -> bool:
+        call = self.calls.get(rank)
+        if call is None or call.name != name:
+            return False
+        there = self._where(rank, call)
+        return there is not None and there.name == where.name
+
+    def _lacking(self, what: str, ranks: Sequence[int]) -> Need | None:
+        if not ranks:
+            return None
+        notes = [
+            f"rank {one} has ended ({self._ended[one]})" for one in ranks if one in self._ended
+        ]
+        return Need(what, tuple(ranks), notes=tuple(notes))
+
+    def _free(self, rank: int, name: str, arguments: Mapping[str, int]) -> Need | None:
+        where = self._where(rank, self.calls[rank])
+        if where is None:
+            return None
+        if name != "MPI_File_close":  # a name is used once: who has it no more has freed it
+            ranks = [one for one in self._all(where) if not self._met(one, name, where.name)]
+            return self._meeting(rank, name, where, ranks)
+        need = self._collective(rank, name, where, self._done(rank, where.name))
+        closed = [one for one in need.ranks if self._met(one, name, where.name)] if need else []
+        return self._lacking(need.what, sorted({*need.ranks} - {*closed})) if need else None
+
+    def _intercomm(self, rank: int, arguments: Mapping[str, int]) -> list[Need | None]:
+        """Its own group, and that of the leader on the other side."""
+        name = "MPI_Intercomm_create"
+        local = self._comm(rank, arguments["local_comm"])
+        if local is None:
+            return []
+        found = [self._meeting(rank, name, local, self._members(local))]
+        leader = self._world(local, arguments["local_leader"])
+        call = self.calls.get(leader)
+        if call is None or not self._stands_in(leader, name, local):
+            return found  # it is past that, or missing
+        peers = self._comm(leader, call.arguments["peer_comm"])
+        if peers is None:
+            return found
+        tag, there = call.arguments["tag"], call.arguments["remote_leader"]
+        remote = self._world(peers, there)
+        own = self._world_rank(peers, leader)
+        number = self._met(leader, name, peers.name, there, tag)
+        if self._met(remote, name, peers.name, own, tag) > number:
+            return found
+        theirs = self.calls.get(remote)
+        said = theirs.arguments if theirs and theirs.name == name else {}
+        same = said.get("tag") == tag and said.get("remote_leader") == own
+        if theirs is None or not same:
+            found.append(self._lacking(f"{name} of the other group", (remote,)))
+            return found
+        group = self._comm(remote, said["local_comm"])
+        if group is not None:
+            found.append(self._meeting(remote, name, group, self._members(group)))
+        return found
+
+    def _world_rank(self, comm: Communicator, rank: int) -> int:
+        """What a rank of the job is there."""
+        members = self._members(comm)
+        return members.index(rank) if rank in members else rank
+
+    def _create_group(self, rank: int, arguments: Mapping[str, int]) -> Need | None:
+        name, comm = "MPI_Comm_create_group", self._comm(rank, arguments["comm"])
+        ranks = self._group(rank, arguments["group"])
+        if comm is None:
+            return None
+        if ranks is None:
+            why = "the log does not say which ranks the group has"
+            return Need(name, (), doubt=why, perhaps_none=True)
+        return self._meeting(rank, name, comm, ranks, arguments["tag"], ranks)
+
+    def _group(self, rank: int, number: int) -> tuple[int, ...] | None:
+        return self._messages.communication(rank).group(number & 0xFFFFFFFF, self.at[rank])
+
+    def _outside(self, rank: int, call: Call) -> Need | None:
+        """With processes that have no logs here, once all that have one are there."""
+        comm = self._where(rank, call)
+        if comm is not None:
+            need = self._meeting(rank, call.name, comm, self._all(comm))
+            if need is not None or call.name == "MPI_Intercomm_merge":
+                return need
+        why = f"the log does not say whether the others of {call.name} come"
+        return Need(f"{call.name} elsewhere", (), doubt=why, perhaps_none=True)
 
     def _has_begun(self, rank: int) -> bool:
         """Has it done anything in MPI where it stands?"""
@@ -641,15 +750,21 @@ class _Needs:
             what += f", {comm.name}"
         return Need(what, (dest,), notes=tuple(notes))
 
-    def _request(self, rank: int, request: int) -> Need | None:
-        """What a request waits for; None: nothing."""
-        known = self._matching.last[rank].get(request)
-        if known is None:
+    def _request(self, rank: int, request: int) -> list[Need]:
+        """What a request waits for; more than one thing if it both sends and receives."""
+        found = [
+            self._part(rank, request, *one) for one in self._matching.last[rank].get(request, [])
+        ]
+        if not found:
             why = "it waits for a request whose operation the log does not describe"
-            return Need("a request", (), doubt=why, perhaps_none=True)
-        item, place = known
-        if item.what in (What.RECV, What.DONE, What.CANCELLED):
+            return [Need("a request", (), doubt=why, perhaps_none=True)]
+        return [need for need in found if need is not None]
+
+    def _part(self, rank: int, request: int, item: Item, place: int) -> Need | None:
+        if item.what in (What.RECV, What.DONE, What.CANCELLED, What.PREPARED):
             return None
+        if item.what == What.MADE:
+            return self._made(rank, request, item)
         communication = self._messages.communication(rank)
         comm = communication.communicator(item.comm, item.event)
         if item.what in (What.POSTED, What.STARTED):
@@ -659,6 +774,39 @@ class _Needs:
             before = [communication.event(one) for one in communication.collectives[comm.name]]
             return self._collective(rank, name, comm, before.index(item.event))
         return self._sent(rank, place, comm)
+
+    def _made(self, rank: int, request: int, item: Item) -> Need | None:
+        """A request that is no message and no collective on a communicator."""
+        name = (mpi_name(item.nr) or "").removesuffix("_c")
+        communication = self._messages.communication(rank)
+        if name in ("MPI_Psend_init", "MPI_Precv_init"):
+            lacks = self._partitioned.lacks(rank, request, self.at)
+            if lacks is None:
+                return None
+            doubt = _MAY_BE_BUFFERED if lacks.buffered else ""
+            return Need(lacks.what, (lacks.rank,), doubt=doubt)
+        if name == "MPI_Grequest_start":
+            why = "another thread of it may complete its generalized request"
+            return Need("MPI_Grequest_complete", (rank,), doubt=why)
+        file = communication.file(item.comm, item.event)
+        if file is not None and name.endswith("_all"):
+            calls = communication.met[(mpi_name(item.nr) or "", file.name)]
+            number = bisect_right(calls, item.event)
+            missing = [
+                one
+                for one in self._members(file)
+                if self._met(one, mpi_name(item.nr), file.name) < number
+            ]
+            return self._lacking(f"{name} on {file.name}", missing)
+        window = communication.window(item.comm) if name.startswith("MPI_R") else None
+        if window is not None:
+            flush = Call("MPI_Win_flush", name, {"rank": item.peer, "win": item.comm})
+            return self._lock(rank, flush, window)
+        return None
+
+    @cached_property
+    def _partitioned(self) -> Partitioned:
+        return self._messages.partitioned()
 
     def _sent(self, rank: int, place: int, comm: Communicator) -> Need | None:
         """A nonblocking send: has it been received?"""

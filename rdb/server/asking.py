@@ -14,6 +14,12 @@ from rdb.server.target import Debuggee, RankRecordingLike
 _HANDLE = struct.Struct("<Q")
 _REQUESTS = 0x4005  # of a dynamic handle's upper bits: RDB_DYNAMIC | RDB_REQUEST << 48 (handles.h)
 _MOST = 1 << 16
+_FREES = {
+    "MPI_Comm_free": "comm",
+    "MPI_Comm_disconnect": "comm",
+    "MPI_Win_free": "win",
+    "MPI_File_close": "fh",
+}
 
 
 def asked(timeline: Debuggee, recording: RankRecordingLike) -> dict[str, Any]:
@@ -30,6 +36,10 @@ def asked(timeline: Debuggee, recording: RankRecordingLike) -> dict[str, Any]:
     if name is None:
         return {}
     arguments = mpi_arguments(nr, args)
+    freed = _FREES.get(name)
+    if freed is not None:  # where the handle lies
+        (handle,) = _HANDLE.unpack(timeline.read_memory(arguments[freed], _HANDLE.size))
+        arguments[freed] = handle & 0xFFFFFFFF
     return {
         "call": name,
         "text": mpi_call(nr, args),

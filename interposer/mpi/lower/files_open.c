@@ -176,6 +176,7 @@ int64_t real_File_close(const uint64_t *a)
 	if (rc != MPI_SUCCESS)
 		return rc;
 	together_file_closed(file);
+	host->note(RDB_NOTE_FREED, &file->o.id, sizeof(file->o.id));
 	if (file->first && file->writes && file->path)
 		file_written_until(file->path);
 	object_drop(&file->o);

@@ -29,6 +29,8 @@ static int64_t free_handle(void **upper, unsigned class, free_call call)
 	if (rc != MPI_SUCCESS)
 		return rc;
 	together_forget(counted);
+	if (comm)
+		host->note(RDB_NOTE_FREED, &object->id, sizeof(object->id));
 	object_drop(object);
 	put_handle(upper, class, RDB_NULL_ID);
 	return rc;

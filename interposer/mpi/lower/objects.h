@@ -187,10 +187,7 @@ uint64_t comm_copy_context(struct vcomm *comm);
 void comm_text(const struct vcomm *comm, char *text, size_t size);
 struct vtype *type_new(MPI_Datatype real);
 void type_describe(struct vtype *type); /* types.c */
-static inline struct vobject *group_new(MPI_Group real)
-{
-	return object_new(RDB_GROUP, real);
-}
+struct vobject *group_new(MPI_Group real); /* window_epochs.c: its ranks are noted */
 static inline struct vobject *info_new(MPI_Info real)
 {
 	return object_new(RDB_INFO, real);

@@ -108,22 +108,118 @@ static void later(void)
 		MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 }
 
+/* 0 does not free the window. */
+static void freed(void)
+{
+	MPI_Win win;
+
+	MPI_Win_create(&value, sizeof(value), sizeof(value), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	waits();
+	if (rank == 0)
+		MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Win_free(&win);
+}
+
+/* The leader of the other group does not come; nor do 2 and 3 to what they make with it. */
+static void halves(void)
+{
+	MPI_Comm half, both;
+
+	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+	waits();
+	if (rank == 1)
+		MPI_Recv(&value, 1, MPI_INT, 3, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank % 2 ? 0 : 1, 3, &both);
+}
+
+/* A communicator of 1, 2 and 3, to which 3 does not come; 0 waits for it. */
+static void group(void)
+{
+	int ranks[] = {1, 2, 3};
+	MPI_Group world, some;
+	MPI_Comm made;
+
+	MPI_Comm_group(MPI_COMM_WORLD, &world);
+	MPI_Group_incl(world, 3, ranks, &some);
+	waits();
+	if (rank == 0 || rank == 3)
+		MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	else
+		MPI_Comm_create_group(MPI_COMM_WORLD, some, 5, &made);
+}
+
+/* 1 accesses what 0 does not expose; all wait for 1. */
+static void started(void)
+{
+	MPI_Group world, peer;
+	MPI_Win win;
+	int there = 0;
+
+	MPI_Win_create(&value, sizeof(value), sizeof(value), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Comm_group(MPI_COMM_WORLD, &world);
+	MPI_Group_incl(world, 1, &there, &peer);
+	waits();
+	if (rank == 1) {
+		MPI_Win_start(peer, 0, win);
+		MPI_Put(&there, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+		MPI_Win_complete(win);
+	}
+	MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* 0 has the lock that 1 wants, and waits for it. */
+static void locked(void)
+{
+	MPI_Win win;
+	int one = 1;
+
+	MPI_Win_create(&value, sizeof(value), sizeof(value), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	if (rank == 0) {
+		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win);
+		MPI_Put(&one, 1, MPI_INT, 2, 0, 1, MPI_INT, win);
+		MPI_Win_flush(2, win);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	waits();
+	if (rank == 1) {
+		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win);
+		MPI_Put(&one, 1, MPI_INT, 2, 0, 1, MPI_INT, win);
+		MPI_Win_unlock(2, win);
+	}
+	MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* 0 does not close the file. */
+static void closes(const char *name)
+{
+	MPI_File fh;
+
+	MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh);
+	waits();
+	if (rank == 0)
+		MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_File_close(&fh);
+}
+
+static const struct {
+	const char *name;
+	void (*call)(void);
+} kinds[] = {
+	{"taken", taken}, {"polls", polls},   {"inter", inter}, {"epochs", epochs},   {"later", later},
+	{"freed", freed}, {"halves", halves}, {"group", group}, {"started", started}, {"locked", locked},
+};
+
 int main(int argc, char **argv)
 {
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	if (!strcmp(argv[1], "taken"))
-		taken();
-	else if (!strcmp(argv[1], "polls"))
-		polls();
-	else if (!strcmp(argv[1], "file"))
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(argv[1], kinds[i].name))
+			kinds[i].call();
+	if (!strcmp(argv[1], "file"))
 		file(argv[2]);
-	else if (!strcmp(argv[1], "inter"))
-		inter();
-	else if (!strcmp(argv[1], "epochs"))
-		epochs();
-	else
-		later();
+	if (!strcmp(argv[1], "closes"))
+		closes(argv[2]);
 	MPI_Finalize();
 	return 0;
 }

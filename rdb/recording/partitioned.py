@@ -14,11 +14,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TYPE_CHECKING
 
-from rdb.recording import Job
 from rdb.recording.communication import Communicator, RankCommunication
 from rdb.recording.describe import mpi_functions
 from rdb.recording.record import Note, Record
+
+if TYPE_CHECKING:
+    from rdb.recording.messages import RanksLike
 
 Need = tuple[int, int, int, int]
 """This rank's event needs that other rank's event."""
@@ -39,6 +42,7 @@ _ID = 0xFFFFFFFF
 
 @dataclass
 class _Transfer:
+    started: int = 0
     ready: dict[int, int] = field(default_factory=dict)
     """Of the sender: partition -> the event that made it ready."""
     lists: int | None = None
@@ -57,6 +61,12 @@ class _End:
 
     rank: int
     parts: int
+    made: int = 0
+    sends: bool = False
+    peer: int = -1
+    partners: list[_End] = field(default_factory=list)
+    """Of the channel, those at the other rank: its own is that of the same number."""
+    number: int = 0
     transfers: list[_Transfer] = field(default_factory=list)
     freed: int | None = None
 
@@ -65,15 +75,27 @@ _Channel = tuple[int, int, str, int]
 """Sender, receiver, the communicator by a name that all ranks share, the tag."""
 
 
+@dataclass(frozen=True)
+class Lacks:
+    """What a request waits for."""
+
+    rank: int
+    what: str
+    sends: bool
+    buffered: bool = False
+    """MPI may have what is sent, and not wait for it."""
+
+
 class Partitioned:
     """Of a job."""
 
     def __init__(
-        self, job: Job, communications: Mapping[int, RankCommunication], never: int
+        self, job: RanksLike, communications: Mapping[int, RankCommunication], never: int
     ) -> None:
         self._never = never
         self._sends: dict[_Channel, list[_End]] = defaultdict(list)
         self._receives: dict[_Channel, list[_End]] = defaultdict(list)
+        self._requests: dict[tuple[int, int], list[_End]] = defaultdict(list)
         for rank in job.ranks:
             self._read(job, rank, communications[rank])
 
@@ -96,6 +118,30 @@ class Partitioned:
                         ready = sent.ready_at(of)
                         until = self._never if ready is None else ready
                         yield receive.rank, event, send.rank, until
+
+    def lacks(self, rank: int, request: int, at: Mapping[int, int]) -> Lacks | None:
+        """What a started request waits for where the ranks stand; None: nothing, or it is none of
+        these."""
+        ends = [one for one in self._requests[(rank, request)] if one.made <= at[rank]]
+        begun = [one for one in ends[-1].transfers if one.started <= at[rank]] if ends else []
+        if not begun or (begun[-1].complete or self._never) <= at[rank]:
+            return None
+        own, theirs = ends[-1], None
+        there = own.partners[own.number] if own.number < len(own.partners) else None
+        if there is not None and len(there.transfers) >= len(begun):
+            theirs = there.transfers[len(begun) - 1]
+            theirs = theirs if theirs.started <= at.get(own.peer, -1) else None
+        sending, sender = (begun[-1], own) if own.sends else (theirs, there)
+        if sending is None or sender is None:
+            return Lacks(own.peer, "MPI_Start of the partitioned send", own.sends)
+        until = at.get(sender.rank, -1)
+        for part in range(sender.parts):
+            ready = sending.ready_at(part)
+            if ready is None or ready > until:
+                return Lacks(sender.rank, f"MPI_Pready of partition {part}", own.sends)
+        if theirs is None:
+            return Lacks(own.peer, "MPI_Start of the partitioned receive", True, True)
+        return None
 
     def _pairs(self) -> Iterator[tuple[_End, _End]]:
         for channel, sends in self._sends.items():
@@ -120,7 +166,7 @@ class Partitioned:
 
     # ---- a rank's log ----
 
-    def _read(self, job: Job, rank: int, known: RankCommunication) -> None:
+    def _read(self, job: RanksLike, rank: int, known: RankCommunication) -> None:
         recording = job.rank(rank)
         ends = dict(self._begun(rank, known))
         wanted = _numbers()
@@ -152,12 +198,15 @@ class Partitioned:
     def _prepared(
         self, rank: int, comm: Communicator, sends: bool, peer: int, tag: int, parts: int
     ) -> _End:
-        end = _End(rank, parts)
+        end = _End(rank, parts, sends=sends)
         if comm.members is not None:
             peer = comm.members[peer] if 0 <= peer < len(comm.members) else -1
         if peer >= 0:
-            channel = (rank, peer) if sends else (peer, rank)
-            (self._sends if sends else self._receives)[(*channel, comm.name, tag)].append(end)
+            channel = (*((rank, peer) if sends else (peer, rank)), comm.name, tag)
+            ends = (self._sends if sends else self._receives)[channel]
+            end.peer, end.number = peer, len(ends)
+            end.partners = (self._receives if sends else self._sends)[channel]
+            ends.append(end)
         return end
 
     def _call(
@@ -168,15 +217,16 @@ class Partitioned:
             (handle,) = struct.unpack("<Q", record.written(args[8], 8))
             comm = known.communicator(args[6] & _ID, record.event)
             peer, tag = _signed(args[4]), _signed(args[5])
-            ends[handle & _ID] = self._prepared(
-                rank, comm, _PREPARES[name], peer, tag, _signed(args[1])
-            )
+            end = self._prepared(rank, comm, _PREPARES[name], peer, tag, _signed(args[1]))
+            end.made = record.event
+            ends[handle & _ID] = end
+            self._requests[(rank, handle & _ID)].append(end)
             return
         request = args[0] if name == "MPI_Parrived" else args[1 if name == "MPI_Pready" else 2]
-        end = ends.get(request & _ID)
-        if end is None or not end.transfers:
+        asked = ends.get(request & _ID)
+        if asked is None or not asked.transfers:
             return
-        now = end.transfers[-1]
+        now = asked.transfers[-1]
         if name == "MPI_Parrived":
             if now.complete is None and any(record.written(args[2], 4)):
                 now.arrived.setdefault(_signed(args[1]), record.event)
@@ -197,7 +247,7 @@ def _follow(record: Record, ends: Mapping[int, _End]) -> None:
         if found is None or end is None:
             continue
         if found[2] == b"started":
-            end.transfers.append(_Transfer())
+            end.transfers.append(_Transfer(started=record.event))
         elif found[2] == b"freed":
             end.freed = record.event
         elif end.transfers:
