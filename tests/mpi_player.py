@@ -25,6 +25,7 @@ from rdb.recording.waiting import Call
 Op = tuple[Any, ...]
 Program = list[list[Op]]
 WORLD, DUP, BACK = 2, 256, 257  # BACK: the same ranks in the other order
+WIN, FREED = 300, 301  # a window; for what waits there: that it is freed
 _SENDS = {"n": "MPI_Send", "s": "MPI_Ssend", "b": "MPI_Bsend"}
 BIG = 100_000  # bytes: above every eager limit
 SMALL = 8
@@ -94,6 +95,10 @@ class Rank:
     probed: list[Message] = field(default_factory=list)
     orphans: list[Request] = field(default_factory=list)
     barriers: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    texts: list[str] = field(default_factory=list)
+    posts: list[list[int]] = field(default_factory=list)  # epochs of the window
+    starts: list[list[int]] = field(default_factory=list)
+    completes: int = 0
     posted: list[Receive] = field(default_factory=list)
     unexpected: list[Message] = field(default_factory=list)
 
@@ -229,6 +234,17 @@ class Player:
                 return len(self.at_barrier[(op[1], rank.barriers[op[1]])]) == self.size
             case "finalize":
                 return len(self.finalized) == self.size
+            case "winstart":
+                return all(
+                    _with(self.ranks[one].posts, rank.number) >= _with(rank.starts, one)
+                    for one in op[1]
+                )
+            case "winwait":
+                done = [self.ranks[one].starts[: self.ranks[one].completes] for one in op[1]]
+                return all(
+                    _with(starts, rank.number) >= _with(rank.posts, one)
+                    for one, starts in zip(op[1], done, strict=True)
+                )
         return True
 
     def _find(self, rank: Rank, op: Op) -> Message | None:
@@ -296,9 +312,7 @@ class Player:
         one, rank.message = rank.message, None
         assert one
         if name < 0:
-            self._note_send(
-                rank, one, 0, {"n": "MPI_Send", "s": "MPI_Ssend", "b": "MPI_Bsend"}[mode]
-            )
+            self._note_send(rank, one, 0, _SENDS[mode])
             return
         request = rank.requests[name] = Request(rank.take_id(), message=one)
         call = {"n": "MPI_Isend", "s": "MPI_Issend", "b": "MPI_Ibsend"}[mode]
@@ -410,12 +424,38 @@ class Player:
             rank.free_ids.append(request.id)
             rank.orphans.append(request)
 
+    def _say(self, rank: Rank, text: str) -> None:
+        rank.texts.append(text)
+        rank.note(What.TEXT, order=len(rank.texts) + 1)
+
+    def _leave_post(self, rank: Rank, group: list[int]) -> None:
+        rank.posts.append(group)
+        self._say(rank, f"win={WIN} post ranks={_words(group)}")
+
+    def _enter_winstart(self, rank: Rank, group: list[int]) -> None:
+        rank.starts.append(group)
+        self._say(rank, f"group={400 + len(rank.starts)} ranks={_words(group)}")
+
+    def _leave_winstart(self, rank: Rank, group: list[int]) -> None:
+        self._say(rank, f"win={WIN} start ranks={_words(group)}")
+
+    def _leave_complete(self, rank: Rank) -> None:
+        rank.completes += 1
+        rank.note(What.CALL, comm=WIN, nr=_nr("MPI_Win_complete"))
+
+    def _leave_winwait(self, rank: Rank, group: list[int]) -> None:
+        rank.note(What.CALL, comm=WIN, nr=_nr("MPI_Win_wait"))
+
     def _enter_barrier(self, rank: Rank, comm: int) -> None:
         self.at_barrier[(comm, rank.barriers[comm])].add(rank.number)
 
     def _leave_barrier(self, rank: Rank, comm: int) -> None:
         rank.barriers[comm] += 1
-        rank.note(What.CALL, comm=comm, nr=_nr("MPI_Barrier"))
+        if comm == FREED:
+            rank.note(What.FREED, request=WIN, nr=_nr("MPI_Win_free"))
+        else:
+            name = "MPI_Win_fence" if comm == WIN else "MPI_Barrier"
+            rank.note(What.CALL, comm=comm, nr=_nr(name))
 
     def _leave_ibarrier(self, rank: Rank, comm: int, name: int) -> None:
         place = (comm, rank.barriers[comm])
@@ -440,6 +480,7 @@ class Player:
         names = {"wait": "MPI_Waitall", "waitany": "MPI_Waitany", "poll": "MPI_Test"}
         names |= {"probe": "MPI_Probe", "mprobe": "MPI_Mprobe", "barrier": "MPI_Barrier"}
         names |= {"finalize": "MPI_Finalize", "sendrecv": "MPI_Sendrecv"}
+        names |= {"winstart": "MPI_Win_start", "winwait": "MPI_Win_wait"}
         arguments: dict[str, int] = {}
         requests: tuple[int, ...] = ()
         name = names.get(op[0], "")
@@ -464,8 +505,15 @@ class Player:
                 requests = tuple(one.id for one in found)
                 if op[0] == "wait" and len(wanted) == 1:
                     name = "MPI_Wait"
+            case "barrier" if op[1] in (WIN, FREED):
+                name = "MPI_Win_fence" if op[1] == WIN else "MPI_Win_free"
+                arguments = {"win": WIN}
             case "barrier":
                 arguments = {"comm": op[1]}
+            case "winstart":
+                arguments = {"win": WIN, "group": 400 + len(rank.starts)}
+            case "winwait":
+                arguments = {"win": WIN}
             case "finalize":
                 pass
             case _:
@@ -496,10 +544,13 @@ class _Played(RankCommunication):
             f"comm={BACK} context=2 by=MPI_Comm_split rank={size - 1 - own} "
             f"ranks={_words(ranks[::-1])}",
         ]
+        self._texts += rank.texts
         row = dict.fromkeys(Item._fields, 0)
         made = [
             Item(**(row | {"event": 1 + n, "what": int(What.TEXT), "order": n})) for n in (0, 1)
         ]
+        window = {"event": 2, "what": int(What.CALL), "comm": WORLD, "request": WIN}
+        made.append(Item(**(row | window | {"nr": _nr("MPI_Win_create")})))
         # as the log has it: a send's rank of the world, a call's arguments as they are
         packed = b"".join(_ITEM.pack(*one) for one in [*made, *rank.items])
         self._packed = memoryview(packed)
@@ -513,6 +564,10 @@ class _Played(RankCommunication):
 
     def begun_with(self) -> list[str]:
         return []
+
+
+def _with(groups: list[list[int]], rank: int) -> int:
+    return sum(rank in group for group in groups)
 
 
 def _words(numbers: list[int]) -> str:

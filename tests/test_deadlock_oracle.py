@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TIMEOUT_S, Build, Rdb
-from mpi_player import BACK, DUP, WORLD, Op, Player, Program
+from mpi_player import BACK, DUP, FREED, WIN, WORLD, Op, Player, Program
 
 from rdb.errors import RdbError
 from rdb.recording import open_job
@@ -37,7 +37,18 @@ _BEFORE = 6  # calls of MPI that script.c makes before it plays
 RUNS = 3 if PROGRAMS < 10_000 else 40  # of programs that are run
 FUTURES = 6
 KINDS = ["send", "recv", "sendrecv", "isend", "irecv", "wait", "waitany", "barrier", "ibarrier"]
-KINDS += ["probe", "mprobe", "rinit", "start", "cancel", "free", "poll"]
+KINDS += [
+    "probe",
+    "mprobe",
+    "rinit",
+    "start",
+    "cancel",
+    "free",
+    "poll",
+    "fence",
+    "post",
+    "winstart",
+]
 
 
 def random_program(seed: int, plain: bool = False) -> Program:
@@ -70,9 +81,9 @@ def _ops(chance: random.Random, size: int, rank: int, plain: bool) -> list[Op]:
         on = comm()
         kind = chance.choices(
             KINDS,
-            (6, 6, 1, 5, 6, 4, 2, 2, 1, 1, 1, 1, 1, 1, 1, 0.3),
+            (6, 6, 1, 5, 6, 4, 2, 2, 1, 1, 1, 1, 1, 1, 1, 0.3, 1, 1, 1),
         )[0]
-        if plain and kind in ("waitany", "cancel", "free", "poll"):
+        if plain and kind in ("waitany", "cancel", "free", "poll", "fence", "post", "winstart"):
             continue
         tag = chance.randrange(2)
         wanted = -1 if chance.random() < 0.3 else tag
@@ -93,6 +104,12 @@ def _ops(chance: random.Random, size: int, rank: int, plain: bool) -> list[Op]:
             ops.append((kind, some))
         elif kind == "barrier":
             ops.append(("barrier", on))
+        elif kind == "fence":
+            ops.append(("barrier", WIN))
+        elif kind in ("post", "winstart"):
+            others = [one for one in range(size) if one != rank]
+            group = sorted(chance.sample(others, chance.randint(1, len(others))))
+            ops += [(kind, group), ("winwait", group) if kind == "post" else ("complete",)]
         elif kind == "ibarrier":
             ops.append(("ibarrier", on, name()))
         elif kind == "probe":
@@ -107,6 +124,8 @@ def _ops(chance: random.Random, size: int, rank: int, plain: bool) -> list[Op]:
             ops.append(("start", persistent[-1]))
         elif kind in ("cancel", "free", "poll") and names:
             ops.append((kind, chance.choice(names)))
+    if not plain and chance.random() < 0.2:
+        ops.append(("barrier", FREED))
     return ops
 
 

@@ -341,7 +341,10 @@ class _Needs:
             )
         if name in SENDS and comm and arguments["dest"] != PROC_NULL:
             dest = self._world(comm, arguments["dest"])
-            found.append(self._send(rank, dest, arguments[SENDS[name]], comm, -1))
+            sent = self._send(rank, dest, arguments[SENDS[name]], comm, -1)
+            if sent and any(found):  # it waits for a message, so perhaps for nothing else
+                sent = replace(sent, doubt=_MAY_BE_BUFFERED)
+            found.append(sent)
         if name in _PROBES and comm:
             found.append(self._probe(rank, arguments["source"], arguments["tag"], comm))
         elif name == "MPI_Finalize":
