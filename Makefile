@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-wheel test-distro test-corpus test-apps test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-languages test-faults test-walk test-live fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-wheel test-distro test-corpus test-apps test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-languages test-cpus test-faults test-walk test-live fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -24,6 +24,7 @@ help:
 	@echo "make test   set everything up, then run the tests"
 	@echo "make test-wheel   what pip builds, installed alone, records and replays a program"
 	@echo "make test-distro  make demo and make test on another system (DISTRO=trixie; installs debootstrap)"
+	@echo "make test-cpus  the arithmetic of replicas on processors that qemu emulates (installs it)"
 	@echo "make test-corpus  record and replay some sixty programs of Debian (installs them)"
 	@echo "make test-apps  record and replay applications under MPI: LAMMPS, HPCC, hypre (installs them)"
 	@echo "make test-rdma  verbs on soft-RoCE, in virtual machines with Debian's kernel (installs qemu)"
@@ -54,7 +55,7 @@ $(STAMPS)/debian-rdma: tests/vm/__init__.py
 $(STAMPS)/debian-cluster: tests/cluster/__init__.py
 $(STAMPS)/debian-apps: tests/apps/__init__.py
 $(STAMPS)/debian-languages: tests/languages/__init__.py
-$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma $(STAMPS)/debian-cluster $(STAMPS)/debian-mpi4py $(STAMPS)/debian-apps $(STAMPS)/debian-languages: Makefile
+$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma $(STAMPS)/debian-cluster $(STAMPS)/debian-cpus $(STAMPS)/debian-mpi4py $(STAMPS)/debian-apps $(STAMPS)/debian-languages: Makefile
 	@mkdir -p $(STAMPS)
 	@missing=(); for p in $(DEBIAN); do \
 	  dpkg-query -W -f='$${Status}' "$$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$$p"); \
@@ -115,6 +116,11 @@ test-wheel: dev
 DISTRO ?= trixie
 test-distro:
 	@$(SUDO) tools/distro $(DISTRO) "$$PWD" $(ARGS)
+
+# Processors of Intel and AMD; qemu is needed for nothing else.
+test-cpus: dev
+	@$(MAKE) -s $(STAMPS)/debian-cpus DEBIAN="qemu-user"
+	@$(BIN)/python3 -m pytest -q -m cpus tests/test_processors.py $(ARGS)
 
 # All of tests/corpus; `make test` runs its sample.  The programs are needed for nothing else.
 test-corpus: dev
