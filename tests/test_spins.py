@@ -49,6 +49,16 @@ def test_turns_of_a_spin_are_told_apart(kind: str, flag: str, build: Build, rdb:
         assert again.returncode == 0 and "agree" in again.stdout, again.stderr
 
 
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_a_thread_that_ends_is_stopped_nowhere(flag: str, build: Build, rdb: Rdb) -> None:
+    program = build("counting_spins.c", flag, "-pthread")
+    for n in range(RECORDINGS * 2):
+        done = rdb("run", "--name", n, "--", program, "turns", 50)
+        assert (done.returncode, done.stdout) == (0, "100\n"), done.stderr
+        again = rdb("replay", n, "--verify")
+        assert again.returncode == 0 and "agree" in again.stdout, again.stderr
+
+
 def test_more_threads_than_processors(build: Build, rdb: Rdb) -> None:
     command = [str(build(PROGRAM, "-O2", "-fopenmp")), "flags", "20", "5"]
     done = rdb("run", "--slice", SLICE_MS, "--name", "five", "--", *command)

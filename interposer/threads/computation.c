@@ -101,7 +101,8 @@ void computation_looked_at(ucontext_t *uc, bool fresh)
 	struct thread *self = thread_self();
 	self->look_missed = false;
 	mark_contested = contested;
-	if (!baton_wanted() || about_to_ask(uc))
+	/* a thread that has ended goes on in the lower half */
+	if (!baton_wanted() || !RDB_IS_UPPER(UC_REG(uc, RIP)) || about_to_ask(uc))
 		return;
 	if (fresh || !spin_here(uc, &self->spin)) {
 		hand_on(uc, fresh);

@@ -1,5 +1,5 @@
-/* Two threads take a lock in turn by trying, and each counts its vain tries in a page of its own.
- * argv: kind, steps.  Prints how often the lock was had. */
+/* Two threads take a lock in turn by trying, and each counts its vain tries in a page of its own; or they
+ * hand a turn to each other.  argv: kind, steps.  Prints how often the lock or the turn was had. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ struct counts {
 	volatile long rounds;
 };
 
-static atomic_int word;
+static atomic_int word, turn;
 static pthread_spinlock_t spin;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct counts of_thread[THREADS];
@@ -76,9 +76,24 @@ static void take_in_rounds(struct counts *c)
 		}
 }
 
+/* The first one ends while the other waits. */
+static void hand_on(int me)
+{
+	for (int step = 0; step < steps; step++) {
+		while (atomic_load(&turn) != me)
+			__builtin_ia32_pause();
+		had++;
+		atomic_store(&turn, !me);
+	}
+}
+
 static void *run(void *arg)
 {
 	struct counts *c = arg;
+	if (!strcmp(kind, "turns")) {
+		hand_on(c != of_thread);
+		return NULL;
+	}
 	for (int step = 0; step < steps; step++) {
 		if (!strcmp(kind, "rounds"))
 			take_in_rounds(c);
