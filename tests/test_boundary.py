@@ -217,6 +217,16 @@ def test_cpuid_in_text_that_the_program_makes(tmp_path: Path) -> None:
         assert (code, answer["ok"]) == (0, True), answer
 
 
+@pytest.mark.parametrize("kind", ["private", "shared", "twice", "follows", "remapped"])
+def test_interrupted_in_text_that_the_program_rewrites(kind: str, tmp_path: Path) -> None:
+    """Where a replay is to stop, there may be other instructions before, or half of one."""
+    made = record(tmp_path, build("rewritten_text.c", tmp_path), kind, "24")
+    assert (made.result.returncode, made.result.stdout.count("\n") >= 24) == (0, True)
+    records = RankRecording(made.rank_dir, made.files).records()
+    assert any(r.kind is Kind.PREEMPT for r in records)
+    made.expect_equal()
+
+
 @pytest.mark.parametrize(
     "source",
     [

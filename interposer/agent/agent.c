@@ -210,7 +210,7 @@ void agent_remapped(uint64_t start, uint64_t end)
 
 void agent_reprotected(uint64_t start, uint64_t end)
 {
-	watch_remapped(start, end);
+	stepping_reprotected(start, end);
 }
 
 void agent_end(ucontext_t *uc, uint32_t end_kind, int32_t end_value)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "agent/agent.h"
 #include "agent/bytecode.h"
+#include "agent/text_guard.h"
 #include "agent/upper_memory.h"
 #include "marks/trampoline.h"
 
@@ -236,6 +237,7 @@ void breakpoint_insert(struct place *p)
 		p->inserted = true;
 		return;
 	}
+	p->guarded = text_guard_close(p->addr, 1);
 	if (upper_read(p->addr, &p->original, 1) != 1)
 		return;
 	p->inserted = upper_write(p->addr, &int3, 1) == 1;
@@ -248,8 +250,10 @@ void breakpoint_remove(struct place *p)
 	if (!p->inserted)
 		return;
 	p->inserted = false;
-	if (p->carried)
+	if (p->carried || p->lifted) {
+		p->lifted = false;
 		return;
+	}
 	/* the program may have unmapped or overwritten it */
 	if (upper_read(p->addr, &now, 1) == 1 && now == 0xcc)
 		upper_write(p->addr, &p->original, 1);
@@ -281,7 +285,37 @@ void breakpoints_forget(uint64_t start, uint64_t end)
 		if (!places[i].used)
 			continue;
 		if (places[i].addr >= start && places[i].addr < end)
-			places[i].inserted = false;
+			places[i].inserted = places[i].lifted = false;
 		left--;
+	}
+}
+
+void breakpoints_lift(uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0, left = nplaces; left; i++) {
+		struct place *p = &places[i];
+
+		if (!p->used)
+			continue;
+		left--;
+		if (!p->inserted || p->lifted || p->carried || (!p->guarded && (p->addr < start || p->addr >= end)))
+			continue;
+		breakpoint_remove(p);
+		p->inserted = p->lifted = true;
+	}
+}
+
+void breakpoints_lower(void)
+{
+	for (unsigned i = 0, left = nplaces; left; i++) {
+		struct place *p = &places[i];
+
+		if (!p->used)
+			continue;
+		left--;
+		if (!p->lifted)
+			continue;
+		p->inserted = p->lifted = false;
+		breakpoint_insert(p);
 	}
 }

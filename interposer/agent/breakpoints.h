@@ -15,6 +15,8 @@ struct place {
 	uint8_t original;
 	bool inserted;  /* it is met: by its int3, or */
 	bool carried;   /* by that in a trampoline's copy of the instruction */
+	bool lifted;    /* or its int3 is out for the moment, and who carries instructions out looks himself */
+	bool guarded;   /* in text that the program may write to */
 	uint16_t first; /* chain of entries, 0: none */
 	uint32_t used;  /* entries, + 1 for the target, + 1 for the mark */
 	/* arrivals since the later of the last event and the start of this RUN/STEP */
@@ -49,6 +51,9 @@ void breakpoints_insert(void);
 void breakpoints_remove(void);
 void breakpoint_insert(struct place *p);
 void breakpoint_remove(struct place *p);
+/* Takes those out that are in text that the program may write to, or in [start, end), until they are lowered. */
+void breakpoints_lift(uint64_t start, uint64_t end);
+void breakpoints_lower(void);
 /* Text in [start, end) was replaced: what was in it is gone. */
 void breakpoints_forget(uint64_t start, uint64_t end);
 

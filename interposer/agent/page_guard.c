@@ -26,7 +26,6 @@ void page_guard_begin(void)
 {
 	page_guard_open();
 	g.npieces = 0;
-	upper_refused = page_guard_lift;
 }
 
 struct wanted {
@@ -131,6 +130,15 @@ bool page_guard_lift(uint64_t addr, bool write)
 	protect(page, page + RDB_PAGE, p->open);
 	g.lifted[g.nlifted++] = page;
 	return true;
+}
+
+bool page_guard_open_protection(uint64_t addr, int *prot)
+{
+	const struct piece *p = strictest(addr & ~(RDB_PAGE - 1));
+
+	if (p)
+		*prot = p->open;
+	return p;
 }
 
 bool page_guard_touched(uint64_t addr, uint64_t len)

@@ -21,6 +21,8 @@ void page_guard_close(void);
 void page_guard_open(void);
 /* A closed page at addr, where the program itself may do what it wants to: opened.  False: none. */
 bool page_guard_lift(uint64_t addr, bool write);
+/* What the program may do there, if the page is in the plan. */
+bool page_guard_open_protection(uint64_t addr, int *prot);
 /* Do these bytes lie in a page of the plan? */
 bool page_guard_touched(uint64_t addr, uint64_t len);
 

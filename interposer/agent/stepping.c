@@ -5,6 +5,7 @@
 #include "boundary/hot_stubs.h"
 #include "boundary/layout.h"
 #include "marks/mark.h"
+#include "memory/aliases.h"
 #include "agent/page_guard.h"
 #include "agent/overdue.h"
 #include "agent/registers.h"
@@ -12,6 +13,7 @@
 #include "replay/replica.h"
 #include "threads/thread.h"
 #include "marks/trampoline.h"
+#include "agent/text_guard.h"
 #include "agent/undo_log.h"
 #include "agent/upper_memory.h"
 
@@ -114,8 +116,10 @@ void stepping_execute(ucontext_t *uc, enum emulation how, const struct emulated 
 		return;
 	}
 	stepping.executing = *did;
-	/* after a system call its event comes first; the int3 is for one that makes none */
-	if ((how == EMU_PLAIN || how == EMU_SYSCALL) && set_temporary(uc_pc(uc) + did->len))
+	/* after a system call its event comes first; the int3 is for one that makes none, and what writes to text may write there */
+	if ((how == EMU_SYSCALL ||
+	     (how == EMU_PLAIN && (emulate_at_rep_string(uc) || !text_guard_wanted(uc_pc(uc) + did->len, 1)))) &&
+	    set_temporary(uc_pc(uc) + did->len))
 		return;
 	stepping.single = true;
 	set_tf(uc, true);
@@ -153,8 +157,9 @@ enum verdict stepping_stopped(ucontext_t *uc, enum agent_stop_reason reason, boo
 	undo_log_end();
 	breakpoints_remove();
 	breakpoints_target(0);
+	text_guard_forget();
 	watch_stop();
-	stepping.running = stepping.remapped = false;
+	stepping.running = stepping.remapped = stepping.text_out = false;
 	stepping.stop.reason = reason;
 	stepping.stop.event = replica_event();
 	if (stepping.trace)
@@ -173,6 +178,13 @@ static enum verdict event_settled(ucontext_t *uc, const struct watch_hit *hit)
 	return v == GO_ON && stepping.stepping ? stepping_advance(uc) : v;
 }
 
+/* Whether the program may write to it. */
+static void look_at_text_again(uint64_t start, uint64_t end)
+{
+	breakpoints_lift(start, end);
+	stepping.text_out = true;
+}
+
 enum verdict stepping_event(uint64_t event, ucontext_t *uc)
 {
 	struct watch_hit hit = {0};
@@ -189,13 +201,18 @@ enum verdict stepping_event(uint64_t event, ucontext_t *uc)
 	if (!stepping.stepping && stepping.remapped)
 		breakpoints_insert();
 	stepping.remapped = false;
+	if (!stepping.stepping && stepping.aliases != aliases_generation)
+		look_at_text_again(0, UINT64_MAX);
+	stepping.aliases = aliases_generation;
 	stepping_arm_mark();
 	if (watch_any())
 		watch_check_event(event, stepping.run, &hit);
 	if (uc)
 		return event_settled(uc, &hit);
-	if (!stepping.stepping)
+	if (!stepping.stepping) {
 		page_guard_close();
+		stepping_text_in();
+	}
 	/* no context yet: look when the lower half is left */
 	if (stepping.stepping || hit.id || stepping.interrupt ||
 	    (stepping.until_n == 0 && event >= stepping.until_event)) {
@@ -316,12 +333,26 @@ bool stepping_missed(ucontext_t *uc, uint64_t *spent_ns)
 	return true;
 }
 
+static bool lift(ucontext_t *uc, uint64_t addr, bool write)
+{
+	bool text = text_guard_any() && write && text_guard_touched(addr, 1);
+
+	if (text || page_guard_any())
+		stepping_text_out(uc); /* first: its pages may be the other's as well */
+	return page_guard_lift(addr, write) || text;
+}
+
+static bool refused(uint64_t addr, bool write)
+{
+	return lift(NULL, addr, write);
+}
+
 enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc)
 {
 	bool write = uc->uc_mcontext.gregs[REG_ERR] & FAULT_WRITE;
 
 	if (!stepping.running || info->si_signo != SIGSEGV || info->si_code != SEGV_ACCERR ||
-	    !page_guard_lift((uint64_t)info->si_addr, write))
+	    !lift(uc, (uint64_t)info->si_addr, write))
 		return NOT_OURS;
 	if (!RDB_IS_UPPER(uc_pc(uc))) {
 		/* the last instructions of the way out do not pass here again: close it behind them */
@@ -337,8 +368,10 @@ enum verdict stepping_guarded(const siginfo_t *info, ucontext_t *uc)
 void stepping_leaves(void)
 {
 	if (stepping.running && !stepping.stepping &&
-	    !(stepping.temporary || stepping.single || stepping.over || stepping.finishing || stepping.returning))
+	    !(stepping.temporary || stepping.single || stepping.over || stepping.finishing || stepping.returning)) {
 		page_guard_close();
+		stepping_text_in();
+	}
 }
 
 bool stepping_displaced(ucontext_t *uc)
@@ -377,7 +410,16 @@ void stepping_remapped(uint64_t start, uint64_t end)
 void stepping_asked(void)
 {
 	stepping_cool();
+	stepping_text_out(NULL);
+	text_guard_forget();
 	page_guard_open();
+}
+
+void stepping_reprotected(uint64_t start, uint64_t end)
+{
+	watch_remapped(start, end);
+	if (stepping.running && !stepping.stepping)
+		look_at_text_again(start, end);
 }
 
 void stepping_switched(void)
@@ -407,6 +449,8 @@ static void begin(bool is_step)
 	stepping.until_event = AGENT_FOREVER;
 	stepping.cold_pc = stepping.work = 0;
 	stepping.limit = AGENT_FOREVER;
+	stepping.aliases = aliases_generation;
+	upper_refused = refused;
 	changes_end();
 	stepping.until_n = stepping.until_hits = stepping.stop_hits = stepping.until_thread = 0;
 	upper_changed(); /* the server may have written to memory */

@@ -40,6 +40,7 @@ enum verdict stepping_fault(int signal, uint64_t addr, ucontext_t *uc);
 /* The program cannot go on from here, ever. */
 enum verdict stepping_end(ucontext_t *uc, enum agent_stop_reason reason, uint32_t kind, int32_t value);
 void stepping_remapped(uint64_t start, uint64_t end);
+void stepping_reprotected(uint64_t start, uint64_t end);
 void stepping_switched(void);
 /* The program asks for an event: nothing of ours that it does not know may be mapped. */
 void stepping_asked(void);

@@ -4,11 +4,13 @@
 #include "marks/mark_learn.h"
 #include "agent/page_guard.h"
 #include "agent/overdue.h"
+#include "agent/text_guard.h"
 #include "agent/registers.h"
 #include "replay/replay.h"
 #include "replay/replica.h"
 #include "threads/thread.h"
 #include "marks/trampoline.h"
+#include "marks/trampoline_code.h"
 #include "agent/undo_log.h"
 
 #define FAULTS_MAX 1000 /* of jumps into it, before it is given up */
@@ -74,6 +76,7 @@ bool stepping_heat(ucontext_t *uc)
 		breakpoint_insert(p);
 		return false;
 	}
+	text_guard_close(p->addr, PATCH);
 	stepping.hot = true;
 	stepping.hot_pc = p->addr;
 	stepping.hot_event = replica_event();
@@ -87,6 +90,7 @@ void stepping_disarm(void)
 	overdue_end();
 	stepping_flush_hot(0);
 	stepping.hot = false;
+	stepping.mark_pc = 0;
 	trampoline_disarm();
 	breakpoints_mark(0);
 }
@@ -103,11 +107,60 @@ static void insert_mark(const struct mark *mark)
 }
 
 /* Natively it is met by a trampoline, which costs nanoseconds an arrival; by an int3 where there can be
- * none, or a breakpoint of the user's is at that very place. */
+ * none, or a breakpoint of the user's is at that very place.  Text that is not there yet gets no patch: it might come to lie
+ * inside an instruction. */
+static void patch_mark(const struct mark *mark)
+{
+	bool there = mark_text_here(mark);
+	static struct mark compared;
+
+	if (mark->text_len)
+		text_guard_close(mark->text_from, mark->text_len);
+	compared = *mark;
+	compared.nwords = 0;
+	for (unsigned i = 0; i < mark->nwords; i++) /* the others may have the patch in them */
+		if (!text_guard_touched(mark->words[i].addr, 8))
+			compared.words[compared.nwords++] = mark->words[i];
+	/* it reads the program's memory natively */
+	stepping.mark_pc = !there || (!page_guard_any() && trampoline_arm(&compared) == 0) ? mark->rip : 0;
+	if (!stepping.mark_pc)
+		insert_mark(replay_mark());
+	else if (there)
+		text_guard_close(mark->rip, PATCH);
+}
+
+/* All patches in text that the program may write to; uc: its context, which may stand in a trampoline, or NULL. */
+void stepping_text_out(ucontext_t *uc)
+{
+	if (!text_guard_any())
+		return;
+	if (uc && trampoline_inside(uc))
+		trampoline_leave(uc);
+	stepping_cool();
+	trampoline_disarm();
+	breakpoints_lift(0, 0);
+	text_guard_open();
+	stepping.text_out = true;
+}
+
+/* The program goes on natively. */
+void stepping_text_in(void)
+{
+	const struct mark *mark = replay_mark();
+
+	if (!stepping.text_out)
+		return;
+	stepping.text_out = false;
+	if (mark && !stepping.stepping && !trampoline_armed()) {
+		breakpoints_mark(0);
+		patch_mark(mark_learned());
+	}
+	breakpoints_lower();
+}
+
 void stepping_arm_mark(void)
 {
 	const struct mark *mark = replay_mark();
-	bool free = mark && !stepping.stepping && !page_guard_any(); /* it reads the program's memory natively */
 
 	stepping_disarm();
 	stepping.looks = 0;
@@ -115,8 +168,8 @@ void stepping_arm_mark(void)
 		mark_learn_begin(mark);
 		overdue_begin(replica_interval_ns());
 	}
-	if (mark && !stepping.stepping && !(free && trampoline_arm(mark) == 0))
-		insert_mark(mark);
+	if (mark && !stepping.stepping)
+		patch_mark(mark);
 }
 
 /* It is stopped here: others run, until the log comes back to it. */
@@ -132,11 +185,14 @@ enum verdict stepping_preempted(ucontext_t *uc)
 	return HANDED;
 }
 
-bool stepping_at_mark(const ucontext_t *uc)
+bool stepping_at_mark(ucontext_t *uc)
 {
 	const struct mark *mark = replay_mark();
 
-	return mark && uc_pc(uc) == mark->rip && mark_here(mark, uc);
+	if (!mark || !mark_registers_here(mark, uc))
+		return false;
+	stepping_text_out(uc);
+	return mark_here(mark, uc);
 }
 
 /* The trampoline's trap: all that it compares agrees. */
@@ -145,15 +201,15 @@ enum verdict stepping_at_trampoline(ucontext_t *uc)
 	stepping.looks++;
 	if (stepping_at_mark(uc))
 		return stepping_preempted(uc);
-	if (!mark_learn(replay_mark())) {
-		trampoline_resume(uc);
-		return GO_ON;
+	if (mark_learn(replay_mark()) && trampoline_armed()) {
+		trampoline_disarm();
+		patch_mark(mark_learned());
+		if (!trampoline_armed())
+			return GO_ON;
 	}
-	trampoline_disarm();
-	if (trampoline_arm(mark_learned()) == 0)
-		trampoline_resume(uc);
-	else
-		insert_mark(replay_mark());
+	if (!trampoline_armed()) /* it is out, and not to be met here again */
+		return stepping_over(uc);
+	trampoline_resume(uc);
 	return GO_ON;
 }
 
@@ -170,6 +226,7 @@ bool stepping_into_trampoline(ucontext_t *uc)
 			stepping_cool();
 		} else {
 			trampoline_disarm();
+			stepping.mark_pc = 0;
 			insert_mark(replay_mark());
 		}
 	}

@@ -39,6 +39,11 @@ extern struct stepping {
 	uint64_t hot_pc, hot_event, hot_seen;
 	uint64_t cold_pc; /* there it cannot be done */
 
+	/* text that the program may write to */
+	bool text_out;    /* our patches in it are out for the moment */
+	uint64_t mark_pc; /* of a mark that is met by a trampoline, or will be when its text is there; 0: none is */
+	unsigned aliases; /* aliases_generation at the last event */
+
 	uint64_t looks;  /* at arrivals, since the last event */
 	unsigned failed; /* looks ahead that met no breakpoint, running */
 	bool remapped;
@@ -62,8 +67,10 @@ void stepping_cool(void);
 bool stepping_heat(ucontext_t *uc);
 void stepping_disarm(void);
 void stepping_arm_mark(void);
+void stepping_text_out(ucontext_t *uc);
+void stepping_text_in(void);
 enum verdict stepping_preempted(ucontext_t *uc);
-bool stepping_at_mark(const ucontext_t *uc);
+bool stepping_at_mark(ucontext_t *uc);
 enum verdict stepping_at_trampoline(ucontext_t *uc);
 bool stepping_into_trampoline(ucontext_t *uc);
 

@@ -3,6 +3,7 @@
 #include "agent/changes.h"
 #include "agent/page_guard.h"
 #include "agent/registers.h"
+#include "agent/text_guard.h"
 #include "replay/replica.h"
 #include "threads/thread.h"
 #include "marks/trampoline.h"
@@ -136,7 +137,7 @@ static enum verdict look_ahead(ucontext_t *uc, bool here, unsigned limit)
 		/* with one instruction only, an int3 at the new pc is met by going on */
 		p = ahead > 1 ? breakpoints_at(uc_pc(uc)) : NULL;
 		here = p && p->inserted;
-		marked = !stepping.hot && trampoline_at(uc_pc(uc)); /* we look ourselves: quicker than a signal soon */
+		marked = stepping.mark_pc == uc_pc(uc); /* we look ourselves: quicker than a signal soon */
 		v = stepping_settle(uc, here || marked, look(&did, true, &hit), false);
 		if (here || hit.id)
 			n = stepping.failed = 0;
@@ -193,6 +194,17 @@ enum verdict stepping_watched(ucontext_t *uc)
 	return look_ahead(uc, false, AHEAD_WATCH);
 }
 
+static bool touches_guarded(const struct emulated *did)
+{
+	for (unsigned i = 0; i < did->naccess; i++) {
+		const struct access *a = &did->access[i];
+
+		if (page_guard_touched(a->addr, a->len) || (a->write && text_guard_touched(a->addr, a->len)))
+			return true;
+	}
+	return false;
+}
+
 /* An access to a guarded page, not made yet: here, with those that follow as long as there are any. */
 enum verdict stepping_at_guarded(ucontext_t *uc)
 {
@@ -214,12 +226,9 @@ enum verdict stepping_at_guarded(ucontext_t *uc)
 		}
 		p = breakpoints_at(uc_pc(uc));
 		here = p && p->inserted;
-		if (here)
+		if (here || touches_guarded(&did))
 			n = 0;
-		for (unsigned i = 0; i < did.naccess; i++)
-			if (page_guard_touched(did.access[i].addr, did.access[i].len))
-				n = 0;
-		v = stepping_settle(uc, here, look(&did, true, &hit), false);
+		v = stepping_settle(uc, here || stepping.mark_pc == uc_pc(uc), look(&did, true, &hit), false);
 	}
 	if (v == GO_ON)
 		watch_resume();

@@ -119,7 +119,7 @@ static inline uint64_t enter_lower(const ucontext_t *uc)
 
 static inline void leave_lower(const ucontext_t *uc, uint64_t fs)
 {
-	if (lower.mode == MODE_REPLICA && RDB_IS_UPPER(UC_REG(uc, RIP)))
+	if (replaying() && RDB_IS_UPPER(UC_REG(uc, RIP)))
 		agent_leaves();
 	_writefsbase_u64(RDB_IS_UPPER(UC_REG(uc, RIP)) ? thread_self()->upper.fs_base : fs);
 }

@@ -45,7 +45,7 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 		baton_yield();
 	self->asked += kind == LOG_SYSCALL || kind == LOG_HYPERCALL;
 	struct event *ev = &self->events[self->depth++];
-	if (lower.mode == MODE_REPLICA)
+	if (replaying())
 		agent_asked();
 	ev->kind = (uint16_t)kind;
 	ev->nr = nr;

@@ -77,12 +77,16 @@ static void look(uint64_t start, uint64_t end)
 bool made_text_fault(const ucontext_t *uc)
 {
 	struct stretch s = {.pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP]};
-	if (!(uc->uc_mcontext.gregs[REG_ERR] & FETCH) || arena_each(find, &s) < 0 || s.pc < s.start || s.pc >= s.end)
+	if (!(uc->uc_mcontext.gregs[REG_ERR] & FETCH))
+		return false;
+	if (lower.started && replaying())
+		agent_asked(); /* takes its patches out, and what it protects is as it was */
+	if (arena_each(find, &s) < 0 || s.pc < s.start || s.pc >= s.end)
 		return false;
 	look(s.start, s.end);
 	if (mprotect((void *)s.start, s.end - s.start, ALL))
 		rdb_fatal("memory at %#lx cannot be run: %s", (unsigned long)s.start, strerror(errno));
-	if (lower.started && lower.mode == MODE_REPLICA)
+	if (lower.started && replaying())
 		agent_reprotected(s.start, s.end);
 	return true;
 }

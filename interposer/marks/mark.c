@@ -4,6 +4,7 @@
 #include "log/crc32c.h"
 #include "boundary/layout.h"
 #include "marks/mark_pages.h"
+#include "memory/arena.h"
 #include "marks/mark_trace.h"
 #include "agent/registers.h"
 #include "agent/upper_memory.h"
@@ -40,6 +41,27 @@ static uint32_t far_crc(const struct mark *m)
 	return crc32c(1, (const void *)from, to - from) | 1; /* never 0 */
 }
 
+/* Programs and libraries have patches of ours in their text, and do not change it. */
+static void take_text(struct mark *m)
+{
+	uint64_t from = m->rip - MARK_TEXT_BEFORE, to = m->rip + MARK_TEXT_BEHIND;
+
+	if (arena_file_at(m->rip) && !upper_writable(m->rip, 1))
+		return;
+	clip(m->rip, &from, &to);
+	m->text_from = from;
+	m->text_len = (uint32_t)(to - from);
+	m->text_crc = crc32c(0, (const void *)from, m->text_len);
+}
+
+bool mark_text_here(const struct mark *m)
+{
+	uint8_t text[MARK_TEXT_BEFORE + MARK_TEXT_BEHIND];
+
+	return upper_read(m->text_from, text, m->text_len) == m->text_len &&
+	       crc32c(0, text, m->text_len) == m->text_crc;
+}
+
 static void fill(const ucontext_t *uc, struct mark *m)
 {
 	const greg_t *g = uc->uc_mcontext.gregs;
@@ -60,6 +82,7 @@ static void fill(const ucontext_t *uc, struct mark *m)
 	for (unsigned i = 0; i < m->nwords; i++)
 		memcpy(&m->words[i].value, (const void *)m->words[i].addr, 8);
 	mark_pages_take(m);
+	take_text(m);
 }
 
 static int take_as(ucontext_t *uc, struct mark *m, const struct mark_wish *wish)
@@ -89,7 +112,7 @@ int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const
 	return take_as(uc, m, &(struct mark_wish){.instructions = instructions, .after = spin, .fresh = fresh});
 }
 
-bool mark_here(const struct mark *m, const ucontext_t *uc)
+bool mark_registers_here(const struct mark *m, const ucontext_t *uc)
 {
 	const greg_t *g = uc->uc_mcontext.gregs;
 
@@ -98,6 +121,13 @@ bool mark_here(const struct mark *m, const ucontext_t *uc)
 	for (unsigned i = 0; i < 16; i++)
 		if ((uint64_t)g[registers_greg[i]] != m->gpr[i])
 			return false;
+	return true;
+}
+
+bool mark_here(const struct mark *m, const ucontext_t *uc)
+{
+	if (!mark_registers_here(m, uc))
+		return false;
 	for (unsigned i = 0; i < m->nwords; i++)
 		if (!upper_readable(m->words[i].addr, 8) ||
 		    memcmp((const void *)m->words[i].addr, &m->words[i].value, 8))
@@ -117,7 +147,8 @@ int mark_load(struct mark *m, const void *bytes, size_t len)
 	memset(m, 0, sizeof(*m));
 	memcpy(m, bytes, len);
 	if (m->nwords > MARK_WORDS || m->npages > MARK_PAGES || m->nvectors > MARK_VECTORS || mark_size(m) != len ||
-	    !RDB_IS_UPPER(m->rip) || m->stack_len > sizeof(m->stack))
+	    !RDB_IS_UPPER(m->rip) || m->stack_len > sizeof(m->stack) ||
+	    m->text_len > MARK_TEXT_BEFORE + MARK_TEXT_BEHIND)
 		return -EINVAL;
 	for (unsigned i = 0; i < m->nvectors; i++)
 		if (m->vector_n[i] > 15)

@@ -23,6 +23,8 @@ enum {
 	MARK_STACK_BELOW = 128,   /* the red zone */
 	MARK_STACK_ABOVE = 384,
 	MARK_STACK_FAR = 8192, /* above that, callers' frames: by a checksum */
+	MARK_TEXT_BEFORE = 48, /* decoding from there has fallen into step at rip */
+	MARK_TEXT_BEHIND = 16,
 };
 
 struct mark_word {
@@ -45,6 +47,9 @@ struct mark {
 	uint16_t heat;   /* arrivals at rip in a thousand instructions, as far as seen */
 	uint32_t nwords, npages;
 	uint64_t pages[MARK_PAGES];
+	uint64_t
+		text_from; /* around rip, where the program may have made the text itself: it may hold other instructions before */
+	uint32_t text_len, text_crc;
 	uint8_t stack[MARK_STACK_BELOW + MARK_STACK_ABOVE];
 	struct mark_word words[MARK_WORDS]; /* those that change most often first */
 };
@@ -69,7 +74,10 @@ int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const
 /* If set: may others than the program write there at any time?  Such memory is in no mark: a replay has it at events only. */
 extern bool (*mark_contested)(uint64_t start, uint64_t end);
 
-/* Is this the arrival? */
+/* Is the text around rip what it is at the arrival?  Else an instruction may not even begin there.  No patch may be in it now. */
+bool mark_text_here(const struct mark *m);
+/* Is this the arrival?  As far as registers tell; and as all tells, if no patch is in memory that it compares. */
+bool mark_registers_here(const struct mark *m, const ucontext_t *uc);
 bool mark_here(const struct mark *m, const ucontext_t *uc);
 
 static inline size_t mark_size(const struct mark *m)

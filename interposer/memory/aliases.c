@@ -236,6 +236,21 @@ void aliases_add(const struct alias *a)
 			place(&al.ranges[i], o);
 }
 
+bool aliases_follows(uint64_t addr)
+{
+	const uint64_t page = addr & ~(RDB_PAGE - 1);
+	for (unsigned i = 0; al.nobjects && i < al.n; i++) {
+		struct alias a = al.ranges[i];
+		uint64_t own;
+		if (!a.follows || !a.placed || page < a.start || page >= a.end)
+			continue;
+		a.start = page;
+		a.end = page + RDB_PAGE;
+		return pages_of_its_own(&a, &own) == 0;
+	}
+	return false;
+}
+
 void aliases_drop_own(uint64_t addr)
 {
 	for (unsigned i = 0; i < al.n; i++)

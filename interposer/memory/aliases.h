@@ -27,6 +27,8 @@ uint64_t alias_dev(uint64_t dev, int kind);
 
 /* What is mapped there shows that object, and its bytes are the object's, but for the pages of its own. */
 void aliases_add(const struct alias *a);
+/* Does the page of addr, of a mapping that follows and is placed, show its object? */
+bool aliases_follows(uint64_t addr);
 /* The page of addr, of a mapping that follows, does so again. */
 void aliases_drop_own(uint64_t addr);
 void aliases_gone(uint64_t start, uint64_t end);

@@ -42,14 +42,14 @@ static bool from_log(void)
 void memory_remapped(uint64_t at, size_t len)
 {
 	device_memory_gone(at, at + len);
-	if (lower.started && lower.mode == MODE_REPLICA)
+	if (lower.started && replaying())
 		agent_remapped(at, at + len);
 }
 
 /* Protected otherwise, or mapped where nothing was. */
 static void reprotected(uint64_t at, size_t len)
 {
-	if (lower.started && lower.mode == MODE_REPLICA)
+	if (lower.started && replaying())
 		agent_reprotected(at, at + len);
 }
 

@@ -58,7 +58,7 @@ bool signals_has_handler(int sig)
 static bool handled(int sig, const siginfo_t *info, ucontext_t *uc)
 {
 	const siginfo_t instead = {.si_signo = SIGSEGV, .si_code = SI_KERNEL};
-	if (lower.mode == MODE_REPLICA)
+	if (replaying())
 		agent_asked(); /* opens the pages that it has closed */
 	if (signal_frame_push(sig, info, uc))
 		return true;
