@@ -127,6 +127,15 @@ def _next_number(root: str, stem: str) -> int:
     return max(taken, default=0) + 1
 
 
+def _directory() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        raise Unsupported(
+            "the current directory was removed", "go to another one and run again"
+        ) from None
+
+
 def _write_meta(
     path: str,
     argv: Sequence[str],
@@ -139,7 +148,7 @@ def _write_meta(
         "format": _FORMAT,
         "name": os.path.basename(path),
         "argv": list(argv),
-        "cwd": os.getcwd(),
+        "cwd": _directory(),
         "created_ns": time.time_ns(),
         "nranks": place.nranks,
         "launcher": place.launcher,

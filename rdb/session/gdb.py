@@ -296,7 +296,7 @@ class GdbProcess:
 
 def _environment() -> dict[str, str]:
     """GDB's extension is to start the server of this rdb, not of another one on PATH."""
-    environment = dict(os.environ)
+    environment = {"PATH": os.defpath, **os.environ}  # without any GDB 13 ends by itself
     beside = Path(sys.executable).parent / "rdb"
     if beside.exists():
         environment.setdefault("RDB_EXECUTABLE", str(beside))

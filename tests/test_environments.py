@@ -1,0 +1,129 @@
+"""The same program in unusual surroundings: what rdb's commands say of it is the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from conftest import TIMEOUT_S, Build
+
+# What a shell does before it runs the command; in a directory of its own.
+SURROUNDINGS = {
+    "time zone": "export TZ=Pacific/Chatham",
+    "C": "unset LANG; export LC_ALL=C",
+    "POSIX": "unset LANG; export LC_ALL=POSIX",
+    "UTF-8": "export LC_ALL=C.UTF-8",
+    "dumb terminal": "export TERM=dumb",
+    "no terminal's name": "unset TERM",
+    "no home": "unset HOME",
+    "home that cannot be written": "export HOME=/proc",
+    "one processor": "taskset -p -c 0 $$ > said",
+    "private files": "umask 077",
+    "no standard input": "exec <&-",
+    "deep directory": "for i in {1..12}; do mkdir $(printf %0200d 1); cd $(printf %0200d 1); done",
+    "no path": "unset PATH",
+    "few descriptors": "ulimit -n 128",
+    "unlimited stack": "ulimit -s unlimited",
+    "small stack": "ulimit -s 256",
+    "no core files": "ulimit -c 0",
+}
+
+
+class Said(NamedTuple):
+    run: tuple[int, str]
+    replay: tuple[int, str]
+    bisect: tuple[int, str]
+    attach: tuple[int, list[str]]
+    info: tuple[int, object]
+    ls: list[str]
+
+
+def commands(folder: Path, program: Path, before: str) -> Said:
+    folder.mkdir()
+    script = folder / "script"
+    script.write_text("print total\nbreak main\nreverse-continue\nprint total\n")
+
+    def rdb(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        shell = ["/bin/bash", "-c", f'{before}\nexec "$@"', "bash", sys.executable, "-m", "rdb"]
+        return subprocess.run(
+            [*shell, *map(str, arguments)],
+            cwd=folder / "in",
+            env={**os.environ, "RDB_HOME": str(folder / "home")},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+
+    def fresh(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """In an empty directory."""
+        subprocess.run(["rm", "-rf", folder / "in"], check=True)
+        (folder / "in").mkdir()
+        return rdb(*arguments)
+
+    run = fresh("run", "--name", "job", "--", program)
+    replay = fresh("replay", "job", "--verify")
+    assert replay.returncode == 0, run.stderr + replay.stdout + replay.stderr
+    bisect = fresh("bisect", "job", "total < 5")
+    attach = fresh("attach", "job", "-x", script)
+    info = fresh("info", "job", "--json")
+    told = json.loads(info.stdout)
+    ls = json.loads(fresh("ls", "--json").stdout)
+    return Said(
+        (run.returncode, run.stderr),
+        (replay.returncode, re.sub(", memory 0x.*", "", replay.stdout)),  # the environment is in it
+        (bisect.returncode, re.sub(", recorded .*", "", bisect.stdout)),
+        (
+            attach.returncode,
+            [line for line in attach.stdout.splitlines() if line.startswith("0: $")],
+        ),
+        (info.returncode, (told["nranks"], told["name"])),
+        [one["job"] for one in ls],
+    )
+
+
+@pytest.fixture(scope="module")
+def program(build: Build) -> Path:
+    return build("sums.c")
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory: pytest.TempPathFactory, program: Path) -> Said:
+    said = commands(tmp_path_factory.mktemp("usual") / "job", program, "")
+    assert said.run[0] == 3 and said.ls == ["job"] and "sums.c:" in said.bisect[1]
+    assert said.attach == (0, ["0: $1 = 10", "0: $2 = 0"])
+    return said
+
+
+@pytest.mark.parametrize("before", SURROUNDINGS.values(), ids=SURROUNDINGS)
+def test_all_is_as_usual(before: str, usual: Said, program: Path, tmp_path: Path) -> None:
+    assert commands(tmp_path / "job", program, before) == usual
+
+
+def test_no_standard_output(usual: Said, program: Path, tmp_path: Path) -> None:
+    """What has no place to go is lost, and nothing else."""
+    line = [sys.executable, "-m", "rdb", "run", "--name", "job", "--", str(program)]
+    environment = {**os.environ, "RDB_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        ["/bin/bash", "-c", 'exec "$@" >&-', "bash", *line],
+        env=environment, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == usual.run
+
+
+def test_a_directory_that_was_removed(program: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["/bin/bash", "-c", 'mkdir gone; cd gone; rmdir ../gone; exec "$@"', "bash",
+         sys.executable, "-m", "rdb", "run", "--", str(program)],
+        cwd=tmp_path, env={**os.environ, "RDB_HOME": str(tmp_path / "home")},
+        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+    )  # fmt: skip
+    said = "rdb: the current directory was removed; go to another one and run again\n"
+    assert (done.returncode, done.stderr) == (125, said)
