@@ -210,6 +210,8 @@ static void representations(MPI_File file)
 	int class;
 
 	MPI_Error_class(MPI_Register_datarep("mine", convert, convert, extent, NULL), &class);
+	if (class == MPI_ERR_OTHER)
+		return; /* Open MPI 5 has none */
 	assert(class == MPI_ERR_CONVERSION);
 	MPI_Register_datarep("lengths", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent, NULL);
 	MPI_Error_class(MPI_Register_datarep("lengths", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent, NULL),
