@@ -126,7 +126,7 @@ def test_bisect_finds_the_round_in_which_it_turned(tmp_path: Path, build: Build,
     }
     report = asked(tmp_path, "bisect", "turning", expression)
     found = {one["rank"]: one for one in report["found"]}
-    assert set(found) == {rank for rank, turn in wanted.items() if turn <= _ROUNDS}
+    assert set(found) == {rank for rank, turn in wanted.items() if turn <= _ROUNDS}, report
     for rank, one in found.items():
         rows = asked(tmp_path, "find-event", "turning", "mpi.sendrecv", "--rank", str(rank))
         rounds = [row["event"] for row in rows]
