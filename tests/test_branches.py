@@ -83,7 +83,7 @@ def test_row_25_it_stops_where_the_log_has_no_answer(gdb: Gdb, recorded: Recorde
     before = seen(gdb)
     said = gdb.run("continue")
     assert "the branch asks for what the recording cannot answer" in said
-    assert "system call 1 (write)" in said and "undo" in said
+    assert "(event 2: write(2): argument 2" in said and "undo" in said
     assert gdb.state()["branch"]
     assert gdb.integer("total") == 99  # one can look around there
     assert "write" in gdb.run("backtrace")

@@ -85,6 +85,8 @@ def _ops(chance: random.Random, size: int, rank: int, plain: bool) -> list[Op]:
         )[0]
         if plain and kind in ("waitany", "cancel", "free", "poll", "fence", "post", "winstart"):
             continue
+        if plain and kind in ("barrier", "ibarrier") and on == WORLD:
+            on = DUP  # an MPI_Finalize may have a barrier of its own on the world
         tag = chance.randrange(2)
         wanted = -1 if chance.random() < 0.3 else tag
         mode = chance.choices("nsb", (6, 2, 1))[0]
@@ -282,7 +284,9 @@ def _word(value: object) -> str:
 
 def noted(known: RankCommunication) -> list[tuple[object, ...]]:
     """What the log says of messages, without where in it."""
-    making = {name for name in mpi_names() if name in ("MPI_Comm_dup", "MPI_Comm_split")}
+    making = {
+        name for name in mpi_names() if name in ("MPI_Comm_dup", "MPI_Comm_split", "MPI_Win_create")
+    }
     found = []
     for place in range(known.count):
         one = known.item(place)

@@ -464,7 +464,7 @@ def test_bisect_names_rank_statement_and_message(relay: Path) -> None:
             open_job(str(relay)),
             "number >= 0",
             (0, 1, 2),
-            progress=lambda rank, share: heard.append(share),
+            progress=lambda rank, share, said: heard.append(share),
         )
     )
     # rank 1 sends before it sets its own number: neither of the two happened before the other

@@ -87,7 +87,7 @@ def test_racy_shared_memory_is_named_where_it_was_seen(tmp_path: Path) -> None:
     code, answer = made.verify()
     assert code == 5
     said = re.search(
-        r"between events (\d+) and (\d+) others wrote to shared memory at 0x\w+: the program may",
+        r"between events (\d+) and (\d+) others wrote to shared memory at 0x\w+, and memory",
         str(answer["what"]),
     )
     assert said and int(said[2]) == int(said[1]) + 1 == answer["event"], answer

@@ -103,7 +103,7 @@ def _irreplaceable() -> str | None:
             return f"it has the variable ${name}"
     defined = gdb.execute("show user", to_string=True).split("User command ")
     for text in defined:
-        if text.strip() and "rdb_gdb" not in text:  # hooks of ours
+        if text.strip() and not re.search("rdb_gdb|rdb-reverse-finish", text):  # hooks of ours
             return f"it has the command {text.split(':')[0]}"
     return None
 

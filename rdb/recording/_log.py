@@ -144,7 +144,7 @@ class LogIndex:
         if count:
             last = self._entry(count - 1)
             self.count = last[_PLACE] + 1 + (last[_REPEAT] if last[_KIND] == _TURNS else 0)
-            self._plain = self.count == count and last[_KIND] != _TURNS
+            self._plain = self.count == count and _TURNS not in self._kinds()
 
     def more(self) -> bool:
         """Takes in what has been recorded since.  False: the log has to be read anew."""
