@@ -85,8 +85,9 @@ def _ops(chance: random.Random, size: int, rank: int, plain: bool) -> list[Op]:
         )[0]
         if plain and kind in ("waitany", "cancel", "free", "poll", "fence", "post", "winstart"):
             continue
-        if plain and kind in ("barrier", "ibarrier") and on == WORLD:
-            on = DUP  # an MPI_Finalize may have a barrier of its own on the world
+        if plain and kind in ("barrier", "ibarrier"):
+            # An MPI_Finalize may have a barrier of its own on the world, and the two do not match.
+            on = DUP if kind == "barrier" else BACK
         tag = chance.randrange(2)
         wanted = -1 if chance.random() < 0.3 else tag
         mode = chance.choices("nsb", (6, 2, 1))[0]
