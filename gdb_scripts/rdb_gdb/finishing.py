@@ -45,6 +45,8 @@ def _leave_inner_frames() -> None:
         return  # no frame here: `reverse-finish` says so
     stack = _not_inlined()
     inner = sum(1 for one in stack if one.level() < level)
+    if not inner:
+        return
     with log.travelling():
         for left in range(len(stack) - 1, len(stack) - 1 - inner, -1):
             _not_inlined()[0].select()
@@ -53,8 +55,7 @@ def _leave_inner_frames() -> None:
             gdb.execute("reverse-finish", to_string=True)
             if len(_not_inlined()) != left:
                 raise gdb.GdbError("Stopped on the way back to the frame that was selected.")
-    if inner:
-        gdb.newest_frame().select()
+    gdb.newest_frame().select()
 
 
 def _not_inlined() -> list[Any]:
