@@ -11,6 +11,7 @@ import pytest
 from rdb.errors import RdbError
 from rdb.recording import Kind, open_job
 from rdb.recording.rank import RankRecording
+from rdb.recording.threads import MAIN
 from rdb.replay.agent import Gpr, StopReason, ThreadState
 from rdb.replay.replica import Replica
 from rdb.timeline import Position, Timeline
@@ -93,7 +94,8 @@ def test_threads_of_a_recording(recording: RankRecording, timeline: Timeline) ->
     assert main.first_event == 0 and main.last_event is None
     assert 0 < first.first_event < second.first_event
     assert first.last_event is not None and second.last_event is not None
-    for event in range(0, recording.last_event + 1, 7):
+    ran = MAIN
+    for event in range(recording.last_event + 1):
         timeline.seek(Position(event))
         there = {one.number for one in timeline.threads()}
         assert there >= {
@@ -103,7 +105,8 @@ def test_threads_of_a_recording(recording: RankRecording, timeline: Timeline) ->
         }
         running = [one for one in timeline.threads() if one.state is ThreadState.RUNNING]
         runner = recording.schedule.runner(event)
-        assert [one.number for one in running] == ([runner] if runner > 0 else [])
+        assert [one.number for one in running] == [runner if runner > 0 else ran]
+        ran = running[0].number
         for one in timeline.threads():
             regs = timeline.registers(one.number)
             assert (regs.gpr.thread, regs.gpr.rip) == (one.number, one.pc)

@@ -185,7 +185,7 @@ class Map(NamedTuple):
 
 
 class ThreadState(IntEnum):
-    RUNNING = 0  # the one that goes on next
+    RUNNING = 0  # the one that goes on next, or that the last event stopped or ended
     PARKED = 1  # in an event that it asked for
     PREEMPTED = 2  # or about to start
 

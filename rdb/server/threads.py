@@ -93,7 +93,13 @@ class Threads:
 
     def _about(self, thread: Thread) -> str:
         if thread.state is ThreadState.RUNNING:
-            return f"LWP {thread.tid}, runs next"
+            event = self._timeline.event
+            ended = any(
+                one.number == thread.number and one.last_event == event
+                for one in self._recording.threads
+            )
+            idle = self._recording.schedule.idle(event)
+            return f"LWP {thread.tid}" + (", ended" if ended else "" if idle else ", runs next")
         if thread.state is ThreadState.PREEMPTED:
             return f"LWP {thread.tid}"
         call = self._recording.answered_next(thread.number, self._timeline.event)
