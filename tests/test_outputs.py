@@ -20,6 +20,7 @@ from conftest import PROGRAMS, Build, Rdb
 from faults import Rank
 from test_timeline_recorded import symbol
 
+from rdb.paths import mpi_dir
 from rdb.recording import Kind, RankRecording, open_job
 from rdb.recording.crc32c import crc32c, crc32c_data
 from rdb.recording.record import Record
@@ -184,6 +185,34 @@ def test_every_way_of_mpi(build: Build, tmp_path: Path) -> None:
         wanted = re.findall(r"WAY\(.*?(MPI_\w+)\(", source)
         only_root = ["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"]
         assert found == [name for name in wanted if number == 0 or name not in only_root]
+
+
+def test_blocks_of_datatypes(build: Build, tmp_path: Path) -> None:
+    """What is in the last of 1 to 100,000 blocks goes out, what is in a hole does not."""
+    (tmp_path / "input").write_bytes(bytes(65 + i % 26 for i in range(BYTES)))
+    program = build("mpi/blocks_out.c", "-O1", "-w")
+    mpi = ("--mpi-lower", mpi_dir() / "lower.so", "--mpi-stub", mpi_dir() / "libmpi.so.40")
+    full = (*mpi, "--check", "full")
+    done = mpijob.record(tmp_path, 1, program, tmp_path / "input", hash_every=0, mpi=full)
+    assert done.result.returncode == 0, done.result.stderr
+    rank = Rank(done.path / "rank-0", done.files)
+    assert rank.verify()[0] == 0, rank.verify()
+    sends = [
+        (read, call)
+        for read, call in ways(rank.recording())
+        if rank.recording().describe(call.event).startswith("MPI_Sendrecv(")
+    ]
+    wanted = done.result.stdout.split()
+    assert len(sends) == len(wanted) == 5 * 9 + 6
+    for case, (what, (read, call)) in enumerate(zip(wanted, sends, strict=True)):
+        code, answer = altered(rank, tmp_path / "altered", case, read)
+        if what == "hole":
+            assert code == 0, (case, answer)
+            continue
+        assert (code, answer.get("event")) == (5, call.event), (case, answer)
+        assert "what the program hands out by MPI_Sendrecv is not what it was" in str(
+            answer["what"]
+        )
 
 
 def test_posted_work_requests(rdb: Rdb, build_text: BuildText, tmp_path: Path) -> None:

@@ -95,18 +95,31 @@ static struct event_chunk *new_chunk(struct event *ev)
 	return &ev->chunks[ev->nchunks++];
 }
 
+static bool sends(void)
+{
+	return lower.mode == MODE_RECORD && lower.started && lower.opt.check != CHECK_OFF;
+}
+
+static bool others_write(uint64_t start, uint64_t end)
+{
+	return (shared_regions && shared_contested(start, end)) || (device_regions && device_memory_in(start, end));
+}
+
+static struct rdb_note_sent *new_sent(struct event *ev, unsigned n)
+{
+	while (ev->nsent + n > ev->sent_room)
+		ev->sent = more_parts(ev->sent, &ev->sent_room, sizeof(*ev->sent));
+	return &ev->sent[ev->nsent];
+}
+
 void event_sent(struct event *ev, const void *upper, size_t len)
 {
 	uint64_t at = (uint64_t)upper;
-	if (lower.mode != MODE_RECORD || !lower.started || lower.opt.check == CHECK_OFF || !at || at + len > RDB_ARENA_END || at + len <= at)
-		return;
-	if ((shared_regions && shared_contested(at, at + len)) || (device_regions && device_memory_in(at, at + len)))
+	if (!sends() || !at || at + len > RDB_ARENA_END || at + len <= at || others_write(at, at + len))
 		return;
 	for (bool there = true; there && len;) {
 		const size_t n = len < (1ul << 30) ? len : (1ul << 30);
-		if (ev->nsent == ev->sent_room)
-			ev->sent = more_parts(ev->sent, &ev->sent_room, sizeof(*ev->sent));
-		struct rdb_note_sent *span = &ev->sent[ev->nsent];
+		struct rdb_note_sent *span = new_sent(ev, 1);
 		*span = (struct rdb_note_sent){.at = at, .len = (uint32_t)n};
 		if (n > SENT_WHOLE && lower.opt.check == CHECK_SAMPLE)
 			span->at |= (lower.event % SENT_APART + 1) << RDB_SENT_PHASE;
@@ -115,6 +128,49 @@ void event_sent(struct event *ev, const void *upper, size_t len)
 		at += n;
 		len -= n;
 	}
+}
+
+/* False: not all of them are there, or others may write to what is between them. */
+static bool sent_together(struct event *ev, uint64_t at, size_t len, int64_t stride, uint64_t count)
+{
+	const uint64_t last = at + (uint64_t)stride * (count - 1), from = last < at ? last : at;
+	const uint64_t to = (last < at ? at : last) + len;
+	if (len > SENT_WHOLE || count >> 32 || !from || to > RDB_ARENA_END || to <= from || others_write(from, to))
+		return false;
+	struct rdb_note_sent *span = new_sent(ev, 2);
+	span[0] = (struct rdb_note_sent){.at = at | RDB_SENT_BLOCKS, .len = (uint32_t)len};
+	span[1] = (struct rdb_note_sent){.at = (uint64_t)stride, .len = (uint32_t)count};
+	if (!sent_check(span))
+		return false;
+	ev->nsent += 2;
+	return true;
+}
+
+void event_sent_blocks(struct event *ev, const void *upper, int64_t count, int64_t extent,
+		       const struct rdb_blocks *blocks, unsigned n)
+{
+	uint64_t all = 0, bytes = 0, apart = 1;
+	if (!sends())
+		return;
+	for (unsigned k = 0; k < n; k++) {
+		all += blocks[k].count * (uint64_t)count;
+		bytes += blocks[k].count * blocks[k].len * (uint64_t)count;
+	}
+	if (lower.opt.check == CHECK_SAMPLE && bytes > SENT_WHOLE && all > SENT_BLOCKS)
+		apart = all / SENT_BLOCKS < SENT_APART ? all / SENT_BLOCKS : SENT_APART;
+	uint64_t next = lower.event % apart; /* the next one that is checked, counted from the blocks at hand */
+	for (int64_t i = 0; i < count; i++)
+		for (unsigned k = 0; k < n; k++) {
+			const struct rdb_blocks *b = &blocks[k];
+			const int64_t stride = b->stride * (int64_t)apart;
+			uint64_t at = (uint64_t)upper + (uint64_t)(i * extent + b->offset + (int64_t)next * b->stride);
+			const uint64_t some = next < b->count ? (b->count - next + apart - 1) / apart : 0;
+			next = next + some * apart - b->count;
+			if (some > 1 && sent_together(ev, at, b->len, stride, some))
+				continue;
+			for (uint64_t j = 0; j < some; j++, at += (uint64_t)stride)
+				event_sent(ev, (const void *)at, b->len);
+		}
 }
 
 static struct event_chunk sent_chunk(const struct event *ev)

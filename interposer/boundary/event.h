@@ -37,6 +37,9 @@ struct event *event_current(void);
 /* These bytes of upper memory leave the program with the event (sent.h): before anything is written to upper memory.
  * Those that others may change meanwhile are left out, and what is not there. */
 void event_sent(struct event *ev, const void *upper, size_t len);
+/* The same of `count` elements, `extent` apart, each of which has these blocks. */
+void event_sent_blocks(struct event *ev, const void *upper, int64_t count, int64_t extent,
+		       const struct rdb_blocks *blocks, unsigned n);
 /* Other records come before that of the present event, which the program has asked for already. */
 void event_waits(void);
 void event_out(struct event *ev, void *upper, size_t len);

@@ -96,6 +96,13 @@ static void sent(const void *upper, size_t len)
 		event_sent(ev, upper, len);
 }
 
+static void sent_blocks(const void *upper, int64_t count, int64_t extent, const struct rdb_blocks *blocks, unsigned n)
+{
+	struct event *ev = event_current();
+	if (ev)
+		event_sent_blocks(ev, upper, count, extent, blocks, n);
+}
+
 static void note(enum rdb_note what, const void *data, size_t len)
 {
 	struct event *ev = event_current();
@@ -192,6 +199,7 @@ static struct rdb_host offered = {
 	.version = RDB_HOST_VERSION,
 	.out = out,
 	.sent = sent,
+	.sent_blocks = sent_blocks,
 	.payload = payload,
 	.fate = expand_fate,
 	.comes = expand_comes,

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "boundary/gate.h"
 
-#define RDB_HOST_VERSION 14
+#define RDB_HOST_VERSION 15
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -61,6 +61,15 @@ struct rdb_note_sent {
 
 #define RDB_SENT_PHASE 48
 #define RDB_SENT_ADDRESS ((1ull << RDB_SENT_PHASE) - 1)
+/* In `at`: blocks of `len` bytes that lie equally far apart, all of them checked.  The next struct rdb_note_sent has the
+ * distance from block to block (at, signed) and how many there are (len). */
+#define RDB_SENT_BLOCKS (1ull << 63)
+
+/* Blocks of a datatype of MPI. */
+struct rdb_blocks {
+	int64_t offset, stride; /* of the first one, and from one to the next */
+	uint64_t len, count;
+};
 
 enum { RDB_ADDRESS_BYTES = 112 };
 
@@ -207,6 +216,8 @@ struct rdb_host {
 	/* These bytes of upper memory leave the program with the present event: said before anything is written to upper
 	 * memory, and before other threads may run.  They need not be there. */
 	void (*sent)(const void *upper, size_t len);
+	/* The same of `count` elements, `extent` apart, each of which has these blocks. */
+	void (*sent_blocks)(const void *upper, int64_t count, int64_t extent, const struct rdb_blocks *blocks, unsigned n);
 	/* The same as out() of bytes that a whole-job replay makes again (`expand` below): where only the order is recorded, their
 	 * hash is logged in their place. */
 	void (*payload)(void *upper, size_t len);

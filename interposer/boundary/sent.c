@@ -19,7 +19,13 @@ static uint32_t of_sample(const uint8_t *p, size_t len, unsigned phase)
 static void check(void *arg)
 {
 	struct rdb_note_sent *span = arg;
-	const void *p = (const void *)sent_address(span);
+	const uint8_t *p = (const void *)sent_address(span);
+	if (span->at & RDB_SENT_BLOCKS) {
+		span->check = 0;
+		for (uint32_t i = 0; i < span[1].len; i++, p += span[1].at)
+			span->check = crc32c_data(span->check, p, span->len);
+		return;
+	}
 	span->check = sent_phase(span) ? of_sample(p, span->len, sent_phase(span)) : crc32c_data(0, p, span->len);
 }
 
@@ -27,6 +33,10 @@ bool sent_check(struct rdb_note_sent *span)
 {
 	if (guarded_call(check, span))
 		return true;
+	if (span->at & RDB_SENT_BLOCKS) {
+		span->len = 0;
+		return false;
+	}
 	/* some page is not there: which one, page by page */
 	const uint64_t from = sent_address(span), end = from + span->len;
 	uint64_t to = from;

@@ -133,9 +133,8 @@ static uint64_t own_caller(void)
 bool divergence_in_text(const struct rdb_note_sent *span)
 {
 	struct mapping m;
-	const uint64_t at = sent_address(span);
-	return (mapping_at(at, &m) && m.prot & PROT_EXEC) ||
-	       (mapping_at(at + span->len - 1, &m) && m.prot & PROT_EXEC);
+	return (mapping_at(sent_address(span), &m) && m.prot & PROT_EXEC) ||
+	       (mapping_at(sent_end(span) + span->len - 1, &m) && m.prot & PROT_EXEC);
 }
 
 /* From the list of the MPI functions, which lies where rdb-exec does (interposer/mpi/gen): no MPI is loaded here. */
@@ -184,15 +183,17 @@ void divergence_call(unsigned kind, uint32_t nr, char *out, size_t size)
 
 void divergence_sent(const struct event *ev, const struct rdb_note_sent *span, char *out, size_t size)
 {
-	char call[64], where[160], of[32] = "reached from its arguments";
+	char call[64], where[160], blocks[32] = "", of[32] = "reached from its arguments";
 	const uint64_t at = sent_address(span);
 	for (unsigned i = ev->nargs; i-- > 0;)
 		if (ev->args[i] == at)
 			snprintf(of, sizeof(of), "argument %u", i);
 	divergence_call(ev->kind, ev->nr, call, sizeof(call));
 	mapping_text(at, where, sizeof(where));
-	snprintf(out, size, "what the program hands out by %s is not what it was: %s, %u bytes at %#lx (%s)%s", call, of,
-		 span->len, (unsigned long)at, where, sent_phase(span) ? ", of which a sample is compared" : "");
+	if (sent_count(span) > 1)
+		snprintf(blocks, sizeof(blocks), "%lu blocks of ", (unsigned long)sent_count(span));
+	snprintf(out, size, "what the program hands out by %s is not what it was: %s, %s%u bytes at %#lx (%s)%s", call, of,
+		 blocks, span->len, (unsigned long)at, where, sent_phase(span) ? ", of which a sample is compared" : "");
 }
 
 static size_t add_place(char *out, size_t size, const char *what, uint64_t addr)

@@ -412,21 +412,25 @@ static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t
 	return rec;
 }
 
-/* The first span that is not as recorded; length 0: there is none. */
-static struct rdb_note_sent first_difference(const struct log_record *rec)
+/* The first span that is not as recorded. */
+static bool first_difference(const struct log_record *rec, struct rdb_note_sent found[2])
 {
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
 		const struct rdb_note_sent *span = (const void *)(c + 1);
 		if (c->addr || c->note != RDB_NOTE_SENT)
 			continue;
-		for (unsigned i = 0; i < c->len / sizeof(*span); i++) {
-			struct rdb_note_sent now = span[i];
+		for (unsigned i = 0, n; i < c->len / sizeof(*span); i += n) {
+			struct rdb_note_sent now[2];
+			n = span[i].at & RDB_SENT_BLOCKS ? 2 : 1;
+			memcpy(found, &span[i], n * sizeof(*found));
+			memcpy(now, found, sizeof(now));
 			/* of text, which has breakpoints and patches in it, nothing is said */
-			if ((!sent_check(&now) || now.check != span[i].check) && !divergence_in_text(&span[i]))
-				return span[i];
+			if ((!sent_check(now) || now->check != found->check) && !divergence_in_text(found))
+				return true;
 		}
 	}
-	return (struct rdb_note_sent){0};
+	found->len = 0;
+	return false;
 }
 
 static void say_difference(const struct event *ev, uint64_t number, const struct rdb_note_sent *span, ucontext_t *uc)
@@ -452,11 +456,10 @@ void event_replay_asked(struct event *ev, ucontext_t *uc)
 		return;
 	if (early)
 		replay.asked = NULL;
-	self->differs = first_difference(rec);
-	if (!self->differs.len || early)
+	if (!first_difference(rec, self->differs) || early)
 		return;
 	divergence_crossing(uc);
-	say_difference(ev, lower.event + 1, &self->differs, uc);
+	say_difference(ev, lower.event + 1, self->differs, uc);
 }
 
 void event_replay(struct event *ev, ucontext_t *uc)
@@ -480,11 +483,13 @@ void event_replay(struct event *ev, ucontext_t *uc)
 				(unsigned long)ev->args[i]);
 		return;
 	}
-	if (thread_self()->differs.len) {
-		const struct rdb_note_sent span = thread_self()->differs;
-		thread_self()->differs.len = 0;
+	struct rdb_note_sent *differs = thread_self()->differs;
+	if (differs->len) {
+		struct rdb_note_sent span[2];
+		memcpy(span, differs, sizeof(span));
+		differs->len = 0;
 		lower.event--;
-		say_difference(ev, lower.event + 1, &span, uc);
+		say_difference(ev, lower.event + 1, span, uc);
 		return;
 	}
 	ev->result = rec->result;

@@ -105,7 +105,7 @@ struct thread {
 
 	/* replica */
 	uint64_t parked_sp;
-	struct rdb_note_sent differs; /* what it hands out is not what was recorded; said when its event comes */
+	struct rdb_note_sent differs[2]; /* what it hands out is not what was recorded; said when its event comes */
 	/* on the way to a restart, and after it; asked_ns also in signal_waits.c, by the monotonic clock */
 	uint64_t asked_ns;         /* when it began to wait for the answer to what it asks, by the recording's clock */
 	uint64_t socket_begun_ns;  /* the same of a call whose socket may have a time-out: signals_hold() */

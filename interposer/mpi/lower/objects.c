@@ -32,6 +32,7 @@ static void release_type(struct vobject *object)
 	MPI_Datatype real = object->real;
 
 	free(((struct vtype *)object)->blocks);
+	free(((struct vtype *)object)->parts);
 	PMPI_Type_free(&real);
 }
 

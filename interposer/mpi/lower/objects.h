@@ -41,6 +41,8 @@ struct vtype {
 	unsigned operations;
 	struct block *blocks; /* what to log of a type with large gaps (absolute addresses) */
 	unsigned block_count;
+	struct rdb_blocks *parts; /* its data without any gap, once it has been sent (type_parts()) */
+	unsigned part_count;
 };
 
 struct vcomm {
@@ -187,6 +189,7 @@ uint64_t comm_copy_context(struct vcomm *comm);
 void comm_text(const struct vcomm *comm, char *text, size_t size);
 struct vtype *type_new(MPI_Datatype real);
 void type_describe(struct vtype *type); /* types.c */
+void type_parts(struct vtype *type);
 struct vobject *group_new(MPI_Group real); /* window_epochs.c: its ranks are noted */
 static inline struct vobject *info_new(MPI_Info real)
 {

@@ -1,21 +1,23 @@
 #include "sent.h"
 #include "requests.h"
 
-void sent_typed(const char *buf, int64_t count, const struct vtype *type)
+void sent_typed(const char *buf, int64_t count, struct vtype *type)
 {
-	MPI_Aint rest = (count - 1) * type->extent;
-
 	if (count <= 0 || type->size == 0)
 		return;
-	/* with the gaps, which a replay has as well; a type of large ones by its blocks, where these are not too many */
-	if (!type->blocks || count * type->block_count > SENT_BLOCKS) {
-		host->sent(buf + type->true_lb + (rest < 0 ? rest : 0),
-			   (size_t)((rest < 0 ? -rest : rest) + type->true_extent));
+	if (type->dense) {
+		host->sent(buf, (size_t)(count * type->size));
 		return;
 	}
-	for (int64_t i = 0; i < count; i++)
-		for (unsigned k = 0; k < type->block_count; k++)
-			host->sent(buf + i * type->extent + type->blocks[k].offset, (size_t)type->blocks[k].len);
+	if (!type->parts)
+		type_parts(type);
+	if (type->part_count == 1 && type->parts->count == 1) {
+		const struct rdb_blocks all = {type->parts->offset, type->extent, type->parts->len, (uint64_t)count};
+
+		host->sent_blocks(buf, 1, 0, &all, 1);
+	} else {
+		host->sent_blocks(buf, count, type->extent, type->parts, type->part_count);
+	}
 }
 
 void sent_array(const char *array, int64_t n, size_t size)

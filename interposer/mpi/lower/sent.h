@@ -6,9 +6,9 @@
 
 /* Arguments are canonical here, whatever the real MPI. */
 #define SENT_IN_PLACE ((const char *)1)
-enum { SENT_ROOT = -4, SENT_BLOCKS = 1024 };
+enum { SENT_ROOT = -4 };
 
-void sent_typed(const char *buf, int64_t count, const struct vtype *type);
+void sent_typed(const char *buf, int64_t count, struct vtype *type);
 void sent_array(const char *array, int64_t n, size_t size);
 void sent_string(const char *text);
 /* n strings; -1: up to a NULL. */
@@ -30,7 +30,7 @@ static inline bool sent_root(const struct vcomm *comm, int root)
 /* Of each peer.  Counts and displacements are int or larger. */
 #define SENT_EACH(buf, counts, displs, type, n) \
 	({ \
-		const struct vtype *type_ = (type); \
+		struct vtype *type_ = (type); \
 		for (int n_ = (n), i_ = 0; (counts) && (displs) && i_ < n_; i_++) \
 			sent_typed((buf) + (displs)[i_] * type_->extent, (counts)[i_], type_); \
 	})

@@ -7,7 +7,39 @@
 struct blocks {
 	struct block *list;
 	unsigned count, room;
+	bool exact; /* without any gap; then `list` ends in one block, and `parts` has those before */
+	struct rdb_blocks *parts;
+	unsigned part_count, part_room;
 };
+
+static void *more(void *list, unsigned count, unsigned *room, size_t size)
+{
+	if (count < *room)
+		return list;
+	*room = *room ? *room * 2 : 16;
+	list = realloc(list, *room * size);
+	if (!list)
+		host->fatal("out of memory in the MPI boundary");
+	return list;
+}
+
+/* The newest block is complete: it is one more of those before that lie equally far apart, or begins new ones. */
+static void part_add(struct blocks *blocks)
+{
+	const struct block *block = blocks->list;
+	struct rdb_blocks *last = blocks->part_count ? &blocks->parts[blocks->part_count - 1] : NULL;
+
+	if (!blocks->count)
+		return;
+	if (last && last->len == (uint64_t)block->len &&
+	    (last->count == 1 || last->offset + (int64_t)last->count * last->stride == block->offset)) {
+		if (last->count++ == 1)
+			last->stride = block->offset - last->offset;
+		return;
+	}
+	blocks->parts = more(blocks->parts, blocks->part_count, &blocks->part_room, sizeof(*blocks->parts));
+	blocks->parts[blocks->part_count++] = (struct rdb_blocks){block->offset, 0, (uint64_t)block->len, 1};
+}
 
 static void blocks_add(struct blocks *blocks, MPI_Aint offset, MPI_Aint len)
 {
@@ -19,12 +51,11 @@ static void blocks_add(struct blocks *blocks, MPI_Aint offset, MPI_Aint len)
 		last->len += len;
 		return;
 	}
-	if (blocks->count == blocks->room) {
-		blocks->room = blocks->room ? blocks->room * 2 : 16;
-		blocks->list = realloc(blocks->list, blocks->room * sizeof(*blocks->list));
-		if (!blocks->list)
-			host->fatal("out of memory in the MPI boundary");
+	if (blocks->exact) {
+		part_add(blocks);
+		blocks->count = 0;
 	}
+	blocks->list = more(blocks->list, blocks->count, &blocks->room, sizeof(*blocks->list));
 	blocks->list[blocks->count++] = (struct block){offset, len};
 }
 
@@ -32,9 +63,16 @@ static void blocks_of(struct blocks *blocks, MPI_Datatype type, MPI_Aint base);
 
 static void blocks_repeat(struct blocks *blocks, MPI_Datatype type, MPI_Aint base, int64_t count)
 {
-	MPI_Aint lb, extent;
+	MPI_Aint lb, extent, true_lb, true_extent;
+	MPI_Count size;
 
 	PMPI_Type_get_extent(type, &lb, &extent);
+	PMPI_Type_get_true_extent(type, &true_lb, &true_extent);
+	PMPI_Type_size_x(type, &size);
+	if (size == extent && size == true_extent) {
+		blocks_add(blocks, base + true_lb, count * extent);
+		return;
+	}
 	for (int64_t i = 0; i < count; i++)
 		blocks_of(blocks, type, base + i * extent);
 }
@@ -103,6 +141,25 @@ static void contents(MPI_Datatype type, struct contents *c)
 	free(large);
 }
 
+/* sizes, subsizes, starts (each `dims`) and the order, from the dimension of which neighbours lie furthest apart on. */
+static void blocks_subarray(struct blocks *blocks, MPI_Datatype type, MPI_Aint base, const MPI_Count *i, int done)
+{
+	MPI_Aint lb, extent;
+	const int dims = (int)i[0];
+	const bool c_order = i[1 + 3 * dims] == MPI_ORDER_C;
+	const int dim = c_order ? done : dims - 1 - done;
+	const MPI_Count sub = i[1 + dims + dim], start = i[1 + 2 * dims + dim];
+
+	PMPI_Type_get_extent(type, &lb, &extent);
+	for (int inner = done + 1; inner < dims; inner++)
+		extent *= i[1 + (c_order ? inner : dims - 1 - inner)];
+	if (done == dims - 1)
+		blocks_repeat(blocks, type, base + start * extent, sub);
+	else
+		for (MPI_Count k = 0; k < sub; k++)
+			blocks_subarray(blocks, type, base + (start + k) * extent, i, done + 1);
+}
+
 /* The parts of one constructor; integers i and addresses d as MPI_Type_get_contents gives them
  * (MPI 3.1, table in section 4.1.13). */
 static void blocks_inside(struct blocks *blocks, const struct contents *c, MPI_Aint base)
@@ -144,6 +201,7 @@ static void blocks_inside(struct blocks *blocks, const struct contents *c, MPI_A
 		for (MPI_Count k = 0; k < i[0]; k++)
 			blocks_repeat(blocks, t[k], base + d[k], i[1 + k]);
 		break;
+	case MPI_COMBINER_SUBARRAY: blocks_subarray(blocks, t[0], base, i, 0); break;
 	}
 }
 
@@ -165,8 +223,8 @@ static void blocks_of(struct blocks *blocks, MPI_Datatype type, MPI_Aint base)
 	PMPI_Type_get_true_extent(type, &true_lb, &true_extent);
 	envelope(type, &c);
 	/* A subarray's gaps are all inside one array: its span is memory the program owns. */
-	if (true_extent <= (MPI_Aint)size * GAP_FACTOR || c.combiner == MPI_COMBINER_NAMED ||
-	    c.combiner == MPI_COMBINER_SUBARRAY || c.combiner == MPI_COMBINER_DARRAY || c.n[3] == 0) {
+	if (true_extent <= (blocks->exact ? size : (MPI_Aint)size * GAP_FACTOR) ||
+	    c.combiner == MPI_COMBINER_NAMED || (c.combiner == MPI_COMBINER_SUBARRAY && !blocks->exact) || c.combiner == MPI_COMBINER_DARRAY || c.n[3] == 0) {
 		blocks_add(blocks, base + true_lb, true_extent);
 		return;
 	}
@@ -199,6 +257,17 @@ void type_describe(struct vtype *type)
 		type->blocks = blocks.list;
 		type->block_count = blocks.count;
 	}
+}
+
+void type_parts(struct vtype *type)
+{
+	struct blocks blocks = {.exact = true};
+
+	blocks_of(&blocks, type->o.real, 0);
+	part_add(&blocks);
+	free(blocks.list);
+	type->parts = blocks.parts;
+	type->part_count = blocks.part_count;
 }
 
 void out_typed(void *buf, int64_t count, const struct vtype *type)
