@@ -49,10 +49,10 @@ class Rank:
     def recording(self) -> RankRecording:
         return RankRecording(self.path, self.files)
 
-    def verify(self) -> tuple[int, dict[str, object], str]:
+    def verify(self, *options: str) -> tuple[int, dict[str, object], str]:
         """Exit code, the JSON answer (empty if there is none), what it said on stderr."""
         done = subprocess.run(
-            [rdb_exec_path(), "--replay", self.path, "--files", self.files, "--verify"],
+            [rdb_exec_path(), "--replay", self.path, "--files", self.files, "--verify", *options],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

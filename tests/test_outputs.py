@@ -25,6 +25,7 @@ from rdb.recording import Kind, RankRecording, open_job
 from rdb.recording.crc32c import crc32c, crc32c_data
 from rdb.recording.record import Record
 from rdb.recording.syscalls import SYSCALLS
+from rdb.recording.verbs_calls import _FUNCTIONS, Call
 from rdb.timeline import Timeline
 from rdb.timeline.stopped import Strayed
 
@@ -228,7 +229,19 @@ def test_posted_work_requests(rdb: Rdb, build_text: BuildText, tmp_path: Path) -
     for way, (read, call) in enumerate(pairs):
         code, answer = altered(rank, tmp_path / "altered", way, read)
         assert (code, answer.get("event")) == (5, call.event), answer
-        assert "what the program hands out by hypercall" in str(answer["what"])
+        name = rank.recording().describe(call.event).partition("(")[0]
+        assert name.startswith("ibv_")
+        assert f"what the program hands out by {name} is not what it was" in str(answer["what"])
+
+
+def test_names_of_verbs() -> None:
+    """A divergence calls them what a listing of events calls them."""
+    text = (INTERPOSER / "replay" / "call_names.c").read_text()
+    named = dict(re.findall(r'\[VERBS_(\w+)\] = "(\w+)"', text))
+    assert named == {call.name: _FUNCTIONS[call][0] for call in Call}
+    protocol = (INTERPOSER / "verbs" / "protocol.h").read_text()
+    calls = re.findall(r"^\tVERBS_(\w+)( = 1)?,", protocol, re.MULTILINE)
+    assert [name for name, _ in calls] == [*(call.name for call in Call), "CALLS"]
 
 
 POSTS = r"""
@@ -409,6 +422,31 @@ def test_a_thread_that_waits_while_others_run(
         assert (code, answer.get("event")) == (5, nap.event), answer
         assert "nanosleep(2) is not what it was" in str(answer["what"]), answer
     assert between and any(r.kind is Kind.ASKED for r in records)
+
+
+def test_a_thread_that_waits_at_a_checkpoint(build_text: BuildText, tmp_path: Path) -> None:
+    """What it hands out it has asked before the replay begins; others have changed it since."""
+    (tmp_path / "input").write_bytes(b"A" * BYTES)
+    rank = Rank.make(tmp_path)
+    program = build_text("threads", THREADS, "-O1", "-pthread")
+    options = ("--hash-every", "1", "--checkpoint-every", "5")
+    assert rank.record(program, tmp_path / "input", options=options) == 0
+    recording = rank.recording()
+    asked = {r.event: r for r in recording.records() if r.kind is Kind.ASKED}
+    inside = 0
+    for record in recording.records():
+        if record.kind is not Kind.CHECKPOINT:
+            continue
+        waiting = [a for event, a in asked.items() if event <= record.event]
+        ends = [
+            next(r.event for r in recording.records()
+                 if r.thread == a.thread and r.event > a.event and r.kind.is_event)
+            for a in waiting
+        ]  # fmt: skip
+        inside += any(end > record.event for end in ends)
+        code, answer, said = rank.verify("--checkpoint", str(record.nr))
+        assert (code, said) == (0, ""), (record.nr, answer)
+    assert inside
 
 
 def test_text_and_what_is_not_there_are_left_out(rdb: Rdb, build_text: BuildText) -> None:

@@ -217,7 +217,8 @@ struct rdb_host {
 	 * memory, and before other threads may run.  They need not be there. */
 	void (*sent)(const void *upper, size_t len);
 	/* The same of `count` elements, `extent` apart, each of which has these blocks. */
-	void (*sent_blocks)(const void *upper, int64_t count, int64_t extent, const struct rdb_blocks *blocks, unsigned n);
+	void (*sent_blocks)(const void *upper, int64_t count, int64_t extent, const struct rdb_blocks *blocks,
+			    unsigned n);
 	/* The same as out() of bytes that a whole-job replay makes again (`expand` below): where only the order is recorded, their
 	 * hash is logged in their place. */
 	void (*payload)(void *upper, size_t len);

@@ -3,7 +3,8 @@
  * While recording, whoever knows that a call reads some memory says so before the call (event_sent()), and the event's
  * record has a span for it: address, length, CRC-32C.  A replay, whose memory is the same byte for byte, needs no table
  * and no MPI to do it again: it checks the spans of the record in its own memory when the program asks, before the
- * answer is applied.  A difference is a divergence at that event.
+ * answer is applied.  A difference is a divergence at that event.  What a thread had asked for when a checkpoint was taken
+ * is in the image as it was: a replay that begins there has nothing to compare, only the call's arguments.
  *
  * Of spans above SENT_WHOLE a sample is checked, unless the recording was made with --check=full: one cache line in so
  * many, at most SENT_APART, so that there is one in each page.  Which ones is the span's phase; it goes with the event's

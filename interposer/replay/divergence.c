@@ -1,15 +1,12 @@
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include "boundary/sent.h"
 #include "log/file_sum.h"
 #include "memory/arena.h"
+#include "replay/call_names.h"
 #include "replay/divergence.h"
 #include "replay/page_hashes.h"
-#include "syscalls/syscall_table.h"
 #include "threads/thread.h"
 
 enum { STACK_WORDS = 4096 };
@@ -137,50 +134,6 @@ bool divergence_in_text(const struct rdb_note_sent *span)
 	       (mapping_at(sent_end(span) + span->len - 1, &m) && m.prot & PROT_EXEC);
 }
 
-/* From the list of the MPI functions, which lies where rdb-exec does (interposer/mpi/gen): no MPI is loaded here. */
-static bool mpi_name(unsigned index, char *out, size_t size)
-{
-	char path[4096], key[64];
-	const ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	struct stat st;
-	path[len < 0 ? 0 : len] = 0;
-	char *slash = strrchr(path, '/');
-	if (!slash || (size_t)(slash - path) + sizeof("/mpi/functions.json") > sizeof(path))
-		return false;
-	strcpy(slash, "/mpi/functions.json");
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char *text = fd < 0 || fstat(fd, &st) ? MAP_FAILED
-					      : mmap(NULL, (size_t)st.st_size + 1, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	if (text == MAP_FAILED)
-		return false;
-	static const char before[] = "\"name\": \"";
-	const int n = snprintf(key, sizeof(key), "\"%u\": {", index);
-	const char *at = memmem(text, (size_t)st.st_size, key, (size_t)n);
-	at = at ? memmem(at, (size_t)(text + st.st_size - at), before, sizeof(before) - 1) : NULL;
-	if (at) {
-		at += sizeof(before) - 1;
-		const size_t room = (size_t)(text + st.st_size - at), most = room < size - 1 ? room : size - 1;
-		const char *end = memchr(at, '"', most);
-		snprintf(out, size, "%.*s", (int)(end ? (size_t)(end - at) : most), at);
-	}
-	munmap(text, (size_t)st.st_size + 1);
-	return at;
-}
-
-void divergence_call(unsigned kind, uint32_t nr, char *out, size_t size)
-{
-	static const char *const kinds[] = {"?",      "meta",   "start",      "system call", "hypercall",
-					    "upcall", "signal", "rdtsc",      "hash",        "checkpoint",
-					    "file",   "end",    "resumption", "switch"};
-	const struct row *row = kind == LOG_SYSCALL ? syscall_row(nr) : NULL;
-	if (row && row->name)
-		snprintf(out, size, "%s(2)", row->name);
-	else if (kind != LOG_HYPERCALL || nr >> 16 != RDB_NS_MPI || !mpi_name(nr & 0xffff, out, size))
-		snprintf(out, size, "%s %u", kind < sizeof(kinds) / sizeof(*kinds) ? kinds[kind] : "?", nr);
-}
-
 void divergence_sent(const struct event *ev, const struct rdb_note_sent *span, char *out, size_t size)
 {
 	char call[64], where[160], blocks[32] = "", of[32] = "reached from its arguments";
@@ -188,12 +141,13 @@ void divergence_sent(const struct event *ev, const struct rdb_note_sent *span, c
 	for (unsigned i = ev->nargs; i-- > 0;)
 		if (ev->args[i] == at)
 			snprintf(of, sizeof(of), "argument %u", i);
-	divergence_call(ev->kind, ev->nr, call, sizeof(call));
+	call_name(ev->kind, ev->nr, call, sizeof(call));
 	mapping_text(at, where, sizeof(where));
 	if (sent_count(span) > 1)
 		snprintf(blocks, sizeof(blocks), "%lu blocks of ", (unsigned long)sent_count(span));
-	snprintf(out, size, "what the program hands out by %s is not what it was: %s, %s%u bytes at %#lx (%s)%s", call, of,
-		 blocks, span->len, (unsigned long)at, where, sent_phase(span) ? ", of which a sample is compared" : "");
+	snprintf(out, size, "what the program hands out by %s is not what it was: %s, %s%u bytes at %#lx (%s)%s", call,
+		 of, blocks, span->len, (unsigned long)at, where,
+		 sent_phase(span) ? ", of which a sample is compared" : "");
 }
 
 static size_t add_place(char *out, size_t size, const char *what, uint64_t addr)

@@ -8,8 +8,6 @@
 /* The program asks for an event: where it stands, for a report.  uc: of its system call, NULL in a
  * hypercall. */
 void divergence_crossing(const ucontext_t *uc);
-/* A call by its name: `write(2)`, `MPI_Send`; other records by their kind. */
-void divergence_call(unsigned kind, uint32_t nr, char *out, size_t size);
 /* A span that the program hands out is not as it was recorded: says so, as far as it can be told. */
 void divergence_sent(const struct event *ev, const struct rdb_note_sent *span, char *out, size_t size);
 /* Is it text, which is not the program's alone? */

@@ -11,6 +11,7 @@
 #include "live/mapped_files.h"
 #include "live/shared_again.h"
 #include "live/tree.h"
+#include "replay/call_names.h"
 #include "replay/divergence.h"
 #include "replay/expand.h"
 #include "replay/payload.h"
@@ -342,7 +343,7 @@ void replay_exits(int code, ucontext_t *uc)
 	const struct log_record *rec = replay.next;
 	if (!at_end()) {
 		char call[64];
-		divergence_call(rec->kind, rec->nr, call, sizeof(call));
+		call_name(rec->kind, rec->nr, call, sizeof(call));
 		replay_diverged(uc, "event %lu: recorded %s, replayed an exit with %d", (unsigned long)lower.event + 1,
 				call, code);
 	} else if (rec && rec->nr == LOG_END_EXIT && rec->result != code)
@@ -399,8 +400,8 @@ static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t
 	}
 	if (rec->kind != kind || rec->nr != nr) {
 		char recorded[64], replayed[64];
-		divergence_call(rec->kind, rec->nr, recorded, sizeof(recorded));
-		divergence_call(kind, nr, replayed, sizeof(replayed));
+		call_name(rec->kind, rec->nr, recorded, sizeof(recorded));
+		call_name(kind, nr, replayed, sizeof(replayed));
 		replay_diverged(uc, "event %lu: recorded %s, replayed %s", (unsigned long)lower.event + 1, recorded,
 				replayed);
 		return NULL;
@@ -476,7 +477,7 @@ void event_replay(struct event *ev, ucontext_t *uc)
 		while (i + 1 < ev->nargs && i < rec->nargs && log_args(rec)[i] == ev->args[i])
 			i++;
 		char call[64];
-		divergence_call(ev->kind, ev->nr, call, sizeof(call));
+		call_name(ev->kind, ev->nr, call, sizeof(call));
 		lower.event--;
 		replay_diverged(uc, "event %lu: %s: argument %u was %#lx, is %#lx", (unsigned long)lower.event + 1,
 				call, i, i < rec->nargs ? (unsigned long)log_args(rec)[i] : 0,

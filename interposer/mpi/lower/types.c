@@ -223,8 +223,9 @@ static void blocks_of(struct blocks *blocks, MPI_Datatype type, MPI_Aint base)
 	PMPI_Type_get_true_extent(type, &true_lb, &true_extent);
 	envelope(type, &c);
 	/* A subarray's gaps are all inside one array: its span is memory the program owns. */
-	if (true_extent <= (blocks->exact ? size : (MPI_Aint)size * GAP_FACTOR) ||
-	    c.combiner == MPI_COMBINER_NAMED || (c.combiner == MPI_COMBINER_SUBARRAY && !blocks->exact) || c.combiner == MPI_COMBINER_DARRAY || c.n[3] == 0) {
+	if (true_extent <= (blocks->exact ? size : (MPI_Aint)size * GAP_FACTOR) || c.combiner == MPI_COMBINER_NAMED ||
+	    (c.combiner == MPI_COMBINER_SUBARRAY && !blocks->exact) || c.combiner == MPI_COMBINER_DARRAY ||
+	    c.n[3] == 0) {
 		blocks_add(blocks, base + true_lb, true_extent);
 		return;
 	}

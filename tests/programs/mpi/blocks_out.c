@@ -65,7 +65,8 @@ int main(int argc, char **argv)
 		send("last", type, 1, room + ROOM / 2, room + ROOM / 2 - (n - 1) * 20l);
 		MPI_Type_create_hvector(n, 1, -20, MPI_INT, &type);
 		send("hole", type, 1, room + ROOM / 2, room + ROOM / 2 - (n - 1) * 20l + 5);
-		MPI_Type_create_struct(2, (int[]){1, 3}, (MPI_Aint[]){0, 9}, pair, &inner); /* nested: 4, 3 of 16 bytes */
+		MPI_Type_create_struct(2, (int[]){1, 3}, (MPI_Aint[]){0, 9}, pair,
+				       &inner); /* nested: 4, 3 of 16 bytes */
 		MPI_Type_create_resized(inner, 0, 16, &type);
 		MPI_Type_free(&inner);
 		inner = type;
@@ -81,9 +82,11 @@ int main(int argc, char **argv)
 		const int sizes[] = {40, 50, 60}, subs[] = {30, 20, 10}, starts[] = {9, 29, 49};
 		const long at = order ? 9 + 29 + (29 + 19) * 40l + (49 + 9) * 2000l
 				      : (9 + 29) * 3000l + (29 + 19) * 60l + 49 + 9;
-		MPI_Type_create_subarray(3, sizes, subs, starts, order ? MPI_ORDER_FORTRAN : MPI_ORDER_C, MPI_SHORT, &type);
+		MPI_Type_create_subarray(3, sizes, subs, starts, order ? MPI_ORDER_FORTRAN : MPI_ORDER_C, MPI_SHORT,
+					 &type);
 		send("last", type, 1, room, room + 2 * at + 1);
-		MPI_Type_create_subarray(3, sizes, subs, starts, order ? MPI_ORDER_FORTRAN : MPI_ORDER_C, MPI_SHORT, &type);
+		MPI_Type_create_subarray(3, sizes, subs, starts, order ? MPI_ORDER_FORTRAN : MPI_ORDER_C, MPI_SHORT,
+					 &type);
 		send("hole", type, 1, room, room + 2 * at + 2);
 	}
 	/* between the blocks lies a page that nobody may read, or that others could write to */
