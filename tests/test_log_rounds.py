@@ -167,6 +167,34 @@ def test_some_of_the_calls_of_a_cycle(play: Play) -> None:
     assert len(found) == len(by_hand) and found[-1] == by_hand[-1]
 
 
+def of_one_call(index: LogIndex) -> tuple[list[int], list[int]]:
+    """Where the call of the first record is: found by the index, and looked at one by one."""
+    places = range(index.count)
+    by_hand = [place for place in places if index.number(place) == index.number(0)]
+    return list(index.of_hypercalls(frozenset({index.number(0)}))), by_hand
+
+
+@pytest.mark.parametrize("period", range(1, LONGEST + 1))
+def test_calls_are_found_at_every_number_of_turns(play: Play, period: int) -> None:
+    """Cycles of a single turn, too: there are as many entries as records then."""
+    for turns in range(2 * period - 1, 3 * period + 2):
+        part = rounds(period, turns)
+        found, by_hand = of_one_call(LogIndex(play(f"{part}z{part}*{part}", each=False)))
+        assert found == by_hand and len(found) >= 3, turns
+
+
+def test_calls_are_found_while_the_log_grows(play: Play) -> None:
+    script = rounds(3, 9) + "z" + rounds(2, 12) + "*" + rounds(4, 13)
+    parts = [script[:length] for length in range(1, len(script) + 1)]
+    index = LogIndex(play(parts[0]))
+    for part in parts[1:]:
+        play(part)
+        assert index.grown() and index.more(), part
+        assert index.count == len(part)
+        found, by_hand = of_one_call(index)
+        assert found == by_hand, part
+
+
 def records(log: bytes) -> list[tuple[int, int]]:
     """Where each begins and ends."""
     at, found = HEADER, []

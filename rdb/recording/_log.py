@@ -132,11 +132,13 @@ class LogIndex:
         self._room: int = room[0]
         # Views borrow C memory: `_keep` frees it when the last of them has gone.
         self._keep = ffi.gc(entries[0], library.log_index_free)
-        self._use(count[0])
+        self._plain = True  # no entry has turns
+        self._use(count[0], 0)
 
-    def _use(self, count: int) -> None:
+    def _use(self, count: int, before: int) -> None:
+        """Takes over so many entries; those from `before` on are new or longer than they were."""
         ffi, _ = _library()
-        self._entries, self.count, self._plain = count, count, True
+        self._entries = self.count = count
         size = count * _ENTRY.size
         self._view = memoryview(ffi.buffer(self._keep, size)).cast("B") if size else memoryview(b"")
         words = self._view.cast("Q")
@@ -144,7 +146,8 @@ class LogIndex:
         if count:
             last = self._entry(count - 1)
             self.count = last[_PLACE] + 1 + (last[_REPEAT] if last[_KIND] == _TURNS else 0)
-            self._plain = self.count == count and _TURNS not in self._kinds()
+            new = self._view[before * _ENTRY.size :].cast("H")[_KIND_HALF::_ENTRY_HALVES]
+            self._plain = self._plain and _TURNS not in new.tolist()
 
     def more(self) -> bool:
         """Takes in what has been recorded since.  False: the log has to be read anew."""
@@ -167,7 +170,7 @@ class LogIndex:
         if status != 0:
             return False
         self.read += count[0] - before
-        self._use(count[0])
+        self._use(count[0], before)
         return True
 
     def grown(self) -> bool:
