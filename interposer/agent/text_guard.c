@@ -26,14 +26,12 @@ static struct page *find(uint64_t addr)
 	return NULL;
 }
 
-static int protection_at(const struct mapping *m, void *arg)
+/* PROT_*, 0 where nothing is. */
+static int protection_at(uint64_t addr)
 {
-	struct page *p = arg;
+	struct mapping m;
 
-	if (p->addr < m->start || p->addr >= m->end)
-		return 0;
-	p->open = m->prot;
-	return 1;
+	return arena_mapping_at(addr, &m) ? m.prot : 0;
 }
 
 static void protect(const struct page *p, int prot)
@@ -62,7 +60,7 @@ static int add(uint64_t addr, uint64_t len, uint64_t at, void *arg)
 	p = &pages[npages++];
 	*p = (struct page){.addr = addr & ~(RDB_PAGE - 1)};
 	if (!page_guard_open_protection(addr, &p->open))
-		arena_each(protection_at, p);
+		p->open = protection_at(addr);
 	p->closes = p->open & PROT_WRITE;
 	shut(p);
 	return 0;
@@ -71,15 +69,15 @@ static int add(uint64_t addr, uint64_t len, uint64_t at, void *arg)
 static bool writable(uint64_t addr)
 {
 	bool (*refused)(uint64_t, bool) = upper_refused;
-	struct page p = {.addr = addr & ~(RDB_PAGE - 1)};
+	int open;
 	bool can;
 
-	if (page_guard_open_protection(addr, &p.open))
-		return p.open & PROT_WRITE;
+	if (page_guard_open_protection(addr, &open))
+		return open & PROT_WRITE;
 	upper_refused = NULL; /* only a question */
 	can = upper_writable(addr, 1);
 	if (!can && !upper_readable(addr, 1)) /* perhaps it may be written only */
-		can = arena_each(protection_at, &p) == 1 && p.open & PROT_WRITE;
+		can = protection_at(addr) & PROT_WRITE;
 	upper_refused = refused;
 	return can;
 }

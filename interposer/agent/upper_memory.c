@@ -84,35 +84,20 @@ size_t upper_read(uint64_t addr, void *buf, size_t len)
 
 /* Kernels may be told to refuse forced writes through /proc/self/mem (proc_mem.force_override):
  * then the page is made writable for the moment. */
-struct protection {
-	uint64_t addr;
-	int prot;
-};
-
-static int find_protection(const struct mapping *m, void *arg)
-{
-	struct protection *p = arg;
-
-	if (p->addr < m->start || p->addr >= m->end)
-		return 0;
-	p->prot = m->prot;
-	return 1;
-}
-
 static ssize_t write_unprotected(uint64_t addr, const void *buf, size_t len)
 {
-	struct protection p = {.addr = addr};
+	struct mapping m;
 	uint64_t page = addr & ~(RDB_PAGE - 1);
 	ssize_t n;
 
-	if (arena_each(find_protection, &p) != 1)
+	if (!arena_mapping_at(addr, &m))
 		return -1;
 	if (len > page + RDB_PAGE - addr)
 		len = page + RDB_PAGE - addr;
-	if (mprotect((void *)page, RDB_PAGE, p.prot | PROT_READ | PROT_WRITE))
+	if (mprotect((void *)page, RDB_PAGE, m.prot | PROT_READ | PROT_WRITE))
 		return -1;
 	n = pwrite(mem.fd, buf, len, (off_t)addr);
-	mprotect((void *)page, RDB_PAGE, p.prot);
+	mprotect((void *)page, RDB_PAGE, m.prot);
 	return n;
 }
 

@@ -47,8 +47,8 @@ struct mark {
 	uint16_t heat;   /* arrivals at rip in a thousand instructions, as far as seen */
 	uint32_t nwords, npages;
 	uint64_t pages[MARK_PAGES];
-	uint64_t
-		text_from; /* around rip, where the program may have made the text itself: it may hold other instructions before */
+	/* The text around rip, where the program may have made it: it may have held other instructions before. */
+	uint64_t text_from;
 	uint32_t text_len, text_crc;
 	uint8_t stack[MARK_STACK_BELOW + MARK_STACK_ABOVE];
 	struct mark_word words[MARK_WORDS]; /* those that change most often first */
@@ -67,14 +67,16 @@ enum mark_next {
 int mark_take(ucontext_t *uc, struct mark *m, unsigned instructions);
 /* The same, in the middle of this spin: what its turns change is among the words. */
 int mark_take_within(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin);
-/* The same as mark_take, but it looks for a place where that spin has ended.  `fresh`: uc stands at the first instruction after an event,
- * so each place is told from all others when it is met for the first time. */
+/* The same as mark_take, but it looks for a place where that spin has ended.  `fresh`: uc stands at the first
+ * instruction after an event, so each place is told from all others when it is met for the first time. */
 int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh);
 
-/* If set: may others than the program write there at any time?  Such memory is in no mark: a replay has it at events only. */
+/* If set: may others than the program write there at any time?  Such memory is in no mark: a replay has it at
+ * events only. */
 extern bool (*mark_contested)(uint64_t start, uint64_t end);
 
-/* Is the text around rip what it is at the arrival?  Else an instruction may not even begin there.  No patch may be in it now. */
+/* Is the text around rip what it is at the arrival?  Else an instruction may not even begin there.  No patch may
+ * be in it now. */
 bool mark_text_here(const struct mark *m);
 /* Is this the arrival?  As far as registers tell; and as all tells, if no patch is in memory that it compares. */
 bool mark_registers_here(const struct mark *m, const ucontext_t *uc);

@@ -95,6 +95,26 @@ int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg)
 	return rc;
 }
 
+struct search {
+	uint64_t addr;
+	struct mapping *out;
+};
+
+static int holds(const struct mapping *m, void *arg)
+{
+	const struct search *s = arg;
+
+	if (s->addr < m->start || s->addr >= m->end)
+		return 0;
+	*s->out = *m;
+	return 1;
+}
+
+bool arena_mapping_at(uint64_t addr, struct mapping *out)
+{
+	return arena_each(holds, &(struct search){addr, out}) == 1;
+}
+
 uint64_t arena_take(size_t len, bool low)
 {
 	uint64_t *next = low ? &lower.upper.mmap_next_32 : &lower.upper.mmap_next;

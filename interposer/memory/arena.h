@@ -15,6 +15,8 @@ struct mapping {
 /* Calls fn for every mapping of the upper half, lowest first, without the gate.  Stops at the first
  * nonzero return and gives it back; -errno if /proc/self/maps cannot be read. */
 int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg);
+/* The mapping that holds addr.  False: there is none. */
+bool arena_mapping_at(uint64_t addr, struct mapping *out);
 
 /* The address of the next `len` bytes (page multiple); low: below 4 GiB for MAP_32BIT.  0: full. */
 uint64_t arena_take(size_t len, bool low);

@@ -50,29 +50,6 @@ const char *divergence_unknown(void)
 
 /* ---- places ---- */
 
-struct search {
-	uint64_t addr;
-	struct mapping found;
-};
-
-static int holds(const struct mapping *m, void *arg)
-{
-	struct search *s = arg;
-	if (s->addr < m->start || s->addr >= m->end)
-		return 0;
-	s->found = *m;
-	return 1;
-}
-
-static bool mapping_at(uint64_t addr, struct mapping *out)
-{
-	struct search s = {.addr = addr};
-	if (arena_each(holds, &s) != 1)
-		return false;
-	*out = s.found;
-	return true;
-}
-
 /* The name in a key NAME-DEVICE-INODE-MTIME-SIZE[-sSIZE.CRC]. */
 static int name_length(const char *key)
 {
@@ -90,7 +67,7 @@ static void mapping_text(uint64_t addr, char *out, size_t size)
 	if (f)
 		snprintf(out, size, "%.*s+%#lx", name_length(f->key), f->key,
 			 (unsigned long)(f->offset + (addr - f->start)));
-	else if (!mapping_at(addr, &m))
+	else if (!arena_mapping_at(addr, &m))
 		snprintf(out, size, "not mapped");
 	else if (addr >= RDB_BRK && addr < RDB_BRK_END)
 		snprintf(out, size, "heap");
@@ -116,9 +93,9 @@ static bool after_call(const uint8_t *ret)
 static uint64_t own_caller(void)
 {
 	struct mapping text, stack;
-	if (!mapping_at(lower.upper.entry, &text) || (here.pc >= text.start && here.pc < text.end))
+	if (!arena_mapping_at(lower.upper.entry, &text) || (here.pc >= text.start && here.pc < text.end))
 		return here.pc;
-	if (!mapping_at(here.sp, &stack))
+	if (!arena_mapping_at(here.sp, &stack))
 		return 0;
 	const uint64_t *word = (const uint64_t *)(here.sp & ~7ul);
 	for (unsigned i = 0; i < STACK_WORDS && (uint64_t)(word + i + 1) <= stack.end; i++)
@@ -130,8 +107,8 @@ static uint64_t own_caller(void)
 bool divergence_in_text(const struct rdb_note_sent *span)
 {
 	struct mapping m;
-	return (mapping_at(sent_address(span), &m) && m.prot & PROT_EXEC) ||
-	       (mapping_at(sent_end(span) + span->len - 1, &m) && m.prot & PROT_EXEC);
+	return (arena_mapping_at(sent_address(span), &m) && m.prot & PROT_EXEC) ||
+	       (arena_mapping_at(sent_end(span) + span->len - 1, &m) && m.prot & PROT_EXEC);
 }
 
 void divergence_sent(const struct event *ev, const struct rdb_note_sent *span, char *out, size_t size)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
-import subprocess
 from pathlib import Path
+
+from rdb.recording.gdb_batch import ask_gdb
 
 _LOAD = 1  # PT_LOAD
 _GDB_TIMEOUT_S = 30
@@ -40,22 +40,11 @@ def place_name(path: Path, name: str, offset: int) -> str:
         address = address_of(path, offset)
     except (OSError, struct.error):
         return plain
-    gdb = shutil.which("gdb")
-    if address is None or gdb is None:
+    if address is None:
         return plain
-    try:
-        done = subprocess.run(
-            [gdb, "-nx", "-q", "-batch", *_asking(address), str(path)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_GDB_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return plain
-    function = re.search(r"^(\S+)(?: \+ \d+)? in section", done.stdout, re.M)
-    line = re.search(r"^Line (\d+) of \"([^\"]+)\"", done.stdout, re.M)
+    said = ask_gdb(path, "-batch", *_asking(address), timeout_s=_GDB_TIMEOUT_S)
+    function = re.search(r"^(\S+)(?: \+ \d+)? in section", said, re.M)
+    line = re.search(r"^Line (\d+) of \"([^\"]+)\"", said, re.M)
     if function is None:
         return plain
     where = f"{Path(line[2]).name}:{line[1]}" if line else plain

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+
+from rdb.recording.gdb_batch import ask_gdb
 
 DEBUG_FOLDER = Path("/usr/lib/debug")
 SYMBOLS = "symbols"  # folder of an unpacked job that stands for DEBUG_FOLDER
@@ -76,22 +76,15 @@ def debug_files(path: Path, folder: Path = DEBUG_FOLDER) -> Iterator[Path]:
 
 def source_files(path: Path) -> list[Path]:
     """The source files that a binary with debug information was made from, where they are here."""
-    gdb = shutil.which("gdb")
-    if gdb is None or ".debug_info" not in sections(path):
+    if ".debug_info" not in sections(path):
         return []
-    try:
-        done = subprocess.run(
-            [gdb, "-nx", "-q", "--interpreter=mi3", "-iex", "set debuginfod enabled off", path],
-            input="-file-list-exec-source-files\n-gdb-exit\n",
-            capture_output=True,
-            text=True,
-            errors="surrogateescape",
-            timeout=_GDB_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    names = {_ESCAPED.sub(_unescaped, name) for name in _FULL_NAME.findall(done.stdout)}
+    said = ask_gdb(
+        path,
+        *("--interpreter=mi3", "-iex", "set debuginfod enabled off"),
+        commands="-file-list-exec-source-files\n-gdb-exit\n",
+        timeout_s=_GDB_TIMEOUT_S,
+    )
+    names = {_ESCAPED.sub(_unescaped, name) for name in _FULL_NAME.findall(said)}
     return [path for path in map(Path, sorted(names)) if path.is_absolute() and _small(path)]
 
 

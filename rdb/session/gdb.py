@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rdb.errors import MissingTool, RdbError
+from rdb.recording.gdb_batch import gdb_environment, gdb_program
 from rdb.session.mi import MiLine, console_command, parse_line
 from rdb.session.processes import Process, descendants
 
@@ -124,7 +125,7 @@ class GdbProcess:
     @classmethod
     async def start(cls, arguments: Sequence[str] = (), name: str = "gdb") -> GdbProcess:
         """Starts `gdb -nx -q --interpreter=mi3 ARGUMENTS`."""
-        program = os.environ.get("RDB_GDB", "gdb")
+        program = gdb_program()
         try:
             process = await asyncio.create_subprocess_exec(
                 program,
@@ -296,7 +297,7 @@ class GdbProcess:
 
 def _environment() -> dict[str, str]:
     """GDB's extension is to start the server of this rdb, not of another one on PATH."""
-    environment = {"PATH": os.defpath, **os.environ}  # without any GDB 13 ends by itself
+    environment = gdb_environment()
     beside = Path(sys.executable).parent / "rdb"
     if beside.exists():
         environment.setdefault("RDB_EXECUTABLE", str(beside))
