@@ -116,11 +116,14 @@ def test_a_segment_ends_within_rounds(play: Play, period: int) -> None:
     play(*(f"<{'A' * lead}{rounds(period, 5 * period + 30)}" for lead in range(12)), each=False)
 
 
-def test_rounds_are_counted(play: Play) -> None:
-    for period in range(2, 9):
+@pytest.mark.parametrize("first", ["the same answer", "another answer"])
+def test_rounds_are_counted(play: Play, first: str) -> None:
+    for period in range(1, 9):
+        word = rounds(period, period)
         sizes = [
-            sum(path.stat().st_size for path in play(rounds(period, turns), each=False).iterdir())
-            for turns in (4 * period, 2000 * period)
+            sum(records(path.read_bytes())[-1][1] for path in play(script, each=False).iterdir())
+            for turns in (20, 2000)
+            for script in [(word if first == "the same answer" else word.upper()) + word * turns]
         ]
         assert sizes[0] == sizes[1], period
 

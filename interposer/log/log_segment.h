@@ -24,6 +24,7 @@ struct log_segment {
 	/* where they begin, in words; 0: none.  By what was asked, with all arguments, and by its form alone (log_shorten.c) */
 	struct {
 		uint32_t at, asked;
+		uint32_t other, row; /* checksum of the last answer that differed from the model's; how often it came */
 	} models[LOG_MODEL_SLOTS];
 	uint32_t forms[LOG_MODEL_SLOTS];
 	uint32_t same; /* the model that the last event does not differ from; 0: none */

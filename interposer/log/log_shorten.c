@@ -16,6 +16,8 @@ struct difference {
 	uint64_t *word; /* those that differ */
 };
 
+enum { ROW = 8 }; /* the same answers, differing from the model's, before one of them becomes the model */
+
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void compare(struct difference *d, uint64_t word)
@@ -84,6 +86,7 @@ void log_model(size_t at)
 	const uint32_t what = asked(rec->nr, rec->size, (const uint64_t *)(rec + 1), rec->nargs);
 	log_.models[place(what)].asked = what;
 	log_.models[place(what)].at = log_.same = (uint32_t)(at / 8);
+	log_.models[place(what)].row = 0;
 	*form(rec->nr, rec->kind, rec->size) = (uint32_t)(at / 8);
 	log_.last = (void *)rec;
 }
@@ -130,6 +133,20 @@ static int append(const struct event *ev, uint64_t number, const struct log_reco
 	return 1;
 }
 
+/* Has the question of this slot had the same answer so often that it is to be the model?  Only what does not differ
+ * from its model is counted: a poll whose first answer was another one would never be. */
+static bool better_model(unsigned slot, uint64_t mask, unsigned n, const uint64_t *word)
+{
+	uint64_t crc = _mm_crc32_u64(~0u, mask);
+	for (unsigned i = 0; i < n; i++)
+		crc = _mm_crc32_u64(crc, word[i]);
+	if (log_.models[slot].other != (uint32_t)crc) {
+		log_.models[slot].other = (uint32_t)crc;
+		log_.models[slot].row = 0;
+	}
+	return ++log_.models[slot].row == ROW;
+}
+
 int log_shorten(const struct event *ev, uint64_t number, size_t size)
 {
 	const uint32_t what = asked(ev->nr, size, ev->args, ev->nargs);
@@ -160,7 +177,7 @@ int log_shorten(const struct event *ev, uint64_t number, size_t size)
 	if (n && !known) { /* what is asked again will have a model of its own */
 		log_.models[slot].asked = what;
 		log_.models[slot].at = 0;
-	} else if (n && !log_.models[slot].at) {
+	} else if (n && (!log_.models[slot].at || better_model(slot, d.mask, n, word))) {
 		return 0;
 	}
 	if (log_.off + LOG_SHORT_MAX + LOG_END_ROOM > log_.len)
