@@ -125,6 +125,7 @@ def test_bisect_finds_the_round_in_which_it_turned(tmp_path: Path, build: Build,
         rank: turns_of(seed, (rank - 1) % size if kind == 3 else rank)[kind] for rank in range(size)
     }
     report = asked(tmp_path, "bisect", "turning", expression)
+    assert not any(one["unknown"] for one in report["not_found"]), report
     found = {one["rank"]: one for one in report["found"]}
     assert set(found) == {rank for rank, turn in wanted.items() if turn <= _ROUNDS}, report
     for rank, one in found.items():
@@ -139,4 +140,6 @@ def test_bisect_finds_the_round_in_which_it_turned(tmp_path: Path, build: Build,
 
 
 def asked(folder: Path, *arguments: str) -> Any:
-    return json.loads(run_rdb(folder, folder, *arguments, "--json").stdout)
+    done = run_rdb(folder, folder, *arguments, "--json")
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -178,6 +179,17 @@ def test_the_log_of_one_rank_is_damaged(copy: Path, name: str) -> None:
     assert f"rank 1: replay failed: {log}: " in replayed.stderr
     alone = run_rdb(copy, copy, "attach", "job", "--rank", "1")
     assert alone.returncode == 5 and alone.stderr.count("\n") == 1
+
+
+def test_bisect_says_of_which_ranks_it_does_not_know(copy: Path) -> None:
+    """A search that could not be made is no negative answer."""
+    for path in (copy / "job/rank-1").glob("*.img"):
+        path.unlink()
+    done = run_rdb(copy, copy, "bisect", "job", "1 == 1 || rank")
+    assert done.returncode == 5, done.stdout + done.stderr
+    assert "not known of: 1\n" in done.stdout
+    report = json.loads(run_rdb(copy, copy, "bisect", "job", "rank == 5", "--json").stdout)
+    assert [(one["rank"], one["unknown"]) for one in report["not_found"]] == [(0, False), (1, True)]
 
 
 @pytest.mark.parametrize("how", ["torn", "gone", "strange"])

@@ -228,7 +228,10 @@ def test_bisect_refuses_what_has_no_edge(gdb: Gdb, recorded: Recorded) -> None:
     go(gdb, recorded, "after-fact")
     before = gdb.state()
     assert "bad at the start" in gdb.fails("bisect good == 0")
-    assert "still good at the end" in gdb.fails("bisect stages >= 0")
+    at_end = gdb.fails("bisect stages >= 0")
+    assert "still good at the end" in at_end
+    assert gdb.fails("bisect stages >= 0 --to 999999") == at_end
+    assert "there is no event 999999" in gdb.fails("bisect stages >= 0 --from 999999")
     missing = 'No symbol "nosuch" in current context: the program has no such variable'
     assert missing in gdb.fails("bisect nosuch")
     assert "syntax error" in gdb.fails("bisect good +")

@@ -10,12 +10,14 @@ import gdb
 from . import edges, history, link, place, quoting, searching
 from .command import Command, typed
 from .evaluate import Judge, raising
+from .variables import Undefined
 
 _USAGE = (
     "bisect EXPRESSION [--first|--last] [--from POSITION] [--to POSITION] "
     "[--depth event|statement|instruction] [--jobs N] [--json] [--progress]"
 )
 _BINDING = 0.05  # of the progress
+_NOWHERE = (link.Refused, Undefined)  # it was looked for, and is not there
 _DEPTHS = ("event", "statement", "instruction")
 
 
@@ -53,9 +55,11 @@ class Bisect(Command):
         with log.command(typed("bisect", argument)), link.calm(), raising():
             try:
                 found = report(judge, search(judge, options, depth), depth)
-            except (gdb.GdbError, gdb.error, KeyboardInterrupt):
+            except (gdb.GdbError, gdb.error, KeyboardInterrupt) as error:
                 place.seek(f"@{start.mark}")
-                raise
+                if "--json" not in options or not isinstance(error, _NOWHERE):
+                    raise
+                found = {"refused": str(error)}
             if "--json" in options:
                 gdb.write(json.dumps(found) + "\n")
             else:
@@ -90,9 +94,14 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
 
     try:
         info = link.ask("info")
-        low, high = request["low"], request["high"]
-        first = info["first_event"] if low is None else low
-        judge.bind(first, max(first, info["last_event"] if high is None else high), look)
+        last = info["last_event"]
+        high = request["high"]
+        if high is not None and high > last:
+            high = request["high"] = None  # other ranks may have as many events
+        first = info["first_event"] if request["low"] is None else request["low"]
+        if first > last:
+            raise link.Refused(f"there is no event {first}: the recording ends at event {last}")
+        judge.bind(first, last if high is None else max(first, high), look)
         answer = link.ask("bisect-start", json.dumps(request).encode("utf-8").hex())
         started = True
         while "ask" in answer:
@@ -111,7 +120,8 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
         if str(error).startswith("Interrupted"):
             raise gdb.GdbError(f"Interrupted; {_known(started)}.") from None
         if judge.described:
-            raise gdb.GdbError(f"{error} ({judge.described})") from None
+            kind = type(error) if isinstance(error, _NOWHERE) else gdb.GdbError
+            raise kind(f"{error} ({judge.described})") from None
         raise
     finally:
         progress.end()

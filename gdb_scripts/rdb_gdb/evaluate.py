@@ -50,7 +50,7 @@ class Judge:
                 if self._bound():
                     return
                 if self._missing is not None and lacks(self._missing):
-                    raise gdb.GdbError(
+                    raise Undefined(
                         f"{self._problem}: the program has no such variable, nor a function."
                     )
         if not self._problem:
@@ -60,7 +60,7 @@ class Judge:
             "  A name can be told by its function (main::x) or its file ('heat.c'::x), and a value "
             "by its address (*(double *) 0x...)."
         )
-        raise gdb.GdbError(
+        raise Undefined(
             f"{self._problem}: undefined at all {len(looked)} events that were looked at."
             f"{hint if self._missing is not None else ''}"
         )

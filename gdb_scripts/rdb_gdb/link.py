@@ -13,6 +13,10 @@ import gdb
 _BY_CTRL_C = 130
 
 
+class Refused(gdb.GdbError):
+    """The server's answer is that there is none."""
+
+
 class NotOurs(gdb.GdbError):
     """What GDB is connected to, if anything, is no recording."""
 
@@ -78,7 +82,8 @@ def ask(name: str, text: str = "", waiting: Any = None) -> dict[str, Any]:
         raise gdb.GdbError("Interrupted; still where you were.")
     if "error" in answer:
         hint = f"; {answer['hint']}" if answer.get("hint") else ""
-        raise gdb.GdbError(f"{answer['error']}{hint}")
+        kind = Refused if answer["kind"] == "Refused" else gdb.GdbError
+        raise kind(f"{answer['error']}{hint}")
     return answer
 
 

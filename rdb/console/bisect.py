@@ -40,7 +40,8 @@ def main(
     options: str = "",
     jobs: int | None = None,
 ) -> int:
-    """`rdb bisect JOB EXPR [--last] [--json]` in all ranks of JOB.  0: found, 1: nowhere."""
+    """`rdb bisect JOB EXPR [--last] [--json]` in all ranks of JOB.  0: found, 1: nowhere, 5: found
+    nowhere, and ranks have given no answer."""
     if not expression.strip():
         raise Usage("bisect needs an expression", "for example: rdb bisect JOB 'x > 0'")
     opened = open_job(job) if isinstance(job, str) else job
@@ -66,9 +67,7 @@ def main(
             return 130
         if report.found:
             return 0
-        # A rank whose recording cannot be replayed has given no answer, not even a negative one.
-        unasked = any("rdb: " in answer.reason for answer in report.not_found)
-        return DamagedRecording.exit_code if unasked else 1
+        return DamagedRecording.exit_code if report.unknown else 1
 
     return supervised(work())
 
@@ -170,6 +169,8 @@ def show(report: Report, expression: str, out: Console, name: Callable[[Rank], s
     else:
         ended = ", interrupted" if report.interrupted else ""
         out.print(Text(f"{expression}: found in no rank{ended}", "bold"))
+    if report.unknown:
+        out.print(Text(f"not known of: {', '.join(map(name, report.unknown))}", "bold"))
     for answer in report.found:
         out.print(Text(f"\nrank {name(answer.rank)}, at {answer.position}{_when(answer)}", "bold"))
         for line in _lines(answer):

@@ -2,7 +2,7 @@
 
 A request is `qRdb.NAME[:ARGUMENTS]`, an answer a JSON object in hex.  An operation that takes
 longer than a moment answers {"pending": true}: ask `qRdb.poll` until it is over, or `qRdb.cancel`.
-Failure is {"error": TEXT, "hint": TEXT or null, "exit_code": N}.
+Failure is {"error": TEXT, "hint": TEXT or null, "exit_code": N, "kind": CLASS}.
 """
 
 from __future__ import annotations
@@ -229,7 +229,8 @@ def receive_answer(receive: Any) -> Answer | None:
 
 
 def failure(error: RdbError) -> Answer:
-    return {"error": str(error), "hint": error.hint, "exit_code": error.exit_code}
+    kind = type(error).__name__
+    return {"error": str(error), "hint": error.hint, "exit_code": error.exit_code, "kind": kind}
 
 
 def encode(answer: Answer) -> bytes:

@@ -86,10 +86,16 @@ class Found:
 
 @dataclass(frozen=True)
 class NotFound:
-    """Why a rank has no such statement."""
+    """Why a rank has no such statement, or why that is not known."""
 
     rank: Rank
     reason: str
+    unknown: bool
+    """The search could not be made, or not to its end."""
+
+
+class _Nowhere(RdbError):
+    """The search has ended and found nothing."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,11 @@ class Report:
     """Why that is not known; the recorded time orders the answers then."""
     interrupted: bool = False
     """What the answers say was known by then."""
+
+    @property
+    def unknown(self) -> tuple[Rank, ...]:
+        """Ranks that were not searched to the end: it may have turned false there, too."""
+        return tuple(one.rank for one in self.not_found if one.unknown)
 
 
 class Interrupt:
@@ -162,7 +173,7 @@ async def bisect(
                     job, messages, expression, rank, options, progress, script, interrupt
                 )
             except RdbError as error:
-                answer = NotFound(rank, error.message)
+                answer = NotFound(rank, error.message, not isinstance(error, _Nowhere))
         if progress is not None:
             progress(rank, 1.0, "")
         return answer
@@ -224,7 +235,10 @@ async def _search(
         line = next((line for line in answer.text.splitlines() if line.startswith("{")), None)
         if line is None:
             raise RdbError(f"bisect answered {answer.text!r}")
-        found = parse_found(rank, json.loads(line))
+        raw = json.loads(line)
+        if "refused" in raw:
+            raise _Nowhere(raw["refused"])
+        found = parse_found(rank, raw)
         own = debugger.state.own
         if own is not None:  # the search left the rank just before the change
             found = replace(
