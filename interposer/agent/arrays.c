@@ -4,14 +4,14 @@
 #include <stddef.h>
 #include <string.h>
 #include "agent/upper_memory.h"
+#include "boundary/guarded_copy.h"
 #include "log/crc32c.h"
 
-enum { PIECE = 2048, RAW = 65536, DEPTH = 6 };
+enum { PIECE = 1024, RAW = 65536, DEPTH = 6 };
 
 static const uint8_t size_of[] = {
 	[AGENT_I8] = 1,  [AGENT_U8] = 1,  [AGENT_I16] = 2, [AGENT_U16] = 2, [AGENT_I32] = 4,  [AGENT_U32] = 4,
-	[AGENT_I64] = 8, [AGENT_U64] = 8, [AGENT_F32] = 4, [AGENT_F64] = 8, [AGENT_X87] = 16,
-	[AGENT_F16] = 2,
+	[AGENT_I64] = 8, [AGENT_U64] = 8, [AGENT_F32] = 4, [AGENT_F64] = 8, [AGENT_X87] = 16, [AGENT_F16] = 2,
 };
 enum { TYPES = sizeof(size_of) / sizeof(size_of[0]) };
 
@@ -26,30 +26,55 @@ struct state {
 static struct {
 	char raw[RAW];
 	union {
-		double plain[DEPTH][PIECE];
-		long double wide[DEPTH][PIECE];
-	} stack;
+		double plain[DEPTH + 1][PIECE];
+		long double wide[DEPTH + 1][PIECE];
+	} numbers;
+	bool in_place; /* The program's memory is read where it lies, within a guarded_call */
 } room;
 
-/* Elements of an operand from ADDR on, one behind the other, into room.raw: how many, at most N; 0: *addr cannot be
- * read. */
-static size_t gather(uint64_t *addr, int64_t stride, size_t size, size_t n)
+static uint64_t distance(int64_t stride)
 {
-	uint64_t far = (uint64_t)(stride < 0 ? -stride : stride);
+	return (uint64_t)(stride < 0 ? -stride : stride);
+}
+
+/* N elements one behind the other: where they lie, else in room.raw. */
+static const void *gather_in_place(uint64_t addr, int64_t stride, size_t size, size_t n)
+{
+	const char *from = (const char *)addr;
+
+	if (stride == (int64_t)size && addr % size == 0)
+		return from;
+	for (size_t i = 0; i < n; i++) {
+		char *to = room.raw + i * size;
+		if (size == 8)
+			memcpy(to, from, 8);
+		else if (size == 4)
+			memcpy(to, from, 4);
+		else
+			memcpy(to, from, size);
+		from += stride;
+	}
+	return room.raw;
+}
+
+/* N elements of an operand from *ADDR on, one behind the other; NULL: *addr cannot be read. */
+static const void *gather(uint64_t *addr, int64_t stride, size_t size, size_t n)
+{
+	uint64_t far = distance(stride);
 	uint64_t start;
 	size_t span, got;
 
-	if (far && n > (RAW - size) / far + 1)
-		n = (RAW - size) / far + 1;
+	if (room.in_place)
+		return gather_in_place(*addr, stride, size, n);
 	span = (n - 1) * far + size;
 	start = stride < 0 ? *addr - (n - 1) * far : *addr;
 	got = upper_read(start, room.raw, span);
 	if (got < span) {
 		*addr = start + got;
-		return 0;
+		return NULL;
 	}
 	if (stride == (int64_t)size)
-		return n;
+		return room.raw;
 	if (stride < 0) {
 		for (size_t i = 0; i < n / 2; i++) { /* what is not between elements is swapped, too: nobody looks */
 			char other[16];
@@ -59,15 +84,16 @@ static size_t gather(uint64_t *addr, int64_t stride, size_t size, size_t n)
 		}
 	}
 	for (size_t i = 0; i < n; i++)
-		memmove(room.raw + i * size, room.raw + (far ? i * far : 0), size);
-	return n;
+		memmove(room.raw + i * size, room.raw + i * far, size);
+	return room.raw;
 }
 
 /* IEEE 754 binary16, which not every compiler has. */
 static float half(uint16_t from)
 {
 	uint32_t exponent = from >> 10 & 31, fraction = from & 1023;
-	uint32_t bits = (uint32_t)(from & 0x8000) << 16 | (exponent == 31 ? 255 : exponent + 112) << 23 | fraction << 13;
+	uint32_t bits = (uint32_t)(from & 0x8000) << 16 | (exponent == 31 ? 255 : exponent + 112) << 23 |
+			fraction << 13;
 	float to;
 
 	if (exponent == 0) /* zero, or without the leading 1 */
@@ -78,14 +104,17 @@ static float half(uint16_t from)
 
 #define NUMBER double
 #define NAME(x) x##_plain
-#define STACK room.stack.plain
+#define ROOM room.numbers.plain
+#define OWN AGENT_F64
 #include "agent/arrays_numbers.h"
 #undef NUMBER
 #undef NAME
-#undef STACK
+#undef ROOM
+#undef OWN
 #define NUMBER long double
 #define NAME(x) x##_wide
-#define STACK room.stack.wide
+#define ROOM room.numbers.wide
+#define OWN AGENT_X87
 #include "agent/arrays_numbers.h"
 
 static bool sound(const struct agent_array *plan)
@@ -132,40 +161,64 @@ static void row_begins(const struct agent_array *plan, uint64_t row, uint64_t *a
 	}
 }
 
-int arrays_fold(const struct agent_array *plan, struct agent_array_found *found)
-{
-	struct state state = {0};
-	uint64_t rows = 1, addr[AGENT_OPERANDS];
+struct folding {
+	const struct agent_array *plan;
+	struct agent_array_found *found;
+	struct state state;
+	uint64_t rows;
+	int rc;
+};
 
-	memset(found, 0, sizeof(*found));
-	if (!sound(plan))
-		return -EINVAL;
-	for (uint32_t d = 1; d < plan->dimensions; d++)
-		if (__builtin_mul_overflow(rows, plan->extent[d], &rows))
-			return -EINVAL;
-	if (__builtin_mul_overflow(rows, plan->extent[0], &found->elements))
-		return -EINVAL;
-	state.value = plan->fold == AGENT_FOLD_ALL || plan->fold == AGENT_FOLD_SORTED;
-	state.index = UINT64_MAX;
+static void fold_all(void *arg)
+{
+	struct folding *f = arg;
+	const struct agent_array *plan = f->plan;
+	uint64_t addr[AGENT_OPERANDS];
 	bool wide = is_wide(plan);
-	for (uint64_t row = 0; row < rows && plan->extent[0] && !state.done; row++) {
+
+	f->state = (struct state){.index = UINT64_MAX};
+	f->state.value = plan->fold == AGENT_FOLD_ALL || plan->fold == AGENT_FOLD_SORTED;
+	for (uint64_t row = 0; row < f->rows && plan->extent[0] && !f->state.done; row++) {
 		row_begins(plan, row, addr);
-		for (uint64_t at = 0; at < plan->extent[0] && !state.done;) {
+		for (uint64_t at = 0; at < plan->extent[0] && !f->state.done;) {
 			uint64_t index = row * plan->extent[0] + at;
 			size_t n = plan->extent[0] - at < PIECE ? (size_t)(plan->extent[0] - at) : PIECE;
-			n = wide ? piece_wide(plan, addr, n, index, &state, &found->index)
-				 : piece_plain(plan, addr, n, index, &state, &found->index);
-			if (!n)
-				return -EFAULT;
+			n = wide ? piece_wide(plan, addr, n, index, &f->state, &f->found->index)
+				 : piece_plain(plan, addr, n, index, &f->state, &f->found->index);
+			if (!n) {
+				f->rc = -EFAULT;
+				return;
+			}
 			at += n;
 			for (uint32_t i = 0; i < plan->operands; i++)
 				addr[i] += n * (uint64_t)plan->operand[i].stride[0];
 		}
 	}
+}
+
+int arrays_fold(const struct agent_array *plan, struct agent_array_found *found)
+{
+	struct folding f = {.plan = plan, .found = found, .rows = 1};
+
+	memset(found, 0, sizeof(*found));
+	if (!sound(plan))
+		return -EINVAL;
+	for (uint32_t d = 1; d < plan->dimensions; d++)
+		if (__builtin_mul_overflow(f.rows, plan->extent[d], &f.rows))
+			return -EINVAL;
+	if (__builtin_mul_overflow(f.rows, plan->extent[0], &found->elements))
+		return -EINVAL;
+	room.in_place = true;
+	if (!guarded_call(fold_all, &f)) {
+		room.in_place = false; /* that reads what is protected, too, and says what is not there */
+		fold_all(&f);
+	}
+	if (f.rc)
+		return f.rc;
 	if (plan->fold == AGENT_FOLD_CHECKSUM)
-		state.value = state.crc;
-	found->high = (double)state.value;
-	found->low = __builtin_isfinite(found->high) ? (double)(state.value - (long double)found->high) : 0;
-	found->index = state.index;
+		f.state.value = f.state.crc;
+	found->high = (double)f.state.value;
+	found->low = __builtin_isfinite(found->high) ? (double)(f.state.value - (long double)found->high) : 0;
+	found->index = f.state.index;
 	return 0;
 }

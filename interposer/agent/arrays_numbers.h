@@ -1,15 +1,18 @@
 /* The arithmetic of arrays.c, in NUMBER: included once for each. */
 
-static void NAME(convert)(uint32_t type, NUMBER *to, size_t n)
+/* N elements at FROM: in TO, or FROM itself if they are numbers already that stay where they are. */
+static const NUMBER *NAME(convert)(uint32_t type, const void *whole, NUMBER *restrict to, size_t n)
 {
 #define FROM(kind, c_type) FROM_BY(kind, c_type, from[i])
 #define FROM_BY(kind, c_type, value) \
 	case kind: { \
-		const c_type *from = (const c_type *)(const void *)room.raw; \
+		const c_type *restrict from = whole; \
 		for (size_t i = 0; i < n; i++) \
 			to[i] = (NUMBER)(value); \
-		return; \
+		return to; \
 	}
+	if (type == OWN && whole != room.raw)
+		return whole;
 	switch (type) {
 		FROM(AGENT_I8, int8_t)
 		FROM(AGENT_U8, uint8_t)
@@ -26,41 +29,45 @@ static void NAME(convert)(uint32_t type, NUMBER *to, size_t n)
 	}
 #undef FROM_BY
 #undef FROM
+	return to;
 }
 
-static void NAME(one)(uint32_t op, NUMBER *a, size_t n)
-{
 #define EACH(value) \
 	for (size_t i = 0; i < n; i++) \
-		a[i] = (NUMBER)(value); \
+		to[i] = (value); \
 	return
+#define TRUTH(value) EACH((value) ? (NUMBER)1 : (NUMBER)0)
+
+static void NAME(one)(uint32_t op, NUMBER *restrict to, const NUMBER *restrict a, size_t n)
+{
 	switch (op) {
 	case AGENT_ABS: EACH(a[i] < 0 ? -a[i] : a[i]);
 	case AGENT_NEGATE: EACH(-a[i]);
-	case AGENT_NOT: EACH(a[i] == 0);
-	case AGENT_FINITE: EACH(a[i] - a[i] == 0); /* neither inf - inf nor NaN - NaN is */
-	case AGENT_NAN: EACH(a[i] != a[i]);
+	case AGENT_NOT: TRUTH(a[i] == 0);
+	case AGENT_FINITE: TRUTH(a[i] - a[i] == 0); /* neither inf - inf nor NaN - NaN is */
+	case AGENT_NAN: TRUTH(a[i] != a[i]);
 	}
 }
 
-static void NAME(two)(uint32_t op, NUMBER *a, const NUMBER *b, size_t n)
+static void NAME(two)(uint32_t op, NUMBER *restrict to, const NUMBER *a, const NUMBER *b, size_t n)
 {
 	switch (op) {
 	case AGENT_ADD: EACH(a[i] + b[i]);
 	case AGENT_SUBTRACT: EACH(a[i] - b[i]);
 	case AGENT_MULTIPLY: EACH(a[i] * b[i]);
 	case AGENT_DIVIDE: EACH(a[i] / b[i]);
-	case AGENT_LESS: EACH(a[i] < b[i]);
-	case AGENT_LESS_EQUAL: EACH(a[i] <= b[i]);
-	case AGENT_GREATER: EACH(a[i] > b[i]);
-	case AGENT_GREATER_EQUAL: EACH(a[i] >= b[i]);
-	case AGENT_EQUAL: EACH(a[i] == b[i]);
-	case AGENT_NOT_EQUAL: EACH(a[i] != b[i]);
-	case AGENT_AND: EACH((a[i] != 0) & (b[i] != 0));
-	case AGENT_OR: EACH((a[i] != 0) | (b[i] != 0));
+	case AGENT_LESS: TRUTH(a[i] < b[i]);
+	case AGENT_LESS_EQUAL: TRUTH(a[i] <= b[i]);
+	case AGENT_GREATER: TRUTH(a[i] > b[i]);
+	case AGENT_GREATER_EQUAL: TRUTH(a[i] >= b[i]);
+	case AGENT_EQUAL: TRUTH(a[i] == b[i]);
+	case AGENT_NOT_EQUAL: TRUTH(a[i] != b[i]);
+	case AGENT_AND: TRUTH((a[i] != 0) & (b[i] != 0));
+	case AGENT_OR: TRUTH((a[i] != 0) | (b[i] != 0));
 	}
-#undef EACH
 }
+#undef TRUTH
+#undef EACH
 
 static void NAME(decides)(struct state *state, uint64_t index, NUMBER value, bool done)
 {
@@ -69,93 +76,135 @@ static void NAME(decides)(struct state *state, uint64_t index, NUMBER value, boo
 	state->done = done;
 }
 
-static void NAME(fold)(uint32_t fold, const NUMBER *a, size_t n, uint64_t index, struct state *state)
+/* For how many of the first COUNT indices it is so.  There is no branch in it: several are looked at at once. */
+#define HOW_MANY(count, so) \
+	({ \
+		int64_t many = 0; \
+		for (size_t i = 0; i < (count); i++) \
+			many += (so); \
+		many; \
+	})
+
+/* The greatest or the least so far, and where it is first; what is no number is the answer. */
+static void NAME(extreme)(bool greatest, const NUMBER *a, size_t n, uint64_t index, struct state *state)
 {
-	NUMBER most = (NUMBER)state->value, sum = 0;
+	NUMBER most = state->some ? (NUMBER)state->value : a[0];
+	bool any = !state->some;
+	size_t at = 0;
+
+	if (state->some && !(greatest ? HOW_MANY(n, !(a[i] <= most)) : HOW_MANY(n, !(a[i] >= most))))
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if (a[i] != a[i]) {
+			NAME(decides)(state, index + i, a[i], true);
+			return;
+		}
+		if (greatest ? a[i] > most : a[i] < most) {
+			most = a[i];
+			at = i;
+			any = true;
+		}
+	}
+	state->some = true;
+	if (any)
+		NAME(decides)(state, index + at, most, false);
+}
+
+static void NAME(sorted)(const NUMBER *a, size_t n, uint64_t index, struct state *state)
+{
+	NUMBER before = state->some ? (NUMBER)state->last : a[0];
 	size_t i = 0;
 
-	switch (fold) {
-	case AGENT_FOLD_ALL:
-		while (i < n && a[i] != 0)
-			i++;
-		if (i < n)
-			NAME(decides)(state, index + i, 0, true);
-		return;
-	case AGENT_FOLD_ANY:
-		while (i < n && a[i] == 0)
-			i++;
-		if (i < n)
-			NAME(decides)(state, index + i, 1, true);
-		return;
-	case AGENT_FOLD_COUNT:
-		for (i = 0; i < n; i++)
-			sum += a[i] != 0;
-		state->value += sum;
-		return;
-	case AGENT_FOLD_SUM:
-		for (i = 0; i < n; i++)
-			sum += a[i];
-		state->value += sum;
-		return;
-	case AGENT_FOLD_MAX:
-	case AGENT_FOLD_MIN:
-		for (i = 0; i < n && !state->done; i++) {
-			if (state->some && !(fold == AGENT_FOLD_MAX ? a[i] > most : a[i] < most) && a[i] == a[i])
-				continue;
-			state->some = true;
-			most = a[i];
-			NAME(decides)(state, index + i, most, a[i] != a[i]); /* what is no number is the answer */
-		}
-		return;
-	case AGENT_FOLD_SORTED:
-		for (i = 0; i < n; i++) {
-			NUMBER before = i ? a[i - 1] : (NUMBER)state->last;
-			if (((i || state->some) && !(before <= a[i])) || a[i] != a[i]) {
-				NAME(decides)(state, index + i, 0, true);
-				return;
-			}
-		}
+	if (before <= a[0] && !HOW_MANY(n - 1, !(a[i] <= a[i + 1]))) {
 		state->some = true;
 		state->last = a[n - 1];
 		return;
 	}
+	for (; i < n && before <= a[i]; i++)
+		before = a[i];
+	NAME(decides)(state, index + i, 0, true);
 }
+
+static void NAME(fold)(uint32_t fold, const NUMBER *a, size_t n, uint64_t index, struct state *state)
+{
+	NUMBER sum = 0;
+	size_t at = 0;
+
+	switch (fold) {
+	case AGENT_FOLD_ALL:
+		if (!HOW_MANY(n, a[i] == 0))
+			return;
+		while (a[at] != 0)
+			at++;
+		NAME(decides)(state, index + at, 0, true);
+		return;
+	case AGENT_FOLD_ANY:
+		if (!HOW_MANY(n, a[i] != 0))
+			return;
+		while (a[at] == 0)
+			at++;
+		NAME(decides)(state, index + at, 1, true);
+		return;
+	case AGENT_FOLD_COUNT: state->value += HOW_MANY(n, a[i] != 0); return;
+	case AGENT_FOLD_SUM:
+		for (size_t i = 0; i < n; i++)
+			sum += a[i];
+		state->value += sum;
+		return;
+	case AGENT_FOLD_MAX:
+	case AGENT_FOLD_MIN: NAME(extreme)(fold == AGENT_FOLD_MAX, a, n, index, state); return;
+	case AGENT_FOLD_SORTED: NAME(sorted)(a, n, index, state); return;
+	}
+}
+#undef HOW_MANY
 
 /* N elements, or fewer, of which the first is INDEX: how many; 0: *refused cannot be read. */
 static size_t NAME(piece)(const struct agent_array *plan, const uint64_t *addr, size_t n, uint64_t index,
 			  struct state *state, uint64_t *refused)
 {
+	NUMBER *free_room[DEPTH + 1]; /* what an operation makes is never where its operands are */
+	const NUMBER *stack[DEPTH];
 	unsigned depth = 0;
 
-	for (uint32_t i = 0; i < plan->operands; i++) { /* as many as there is room for of each operand */
-		uint64_t far = (uint64_t)(plan->operand[i].stride[0] < 0 ? -plan->operand[i].stride[0]
-									 : plan->operand[i].stride[0]);
+	for (unsigned i = 0; i <= DEPTH; i++)
+		free_room[i] = ROOM[i];
+	for (uint32_t i = 0; i < plan->operands && !room.in_place; i++) { /* there is room for so many of each */
+		uint64_t far = distance(plan->operand[i].stride[0]);
 		size_t most = far ? (RAW - 16) / far + 1 : n;
 		n = most < n ? most : n;
 	}
 	for (uint32_t s = 0; s < plan->steps; s++) {
 		const struct agent_array_step *step = &plan->step[s];
+		unsigned at = depth - (step->op <= AGENT_NUMBER ? 0 : step->op < AGENT_ADD ? 1 : 2);
+		NUMBER *to = free_room[DEPTH];
+
 		if (step->op == AGENT_LOAD) {
 			const struct agent_array_operand *operand = &plan->operand[step->which];
+			const void *from;
 			*refused = addr[step->which];
-			if (!gather(refused, operand->stride[0], size_of[operand->type], n))
+			from = gather(refused, operand->stride[0], size_of[operand->type], n);
+			if (!from)
 				return 0;
 			if (plan->fold == AGENT_FOLD_CHECKSUM)
-				state->crc = crc32c(state->crc, room.raw, n * size_of[operand->type]);
+				state->crc = crc32c(state->crc, from, n * size_of[operand->type]);
 			else
-				NAME(convert)(operand->type, STACK[depth], n);
-			depth++;
+				stack[at] = NAME(convert)(operand->type, from, to, n);
 		} else if (step->op == AGENT_NUMBER) {
 			for (size_t i = 0; i < n; i++)
-				STACK[depth][i] = (NUMBER)step->high + (NUMBER)step->low;
-			depth++;
-		} else if (step->op < AGENT_ADD) {
-			NAME(one)(step->op, STACK[depth - 1], n);
+				to[i] = (NUMBER)step->high + (NUMBER)step->low;
+			stack[at] = to;
 		} else {
-			depth--;
-			NAME(two)(step->op, STACK[depth - 1], STACK[depth], n);
+			if (step->op < AGENT_ADD)
+				NAME(one)(step->op, to, stack[at], n);
+			else
+				NAME(two)(step->op, to, stack[at], stack[at + 1], n);
+			stack[at] = to;
 		}
+		free_room[DEPTH] = free_room[at];
+		free_room[at] = to;
+		depth = at + 1;
 	}
-	NAME(fold)(plan->fold, STACK[0], n, index, state);
+	if (plan->fold != AGENT_FOLD_CHECKSUM)
+		NAME(fold)(plan->fold, stack[0], n, index, state);
 	return n;
 }
