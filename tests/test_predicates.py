@@ -7,6 +7,7 @@ import math
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,31 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 def number(gdb: Gdb, expression: str) -> float:
     return float(json.loads(gdb.run(f"rdb-number {expression}"))[1])
+
+
+def check(gdb: Gdb, cases: dict[str, float]) -> None:
+    assert {expression: number(gdb, expression) for expression in cases} == cases
+
+
+def decided(gdb: Gdb, expression: str) -> str:
+    gdb.run("python from rdb_gdb import predicates")
+    evaluated = f"python predicates.value({expression!r}); print(predicates.decided())"
+    return gdb.run(evaluated).strip()
+
+
+@contextmanager
+def stopped(folder: Path, source: Path, *compiler: str, function: str = "look") -> Iterator[Gdb]:
+    """The program in the function, when it has been recorded."""
+    if shutil.which(compiler[0]) is None:
+        pytest.skip(f"no {compiler[0]}")
+    program = folder / "program"
+    command = [*compiler, "-g", "-O0", "-o", str(program), str(source)]
+    subprocess.run(command, check=True, cwd=folder)
+    with Recorded(folder, program, source).gdb() as gdb:
+        gdb.run(f"break {function}")
+        gdb.run("continue")
+        gdb.run("delete")
+        yield gdb
 
 
 # C, over ranks.
@@ -171,17 +197,11 @@ def test_in_the_console(home: Path) -> None:
 
 
 def test_fortran(tmp_path: Path) -> None:
-    if shutil.which("gfortran") is None:
-        pytest.skip("no gfortran")
-    program, source = tmp_path / "program", PROGRAMS / "fortran" / "elements.f90"
-    subprocess.run(["gfortran", "-g", "-O0", "-o", program, source], check=True, cwd=tmp_path)
-    recorded = Recorded(tmp_path, program, source)
-    with recorded.gdb() as gdb:
-        gdb.run("break look")
-        gdb.run("continue")
-        assert number(gdb, "max(a)") == 203 + 0
+    source = PROGRAMS / "fortran" / "elements.f90"
+    with stopped(tmp_path, source, "gfortran") as gdb:
+        assert number(gdb, "max(a)") == 203
         gdb.run("up")
-        cases: dict[str, float] = {
+        check(gdb, {
             "allfinite(grid)": 1,
             "all(grid > -100)": 1,
             "all(grid .gt. -99 .and. grid < 1000)": 0,
@@ -195,17 +215,11 @@ def test_fortran(tmp_path: Path) -> None:
             "max(sub(1)%w)": 1202,
             "max(abs(grid)) < 1d6": 1,
             "max(grid) + 1": 204,
-        }
-        for expression, value in cases.items():
-            assert number(gdb, expression) == value, expression
+        })  # fmt: skip
         gdb.run("set var cube(1, 6, -1) = -5")
-        gdb.run("python from rdb_gdb import predicates")
-        said = gdb.run("python predicates.value('all(cube > 0)'); print(predicates.decided())")
-        assert said.strip() == "['cube(1,6,-1) = -5']"
+        assert decided(gdb, "all(cube > 0)") == "['cube(1,6,-1) = -5']"
         gdb.run("set var grid(2, 3) = -7")
-        said = gdb.run("python predicates.value('all(grid(0:2:2, 2:3) > -7)');"
-                       "print(predicates.decided())")  # fmt: skip
-        assert said.strip() == "['grid(2,3) = -7']"
+        assert decided(gdb, "all(grid(0:2:2, 2:3) > -7)") == "['grid(2,3) = -7']"
         assert ".FALSE." in gdb.run("print $all('grid > -7')")
 
 
@@ -213,13 +227,8 @@ def test_fortran(tmp_path: Path) -> None:
 
 
 def test_cxx(tmp_path: Path) -> None:
-    program, source = tmp_path / "program", PROGRAMS / "elements.cc"
-    subprocess.run(["g++", "-g", "-O0", "-o", program, source], check=True)
-    recorded = Recorded(tmp_path, program, source)
-    with recorded.gdb() as gdb:
-        gdb.run("break look")
-        gdb.run("continue")
-        cases: dict[str, float] = {
+    with stopped(tmp_path, PROGRAMS / "elements.cc", "g++") as gdb:
+        check(gdb, {
             "max(rows)": 11,
             "all(rows >= 0)": 1,
             "sorted(cells[1].many)": 1,
@@ -227,48 +236,89 @@ def test_cxx(tmp_path: Path) -> None:
             "max(plane)": 12,
             "count(plane > 5)": 3,
             "checksum(cells[0].many) == checksum(cells[1].many)": 0,
-        }
-        for expression, value in cases.items():
-            assert number(gdb, expression) == value, expression
-        said = gdb.run("python from rdb_gdb import predicates; "
-                       "predicates.value('max(rows)'); print(predicates.decided())")  # fmt: skip
-        assert said.strip() == "['rows[1][1] = 11']"
-        assert "one piece" in gdb.fails("rdb-number max(chain)")
+            "max(chain)": 1,
+            "sum(by_name)": 3,
+        })  # fmt: skip
+        assert decided(gdb, "max(rows)") == "['rows[1][1] = 11']"
+        assert decided(gdb, "all(by_name < 2)") == "['by_name[\"two\"] = 2']"
 
 
 def test_cxx_views(tmp_path: Path) -> None:
     source = tmp_path / "views.cc"
     source.write_text(
-        "#include <deque>\n#include <span>\n#include <valarray>\n"
+        "#include <span>\n#include <valarray>\n"
         "std::valarray<double> values = {1, 2, 5};\n"
         "double plain[4] = {4, 3, 2, 1};\n"
         "std::span<double> whole{plain};\n"
         "std::span<double, 3> three{plain + 1, 3};\n"
         "std::span<double> none{plain, 0};\n"
-        "std::deque<int> queue(3);\n"
-        "int look() { return queue.size() + whole.size() + three.size() + values.size() == 13; }\n"
+        "int look() { return whole.size() + three.size() + values.size() == 10; }\n"
         "int main() { return look() - 1; }\n"
     )
-    program = tmp_path / "views"
-    subprocess.run(["g++", "-std=c++20", "-g", "-O0", "-o", program, source], check=True)
-    recorded = Recorded(tmp_path, program, source)
-    with recorded.gdb() as gdb:
-        gdb.run("break look")
-        gdb.run("continue")
-        cases: dict[str, float] = {
+    with stopped(tmp_path, source, "g++", "-std=c++20") as gdb:
+        check(gdb, {
             "max(values)": 5,
             "sorted(values)": 1,
             "max(whole)": 4,
             "sum(three)": 6,
             "allfinite(none)": 1,
             "all(three == three)": 1,
-        }
-        for expression, value in cases.items():
-            assert number(gdb, expression) == value, expression
-        gdb.run("python from rdb_gdb import predicates")
-        said = gdb.run("python predicates.value('max(three)'); print(predicates.decided())")
-        assert said.strip() == "['three[0] = 3']"
-        assert "one piece" in gdb.fails("rdb-number max(queue)")
+        })  # fmt: skip
+        assert decided(gdb, "max(three)") == "['three[0] = 3']"
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gdb]:
+    """Containers of each kind with 0, 1, 7 and 5000 elements."""
+    folder = tmp_path_factory.mktemp("apart")
+    with stopped(folder, PROGRAMS / "apart.cc", "g++", "-std=c++17") as gdb:
+        yield gdb
+
+
+KINDS = [
+    "deque", "turned", "list", "set", "multiset", "map", "multimap", "uset", "umultiset",
+    "umap", "umultimap", "queue", "stack",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_elements_that_lie_apart(apart: Gdb, kind: str) -> None:
+    """Each holds 0, 1, ... and is asked for what its elements have together."""
+    for count in (0, 1, 7, 5000):
+        name = f"all_{count}.{kind}"
+        least, most, total = 0, count - 1, count * (count - 1) // 2
+        check(apart, {f"count({name} >= 0)": count, f"sum({name})": total, f"allfinite({name})": 1})
+        if count:
+            check(apart, {f"max({name})": most, f"min({name})": least, f"all({name} < {most})": 0})
+        if kind not in ("uset", "umultiset", "umap", "umultimap", "multimap"):
+            check(apart, {f"sorted({name})": 1, f"count({name} - {name} == 0)": count})
+
+
+@pytest.mark.parametrize(
+    ("expression", "element"),
+    [
+        ("all(all_5000.deque != 4321)", "all_5000.deque[4321] = 4321"),
+        ("all(all_5000.turned != 4321)", "all_5000.turned[4321] = 4321"),
+        ("all(all_5000.list != 4321)", "all_5000.list[4321] = 4321"),
+        ("max(all_7.set)", "all_7.set[6] = 6"),
+        ("max(all_7.map)", "all_7.map[6] = 6"),
+        ("max(all_7.umultimap)", 'all_7.umultimap["6"] = 6'),
+        ("max(all_7.stack)", "all_7.stack[6] = 6"),
+    ],
+)
+def test_the_element_that_decided_lies_apart(apart: Gdb, expression: str, element: str) -> None:
+    apart.run("python from rdb_gdb import predicates")
+    apart.run(f"python predicates.value({expression!r})")
+    assert apart.run("python print(predicates.decided()[0])").strip() == element
+
+
+def test_nodes_that_lead_nowhere(apart: Gdb) -> None:
+    apart.run("set $kept = all_7.list._M_impl._M_node._M_next->_M_next")
+    apart.run("set var all_7.list._M_impl._M_node._M_next->_M_next = (void *) 16")
+    assert "memory at 0x10" in apart.fails("rdb-number max(all_7.list)")
+    apart.run("set var all_7.list._M_impl._M_node._M_next->_M_next = $kept")
+    assert "no numbers" in apart.fails("rdb-number max(words)")
+    assert "lie apart, in a way unknown" in apart.fails("rdb-number max(all_7.forward)")
 
 
 def test_a_function_of_the_programs_own_is_that(tmp_path: Path) -> None:
@@ -278,13 +328,7 @@ def test_a_function_of_the_programs_own_is_that(tmp_path: Path) -> None:
         "int max(int a, int b) { return a > b ? a : b; }\n"
         "int main(void) { return max(values[0], values[1]) != 7; }\n"
     )
-    program = tmp_path / "own"
-    subprocess.run(["gcc", "-g", "-O0", "-w", "-o", program, source], check=True)
-    recorded = Recorded(tmp_path, program, source)
-    with recorded.gdb() as gdb:
-        gdb.run("break max")
-        gdb.run("continue")
-        gdb.run("delete")
+    with stopped(tmp_path, source, "gcc", "-w", function="max") as gdb:
         assert number(gdb, "max(1, 2)") == 2
         assert number(gdb, "min(values)") == 3
         assert math.isclose(number(gdb, '$sum("values")'), 10)

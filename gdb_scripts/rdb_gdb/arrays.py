@@ -13,6 +13,7 @@ from typing import Any
 import gdb
 
 from . import elements
+from .nodes import Nodes, nodes
 
 _KINDS = {(True, 1): 1, (False, 1): 2, (True, 2): 3, (False, 2): 4, (True, 4): 5, (False, 4): 6,
           (True, 8): 7, (False, 8): 8}  # fmt: skip
@@ -30,6 +31,7 @@ _PIECES = (
     ("data_ptr", "length"),  # Rust
     ("m_storage.m_data", "m_storage.m_rows"),  # Eigen
 )
+_ADAPTER = re.compile(r"std::(\w+::)*(stack|queue|priority_queue)<")
 
 
 @dataclass
@@ -45,6 +47,21 @@ class Array:
     steps: list[int] = field(default_factory=list)  # between indices, of a section
     fixed: dict[int, str] = field(default_factory=dict)  # indices that the section keeps
     first: Any = None  # of a container: the pointer to its first element
+    nodes: Nodes | None = None  # of one whose elements lie apart
+
+    @classmethod
+    def of_nodes(cls, text: str, found: Nodes, spoken: str) -> Array:
+        kind = _kind(found.kind.strip_typedefs(), text)
+        return cls(found.address, kind, [(0, found.count, 0)], text, spoken, nodes=found)
+
+    @property
+    def walk(self) -> int:
+        return self.nodes.walk if self.nodes else 0
+
+    @property
+    def way(self) -> list[int]:
+        """To the next element, of nodes and blocks."""
+        return self.nodes.way if self.nodes else []
 
     @property
     def is_real(self) -> bool:
@@ -61,8 +78,10 @@ class Array:
         size = _SIZES[self.kind]
         return self.address + sum(min(one, 0) for one in far), sum(map(abs, far)) + size
 
-    def name(self, number: int) -> str:
-        """Of the element that comes NUMBERth, from 0."""
+    def name(self, number: int, node: int) -> str:
+        """Of the element that comes NUMBERth, from 0, at its NODE."""
+        if self.nodes:
+            return self.base + self.nodes.name(number, node)
         indices: list[int | str] = []
         for place, (low, extent, _) in enumerate(self.dimensions):
             if self.is_complex and place == 0:
@@ -75,9 +94,11 @@ class Array:
             indices.insert(place, self.fixed[place])
         return self.base + elements.element(self.spoken, indices[::-1])
 
-    def shown(self, number: int) -> str:
+    def shown(self, number: int, node: int) -> str:
+        if self.nodes:
+            return self.nodes.shown(number, node)
         try:
-            value = gdb.parse_and_eval(self.name(number))
+            value = gdb.parse_and_eval(self.name(number, node))
         except gdb.error:  # the program never calls its operator[]
             if self.first is None or len(self.dimensions) > 1:
                 raise
@@ -161,7 +182,7 @@ def _container(text: str, value: Any, spoken: str) -> Array | None:
         if one.name in elements.STD_ARRAY:
             return located(text, value[one])
     for first, end in _PIECES:
-        start, last = _member(value, first), _member(value, end)
+        start, last = elements.inner(value, first), elements.inner(value, end)
         if last is None and re.match(r"std::span<.*>$", kind.name or ""):
             last = kind.template_argument(1)  # how many is a part of the type
         if start is None or last is None or start.type.strip_typedefs().code != gdb.TYPE_CODE_PTR:
@@ -175,18 +196,14 @@ def _container(text: str, value: Any, spoken: str) -> Array | None:
         found = _array(text, start.cast(pointer).dereference(), spoken)
         found.first = start
         return found
+    found = nodes(value)
+    if found is not None:
+        return Array.of_nodes(text, found, spoken)
+    if _ADAPTER.match(kind.name or ""):
+        return located(text, value["c"])
     if elements.is_container(value):
-        raise gdb.error(f"{text} does not lie in one piece.")
+        raise gdb.error(f"{text}: the elements of a {kind.name} lie apart, in a way unknown here.")
     raise gdb.error(f"{text} is neither an array nor a container: name one of its members.")
-
-
-def _member(value: Any, path: str) -> Any:
-    for name in path.split("."):
-        try:
-            value = value[name]
-        except (gdb.error, KeyError, ValueError):
-            return None
-    return value
 
 
 def _name_as_written(array: Array, text: str) -> None:

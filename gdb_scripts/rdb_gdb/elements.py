@@ -48,6 +48,16 @@ def element(language: str, indices: Sequence[int | str]) -> str:
     return "".join(f"[{index}]" for index in indices)
 
 
+def inner(value: Any, path: str) -> Any:
+    """A member of a member; None: there is none of the name."""
+    for name in path.split("."):
+        try:
+            value = value[name]
+        except (gdb.error, KeyError, ValueError):
+            return None
+    return value
+
+
 def ranges(kind: Any) -> tuple[list[tuple[int, int]], Any]:
     """The bounds of an array's dimensions, as they lie in memory, and the type of an element."""
     found = []

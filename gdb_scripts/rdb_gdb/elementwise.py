@@ -49,18 +49,18 @@ class Plan:
     arrays: list[Array] = field(default_factory=list)
     steps: list[tuple[int, int, float, float]] = field(default_factory=list)
 
-    def run(self) -> tuple[float | int, int | None]:
-        """The value, and the number of the element that decided it."""
+    def run(self) -> tuple[float | int, int | None, list[int]]:
+        """The value, and of the element that decided it the number, and the nodes."""
         if not self.arrays:
             raise gdb.error("There is no array in it; p[0]@100 makes one of a pointer.")
-        first = self.arrays[0]
-        if any(one.extents != first.extents for one in self.arrays):
+        extents = self.arrays[0].extents
+        if any(one.extents != extents for one in self.arrays):
             shapes = " and ".join(f"{one.base} has {one.extents[::-1]}" for one in self.arrays)
             raise gdb.error(f"Arrays of different shapes: {shapes} elements.")
         strides = [[stride for _, _, stride in one.dimensions] for one in self.arrays]
-        extents = _merged(first.extents, strides)
+        extents = _merged(extents, strides)
         operands = [
-            (one.address, one.kind, mine)
+            (one.address, one.kind, one.walk, one.way or mine)
             for one, mine in zip(self.arrays, strides)  # noqa: B905 - Python 3.9
         ]
         request = {"fold": self.fold, "extents": extents, "operands": operands, "steps": self.steps}
@@ -72,7 +72,8 @@ class Plan:
         if answer["low"] or abs(answer["high"]) >= 2**53:  # an integer of 64 bits has no double
             whole = abs(answer["high"]) <= 2**64
             value = int(answer["high"]) + int(answer["low"]) if whole else value
-        return value, None if answer["first"] == _NOTHING else answer["first"]
+        first = None if answer["first"] == _NOTHING else answer["first"]
+        return value, first, answer["nodes"]
 
 
 def _merged(extents: list[int], strides: list[list[int]]) -> list[int]:

@@ -82,7 +82,7 @@ class View:
 class NumpyArray(Array):
     type_number: int = 0
 
-    def shown(self, number: int) -> str:
+    def shown(self, number: int, node: int) -> str:
         _, size, code = _TYPES[self.type_number]
         at, of = self.address, number
         for _, extent, stride in self.dimensions:

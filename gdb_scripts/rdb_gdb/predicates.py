@@ -137,10 +137,11 @@ def _evaluated(name: str, argument: str) -> Any:
 
 
 def _result(name: str, plan: Plan) -> Any:
-    found, number = plan.run()
+    found, number, nodes = plan.run()
     _read.extend(array.span for array in plan.arrays)
     if plan.fold not in (_COUNT, _SUM, _CHECKSUM) and number is not None:
-        _decided.extend(_element(array, number) for array in plan.arrays)
+        placed = enumerate(plan.arrays)
+        _decided.extend(_element(array, number, nodes[place]) for place, array in placed)
     if plan.fold in _TRUTHS:
         return gdb.Value(bool(found))
     if plan.fold not in (_COUNT, _CHECKSUM) and any(one.is_real for one in plan.arrays):
@@ -151,10 +152,10 @@ def _result(name: str, plan: Plan) -> Any:
     return gdb.Value(whole.to_bytes(8, "little"), gdb.lookup_type("unsigned long"))
 
 
-def _element(array: Any, number: int) -> str:
-    name = array.name(number)
+def _element(array: Any, number: int, node: int) -> str:
+    name = array.name(number, node)
     try:
-        return f"{name} = {array.shown(number)}"
+        return f"{name} = {array.shown(number, node)}"
     except gdb.error:
         return name
 

@@ -18,7 +18,7 @@
 #define RDB_AGENT_H
 #include <stdint.h>
 
-#define AGENT_VERSION 7
+#define AGENT_VERSION 8
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -180,13 +180,22 @@ enum agent_array_fold {
 	AGENT_FOLD_SORTED,
 	AGENT_FOLD_CHECKSUM /* CRC-32C of the bytes of the first operand */
 };
+/* How an operand's elements follow each other, and what its numbers are then.  What walks has one dimension. */
+enum agent_array_walk {
+	AGENT_STRIDES, /* bytes from one to the next, in each dimension */
+	AGENT_CHAIN,   /* nodes: addr is the first one */
+	AGENT_TREE,    /* nodes, too, in their order */
+	AGENT_BLOCKS   /* addr is that of a row of pointers to blocks */
+};
+enum { AGENT_NODE_VALUE = 0, AGENT_NODE_NEXT, AGENT_TREE_LEFT = 1, AGENT_TREE_RIGHT, AGENT_TREE_PARENT };
+enum { AGENT_BLOCK_ELEMENTS = 1, AGENT_BLOCK_FIRST /* that counts, in the first block */ };
 struct agent_array {
 	uint32_t fold, dimensions, operands, steps;
 	uint64_t extent[AGENT_DIMENSIONS];
 	struct agent_array_operand {
 		uint64_t addr;
-		uint32_t type, unused;
-		int64_t stride[AGENT_DIMENSIONS]; /* bytes */
+		uint32_t type, walk;
+		int64_t stride[AGENT_DIMENSIONS];
 	} operand[AGENT_OPERANDS];
 	struct agent_array_step {
 		uint32_t op, which;
@@ -197,6 +206,7 @@ struct agent_array_found {
 	double high, low;  /* the value is their sum */
 	uint64_t elements; /* that there are */
 	uint64_t index;    /* of the first element that decided, counted from 0; UINT64_MAX: none did */
+	uint64_t node[AGENT_OPERANDS]; /* where that is, of operands that walk along nodes */
 };
 
 struct agent_request {

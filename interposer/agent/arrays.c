@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include "agent/arrays_walk.h"
 #include "agent/upper_memory.h"
 #include "boundary/guarded_copy.h"
 #include "log/crc32c.h"
@@ -29,8 +30,17 @@ static struct {
 		double plain[DEPTH + 1][PIECE];
 		long double wide[DEPTH + 1][PIECE];
 	} numbers;
-	bool in_place; /* The program's memory is read where it lies, within a guarded_call */
+	uint64_t next[AGENT_OPERANDS]; /* the node behind the piece, of what walks */
+	bool in_place;                 /* The program's memory is read where it lies, within a guarded_call */
 } room;
+
+static bool read_program(uint64_t addr, void *to, size_t len)
+{
+	if (!room.in_place)
+		return upper_read(addr, to, len) == len;
+	memcpy(to, (const void *)addr, len);
+	return true;
+}
 
 static uint64_t distance(int64_t stride)
 {
@@ -58,7 +68,7 @@ static const void *gather_in_place(uint64_t addr, int64_t stride, size_t size, s
 }
 
 /* N elements of an operand from *ADDR on, one behind the other; NULL: *addr cannot be read. */
-static const void *gather(uint64_t *addr, int64_t stride, size_t size, size_t n)
+static const void *gather_strides(uint64_t *addr, int64_t stride, size_t size, size_t n)
 {
 	uint64_t far = distance(stride);
 	uint64_t start;
@@ -85,6 +95,22 @@ static const void *gather(uint64_t *addr, int64_t stride, size_t size, size_t n)
 	}
 	for (size_t i = 0; i < n; i++)
 		memmove(room.raw + i * size, room.raw + i * far, size);
+	return room.raw;
+}
+
+/* The same of any operand, at ADDR; INDEX is the first element's. */
+static const void *gather(const struct agent_array *plan, uint32_t which, uint64_t addr, uint64_t index, size_t n,
+			  uint64_t *refused)
+{
+	const struct agent_array_operand *operand = &plan->operand[which];
+	size_t size = size_of[operand->type];
+
+	*refused = addr;
+	if (!operand->walk)
+		return gather_strides(refused, operand->stride[0], size, n);
+	if (!arrays_walk(operand, refused, index, size, n, room.raw, read_program))
+		return NULL;
+	room.next[which] = *refused;
 	return room.raw;
 }
 
@@ -125,9 +151,13 @@ static bool sound(const struct agent_array *plan)
 	    plan->operands > AGENT_OPERANDS || plan->steps < 1 || plan->steps > AGENT_STEPS ||
 	    plan->fold < AGENT_FOLD_ALL || plan->fold > AGENT_FOLD_CHECKSUM)
 		return false;
-	for (uint32_t i = 0; i < plan->operands; i++)
-		if (plan->operand[i].type < AGENT_I8 || plan->operand[i].type >= TYPES)
+	for (uint32_t i = 0; i < plan->operands; i++) {
+		const struct agent_array_operand *operand = &plan->operand[i];
+		if (operand->type < AGENT_I8 || operand->type >= TYPES || operand->walk > AGENT_BLOCKS ||
+		    (operand->walk && plan->dimensions > 1) ||
+		    (operand->walk == AGENT_BLOCKS && operand->stride[AGENT_BLOCK_ELEMENTS] < 1))
 			return false;
+	}
 	for (uint32_t i = 0; i < plan->steps; i++) {
 		const struct agent_array_step *step = &plan->step[i];
 		if (step->op == AGENT_LOAD ? step->which >= plan->operands : step->op > AGENT_OR)
@@ -161,6 +191,22 @@ static void row_begins(const struct agent_array *plan, uint64_t row, uint64_t *a
 	}
 }
 
+/* The nodes of element INDEX. */
+static bool find_nodes(const struct agent_array *plan, uint64_t index, uint64_t *node)
+{
+	for (uint32_t i = 0; i < plan->operands; i++) {
+		const struct agent_array_operand *operand = &plan->operand[i];
+		node[i] = operand->addr;
+		for (uint64_t at = 0; at < index && operand->walk;) {
+			size_t n = index - at < PIECE ? (size_t)(index - at) : PIECE;
+			if (!arrays_walk(operand, &node[i], at, size_of[operand->type], n, room.raw, read_program))
+				return false;
+			at += n;
+		}
+	}
+	return true;
+}
+
 struct folding {
 	const struct agent_array *plan;
 	struct agent_array_found *found;
@@ -178,6 +224,7 @@ static void fold_all(void *arg)
 
 	f->state = (struct state){.index = UINT64_MAX};
 	f->state.value = plan->fold == AGENT_FOLD_ALL || plan->fold == AGENT_FOLD_SORTED;
+	f->rc = 0;
 	for (uint64_t row = 0; row < f->rows && plan->extent[0] && !f->state.done; row++) {
 		row_begins(plan, row, addr);
 		for (uint64_t at = 0; at < plan->extent[0] && !f->state.done;) {
@@ -191,9 +238,12 @@ static void fold_all(void *arg)
 			}
 			at += n;
 			for (uint32_t i = 0; i < plan->operands; i++)
-				addr[i] += n * (uint64_t)plan->operand[i].stride[0];
+				addr[i] = plan->operand[i].walk ? room.next[i]
+								: addr[i] + n * (uint64_t)plan->operand[i].stride[0];
 		}
 	}
+	if (f->state.index != UINT64_MAX && !find_nodes(plan, f->state.index, f->found->node))
+		f->rc = -EFAULT;
 }
 
 int arrays_fold(const struct agent_array *plan, struct agent_array_found *found)

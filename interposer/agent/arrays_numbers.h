@@ -169,7 +169,7 @@ static size_t NAME(piece)(const struct agent_array *plan, const uint64_t *addr, 
 	for (unsigned i = 0; i <= DEPTH; i++)
 		free_room[i] = ROOM[i];
 	for (uint32_t i = 0; i < plan->operands && !room.in_place; i++) { /* there is room for so many of each */
-		uint64_t far = distance(plan->operand[i].stride[0]);
+		uint64_t far = plan->operand[i].walk ? 0 : distance(plan->operand[i].stride[0]);
 		size_t most = far ? (RAW - 16) / far + 1 : n;
 		n = most < n ? most : n;
 	}
@@ -180,9 +180,7 @@ static size_t NAME(piece)(const struct agent_array *plan, const uint64_t *addr, 
 
 		if (step->op == AGENT_LOAD) {
 			const struct agent_array_operand *operand = &plan->operand[step->which];
-			const void *from;
-			*refused = addr[step->which];
-			from = gather(refused, operand->stride[0], size_of[operand->type], n);
+			const void *from = gather(plan, step->which, addr[step->which], index, n, refused);
 			if (!from)
 				return 0;
 			if (plan->fold == AGENT_FOLD_CHECKSUM)

@@ -145,7 +145,7 @@ class AgentClient:
     def fold(self, plan: ArrayPlan) -> ArrayFound | int:
         """An expression over arrays of the program; or an address of theirs that is not there."""
         status, payload = self._ask(Op.ARRAY, plan.packed())
-        found = ArrayFound._make(wire.ARRAY_FOUND.unpack(payload))
+        found = ArrayFound.unpacked(payload)
         return found.first if status else found
 
     # ---- memory and registers ----

@@ -17,16 +17,24 @@ class ArrayFound(NamedTuple):
     low: float
     elements: int
     first: int
+    nodes: tuple[int, ...]
+    """Of the element that is first, one for each operand: where it is, if it walks."""
+
+    @classmethod
+    def unpacked(cls, payload: bytes | memoryview) -> ArrayFound:
+        high, low, elements, first, *nodes = wire.ARRAY_FOUND.unpack(payload)
+        return cls(high, low, elements, first, tuple(nodes))
 
 
 @dataclass(frozen=True)
 class ArrayPlan:
-    """EXTENTS: the dimension that changes first is the first; OPERANDS: address, type, strides in
-    bytes; STEPS: operation, operand, and a number as the sum of two."""
+    """EXTENTS: the dimension that changes first is the first; OPERANDS: address, type, how its
+    elements follow each other, and strides in bytes or what that way takes; STEPS: operation,
+    operand, and a number as the sum of two."""
 
     fold: int
     extents: Sequence[int]
-    operands: Sequence[tuple[int, int, Sequence[int]]]
+    operands: Sequence[tuple[int, int, int, Sequence[int]]]
     steps: Sequence[tuple[int, int, float, float]]
 
     @classmethod
@@ -48,8 +56,8 @@ class ArrayPlan:
     def packed(self) -> bytes:
         sizes = (len(self.extents), len(self.operands), len(self.steps))
         parts = [wire.ARRAY.pack(self.fold, *sizes, *_filled(self.extents))]
-        for address, kind, strides in self.operands:
-            parts.append(wire.ARRAY_OPERAND.pack(address, kind, 0, *_filled(strides)))
+        for address, kind, walk, numbers in self.operands:
+            parts.append(wire.ARRAY_OPERAND.pack(address, kind, walk, *_filled(numbers)))
         parts.append(bytes(wire.ARRAY_OPERAND.size * (wire.OPERANDS - len(self.operands))))
         parts += [wire.ARRAY_STEP.pack(*step) for step in self.steps]
         parts.append(bytes(wire.ARRAY_STEP.size * (wire.STEPS - len(self.steps))))

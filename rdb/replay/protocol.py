@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 7
+VERSION = 8
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
@@ -35,7 +35,7 @@ DIMENSIONS, OPERANDS, STEPS = 15, 4, 32
 ARRAY = struct.Struct("=4I15Q")
 ARRAY_OPERAND = struct.Struct("=Q2I15q")
 ARRAY_STEP = struct.Struct("=2I2d")
-ARRAY_FOUND = struct.Struct("=2d2Q")
+ARRAY_FOUND = struct.Struct("=2d6Q")
 
 
 class Op(IntEnum):
