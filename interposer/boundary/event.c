@@ -7,6 +7,7 @@
 #include "boundary/arrivals.h"
 #include "boundary/boundary.h"
 #include "boundary/ending.h"
+#include "boundary/piling.h"
 #include "boundary/sent.h"
 #include "clocks/monotonic.h"
 #include "image/checkpoints.h"
@@ -323,6 +324,7 @@ static void append(const struct event *ev, uint64_t number)
 
 void event_logged(const struct event *ev)
 {
+	piling(ev, lower.event + 1);
 	append(ev, lower.event + 1);
 }
 

@@ -7,18 +7,10 @@
 #include "process/descriptors.h"
 #include "boundary/lower.h"
 
-void caution(const char *fmt, ...)
+/* `line` has room for the newline. */
+static void add(char *line, size_t n)
 {
-	char path[4200], line[1024];
-	va_list ap;
-	if (lower.mode != MODE_RECORD)
-		return;
-	size_t n = (size_t)snprintf(line, sizeof(line), "event %lu: ", (unsigned long)lower.event + 1);
-	va_start(ap, fmt);
-	n += (size_t)vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
-	va_end(ap);
-	if (n > sizeof(line) - 2)
-		n = sizeof(line) - 2;
+	char path[4200];
 	line[n++] = '\n';
 	snprintf(path, sizeof(path), "%s/cautions", lower.opt.dir);
 	int fd = descriptor_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -26,4 +18,25 @@ void caution(const char *fmt, ...)
 		rdb_warn("%s cannot be written; what it would say: %.*s", path, (int)n - 1, line);
 	if (fd >= 0)
 		close(fd);
+}
+
+void caution(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+	if (lower.mode != MODE_RECORD)
+		return;
+	size_t n = (size_t)snprintf(line, sizeof(line), "event %lu: ", (unsigned long)lower.event + 1);
+	va_start(ap, fmt);
+	n += (size_t)vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
+	va_end(ap);
+	add(line, n > sizeof(line) - 2 ? sizeof(line) - 2 : n);
+}
+
+void caution_events(uint64_t from, uint64_t to, const char *text)
+{
+	char line[1024];
+	const size_t n = (size_t)snprintf(line, sizeof(line) - 1, "events %lu-%lu: %s", (unsigned long)from,
+					  (unsigned long)to, text);
+	add(line, n > sizeof(line) - 2 ? sizeof(line) - 2 : n);
 }

@@ -1,8 +1,11 @@
 /* What a reader of the recording must know: why a replay may differ. */
 #ifndef RDB_CAUTIONS_H
 #define RDB_CAUTIONS_H
+#include <stdint.h>
 
 /* Appends "event N: ..." to the file `cautions` of the recording, while recording. */
 void caution(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Appends "events FROM-TO: TEXT". */
+void caution_events(uint64_t from, uint64_t to, const char *text);
 
 #endif

@@ -15,6 +15,7 @@
 #include "boundary/arrivals.h"
 #include "boundary/boundary.h"
 #include "boundary/guarded_copy.h"
+#include "boundary/piling.h"
 #include "image/checkpoints.h"
 #include "process/cpu_features.h"
 #include "memory/device_memory.h"
@@ -132,6 +133,7 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 	lower.opt.dir = own_dir;
 	children = 0;
 	lower.event = 0;
+	piling_begin();
 	int rc = private_mkdir(dir);
 	if (!rc)
 		rc = log_reopen(dir);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from rdb.recording.threads import RecordedThread, Schedule, read_schedule, read_
 from rdb.recording.verbs import Verbs, verbs_at
 
 META_VERSION = 1
+_SAME_ROW = re.compile(r"(?<=^events )(\d+)-.*")
 _NEAR_RECORDS = 1000  # to look at more takes longer than to read the whole log without Python
 # What is known from reading the log, until `refresh`.
 _SEEN = (
@@ -163,9 +165,11 @@ class RankRecording:
 
     @property
     def cautions(self) -> list[str]:
-        """Why a replay may differ (shared memory that others write): `event N: ...`."""
+        """Why a replay may differ (shared memory that others write): `event N: ...`.  And where
+        events have piled up, `events N-M: ...`: of each such row what was said of it last."""
         path = self.path / "cautions"
-        return path.read_text(errors="replace").splitlines() if path.exists() else []
+        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        return list({_SAME_ROW.sub(r"\1", line): line for line in lines}.values())
 
     @cached_property
     def files(self) -> dict[str, str]:
