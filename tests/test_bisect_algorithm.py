@@ -153,6 +153,7 @@ def test_undefined_here_and_there_does_not_matter() -> None:
         ([(GOOD, 3)] * 5, "good at the end"),
         ([(GOOD, 3), (BAD, 3), (GOOD, 3)], "good at the end"),
         ([(BAD, 3)] * 5, "bad at the start|bad where it first has a value"),
+        ([(BAD, 9), (GOOD, 9), (BAD, 9)], r"; true at event \d+ \(--from"),
         ([(UNDEFINED, 3)] * 50, "undefined"),
     ],
 )

@@ -50,7 +50,7 @@ def test_the_variable_that_was_meant(tmp_path: Path, build: Build) -> None:
     recorded = Recorded(tmp_path, build(SOURCES / "turns.f90", "-O0"), SOURCES / "turns.f90")
     with recorded.gdb() as gdb:
         gdb.run("goto end")
-        found = answered(gdb, "s == s")
+        found = answered(gdb, recorded.source, "s == s")
         assert marked(SOURCES / "turns.f90", optimised=False)["s == s"].line in found["lines"]
         assert re.fullmatch(r"s in (state_of::)?work, turns.f90:\d+", found["variables"])
         assert "work is not running" in found["why_undefined"]
@@ -64,7 +64,7 @@ def test_what_has_no_value_at_the_end_is_not_still_good(tmp_path: Path, build: B
     recorded = Recorded(tmp_path, build(SOURCES / "turns.c", "-O0"), SOURCES / "turns.c")
     with recorded.gdb() as gdb:
         gdb.run("goto end")
-        said = answered(gdb, "work::s < 1000 || work::s != work::s")["error"]
+        said = answered(gdb, recorded.source, "work::s < 1000 || work::s != work::s")["error"]
         assert re.match(r"still good at the end|good as long as it had a value", said)
         assert re.search(r"true at \d+ events? up to \d+, undefined at the other \d+", said)
         assert "work is not running" in said and "work::s in work, turns.c:" in said

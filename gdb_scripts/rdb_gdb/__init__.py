@@ -22,6 +22,7 @@ def load() -> None:
         calls,
         changes,
         conditions,
+        dlang,
         fields,
         find_event,
         finishing,
@@ -59,8 +60,9 @@ def load() -> None:
         module.define()
     for module in (look, fields, object, follow, forking, away, starting, printers):
         module.define()
-    for module in (bindings, finishing, hits, intrinsics, mappings, meant, number, own, variables):
+    for module in (bindings, dlang, finishing, hits, intrinsics, mappings, meant, number, own):
         module.define()
+    variables.define()
     conditions.define()
     aliases.define()
     history.watch()

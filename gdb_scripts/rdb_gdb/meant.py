@@ -66,7 +66,7 @@ def here(expression: str, as_gdb: bool = False) -> Iterator[Meant]:
             except Unbound as unbound:
                 why.append(unbound)
                 continue
-            modules = {one.name: one.symbol.name for one in variables if one.of_module}
+            modules = {one.name: one.in_gdbs for one in variables if one.of_module}
             told = variables if frame != chosen else [one for one in variables if one.of_module]
             this = this_of(frame) if members and frame != chosen else None
             name = "" if frame.function() is None else called(frame.function())

@@ -10,7 +10,7 @@ from typing import Any
 
 import gdb
 
-from . import cpython, elements, predicates, pynames
+from . import cpython, dlang, elements, predicates, pynames
 from .own_frames import own_file, own_symtab
 
 _TEXTS_AND_NUMBERS = r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])\.?\d[\w.]*"
@@ -18,6 +18,7 @@ _NO_NAMES = re.compile(_TEXTS_AND_NUMBERS)
 _NO_NAMES_OF_FORTRAN = re.compile(rf"{_TEXTS_AND_NUMBERS}|\.[A-Za-z]+\.")
 _NAME = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
 _NAME_OF_GO = re.compile(r"([A-Za-z_]\w*)(?:\.[A-Za-z_]\w*)?")  # package.variable
+_NAME_OF_D = re.compile(r"([A-Za-z_]\w*)(?:\.[A-Za-z_]\w*)*")  # module.variable.member
 _MEMBER = re.compile(r"(?:\.|->|%|\$|@|::)\s*\Z")
 FUNCTIONS = (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_METHOD)
 
@@ -53,6 +54,12 @@ class Variable:
     key: tuple[Any, ...]
     needs_frame: bool
     of_module: bool = False  # which the frame does not see
+
+    @property
+    def in_gdbs(self) -> str:
+        """What GDB takes for a module's."""
+        name = str(self.symbol.name)
+        return dlang.in_gdbs(self.symbol) if name.startswith("_D") else name
 
     @property
     def where(self) -> str:
@@ -106,13 +113,14 @@ def _within_python(text: str, at: int) -> bool:
 def _all_names(text: str) -> Iterator[tuple[int, int, str]]:
     plain = without_texts(text)
     functions = predicates.words(text)
-    name = _NAME_OF_GO if elements.language("") == "go" else _NAME
+    language = elements.language("")
+    name = {"go": _NAME_OF_GO, "d": _NAME_OF_D}.get(language, _NAME)
     for found in name.finditer(plain):
         before = plain[: found.start()]
         if found.start() in functions:
             continue
         if not _MEMBER.search(before) and not re.search(r"\w\Z", before):
-            whole = found[0] if "." not in found[0] or _symbol(found[0]) else found[1]
+            whole = _whole(found, language)
             yield found.start(), found.start() + len(whole), whole
 
 
@@ -120,6 +128,15 @@ def without_texts(text: str) -> str:
     """Blanks for what holds no names: texts, numbers, operators such as .and."""
     none = _NO_NAMES_OF_FORTRAN if elements.language("") == "fortran" else _NO_NAMES
     return none.sub(lambda found: " " * len(found[0]), text)
+
+
+def _whole(found: re.Match[str], language: str) -> str:
+    """Without the members of what is named."""
+    if "." not in found[0]:
+        return found[0]
+    if language == "d":
+        return dlang.longest(found[0], gdb.selected_frame().function())
+    return found[0] if _symbol(found[0]) else found[1]
 
 
 def _symbol(name: str) -> Any:
@@ -235,8 +252,8 @@ def looked_up(name: str, frame: Any) -> Any:
 def lookup(name: str, block: Any, function: Any) -> tuple[Any, bool]:
     """The symbol, or whether it is a member of `this`.  FUNCTION::VARIABLE is in that function's
     frame alone."""
-    if block is None:
-        return None, False
+    if block is None or ("." in name and elements.language("") == "d"):
+        return None, False  # GDB 13 may end at a module's name (d_lookup_nested_symbol)
     other, _, variable = name.rpartition("::")
     if other and _is_function(other):
         if function is None or not _called_so(function, other):
@@ -268,6 +285,8 @@ def _of_module(name: str, function: Any) -> Any:
     if language == "go" and function is not None:
         package = function.name.rpartition(".")[0] or "main"
         return _symbol(f"{package}.{name}")
+    if language == "d":
+        return dlang.variable(name, function)
     if language != "fortran":
         return None
     found = []
@@ -342,11 +361,7 @@ def described(
 
 def called(function: Any) -> str:
     """A function's name as the program has it."""
-    name = str(function.print_name)
-    if not name.startswith("_D"):
-        return name
-    # GDB does not demangle D by itself.
-    return str(gdb.execute(f"demangle -l d -- {name}", to_string=True)).strip().partition("(")[0]
+    return dlang.demangled(str(function.print_name))
 
 
 @contextmanager

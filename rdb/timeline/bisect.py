@@ -213,12 +213,14 @@ class Bisect:
         ]
         if judged[0][1] == "bad":
             event = judged[0][0]
+            good = edges[0][0] if edges else None
+            again = f"; true at event {good} (--from {good} begins there)" if edges else ""
             if event > self._low:
                 raise Refused(
                     f"bad where it first has a value (event {event}), undefined before: "
-                    f"{self._why()}"
+                    f"{self._why()}{again}"
                 )
-            raise Refused(f"bad at the start already (event {event})")
+            raise Refused(f"bad at the start already (event {event}){again}")
         event, verdict = judged[-1]
         if verdict == "good" and event < events[-1]:
             later = events[events.index(event) + 1]

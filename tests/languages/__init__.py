@@ -14,6 +14,8 @@ from typing import Any
 
 from gdbdriver import Gdb, GdbError, Recorded
 
+from .stepped import first_edges
+
 PACKAGES = (
     *("gcc", "g++", "gfortran", "gdc", "gccgo", "gnat", "clang", "lld", "rustc"),
     *("flang-19", "openmpi-bin", "libopenmpi-dev", "libc6-dbg", "binutils"),
@@ -32,6 +34,7 @@ class Mark:
     line: int
     turn: int
     may_be_left_out: bool
+    in_gdbs: str
 
 
 def marked(source: Path, optimised: bool) -> dict[str, Mark]:
@@ -40,7 +43,9 @@ def marked(source: Path, optimised: bool) -> dict[str, Mark]:
     for number, line in enumerate(source.read_text().splitlines(), start=1):
         one = _MARK.search(line)
         if one and "EXPRESSION" not in line:
-            found[one[3]] = Mark(number, int(one[2]), optimised and one[1] == "0")
+            text, _, in_gdbs = one[3].partition(" @ ")
+            left_out = optimised and one[1] == "0"
+            found[text] = Mark(number, int(one[2]), left_out, in_gdbs or text)
     return found
 
 
@@ -55,48 +60,63 @@ def turns(gdb: Gdb) -> list[int]:
 
 
 def verdict(found: dict[str, Any], mark: Mark, events: list[int], optimised: bool) -> str:
-    """`exact`, `near` (the right turn, another line), `undefined`, or what is wrong."""
+    """`exact`, `moved` (the instruction that did it has another line), `later` (the compiler has
+    left out the statement's store), `undefined`, or what is wrong."""
     if "error" in found:
         honest = mark.may_be_left_out and _HONEST.search(found["error"])
-        return "undefined" if honest else found["error"]
+        return "undefined" if honest else str(found["error"])
     if not (found["before_true"] and found["after_false"]):
         return "not verified"
     if found["gap"] and mark.may_be_left_out:
         return "undefined"
+    if mark.may_be_left_out and found["event"] >= events[mark.turn - 1]:
+        return "later"
     if not events[mark.turn - 2] <= found["event"] < events[mark.turn - 1]:
         return f"another turn: event {found['event']}, {found['written_by']}"
-    if found["lines"] and found["lines"][0] == mark.line:
+    if found["lines"][:1] == [mark.line]:
         return "exact"
-    return "near" if optimised else f"another line: {found['written_by']}"
+    return "moved" if optimised else f"another line: {found['written_by']}"
 
 
 def check_marked(
     recorded: Recorded, source: Path, optimised: bool = False, incomplete: bool = False
 ) -> dict[str, str]:
-    """The verdict on each expression; none is wrong.  INCOMPLETE: any variable may be missing in
-    the debug information."""
+    """The verdict on each expression; none is wrong, and where the line is not the mark's, who goes
+    on from its turn by single instructions comes to the same one.  INCOMPLETE: any variable may be
+    missing in the debug information."""
     assert recorded.done.returncode == 0, recorded.done.stderr
     said: dict[str, str] = {}
     wrong: dict[str, Any] = {}
+    answers: dict[str, dict[str, Any]] = {}
+    spans: list[tuple[int, int, str]] = []
     with recorded.gdb() as gdb:
         gdb.run("goto end")
         events = turns(gdb)
         assert len(events) >= 60, events
         for expression, mark in marked(source, optimised).items():
-            found = answered(gdb, expression)
+            found = answered(gdb, source, expression)
             mark = replace(mark, may_be_left_out=mark.may_be_left_out or incomplete)
             said[expression] = verdict(found, mark, events, optimised)
-            if said[expression] not in ("exact", "near", "undefined"):
+            if said[expression] not in ("exact", "moved", "later", "undefined"):
                 wrong[expression] = (said[expression], found)
+            if "error" not in found and said[expression] != "exact":
+                answers[expression] = found
+                spans.append((events[mark.turn - 2], found["event"], mark.in_gdbs))
             gdb.run("goto end")
+    edges = first_edges(recorded, spans) if spans else []
+    for (expression, found), edge in zip(answers.items(), edges, strict=True):
+        if (found["position"], found["gap"]) != (edge.before, edge.between > 0):
+            wrong.setdefault(expression, (f"stepping finds {edge}", found))
     assert not wrong, json.dumps(wrong, indent=1)
     return said
 
 
-def answered(gdb: Gdb, expression: str) -> dict[str, Any]:
+def answered(gdb: Gdb, source: Path, expression: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(gdb.run(f"bisect {expression} --json"))
     except GdbError as error:
         return {"error": str(error)}
-    found["lines"] = [int(one) for one in re.findall(r":(\d+)$", "\n".join(found["stack"]), re.M)]
+    stack = "\n".join(found["stack"])
+    place = rf"[ /]{re.escape(source.name)}:(\d+)$"
+    found["lines"] = [int(one) for one in re.findall(place, stack, re.M)]
     return found

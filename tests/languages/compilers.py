@@ -34,13 +34,18 @@ class Compiler:
     source: str
     options: dict[str, tuple[str, ...]] = field(default_factory=lambda: OF_GCC)
     lacks: tuple[str, ...] = ()
+    lacks_both: tuple[str, ...] = ()
     ranks: int = 0
     incomplete: bool = False  # its debug information has not all variables and types
     replaces: tuple[str, str] | None = None  # what it does not have, by what it has
 
     def ways(self, every: bool) -> list[Way]:
         values = [[one for one in known if one not in self.lacks] for known in FACTORS.values()]
-        return list(itertools.product(*values)) if every else list(_pairs(values))
+        both = self.lacks_both
+        possible = [
+            way for way in itertools.product(*values) if not both or not set(both).issubset(way)
+        ]
+        return possible if every else list(_pairs(possible))
 
     def build(self, source: Path, folder: Path, way: Way) -> Path:
         program = folder / source.stem
@@ -57,18 +62,17 @@ class Compiler:
         return program
 
 
-def _pairs(values: Sequence[Sequence[str]]) -> Iterator[Way]:
-    """Ways in which each value of a factor meets each value of each other factor."""
-    open_ = {pair for way in itertools.product(*values) for pair in itertools.combinations(way, 2)}
+def _pairs(ways: Sequence[Way]) -> Iterator[Way]:
+    """Those in which each value of a factor meets each value of each other factor that it can."""
+    open_ = {pair for way in ways for pair in itertools.combinations(way, 2)}
     while open_:
-        best = max(
-            itertools.product(*values),
-            key=lambda way: len(open_.intersection(itertools.combinations(way, 2))),
-        )
+        best = max(ways, key=lambda way: len(open_.intersection(itertools.combinations(way, 2))))
         open_.difference_update(itertools.combinations(best, 2))
         yield best
 
 
+# "-gsplit-dwarf is not supported with LTO": what comes out no debugger can read.
+_NOT_IN_GCC = ("split", "lto")
 _CLANG = {**OF_GCC, "lto": ("-flto", "-fuse-ld=lld")}
 _RUST = {
     **{f"O{n}": ("-C", f"opt-level={n}") for n in range(4)},
@@ -77,11 +81,11 @@ _RUST = {
     **{"nolto": (), "lto": ("-C", "lto"), "dwarf5": ()},
 }
 COMPILERS = {
-    "gcc": Compiler(("gcc", "-g"), "turns.c"),
+    "gcc": Compiler(("gcc", "-g"), "turns.c", lacks_both=_NOT_IN_GCC),
     "clang": Compiler(("clang", "-g"), "turns.c", _CLANG),
-    "g++": Compiler(("g++", "-g"), "turns.cc"),
+    "g++": Compiler(("g++", "-g"), "turns.cc", lacks_both=_NOT_IN_GCC),
     "clang++": Compiler(("clang++", "-g"), "turns.cc", _CLANG),
-    "gfortran": Compiler(("gfortran", "-g"), "turns.f90"),
+    "gfortran": Compiler(("gfortran", "-g"), "turns.f90", lacks_both=_NOT_IN_GCC),
     # GNU Fortran over Open MPI, with the module mpi_f08.
     "mpi_f08": Compiler(
         ("mpifort.openmpi", "-g"),
@@ -98,9 +102,9 @@ COMPILERS = {
         replaces=("logical(16)", "logical(8)"),
     ),
     "rustc": Compiler(("rustc", "-g"), "turns.rs", _RUST, lacks=("gz", "dwarf4")),
-    "gdc": Compiler(("gdc", "-g"), "turns.d"),
+    "gdc": Compiler(("gdc", "-g"), "turns.d", lacks_both=_NOT_IN_GCC),
     "gccgo": Compiler(("gccgo", "-g"), "turns.go", lacks=("lto",)),
-    "gnat": Compiler(("gnatmake", "-q", "-f", "-g"), "turns.adb"),
+    "gnat": Compiler(("gnatmake", "-q", "-f", "-g"), "turns.adb", lacks_both=_NOT_IN_GCC),
     "assembler": Compiler(
         ("gcc", "-g"), "turns.S", lacks=("O1", "O2", "O3", "lto", "split", "dwarf4")
     ),

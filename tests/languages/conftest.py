@@ -17,7 +17,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 rows[name, level]["builds"] += 1
     if not rows:
         return
-    columns = ("builds", "exact", "near", "undefined")
+    columns = ("builds", "exact", "moved", "later", "undefined")
     terminalreporter.section("languages: answers of bisect")
     terminalreporter.write_line(f"{'':16}" + "".join(f"{one:>11}" for one in columns))
     for (name, level), counts in sorted(rows.items()):

@@ -27,12 +27,12 @@ func work(steps int) float64 {
 		}
 		ok = s == s //030 ok
 		if i == 25 {
-			cell.w[2] = -1 //=25 main.cell.w[2] > 0
+			cell.w[2] = -1 //025 main.cell.w[2] > 0
 		}
 		if i == 26 {
-			cell.fine = false //=26 main.cell.fine
+			cell.fine = false //026 main.cell.fine
 		}
-		level = int64(i) //=40 main.level < 40
+		level = int64(i) //040 main.level < 40
 		syscall.Getppid()
 	}
 	if ok {
@@ -42,7 +42,7 @@ func work(steps int) float64 {
 }
 
 func main() {
-	if work(60) > 1 {
+	if work(60) > 1 || level > 60 || cell.fine || cell.w[2] > 0 {
 		os.Exit(1)
 	}
 }

@@ -5,9 +5,9 @@ program turns_f08
   implicit none
   type(MPI_Status), volatile :: status
   type(MPI_Comm), volatile :: comm
-  call mpi_init()
   comm = mpi_comm_world
   status%mpi_tag = 0
+  call mpi_init()
   call work(60)
   call mpi_finalize()
 contains
