@@ -20,6 +20,7 @@
 #include "live/coordinated.h"
 #include "live/live.h"
 #include "process/loader.h"
+#include "memory/ends.h"
 #include "memory/looks.h"
 #include "replay/expand.h"
 #include "replay/replay.h"
@@ -222,7 +223,10 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 		self->uc = uc;
 		self->asks_at = UC_REG(uc, RIP);
 	}
-	if (!(replaying() && agent_faulted(info, uc)))
+	const bool agents = replaying() && agent_faulted(info, uc);
+	if (!agents && RDB_IS_UPPER(UC_REG(uc, RIP)))
+		ends_fault(&sig, info, uc);
+	if (!agents)
 		signals_fault(sig, info, uc);
 	self->frame = outer;
 	self->uc = before;

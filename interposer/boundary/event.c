@@ -12,6 +12,7 @@
 #include "clocks/monotonic.h"
 #include "image/checkpoints.h"
 #include "memory/device_memory.h"
+#include "memory/ends.h"
 #include "memory/followed.h"
 #include "live/coordinated.h"
 #include "live/live.h"
@@ -343,6 +344,16 @@ void event_waits(void)
 	append(&asked, lower.event);
 }
 
+void event_beside(enum log_kind kind, const uint64_t *args, unsigned n)
+{
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = (uint16_t)kind;
+	ev.nargs = (uint16_t)n;
+	memcpy(ev.args, args, n * sizeof(*args));
+	append(&ev, lower.event);
+}
+
 void event_mark(enum log_kind kind)
 {
 	struct event ev;
@@ -375,6 +386,8 @@ void event_end(struct event *ev)
 		followed_written(ev);
 		if (shared_regions)
 			shared_sync(ev);
+		if (ends_known)
+			ends_sync(ev);
 		if (ev->nsent && !ev->sent_logged)
 			*new_chunk(ev) = sent_chunk(ev);
 		event_logged(ev);

@@ -59,6 +59,8 @@ void event_end(struct event *ev);
 void event_logged(const struct event *ev);
 /* Logs a record that is a kind and the present event's number. */
 void event_mark(enum log_kind kind);
+/* The same of one with arguments. */
+void event_beside(enum log_kind kind, const uint64_t *args, unsigned n);
 /* Logs that checkpoint `number` is of the present event, and how long the program stood still for it. */
 void event_checkpoint(uint32_t number, uint64_t stop_ns);
 /* Logs the hash of the upper half. */

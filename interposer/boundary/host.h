@@ -49,7 +49,8 @@ enum rdb_note {
 	RDB_NOTE_ATTRIBUTES = 32, /* struct rdb_note_attributes: of a file, before the call (syscalls/attributes.h) */
 	RDB_NOTE_FOLLOWS = 33, /* struct rdb_note_follows: a private mapping that shows what is written to its file */
 	RDB_NOTE_FORCED = 34,  /* of a chunk: stored there whatever the page's protection is */
-	RDB_NOTE_SENT = 35,       /* struct rdb_note_sent, several: bytes that the program hands out (boundary/sent.h) */
+	RDB_NOTE_SENT = 35,    /* struct rdb_note_sent, several: bytes that the program hands out (boundary/sent.h) */
+	RDB_NOTE_BACK = 36,    /* two uint64_t: of a mapped file, which did not reach there (memory/ends.h) */
 };
 
 /* Two words: of the events of a loop mostly one of them differs (log_short.h). */

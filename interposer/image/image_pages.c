@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "memory/ends.h"
 #include "memory/aliases.h"
 #include "memory/arena.h"
 #include "boundary/boundary.h"
@@ -172,6 +173,9 @@ static int add_regions(const struct mapping *m, void *arg)
 		/* shared memory, of whatever file: what it holds now */
 		const struct file_mapping *f = m->anonymous || m->shared ? NULL : arena_file_at(at);
 		struct image_region r = {.start = at, .end = m->end, .prot = (uint32_t)m->prot, .shared = m->shared};
+		int prot;
+		if (ends_at(at, &prot)) /* a replay has zeros there until it is told otherwise */
+			r.prot = (uint32_t)prot;
 		const uint64_t follows = m->anonymous || m->shared ? 0 : shared_followed_until(at);
 		if (follows) {
 			r.shared = IMAGE_FOLLOWS;

@@ -48,8 +48,10 @@ enum log_kind {
 	LOG_END = 11,       /* not an event.  The recording ends here; see enum log_end in nr */
 	LOG_RESUME = 12,    /* event.  The thread goes on: it starts, or was stopped by PREEMPT */
 	LOG_PREEMPT = 13,   /* event.  The thread was stopped in a computation; a note holds the place (mark.h) */
-	LOG_ASKED = 14,     /* not an event.  The thread asks for one (nr) whose record is not the next one: what it hands
+	LOG_ASKED = 14, /* not an event.  The thread asks for one (nr) whose record is not the next one: what it hands
 	                     * out, a note RDB_NOTE_SENT, which that record then does not have */
+	LOG_ENDS =
+		15, /* not an event.  A file that is mapped from args[0] to args[1] ends before: SIGBUS (memory/ends.h) */
 };
 
 enum log_hash_when {

@@ -8,6 +8,7 @@
 #include "boundary/hot_stubs.h"
 #include "instructions/tsc_sites.h"
 #include "memory/device_memory.h"
+#include "memory/ends.h"
 #include "memory/shared_memory.h"
 #include "marks/trampoline.h"
 
@@ -246,6 +247,7 @@ uint64_t arena_hash_pages(void (*page)(uint64_t addr, uint64_t hash))
 void arena_unmapped(uint64_t start, uint64_t end)
 {
 	tsc_sites_gone(start, end);
+	ends_gone(start, end);
 	for (unsigned i = 0; i < arena.nfiles;) {
 		struct file_mapping *f = &arena.files[i];
 		if (f->end <= start || f->start >= end) {

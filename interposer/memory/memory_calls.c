@@ -10,6 +10,7 @@
 #include "memory/arena.h"
 #include "boundary/boundary.h"
 #include "memory/device_memory.h"
+#include "memory/ends.h"
 #include "memory/followed.h"
 #include "boundary/hot_sites.h"
 #include "instructions/instructions.h"
@@ -106,6 +107,8 @@ long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint6
 	if (rc < 0)
 		return rc;
 	arena_file_mapped(at, at + len, offset, key);
+	if (len > inside && !replaying())
+		ends_add(at + inside, at + len, prot);
 	/* writable: an image is being restored, whose pages hold the patches already */
 	if ((prot & PROT_EXEC) && !(prot & PROT_WRITE))
 		instructions_look(at, inside, key);
@@ -135,8 +138,8 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		return memory_map_stored(at, len, prot, key, offset);
 	}
 	size_t inside = (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
-	if (inside > len)
-		inside = len;
+	if (inside > len || lower.mode == MODE_PASS)
+		inside = len; /* it is not hashed, and an image has only pages that are there */
 	long rc = inside ? map_at(at, inside, prot, MAP_PRIVATE, fd, offset) : 0;
 	if (rc >= 0 && len > inside)
 		rc = memory_map_zero(at + inside, len - inside, prot);
@@ -157,6 +160,8 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	made->dev = st.st_dev;
 	made->ino = st.st_ino;
 	made->text = prot & PROT_EXEC;
+	if (len > inside)
+		ends_add(at + inside, at + len, prot);
 	if (prot & PROT_EXEC)
 		instructions_look(at, inside, key);
 	return 0;
@@ -291,6 +296,8 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 	if (f && f->read_only && A(2) & PROT_WRITE)
 		return -EACCES;
 	long rc = raw_syscall(SYS_mprotect, (long)A(0), (long)len, made_text_protection((int)A(2), false), 0, 0, 0);
+	if (!rc)
+		ends_protected(A(0), A(0) + len, (int)A(2));
 	reprotected(A(0), len);
 	if (!rc && (A(2) & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
 		device_memory_gone(A(0), A(0) + UP(len));

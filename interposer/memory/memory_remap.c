@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include "memory/arena.h"
 #include "boundary/boundary.h"
+#include "memory/ends.h"
 #include "memory/followed.h"
 #include "memory/memory_calls.h"
 #include "memory/shared_memory.h"
@@ -34,8 +35,10 @@ static int find(const struct mapping *m, void *arg)
 		return 0;
 	if (m->start > f->at)
 		return 1;
-	f->mixed |= f->prot >= 0 && m->prot != f->prot;
-	f->prot = m->prot;
+	int prot = m->prot;
+	ends_at(m->start, &prot);
+	f->mixed |= f->prot >= 0 && prot != f->prot;
+	f->prot = prot;
 	f->anonymous &= m->anonymous;
 	f->shared |= m->shared;
 	f->at = m->end;
@@ -46,11 +49,13 @@ static int find(const struct mapping *m, void *arg)
 static long move_file(uint64_t old, size_t common, uint64_t at, size_t new_len, const struct file_mapping *f)
 {
 	struct file_mapping file = *f;
+	int prot;
 	if (old + common > f->end)
 		return -EFAULT;
 	long rc = memory_map_stored(at, new_len, PROT_READ | PROT_WRITE, file.key, file.offset + (old - file.start));
 	for (size_t p = 0; !rc && p < common; p += RDB_PAGE)
-		if (memcmp((const void *)(at + p), (const void *)(old + p), RDB_PAGE))
+		if (!ends_at(at + p, &prot) && !ends_at(old + p, &prot) &&
+		    memcmp((const void *)(at + p), (const void *)(old + p), RDB_PAGE))
 			memcpy((void *)(at + p), (const void *)(old + p), RDB_PAGE);
 	return rc;
 }
@@ -76,6 +81,7 @@ static long move_by_copy(uint64_t old, size_t old_len, uint64_t at, size_t new_l
 		rc = raw_syscall(SYS_mprotect, (long)at, (long)new_len, src->prot, 0, 0, 0);
 	if (rc)
 		return rc;
+	ends_protected(at, at + new_len, src->prot);
 	shared_unmapped(at, at + new_len);
 	arena_unmapped(old, old + old_len);
 	if (keep)
@@ -220,6 +226,11 @@ static int discard(const struct mapping *m, void *arg)
 	uint64_t from = m->start > d->from ? m->start : d->from;
 	uint64_t to = m->end < d->to ? m->end : d->to;
 	while (from < to) {
+		int prot;
+		if (ends_at(from, &prot)) {
+			from += RDB_PAGE;
+			continue;
+		}
 		const struct file_mapping *f = arena_file_at(from);
 		uint64_t end = f && f->end < to ? f->end : to, shared_end;
 		long rc = 0;

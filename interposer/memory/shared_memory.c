@@ -15,6 +15,7 @@
 #include "memory/aliases.h"
 #include "memory/arena.h"
 #include "memory/cautions.h"
+#include "memory/ends.h"
 #include "memory/followed.h"
 #include "memory/shared_kinds.h"
 #include "memory/shared_memory.h"
@@ -397,7 +398,9 @@ static int map_tail(const struct mapping *m, void *arg)
 	const uint64_t start = m->start > t->start ? m->start : t->start, end = m->end < t->f->end ? m->end : t->f->end;
 	if (start >= end)
 		return 0;
-	const long rc = raw_syscall(SYS_mmap, (long)start, (long)(end - start), m->prot,
+	int prot = m->prot;
+	ends_at(start, &prot);
+	const long rc = raw_syscall(SYS_mmap, (long)start, (long)(end - start), prot,
 				    MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, t->fd,
 				    (long)(t->f->offset + (start - t->f->start)));
 	return rc < 0 ? (int)rc : 0;
@@ -425,6 +428,7 @@ void shared_follow(struct event *ev, const struct file_mapping *f, int fd)
 	struct tail tail = {f, f->start + ((left + RDB_PAGE - 1) & ~(RDB_PAGE - 1)), fd};
 	if (arena_each(map_tail, &tail))
 		rdb_fatal("a file that is mapped at %#lx cannot be followed", (unsigned long)f->start);
+	ends_of_file(f->start, f->end);
 	note_follows(ev, r);
 	be_cautious(r);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include "agent/agent.h"
 #include "memory/arena.h"
+#include "memory/ends.h"
 #include "boundary/boundary.h"
 #include "boundary/sent.h"
 #include "live/live.h"
@@ -183,6 +184,8 @@ void replay_look_ahead(void)
 			replay.final = replay.next;
 		else if (replay.next->kind == LOG_ASKED)
 			replay.asked = replay.next;
+		else if (replay.next->kind == LOG_ENDS)
+			ends_recorded(replay.next);
 		else if (replay.next->kind == LOG_HASH)
 			check_hash(replay.next);
 	if (replay.next && replay.next->kind == LOG_PREEMPT)
@@ -374,6 +377,8 @@ static void apply_chunks(const struct log_record *rec)
 		const char *why = payload && !lower.opt.expand ? payload_apply(payload) : NULL;
 		if (why)
 			replay_diverged(NULL, "event %lu: %s", (unsigned long)lower.event, why);
+		if (!c->addr && c->note == RDB_NOTE_BACK)
+			ends_back((const uint64_t *)(c + 1));
 		if (!c->addr)
 			continue;
 		if (c->addr >= RDB_SCRATCH && c->addr < RDB_SCRATCH_END)

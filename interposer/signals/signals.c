@@ -15,6 +15,7 @@
 #include "live/posix_timers.h"
 #include "live/sent_signals.h"
 #include "live/timers.h"
+#include "memory/ends.h"
 #include "instructions/instructions.h"
 #include "process/pids.h"
 #include "replay/replay.h"
@@ -102,8 +103,9 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 	/* back to the instruction, which now kills us: the core is the program's */
 	struct sigaction sa = {.sa_handler = SIG_DFL};
 	sigaction(sig, &sa, NULL);
-	if (info->si_code <= 0 || sig == SIGTRAP)
-		die(sig);
+	int prot;
+	if (info->si_code <= 0 || sig == SIGTRAP || (sig == SIGBUS && ends_at((uint64_t)info->si_addr, &prot)))
+		die(sig); /* it would not raise the same again */
 }
 
 /* ---- arrival ---- */

@@ -28,6 +28,7 @@ class Kind(IntEnum):
     RESUME = 12
     PREEMPT = 13
     ASKED = 14
+    ENDS = 15
 
     @property
     def is_event(self) -> bool:

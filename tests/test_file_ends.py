@@ -1,0 +1,49 @@
+"""Pages behind the end of mapped files raise SIGBUS: natively, recorded and replayed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import Build
+from test_aliases import verify_all
+from test_boundary import record
+
+
+def natively(program: Path, folder: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [program, folder / "native", *more],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_end_moves(tmp_path: Path, build: Build) -> None:
+    program = build("file_end.c", "-O1", "-w")
+    expected = natively(program, tmp_path).stdout
+    assert expected.count("SIGBUS") > 500
+    options = ("--checkpoint-every", "40")
+    made = record(tmp_path, program, tmp_path / "file", options=options)
+    assert (made.result.returncode, made.result.stdout) == (0, expected)
+    verify_all(made, "file_end")
+
+
+def test_unrecorded(tmp_path: Path, build: Build) -> None:
+    program = build("file_end.c", "-O1", "-w")
+    expected = natively(program, tmp_path).stdout
+    options = ("--record=off", "--checkpoint-every", "40")
+    made = record(tmp_path, program, tmp_path / "file", options=options)
+    assert (made.result.returncode, made.result.stdout) == (0, expected)
+
+
+@pytest.mark.parametrize("how", ["p", "s", "pr", "sr", "pc", "sc", "prc", "src"])
+def test_death(tmp_path: Path, build: Build, how: str) -> None:
+    """Private or shared, read only or not, cut while it is mapped or not."""
+    program = build("file_end.c", "-O1", "-w")
+    assert natively(program, tmp_path, how).returncode == -7  # SIGBUS
+    made = record(tmp_path, program, tmp_path / "file", how)
+    assert made.result.returncode in (-7, 135)
+    verify_all(made, how)
