@@ -118,6 +118,23 @@ def test_a_librarys_variable_that_the_program_has_not(gdb: Gdb) -> None:
     assert gdb.run("rdb-meant print nbytes").endswith("= 1\n")
 
 
+def test_print_at_gdbs_own_prompt(gdb: Gdb, recorded: Recorded) -> None:
+    for name, text in NAMES.items():
+        if name != "buf[0]":
+            assert re.search(rf"= {text}\n\({variable(name)}\)", gdb.run(f"print {name}"))
+    assert gdb.run("print/x data[3] + 30").splitlines()[0].endswith(" = 0x20")
+    assert gdb.run("p $").endswith(" = 32\n")
+    assert gdb.run("inspect -pretty on -- y1").splitlines()[0].endswith(" = 1")
+    assert re.search(r"\(stdout of libc\.so\.6\)", gdb.run("print stdout"))
+    assert gdb.fails("print no_such_name") == 'No symbol "no_such_name" in current context.'
+    gdb.run("goto end")
+    assert re.search(NO_SUCH, gdb.fails("print y1"))
+    gdb.run("detach")
+    assert gdb.run("print 2 * 3").endswith(" = 6\n")
+    with Gdb() as plain:
+        assert plain.run("print 2 * 3") == "$1 = 6\n"
+
+
 def test_over_ranks(tmp_path: Path) -> None:
     """The console's commands name the variable, once for ranks that agree."""
     if shutil.which("mpifort.openmpi") is None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import gdb
 
-from . import predicates
+from . import link, predicates
 from .command import Command
 from .own_frames import in_own_file, lacks, own_frames
 from .variables import (
@@ -39,6 +39,7 @@ _TAKES_ONE = re.compile(
     r"(?=[\s(\"'*&])\s*(?P<expression>.+)",
     re.DOTALL,
 )
+_PRINT = re.compile(r"(?:p|pr|pri|prin|print|inspect)(?![\w-])")
 _WATCHED = re.compile(r"(.*?)(\s+(?:if|thread|task|mask)\b.*)?\Z", re.DOTALL)
 
 
@@ -129,12 +130,42 @@ def execute(line: str, from_tty: bool = False) -> None:
     command, expression, rest = found["command"], found["expression"], ""
     if "wa" in command.split()[0]:
         expression, rest = _WATCHED.fullmatch(expression).groups("")  # type: ignore[union-attr]
+    if _taken:
+        command = _PRINT.sub("call", command, count=1)
     with here(expression, as_gdb=True) as meant:
         gdb.execute(
             f"{command} {predicates.in_gdbs(meant.text)}{predicates.in_gdbs(rest)}", from_tty
         )
         if meant.said:
             gdb.write(f" ({meant.said})" if command.startswith("output") else f"({meant.said})\n")
+
+
+class Print(gdb.Command):
+    """print and inspect at GDB's own prompt.  GDB's `call` does what they did, but for what has no
+    value; of `display`, `output` and the watch commands there is nothing like it."""
+
+    def __init__(self, name: str) -> None:
+        self.__doc__ = gdb.execute(f"help {name}", to_string=True)
+        super().__init__(name, gdb.COMMAND_DATA, gdb.COMPLETE_EXPRESSION)
+
+    def invoke(self, argument: str, from_tty: bool) -> None:
+        line = f"call{'' if argument.startswith('/') else ' '}{argument}"
+        try:
+            (execute if link.opened() else gdb.execute)(line, from_tty)
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from None
+
+
+_taken = False
+
+
+def take_over() -> None:
+    """A recording is opened: from now on they mean what they mean in rdb."""
+    global _taken
+    if not _taken:
+        for name in ("print", "inspect"):
+            Print(name)
+        _taken = True
 
 
 class Predicate(gdb.Function):

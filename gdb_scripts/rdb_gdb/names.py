@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import gdb
 
-from . import bookmark, branches, goto, history, link, place
+from . import bookmark, branches, goto, history, link, meant, place
 from .command import Command, typed
 from .snapshot import Snapshot
 
@@ -195,6 +195,7 @@ def take_over() -> None:
         _taken = True
         for command in (CheckpointCommand, Restart, DeleteCheckpoint, InfoCheckpoints, Run):
             command()
+        meant.take_over()
 
 
 def define() -> None:
