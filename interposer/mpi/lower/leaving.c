@@ -5,6 +5,7 @@
  * peer that no longer looks (MPICH 4.0, UCX 1.13 over TCP).  When all have met nothing is under way any more, and
  * endpoints are then dropped with their worker. */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdbool.h>
 #include "real.h"
 
@@ -39,5 +40,28 @@ void before_the_end(void)
 		all_are_here = BLOCKING(PMPI_Barrier(MPI_COMM_WORLD)) == MPI_SUCCESS;
 #elif defined OPEN_MPI
 	BLOCKING(PMPI_Barrier(MPI_COMM_WORLD)); /* its MPI_Finalize does the same */
+#endif
+}
+
+/* MPICH 4.2 and later tells the launcher that a rank has finished in an exit handler, and the lower half ends without exit().  Hydra
+ * kills the job when a rank ends that has not said so.  The library's termination functions run its exit handlers, as in dlclose(). */
+void after_the_end(void)
+{
+#ifdef MPICH
+	Dl_info found;
+	struct link_map *map;
+	void (**end)(void) = NULL;
+	size_t count = 0;
+
+	if (!dladdr1((void *)PMPI_Finalize, &found, (void **)&map, RTLD_DL_LINKMAP))
+		return;
+	for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; entry++) {
+		if (entry->d_tag == DT_FINI_ARRAY)
+			end = (void (**)(void))(map->l_addr + entry->d_un.d_ptr);
+		else if (entry->d_tag == DT_FINI_ARRAYSZ)
+			count = entry->d_un.d_val / sizeof(*end);
+	}
+	while (end && count > 0)
+		end[--count]();
 #endif
 }

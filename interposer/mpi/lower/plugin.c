@@ -95,8 +95,10 @@ int64_t real_Finalize(const uint64_t *a __attribute__((unused)))
 		PMPI_Comm_free(&self);
 	windows_end();
 	rc = BLOCKING(PMPI_Finalize());
-	if (rc == MPI_SUCCESS)
+	if (rc == MPI_SUCCESS) {
 		state = FINALIZED;
+		after_the_end();
+	}
 	return rc;
 }
 

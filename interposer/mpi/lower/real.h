@@ -103,6 +103,7 @@ static inline int64_t failure(int rc, const struct vcomm *comm)
 
 /* leaving.c: what has to be done before the real MPI_Finalize. */
 void before_the_end(void);
+void after_the_end(void);
 
 /* How many nonblocking reductions by the program's own operations are going on (pending.c). */
 extern unsigned pending_operations;
