@@ -156,10 +156,11 @@ def load(table: Path) -> Abi:
     functions = tuple(_function(name, index, standard.get(name)) for index, name in enumerate(mpi))
     upper = tuple(_function(name, -1, standard[name]) for sort, name in later if sort == "U")
     aliases = {"P" + name for name in mpi}
-    internals = tuple(n for n in names if not n.startswith("MPI_") and n not in aliases)
+    internals = [n for n in names if not n.startswith("MPI_") and n not in aliases]
+    internals += [line[2:] for line in additions.splitlines() if line.startswith("I ")]
     return Abi(
         functions,
-        internals,
+        tuple(internals),
         tuple(data),
         tuple(sorted(standard.keys() - set(names) - {name for _, name in later})),
         upper,
