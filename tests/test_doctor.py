@@ -35,7 +35,7 @@ GOOD: dict[str, Any] = {
     "userfaultfd_wp_async": True,
     "pagemap_scan": True,
     "soft_dirty": True,
-    "cpu": {"vendor": "GenuineIntel", "level": 4, "shown": 3, "xsave_bytes": 2696, "avx": True},
+    "cpu": {"vendor": "GenuineIntel", "level": 4, "shown": 3, "xsave_bytes": 2696},
 }
 FILES = {
     "/proc/sys/kernel/osrelease": "6.8.0",
@@ -63,6 +63,7 @@ class Fake(Machine):
         self.sonames = ["libmpi.so.40"]
         self.limits: dict[int, int | None] = {resource.RLIMIT_NOFILE: 1024}
         self.abilities = dict(GOOD)
+        self.why_no_abilities = "rdb is not built"
         for path, text in FILES.items():
             self.write(path, text)
 
@@ -87,7 +88,7 @@ class Fake(Machine):
 
     @property
     def probes(self) -> tuple[dict[str, Any] | None, str]:
-        return (self.abilities, "/rdb-exec") if self.abilities else (None, "rdb is not built")
+        return (self.abilities, "/rdb-exec") if self.abilities else (None, self.why_no_abilities)
 
     @property
     def libraries(self) -> str:
@@ -128,7 +129,10 @@ def without(*names: str) -> Callable[[Fake], None]:
 
 
 def no_avx(machine: Fake) -> None:
-    machine.abilities["cpu"] = {**GOOD["cpu"], "level": 1, "shown": 1, "avx": False}
+    machine.abilities = {}
+    machine.why_no_abilities = (
+        "--probe: exit 125: rdb: this processor, or the virtual machine, has no AVX: rdb needs"
+    )
 
 
 def not_built(machine: Fake) -> None:

@@ -63,6 +63,20 @@ def test_shifts_on_other_processors(forms: Path, model: str) -> None:
 
 
 @pytest.mark.cpus
+@pytest.mark.parametrize(
+    ("model", "lacking"),
+    [("qemu64", "SSE4.2 and POPCNT"), ("core2duo", "SSE4.2 and POPCNT"), ("Nehalem", "AVX")],
+)
+@pytest.mark.parametrize("arguments", [["--probe"], ["/bin/true"]])
+def test_a_processor_that_is_too_old(model: str, lacking: str, arguments: list[str]) -> None:
+    line = ["qemu-x86_64", "-cpu", model, rdb_exec_path(), *arguments]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 125
+    said = f"this processor, or the virtual machine, has no {lacking}: "
+    assert done.stderr.splitlines()[-1].startswith(f"rdb: {said}"), done.stderr
+
+
+@pytest.mark.cpus
 def test_what_qemu_lacks_for_all_of_rdb() -> None:
     line = ["qemu-x86_64", "-cpu", "max", rdb_exec_path(), "--probe"]
     done = subprocess.run(line, capture_output=True, text=True, check=True)

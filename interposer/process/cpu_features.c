@@ -49,6 +49,15 @@ void cpu_describe(struct cpu *out)
 	*out = here;
 }
 
+/* The instructions that this half is compiled with (-msse4.2) or written with (gate.S). */
+const char *cpu_lacks(void)
+{
+	unsigned a, b, c, d;
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_SSE4_2) || !(c & bit_POPCNT))
+		return "SSE4.2 and POPCNT";
+	return c & bit_OSXSAVE && c & bit_AVX ? NULL : "AVX";
+}
+
 bool cpu_choose(const char *name)
 {
 	for (unsigned i = 0; i < sizeof(choices) / sizeof(*choices); i++)

@@ -16,6 +16,8 @@ struct cpu {
 	char vendor[13];
 };
 
+/* What rdb's own code needs and this processor, or the virtual machine, lacks; NULL: nothing. */
+const char *cpu_lacks(void);
 /* This machine's.  RDB_CPU_LEVEL in the environment lowers the level: for tests. */
 void cpu_describe(struct cpu *out);
 /* --cpu=native, x86-64-v2, x86-64-v3: the highest level that the program is shown.  False: no such one. */

@@ -127,7 +127,7 @@ int probe_print(void)
 	printf("{");
 	for (unsigned i = 0; i < sizeof(abilities) / sizeof(*abilities); i++)
 		printf("\"%s\":%s,", abilities[i].name, abilities[i].there ? "true" : "false");
-	printf("\"cpu\":{\"vendor\":\"%s\",\"level\":%u,\"shown\":%u,\"xsave_bytes\":%u,\"avx\":%s}}\n", cpu.vendor,
-	       cpu.level, cpu_shown_level(), cpu.xsave_bytes, __builtin_cpu_supports("avx") ? "true" : "false");
+	printf("\"cpu\":{\"vendor\":\"%s\",\"level\":%u,\"shown\":%u,\"xsave_bytes\":%u}}\n", cpu.vendor, cpu.level,
+	       cpu_shown_level(), cpu.xsave_bytes);
 	return 0;
 }

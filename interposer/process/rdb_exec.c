@@ -228,7 +228,13 @@ static int replay(void)
 
 int main(int argc, char **argv, char **envp)
 {
-	/* first of all: every thread is found through its GS base */
+	const char *lacking = cpu_lacks();
+	if (lacking) {
+		rdb_warn("this processor, or the virtual machine, has no %s: rdb needs a processor of 2011 or newer",
+			 lacking);
+		return 125;
+	}
+	/* before all else: every thread is found through its GS base */
 	int rc = probe_fsgsbase() ? 0 : fsgsbase_emulate();
 	if (rc) {
 		rdb_warn("no FSGSBASE instructions here, and they cannot be emulated: %s", strerror(-rc));

@@ -14,7 +14,11 @@ _GROUP = "kernel and CPU"
 def lower_half(machine: Machine) -> Iterator[Finding]:
     answer, what = machine.probes
     meaning = "loads the program; records and replays it"
-    if answer is None:
+    if answer is None and machine.too_old:
+        meaning = "rdb's own code uses these instructions: nothing can be recorded"
+        remedy = "a CPU of 2011 or newer, and a virtual machine that passes AVX on"
+        yield Finding(_GROUP, "CPU", State.MISSING, machine.too_old, meaning, remedy, True)
+    elif answer is None:
         yield Finding(_GROUP, "rdb-exec", State.MISSING, what, meaning, "`make dev`", True)
     else:
         yield Finding(_GROUP, "rdb-exec", State.OK, what, meaning, essential=True)
@@ -72,11 +76,6 @@ def cpu(machine: Machine) -> Iterator[Finding]:
     if not isinstance(about, dict):
         return
     detail = f"{about['vendor']}, x86-64-v{about['level']}"
-    if not about["avx"]:
-        meaning = "rdb's own code clears vector registers with AVX: nothing can be recorded"
-        remedy = "a CPU of 2011 or newer, and a virtual machine that passes AVX on"
-        yield Finding(_GROUP, "CPU", State.MISSING, detail, meaning, remedy, True)
-        return
     if about["level"] > about["shown"]:
         detail += f", programs are shown v{about['shown']}"
     meaning = "`--cpu` of rdb run sets what programs are shown; less lets a replay run elsewhere"

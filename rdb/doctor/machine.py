@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -87,8 +88,14 @@ class Machine:
         except ValueError:
             answer = None
         if not isinstance(answer, dict):
-            return None, f"--probe: exit {code}: {text[:80]}"
+            return None, f"--probe: exit {code}: {text[:100]}"
         return answer, executable
+
+    @property
+    def too_old(self) -> str | None:
+        """What rdb-exec says before all else of a processor that lacks what its own code needs."""
+        found = re.search(r"this processor, or the virtual machine, (has no [^:]*):", self.probes[1])
+        return found and found[1]
 
     def ability(self, name: str) -> bool:
         """One of rdb-exec's probes."""

@@ -28,6 +28,12 @@ FORTRAN = {
       "multiple_argvs_f2c", "string_c2f", "string_f2c")),
     "ompi_datatype_match_size", "ompi_errhandler_create", "ompi_errhandler_invoke",
 }  # fmt: skip
+# Its nonblocking collectives look into the request that they get.
+REQUEST_LOOKED_INTO = {
+    *("MPI_Iallgatherv", "MPI_Ialltoallv", "MPI_Ialltoallw", "MPI_Igatherv", "MPI_Iscatterv"),
+    *(f"MPI_Ineighbor_{name}" for name in ("allgatherv", "alltoallv", "alltoallw")),
+    "MPI_Ireduce_scatter",
+}
 POINTERS = {"MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"}
 # Functions of the standard that the library has as macros or not at all, and that stub/ has.
 EXTRAS = {"MPI_Aint_add", "MPI_Aint_diff"}
@@ -90,6 +96,8 @@ def _call(function: Function, row: Row, index: str = "") -> Iterator[str]:
     yield f"\t\treturn {_failure(function)};"
     if row.made:
         yield "\t" + row.made.format(**names)
+    if function.name in REQUEST_LOOKED_INTO:
+        yield "#ifndef RDB_CORE\n\trdb_body_of_request(request);\n#endif"
     yield "\treturn 0;"
     yield "}"
 

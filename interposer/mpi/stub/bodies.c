@@ -33,6 +33,9 @@ struct rdb_body *rdb_body(unsigned class, uint32_t id)
 	return body;
 }
 
+/* Ours, behind the structures.  TABLE begins with its own address and the object's. */
+enum { LOCAL = 0x180, TABLE = 0x1a0, LOOKED = 0x1f8 };
+
 static int64_t *at(struct rdb_body *body, unsigned offset)
 {
 	return (int64_t *)(body->bytes + offset);
@@ -41,7 +44,6 @@ static int64_t *at(struct rdb_body *body, unsigned offset)
 /* MPI_Alltoallw counts the datatypes it is given without calling libmpi: two groups that have nothing but a size. */
 static void comm_look(struct rdb_body *comm)
 {
-	enum { LOCAL = 0x180, REMOTE = 0x1a0, LOOKED = 0x1f8 };
 	uint64_t id = comm->handle.id;
 	int inter = 0, size = 0, remote = 0;
 
@@ -52,23 +54,47 @@ static void comm_look(struct rdb_body *comm)
 		return;
 	if (inter && rdb_call(RDB_Comm_remote_size, 2, (uint64_t[]){id, (uint64_t)&remote}))
 		return;
-	*at(comm, COMM_FLAGS) = inter ? COMM_IS_INTER : 0;
-	*at(comm, COMM_LOCAL_GROUP) = (int64_t)at(comm, LOCAL);
-	*at(comm, COMM_REMOTE_GROUP) = (int64_t)at(comm, REMOTE);
+	*at(comm, COMM_FLAGS) = *at(comm, COMM_FLAGS_5) = inter ? COMM_IS_INTER : 0;
+	*at(comm, COMM_LOCAL_GROUP) = *at(comm, COMM_LOCAL_GROUP_5) = (int64_t)at(comm, LOCAL);
+	*at(comm, COMM_REMOTE_GROUP) = *at(comm, COMM_REMOTE_GROUP_5) = (int64_t)at(comm, TABLE);
 	*at(comm, LOCAL + GROUP_SIZE) = size;
-	*at(comm, REMOTE + GROUP_SIZE) = inter ? remote : size;
+	*at(comm, TABLE + GROUP_SIZE) = inter ? remote : size;
 	*at(comm, LOOKED) = 1;
 }
 
-/* The table of an object's attributes, which libmpi is given in the place of the object, is the object itself. */
+/* libmpi is given the table of an object's attributes in the place of the object. */
 void rdb_body_look(struct rdb_body *body)
 {
 	static const unsigned tables[RDB_CLASSES] = {
 		[RDB_COMM] = COMM_ATTRIBUTES, [RDB_TYPE] = TYPE_ATTRIBUTES, [RDB_WIN] = WIN_ATTRIBUTES};
 
-	*at(body, tables[body->handle.class]) = (int64_t)body;
-	if (body->handle.class == RDB_COMM)
-		comm_look(body);
+	*at(body, TABLE) = (int64_t)at(body, TABLE);
+	*at(body, TABLE + 8) = (int64_t)body;
+	*at(body, tables[body->handle.class]) = (int64_t)at(body, TABLE);
+	if (body->handle.class != RDB_COMM)
+		return;
+	*at(body, COMM_ATTRIBUTES_5) = (int64_t)at(body, TABLE);
+	comm_look(body);
+}
+
+const struct rdb_predef *rdb_body_of_table(const void *table)
+{
+	const uint64_t *words = table;
+
+	return words && words[0] == (uint64_t)words ? (const void *)words[1] : table;
+}
+
+/* Open MPI 5's Fortran library looks into the requests of these collectives.  They have read their arrays: it frees them at once. */
+void rdb_body_of_request(MPI_Request *request)
+{
+	uint32_t id = rdb_id(RDB_REQUEST, *request);
+	struct rdb_body *body;
+
+	if (id / PAGE_BODIES >= PAGES)
+		return; /* C programs, which may have so many, do not look */
+	body = rdb_body(RDB_REQUEST, id);
+	*at(body, REQUEST_COMPLETE) = 1;
+	*request = (MPI_Request)&body->handle;
 }
 
 /* The id may become another object's.  Until then the handle is one: it has yet to be freed below. */

@@ -1,7 +1,7 @@
 /* What Open MPI's Fortran library, which runs in the program, needs of libmpi besides the C functions.
  *
  * Its functions turn Fortran's numbers into C's handles and look into some of these themselves: such handles have a body
- * of Open MPI 4.1's layout.
+ * of the layouts of Open MPI 4.1 and 5.0 at once.
  */
 #ifndef RDB_MPI_FORTRAN_H
 #define RDB_MPI_FORTRAN_H
@@ -28,24 +28,32 @@ struct rdb_body {
 		uint8_t bytes[512];
 	};
 };
-/* Offsets in Open MPI 4.1's structures; a request's second is ours. */
+/* Offsets in Open MPI's structures, in those of 4.1 where nothing is said; GREQUEST_LIVES is ours. */
 enum {
+	REQUEST_COMPLETE = 0x58, /* 5.0: not 1, and the library stores what to free at completion */
 	OP_FLAGS = 0x54,
 	OP_IS_FORTRAN = 2,
 	GREQUEST_IS_C = 0xc0,
 	GREQUEST_LIVES = 0x1f0,
 	COMM_FLAGS = 0xe8,
+	COMM_FLAGS_5 = 0xe0,
 	COMM_IS_INTER = 1,
 	COMM_LOCAL_GROUP = 0xf8,
 	COMM_REMOTE_GROUP = 0x100,
+	COMM_LOCAL_GROUP_5 = 0x108,
+	COMM_REMOTE_GROUP_5 = 0x110, /* in 4.1 COMM_ATTRIBUTES: the remote group is that table, too */
 	GROUP_SIZE = 0x10,
 	COMM_ATTRIBUTES = 0x110,
+	COMM_ATTRIBUTES_5 = 0x120,
 	TYPE_ATTRIBUTES = 0xd0,
 	WIN_ATTRIBUTES = 0xf0,
 };
 struct rdb_body *rdb_body(unsigned class, uint32_t id);
 struct rdb_body *rdb_body_known(unsigned class, uint32_t id); /* NULL: there is none */
 void rdb_body_look(struct rdb_body *body);
+/* The object whose table of attributes this is; else what was given. */
+const struct rdb_predef *rdb_body_of_table(const void *table);
+void rdb_body_of_request(MPI_Request *request);
 void rdb_body_forget(unsigned class, uint32_t id);
 
 /* local.c: between MPI_Init and MPI_Finalize */

@@ -54,7 +54,6 @@ static unsigned class_of(int kind)
 	return kind > 0 && kind < (int)COUNT(classes) ? classes[kind] : 0;
 }
 
-/* An object, or the table of its attributes, which is the object (bodies.c). */
 static unsigned class_at(const struct rdb_predef *object)
 {
 	return object && object->magic == RDB_PREDEF_MAGIC ? object->class : 0;
@@ -80,12 +79,13 @@ static unsigned class_at(const struct rdb_predef *object)
 	EXPORT int ompi_attr_get_##suffix(void *table, int keyval, type *value, int *flag); \
 	EXPORT int ompi_attr_get_##suffix(void *table, int keyval, type *value, int *flag) \
 	{ \
+		void *object = (void *)rdb_body_of_table(table); \
 		int64_t number; \
 		int there = 0, err; \
 \
-		if (!class_at(table)) \
+		if (!class_at(object)) \
 			return rdb_error(MPI_COMM_WORLD, MPI_ERR_COMM, "MPI_Comm_get_attr"); \
-		err = rdb_attr_number(class_at(table), table, keyval, &number, &there, "MPI_Comm_get_attr"); \
+		err = rdb_attr_number(class_at(object), object, keyval, &number, &there, "MPI_Comm_get_attr"); \
 		*flag = there; \
 		if (there && !err) \
 			*value = (type)number; \

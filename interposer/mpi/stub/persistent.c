@@ -1,3 +1,6 @@
+#ifndef RDB_CORE
+#include "fortran.h"
+#endif
 #include "persistent.h"
 #include <sys/syscall.h>
 
@@ -10,6 +13,9 @@ struct persistent {
 	const char *name;
 	MPI_Comm comm;     /* a duplicate: starts may be in another order in each rank */
 	MPI_Request inner; /* what was started, until it is complete */
+#ifndef RDB_CORE
+	struct rdb_body body; /* Open MPI 5's Fortran library stores there what to free with the request */
+#endif
 	struct held *held[HELD];
 	void *types[CONVERTED];
 	size_t type_bytes[CONVERTED];
@@ -188,6 +194,10 @@ int rdb_persistent_init(uint32_t index, uint32_t nargs, const uint64_t *args, co
 	}
 	rdb_comm_made(comm, one->comm);
 	*request = rdb_handle(RDB_REQUEST, one->id);
+#ifndef RDB_CORE
+	one->body.handle = (struct rdb_predef){.magic = RDB_PREDEF_MAGIC, .class = RDB_REQUEST, .id = one->id};
+	*request = (MPI_Request)&one->body.handle;
+#endif
 	return MPI_SUCCESS;
 }
 

@@ -7,6 +7,7 @@ program integers
   integer(kind=MPI_ADDRESS_KIND) extra, av
   integer(kind=MPI_OFFSET_KIND) offset
   integer file, got, old(2), lengths(2), offsets(2), types(2), type, extent, handler
+  integer old2(6), one(1), zero(1), kinds(1), reqs(6)
   character(len=1000) name
   logical there, flag
   external q, f, c, cp, de, fe
@@ -47,6 +48,32 @@ program integers
   call MPI_Errhandler_set(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierr)
   call MPI_Errhandler_get(MPI_COMM_WORLD, handler, ierr)
   print *, rank, 'mpi-1', extent, handler == MPI_ERRORS_RETURN
+  ! one rank: each block is its own
+  old = [7, 8]
+  old2 = 0
+  one = 1
+  zero = 0
+  kinds = MPI_INTEGER
+  call MPI_Iallgatherv(old, 1, MPI_INTEGER, old2(1), one, zero, MPI_INTEGER, MPI_COMM_WORLD, reqs(1), ierr)
+  call MPI_Ialltoallv(old, one, zero, MPI_INTEGER, old2(2), one, zero, MPI_INTEGER, MPI_COMM_WORLD, reqs(2), ierr)
+  call MPI_Ialltoallw(old, one, zero, kinds, old2(3), one, zero, kinds, MPI_COMM_WORLD, reqs(3), ierr)
+  call MPI_Igatherv(old, 1, MPI_INTEGER, old2(4), one, zero, MPI_INTEGER, 0, MPI_COMM_WORLD, reqs(4), ierr)
+  call MPI_Iscatterv(old, one, zero, MPI_INTEGER, old2(5), 1, MPI_INTEGER, 0, MPI_COMM_WORLD, reqs(5), ierr)
+  call MPI_Ireduce_scatter(old, old2(6), one, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, reqs(6), ierr)
+  call MPI_Waitall(6, reqs, MPI_STATUSES_IGNORE, ierr)
+#ifdef PERSISTENT
+  call MPI_Alltoallv_init(old(2), one, zero, MPI_INTEGER, old2(1), one, zero, MPI_INTEGER, MPI_COMM_WORLD, &
+       MPI_INFO_NULL, reqs(1), ierr)
+  call MPI_Alltoallw_init(old(2), one, zero, kinds, old2(2), one, zero, kinds, MPI_COMM_WORLD, &
+       MPI_INFO_NULL, reqs(2), ierr)
+  do i = 1, 2
+    call MPI_Startall(2, reqs, ierr)
+    call MPI_Waitall(2, reqs, MPI_STATUSES_IGNORE, ierr)
+  end do
+  call MPI_Request_free(reqs(1), ierr)
+  call MPI_Request_free(reqs(2), ierr)
+#endif
+  print *, rank, 'started', old2, all(reqs == MPI_REQUEST_NULL)
   call MPI_Finalize(ierr)
 end program
 subroutine q(extra, status, ierr)
