@@ -94,7 +94,9 @@ class Machine:
     @property
     def too_old(self) -> str | None:
         """What rdb-exec says before all else of a processor that lacks what its own code needs."""
-        found = re.search(r"this processor, or the virtual machine, (has no [^:]*):", self.probes[1])
+        found = re.search(
+            r"this processor, or the virtual machine, (has no [^:]*):", self.probes[1]
+        )
         return found and found[1]
 
     def ability(self, name: str) -> bool:
