@@ -49,6 +49,21 @@ def test_turns_of_a_spin_are_told_apart(kind: str, flag: str, build: Build, rdb:
         assert again.returncode == 0 and "agree" in again.stdout, again.stderr
 
 
+@pytest.mark.parametrize(
+    "way", ["yield", "sleep", "futex", "atomic", "flag", "spin-lock", "atomic-flag"]
+)
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_every_way_to_wait_replays(way: str, flag: str, build: Build, rdb: Rdb) -> None:
+    program = build("waiting_ways.c", flag, "-pthread")
+    command = [str(program), way, "100"]
+    native = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    for n in range(RECORDINGS // 2):
+        done = rdb("run", "--name", n, "--", *command)
+        assert (done.returncode, done.stdout) == (0, native), done.stderr
+        again = rdb("replay", n, "--verify")
+        assert again.returncode == 0 and "agree" in again.stdout, again.stderr
+
+
 @pytest.mark.parametrize("flag", ["-O0", "-O2"])
 def test_a_thread_that_ends_is_stopped_nowhere(flag: str, build: Build, rdb: Rdb) -> None:
     program = build("counting_spins.c", flag, "-pthread")

@@ -164,9 +164,9 @@ static bool is_sure(const uint8_t *site, const uint8_t *behind, const uint8_t *e
 
 /* Patches them where that is sure to be right, else they trap.  A mistake costs time then (rdtsc traps without need),
  * never the right answer. */
-static bool has_rdtsc(uint8_t *begin, uint8_t *end)
+static bool has_rdtsc(uint8_t *begin, uint8_t *end, bool stays)
 {
-	const bool patch = lower.mode == MODE_RECORD && !tsc_must_trap && tsc_patches_wanted();
+	const bool patch = stays && lower.mode == MODE_RECORD && !tsc_must_trap && tsc_patches_wanted();
 	bool found = false;
 	for (uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
 		const bool with_aux = p[1] == 0x01 && p[2] == 0xf9;
@@ -193,13 +193,34 @@ void instructions_look(uint64_t at, size_t len, const char *key)
 	if (lower.mode == MODE_PASS)
 		return;
 	look_for_random(begin, end);
-	if (instructions_tsc_traps() || known_harmless(key, at) || !has_rdtsc(begin, end))
+	if (instructions_tsc_traps() || known_harmless(key, at) || !has_rdtsc(begin, end, true))
 		return;
 	lower.upper.tsc_mode = 1;
 	if (!lower.started)
 		return;
 	tsc_sites_put();
 	if (instructions_tsc_traps())
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+}
+
+void instructions_look_made(uint64_t start, uint64_t end)
+{
+	uint8_t *from = (uint8_t *)start, *to = (uint8_t *)end;
+	cpuid_look(from, to);
+	if (lower.mode == MODE_PASS)
+		return;
+	look_for_random(from, to);
+	if (!instructions_tsc_traps() && has_rdtsc(from, to, false))
+		instructions_tsc_trap();
+}
+
+void instructions_tsc_trap(void)
+{
+	if (lower.mode == MODE_PASS || instructions_tsc_traps())
+		return;
+	tsc_must_trap = true;
+	lower.upper.tsc_mode = 1;
+	if (lower.started)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 }
 

@@ -11,6 +11,10 @@
 
 /* New executable bytes of the file `key` at `at`: patches and notes what they hold. */
 void instructions_look(uint64_t at, size_t len, const char *key);
+/* The same for text that the program has made: none of its rdtsc are patched, so if there is one they trap from here on. */
+void instructions_look_made(uint64_t start, uint64_t end);
+/* There may be text that nobody looks at. */
+void instructions_tsc_trap(void);
 /* Recording: one that is not patched has been found. */
 extern bool tsc_must_trap;
 /* Does rdtsc trap in the program?  Not where all of them are patched (tsc_sites.h). */

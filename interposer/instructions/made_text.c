@@ -1,9 +1,11 @@
 #include "instructions/made_text.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include "boundary/boundary.h"
-#include "instructions/cpuid_events.h"
+#include "instructions/instructions.h"
 #include "memory/arena.h"
+#include "memory/shared_memory.h"
 #include "replay/replica.h"
 
 enum {
@@ -27,7 +29,7 @@ struct stretch {
 static int find(const struct mapping *m, void *arg)
 {
 	struct stretch *s = arg;
-	const bool one = made_text_unrun(m->prot) && m->anonymous && !m->shared;
+	const bool one = made_text_unrun(m->prot);
 	if (one && m->start == s->end) {
 		s->end = m->end;
 		return 0;
@@ -49,29 +51,56 @@ static bool holds_something(const uint64_t *page)
 	return false;
 }
 
-/* Pages of zeros end a piece, be they present or not. */
+/* Pages of zeros end a piece, be they present or not.  A replica's pages may be an image's: which of these are in the page
+ * cache says nothing of what they hold. */
 static void look(uint64_t start, uint64_t end)
 {
 	static unsigned char present[BATCH];
+	const bool all = lower.started && replaying();
 	uint64_t begun = 0;
 	for (uint64_t from = start; from < end; from += BATCH * RDB_PAGE) {
 		const uint64_t n = (end - from) / RDB_PAGE < BATCH ? (end - from) / RDB_PAGE : BATCH;
-		if (mincore((void *)from, n * RDB_PAGE, present))
+		if (!all && mincore((void *)from, n * RDB_PAGE, present))
 			rdb_fatal("cannot tell which memory at %#lx is there: %s", (unsigned long)from,
 				  strerror(errno));
 		for (uint64_t i = 0; i < n; i++) {
 			const uint64_t at = from + i * RDB_PAGE;
-			const bool text = (present[i] & 1) && holds_something((const uint64_t *)at);
+			const bool text = (all || present[i] & 1) && holds_something((const uint64_t *)at);
 			if (text && !begun)
 				begun = at;
 			if (!text && begun) {
-				cpuid_look((uint8_t *)begun, (uint8_t *)at);
+				instructions_look_made(begun, at);
 				begun = 0;
 			}
 		}
 	}
 	if (begun)
-		cpuid_look((uint8_t *)begun, (uint8_t *)end);
+		instructions_look_made(begun, end);
+}
+
+/* Only what is the process' own is patched: others may run the same text. */
+static bool is_own(uint64_t start, uint64_t end)
+{
+	for (uint64_t at = start; at < end; at += RDB_PAGE)
+		if (arena_file_at(at) || shared_at(at))
+			return false;
+	return true;
+}
+
+long made_text_protect(uint64_t start, uint64_t end, int prot)
+{
+	const bool own = prot & PROT_EXEC && lower.mode != MODE_PASS && is_own(start, end);
+	const bool looks = own && !(prot & PROT_WRITE);
+	const int really = looks ? prot | PROT_READ : made_text_protection(prot, own);
+	if (prot & PROT_EXEC && shared_at(start))
+		instructions_tsc_trap();
+	long rc = raw_syscall(SYS_mprotect, (long)start, (long)(end - start), really, 0, 0, 0);
+	if (!rc && looks) {
+		look(start, end);
+		if (prot != really)
+			rc = raw_syscall(SYS_mprotect, (long)start, (long)(end - start), prot, 0, 0, 0);
+	}
+	return rc;
 }
 
 bool made_text_fault(const ucontext_t *uc)

@@ -262,6 +262,8 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 	}
 	if (flags & MAP_ANONYMOUS)
 		arena_unmapped(at, at + len);
+	if (A(2) & PROT_EXEC && kind != MAP_PRIVATE)
+		instructions_tsc_trap();
 	memory_remapped(at, len);
 	return (long)at;
 }
@@ -295,7 +297,7 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 	const struct file_mapping *f = arena_file_at(A(0));
 	if (f && f->read_only && A(2) & PROT_WRITE)
 		return -EACCES;
-	long rc = raw_syscall(SYS_mprotect, (long)A(0), (long)len, made_text_protection((int)A(2), false), 0, 0, 0);
+	long rc = made_text_protect(A(0), A(0) + len, (int)A(2));
 	if (!rc)
 		ends_protected(A(0), A(0) + len, (int)A(2));
 	reprotected(A(0), len);
