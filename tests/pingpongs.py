@@ -10,6 +10,7 @@ import random
 import shlex
 from collections.abc import Iterator, Sequence
 
+import openmpi
 from events import finalized
 
 from rdb.errors import RdbError
@@ -38,7 +39,8 @@ def job_line(rdb: Sequence[str], name: str, hca: str, words: Sequence[str], port
     """The command that records the job."""
     record = [*rdb, "exec", "--name", name, f"--hca={hca}", "--", *words]
     script = _SERVER_OR_CLIENT.format(port=port, line=shlex.join(record))
-    return ["mpirun", "--quiet", "--oversubscribe", "-n", "2", "sh", "-c", script]
+    quiet = ["--quiet"] if openmpi.release() < 5 else []  # release 5 does not know it
+    return ["mpirun", *quiet, "--oversubscribe", "-n", "2", "sh", "-c", script]
 
 
 def busy(job: Job, rank: int) -> range:

@@ -94,7 +94,9 @@ def test_errors_are_fatal_says_what_open_mpi_says(build: Build, tmp_path: Path) 
 
     def message(result: subprocess.CompletedProcess[str]) -> list[str]:
         found = re.findall(r"^\[\S+:\d+\] (\*\*\* .*)$", result.stderr, re.MULTILINE)
-        return [line for line in found if "reported by process" not in line]
+        said = [line for line in found if "reported by process" not in line]
+        # Release 5 ends with other words than the stub's, which are those of 4.1.
+        return said if openmpi.release() < 5 else said[:-1]
 
     # mpirun may lose the last words of a rank that aborts, native or recorded: once is enough.
     tries = 10
@@ -130,20 +132,27 @@ def test_unsupported_function_is_named(build: Build, tmp_path: Path) -> None:
     assert "MPI_Comm_flush_buffer" in job.rank(0).state
 
 
-def _symbols(path: Path) -> dict[str, tuple[str, int]]:
+def _symbols(path: Path, imported: bool = False) -> dict[str, tuple[str, int]]:
     with path.open("rb") as file:
         table = ELFFile(file).get_section_by_name(".dynsym")
         assert isinstance(table, SymbolTableSection)
         return {
             s.name: (s["st_info"]["type"], s["st_size"])
             for s in table.iter_symbols()
-            if s["st_shndx"] != "SHN_UNDEF" and s.name
+            if (s["st_shndx"] == "SHN_UNDEF") == imported and s.name
         }
 
 
-@pytest.mark.skipif(not REAL_LIBMPI.exists(), reason="no Open MPI 4.1 to compare with")
+@pytest.mark.skipif(not REAL_LIBMPI.exists(), reason="no Open MPI to compare with")
 def test_stub_has_every_symbol_of_the_real_library() -> None:
     stub, real = _symbols(mpi_dir() / "libmpi.so.40"), _symbols(REAL_LIBMPI)
+    if openmpi.release() >= 5:
+        # The table is that of 4.1.  Of release 5: what programs and its Fortran libraries ask for.
+        asked = {name for name in real if re.match(r"P?MPIX?_(?!F08)", name)}
+        for library in REAL_LIBMPI.parent.glob("libmpi_use*.so.40"):
+            asked |= _symbols(library, imported=True).keys()
+        asked |= _symbols(REAL_LIBMPI.parent / "libmpi_mpifh.so.40", imported=True).keys()
+        real = {name: real[name] for name in asked & real.keys()}
     functions = {name for name, (kind, _) in real.items() if kind == "STT_FUNC"}
     data = {name: size for name, (kind, size) in real.items() if kind == "STT_OBJECT"}
     assert functions - {n for n, (kind, _) in stub.items() if kind == "STT_FUNC"} == set()

@@ -6,6 +6,7 @@ import itertools
 import json
 from pathlib import Path
 
+import openmpi
 import pytest
 from conftest import Build
 from events import events_called
@@ -67,6 +68,7 @@ def test_partitioned_messages_of_a_branch(partitioned: Recorded) -> None:
     partitioned.rdb("rm", branch.name)
 
 
+@pytest.mark.skipif(openmpi.release() >= 5, reason="Open MPI 5 has partitioned messages")
 def test_an_mpi_without_partitioned_messages(partitioned: Recorded) -> None:
     at = str(events_called(partitioned.job.rank(0), "MPI_Pready(")[1])
     done = partitioned.rdb("restart", "job", "--at", at, "--mpi", "openmpi", "--name", "refused")
