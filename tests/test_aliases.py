@@ -150,3 +150,29 @@ def test_images_hold_large_shared_memory_as_it_is(tmp_path: Path, build: Build, 
     assert made.result.returncode == 0, made.result.stdout
     assert len(list(made.rank_dir.glob("ckpt-*.img"))) > 3
     verify_all(made, how)
+
+
+def test_breakpoints_in_code_that_is_mapped_twice(
+    tmp_path_factory: pytest.TempPathFactory, build: Build
+) -> None:
+    """Each stop happens, and what the program sees through the other mapping has none in it."""
+    source = "alias_code.c"
+    program = build(source, "-O1")
+    expected = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    made = Recorded(tmp_path_factory.mktemp("code"), program, PROGRAMS / source)
+    assert (made.done.returncode, made.done.stdout) == (0, expected)
+    with made.gdb() as gdb:
+        gdb.run("break made")
+        gdb.run("continue")
+        places = [gdb.integer("(long)rx + 16"), gdb.integer("(long)rx + 19")]
+        for place in places:
+            gdb.run(f"break *{place}")
+        for turn in range(20):
+            gdb.run("continue")
+            assert gdb.integer("$pc") == places[turn % 2]
+            assert gdb.integer("rw[16]") == gdb.integer("rx[16]") == 0x8D
+        said = gdb.run("continue")
+        assert "diverged" not in said and "exits with code 0" in said
+        for turn in reversed(range(20)):
+            gdb.run("reverse-continue")
+            assert gdb.integer("$pc") == places[turn % 2]

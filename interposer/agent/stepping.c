@@ -335,7 +335,7 @@ bool stepping_missed(ucontext_t *uc, uint64_t *spent_ns)
 
 static bool lift(ucontext_t *uc, uint64_t addr, bool write)
 {
-	bool text = text_guard_any() && write && text_guard_touched(addr, 1);
+	bool text = text_guard_any() && (write ? text_guard_touched(addr, 1) : text_guard_hides(addr, 1));
 
 	if (text || page_guard_any())
 		stepping_text_out(uc); /* first: its pages may be the other's as well */

@@ -12,7 +12,7 @@ enum { PAGES = 8192 };
 static struct page {
 	uint64_t addr;
 	int open;     /* PROT_* */
-	bool closes;  /* the program may write to it */
+	bool closes;  /* the program may write to it, or look at it alone */
 	bool follows; /* a private mapping that shows the object's page, not one of its own */
 } pages[PAGES];
 static unsigned npages;
@@ -42,11 +42,17 @@ static void protect(const struct page *p, int prot)
 		rdb_fatal("text that the program may write to cannot be protected: error %ld", -rc);
 }
 
+/* Nothing runs there: another address of the text, where the program must not see a patch. */
+static bool hidden(const struct page *p)
+{
+	return !(p->open & PROT_EXEC);
+}
+
 /* What may be written may be read, on x86; it must not be run before it was looked at (made_text.h). */
 static void shut(struct page *p)
 {
 	p->follows = aliases_follows(p->addr);
-	protect(p, (p->open & ~PROT_WRITE) | PROT_READ);
+	protect(p, hidden(p) ? PROT_NONE : (p->open & ~PROT_WRITE) | PROT_READ);
 }
 
 static int add(uint64_t addr, uint64_t len, uint64_t at, void *arg)
@@ -61,7 +67,7 @@ static int add(uint64_t addr, uint64_t len, uint64_t at, void *arg)
 	*p = (struct page){.addr = addr & ~(RDB_PAGE - 1)};
 	if (!page_guard_open_protection(addr, &p->open))
 		p->open = protection_at(addr);
-	p->closes = p->open & PROT_WRITE;
+	p->closes = p->open & PROT_WRITE || (hidden(p) && p->open);
 	shut(p);
 	return 0;
 }
@@ -141,4 +147,11 @@ void text_guard_forget(void)
 bool text_guard_touched(uint64_t addr, uint64_t len)
 {
 	return npages && (find(addr) || find(addr + len - 1));
+}
+
+bool text_guard_hides(uint64_t addr, uint64_t len)
+{
+	const struct page *first = npages ? find(addr) : NULL, *last = npages ? find(addr + len - 1) : NULL;
+
+	return (first && hidden(first)) || (last && hidden(last));
 }

@@ -2,7 +2,8 @@
  *
  * A patch that was put in early would be lost when a compiler at run time writes there, and taking it out would destroy what
  * has been written.  So such pages are closed for writing, at all their addresses, as long as there are patches in them:
- * a store faults, and all patches in such text are taken out before it is carried out and put in anew after it.
+ * a store faults, and all patches in such text are taken out before it is carried out and put in anew after it.  At
+ * addresses where the text is not run (a writable mapping of what a compiler makes) a look at it does, too.
  */
 #ifndef RDB_TEXT_GUARD_H
 #define RDB_TEXT_GUARD_H
@@ -22,5 +23,7 @@ void text_guard_open(void);
 void text_guard_forget(void);
 /* Do these bytes lie in a page that is or was closed, since text_guard_forget()? */
 bool text_guard_touched(uint64_t addr, uint64_t len);
+/* Do they in one that is closed for reading, too: text at an address where it is not run? */
+bool text_guard_hides(uint64_t addr, uint64_t len);
 
 #endif
