@@ -176,3 +176,16 @@ def test_breakpoints_in_code_that_is_mapped_twice(
         for turn in reversed(range(20)):
             gdb.run("reverse-continue")
             assert gdb.integer("$pc") == places[turn % 2]
+
+
+def test_memory_that_stays_where_it_is_moved_from_and_libraries_of_its_own(
+    tmp_path: Path, build: Build
+) -> None:
+    program, library = build("remapped.c", "-O1"), "/usr/lib/x86_64-linux-gnu/libz.so.1"
+    native = [program, tmp_path / "n", library, tmp_path / "n-copy"]
+    expected = subprocess.run(native, capture_output=True, text=True, check=True).stdout
+    assert "error" not in expected
+    options = ("--checkpoint-every", "8")
+    made = record(tmp_path, program, tmp_path / "r", library, tmp_path / "r-copy", options=options)
+    assert (made.result.returncode, made.result.stdout) == (0, expected), made.result.stderr
+    verify_all(made, "remapped")

@@ -19,7 +19,7 @@ bool followed_never(int fd)
 	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
 }
 
-bool followed_from_start(int fd, bool shared)
+bool followed_from_start(int fd, bool shared, int prot)
 {
 	struct stat st;
 	if (lower.mode != MODE_RECORD)
@@ -29,7 +29,10 @@ bool followed_from_start(int fd, bool shared)
 	if (shared_is_followed(&st))
 		return true;
 	const bool writable = (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
-	return shared ? shared_volatile(fd) : (writable || !st.st_nlink) && !followed_never(fd);
+	if (shared)
+		return shared_volatile(fd);
+	/* who loads libraries opens them for reading; of a program's own copy only what it runs stays as it is */
+	return (writable && !(prot & PROT_EXEC)) || ((writable || !st.st_nlink) && !followed_never(fd));
 }
 
 struct name {

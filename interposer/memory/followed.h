@@ -6,7 +6,7 @@
 
 /* While recording: must a mapping of this file be one of shared_memory.h from the start?  Others are when the file is
  * written, for most never are. */
-bool followed_from_start(int fd, bool shared);
+bool followed_from_start(int fd, bool shared, int prot);
 /* Programs and libraries are replaced, not written, while they are mapped: of these the copy is what stays. */
 bool followed_never(int fd);
 /* While recording: mremap(2) of a file that is mapped, which shows the file at its new place as well.  -ENOENT: it cannot

@@ -216,7 +216,7 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 	if (shared && !anonymous && prot & PROT_WRITE &&
 	    (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) != O_RDWR)
 		return -EACCES;
-	if (lower.started && (anonymous ? shared : followed_from_start(fd, shared)))
+	if (lower.started && (anonymous ? shared : followed_from_start(fd, shared, prot)))
 		return shared_map(ev, at, len, prot,
 				  (shared ? MAP_SHARED : MAP_PRIVATE) | (anonymous ? MAP_ANONYMOUS : 0), fd, A(5));
 	if (anonymous) {

@@ -100,11 +100,15 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		return rc;
 	if (src.at < src.end || src.mixed)
 		return -EFAULT;
-	if (keep && (shared_at(old) || arena_file_at(old)))
+	const struct file_mapping *f = arena_file_at(old);
+	if (keep && !from_log() && (f ? f->read_only : shared_at(old) && !shared_followed_until(old))) {
+		old_len = 0; /* of shared memory one mapping more: there is nothing to take from the old one */
+		keep = false;
+	}
+	if (keep && !from_log() && (shared_at(old) || f))
 		return -EINVAL; /* as before Linux 5.13 */
 	/* unrecorded, the kernel's pages move; of a file an image knows those that it was told of */
 	const bool really = lower.mode == MODE_PASS && (src.shared || !lower.opt.checkpoints_only);
-	const struct file_mapping *f = arena_file_at(old);
 	if (lower.mode == MODE_RECORD && f && (f->read_only || !shared_at(old))) {
 		r = followed_move(ev, f, old, old_len, at, new_len, src.prot);
 		if (r != -ENOENT)
@@ -113,7 +117,7 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 	if (!from_log() && shared_at(old))
 		return shared_move(ev, old, old_len, at, new_len);
 	if (from_log() && shared_map_recorded(at, new_len, src.prot, &r)) {
-		if (!r && old_len) {
+		if (!r && old_len && !keep) {
 			shared_unmapped(old, old + old_len);
 			munmap((void *)old, old_len);
 		}

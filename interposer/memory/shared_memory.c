@@ -298,7 +298,7 @@ void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
 	}
 	copy_all(r, ev);
 	if (kind == SHARED_ANONYMOUS && !relatives) {
-		munmap(r->shadow, len); /* nobody else: nothing to compare with */
+		shared_retire(r->shadow, len); /* nobody else: nothing to compare with */
 		r->shadow = NULL;
 	}
 	be_cautious(r);
