@@ -11,6 +11,7 @@ from pathlib import Path
 
 import mpijob
 import pytest
+import test_mpi_abi
 from conftest import TIMEOUT_S, Build
 from cutting import Cuttable
 from faults import Rank
@@ -34,12 +35,13 @@ MPI_CALLS = (
     *(("improbe", n) for n in (1, 4)),
     *(("get_status", n) for n in (1, 4)),
     *(("test_persistent", 3), ("wtime", 1)),
+    *((f"get_status_{which}", 3) for which in ("any", "some", "all")),
+    ("parrived", 1),
 )
+OF_MPI_4 = ("get_status_any", "get_status_some", "get_status_all", "parrived")
 SIGNALS = ("SIGKILL", "SIGTERM", "SIGSEGV", "SIGABRT", "SIGINT", "SIGHUP", "SIGBUS", "SIGALRM")
 TURNS = 21
 FEW = 500  # events of a loop that is ended from outside
-OPTIONS = ("--mpi-lower", str(mpi_dir() / "lower.so"))
-OPTIONS += ("--mpi-stub", str(mpi_dir() / "libmpi.so.40"))
 
 Line = list[str]
 
@@ -49,8 +51,13 @@ def alone(rank: Rank, build: Build, call: str, *turns: str) -> Line:
 
 
 def under_mpi(rank: Rank, build: Build, call: str, requests: int, *turns: str) -> Line:
-    program = build("mpi/asking.c", "-O1", compiler="mpicc")
-    return rank.line(program, call, str(requests), *turns, options=OPTIONS)
+    """Over Open MPI, which has not all of MPI-4, or over MPICH."""
+    mpi = "mpich" if call in OF_MPI_4 else "openmpi"
+    test_mpi_abi.needs(mpi)
+    program = build("mpi/asking.c", "-O1", compiler=f"mpicc.{mpi}")
+    lower = str(mpi_dir(mpi) / "lower.so")
+    options = ("--mpi-lower", lower, *(str(word) for word in test_mpi_abi.stubs()))
+    return rank.line(program, call, str(requests), *turns, options=options)
 
 
 def record(line: Line) -> None:
@@ -143,6 +150,19 @@ def test_ended_by_a_signal(build: Build, tmp_path: Path, call: str) -> None:
 
 @pytest.mark.parametrize(("call", "requests"), MPI_CALLS)
 def test_ended_by_a_signal_in_mpi(build: Build, tmp_path: Path, call: str, requests: int) -> None:
-    for name in SIGNALS[:3]:
+    for name in SIGNALS:
         rank = Rank.make(tmp_path / name)
         expect_end_by(rank, under_mpi(rank, build, call, requests), name)
+
+
+@pytest.mark.parametrize("name", SIGNALS)
+def test_a_window_is_asked_until_a_signal(build: Build, tmp_path: Path, name: str) -> None:
+    program = build("mpi/asking.c", "-O1", compiler="mpicc")
+    number = int(signal.Signals[name])
+    how = ("win_test", "1", "0", str(number))
+    job = mpijob.record(tmp_path, 2, program, *how, hash_every=1000)
+    assert job.result.returncode != 0
+    ends = [job.rank(rank).state for rank in range(2)]
+    assert f"signal {number}" in ends or (name == "SIGKILL" and "killed" in ends), ends
+    for rank in range(2):
+        expect_to_open(job.rank(rank))

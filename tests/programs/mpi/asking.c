@@ -1,11 +1,28 @@
-/* asking HOW REQUESTS [TURNS]: asks in vain, over and over, or so many times, and then exits with 3. */
+/* asking HOW REQUESTS [TURNS [SIGNAL]]: asks in vain, over and over, or so many times, and then exits with 3, or until
+ * a timer's SIGNAL. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST = 16 };
+
+/* of MPI-4.1, which headers may lack */
+int MPI_Request_get_status_any(int, const MPI_Request *, int *, int *, MPI_Status *) __attribute__((weak));
+int MPI_Request_get_status_some(int, const MPI_Request *, int *, int *, MPI_Status *) __attribute__((weak));
+int MPI_Request_get_status_all(int, const MPI_Request *, int *, MPI_Status *) __attribute__((weak));
+
+static void end_by(int number)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = number};
+	struct itimerspec soon = {.it_value.tv_nsec = 100 * 1000 * 1000};
+	timer_t timer;
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_settime(timer, 0, &soon, NULL))
+		_exit(4);
+}
 
 int main(int argc, char **argv)
 {
@@ -21,6 +38,7 @@ int main(int argc, char **argv)
 	const int n = atoi(argv[2]);
 	const long turns = argc > 3 ? atol(argv[3]) : 0;
 	MPI_Init(&argc, &argv);
+	signal(SIGHUP, SIG_DFL); /* MPICH handles it, and goes on */
 	for (int i = 0; i < n; i++) {
 		MPI_Irecv(&values[i], 1, MPI_INT, MPI_ANY_SOURCE, 5 + i, MPI_COMM_WORLD, &requests[i]);
 		MPI_Recv_init(&values[i], 1, MPI_INT, MPI_ANY_SOURCE, 50 + i, MPI_COMM_WORLD, &again[i]);
@@ -31,6 +49,14 @@ int main(int argc, char **argv)
 		MPI_Win_create(memory, sizeof(memory), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
 		MPI_Win_post(all, 0, window); /* nobody begins */
 	}
+#if MPI_VERSION >= 4
+	if (!strcmp(how, "parrived")) {
+		MPI_Precv_init(memory, 4, 1, MPI_INT, 0, 70, MPI_COMM_SELF, MPI_INFO_NULL, &again[0]);
+		MPI_Start(&again[0]);
+	}
+#endif
+	if (argc > 4)
+		end_by(atoi(argv[4]));
 	puts("begins");
 	fflush(stdout);
 	for (long turn = 0; !turns || turn < turns; turn++) {
@@ -51,6 +77,16 @@ int main(int argc, char **argv)
 			MPI_Improbe(MPI_ANY_SOURCE, 90 + i, MPI_COMM_WORLD, &flag, &message, statuses);
 		else if (!strcmp(how, "get_status"))
 			MPI_Request_get_status(requests[i], &flag, statuses);
+		else if (!strcmp(how, "get_status_any"))
+			MPI_Request_get_status_any(n, requests, &count, &flag, statuses);
+		else if (!strcmp(how, "get_status_some"))
+			MPI_Request_get_status_some(n, requests, &count, places, statuses);
+		else if (!strcmp(how, "get_status_all"))
+			MPI_Request_get_status_all(n, requests, &flag, statuses);
+#if MPI_VERSION >= 4
+		else if (!strcmp(how, "parrived"))
+			MPI_Parrived(again[0], (int)(turn % 4), &flag);
+#endif
 		else if (!strcmp(how, "win_test"))
 			MPI_Win_test(window, &flag);
 		else if (!strcmp(how, "wtime"))
