@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -12,20 +13,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import test_mpi_abi
 from conftest import TIMEOUT_S, Build, Rdb
 
 from rdb.recording import open_job
 
 RANKS = 4
 KINDS = ["taken", "file", "inter", "epochs", "later", "freed", "halves", "group", "started"]
-KINDS += ["locked", "closes"]
+KINDS += ["locked", "closes", "comm", "merged", "requested", "writes", "persistent"]
+OF_OPEN_MPI = ["spawns"]  # MPICH starts a command before all ranks have come
+OF_MPI_4 = ["parts"]
+POLLS = {"polls": "MPI_Iprobe(", "arrives": "MPI_Parrived("}
 
 
-def stuck(kind: str, build: Build, home: Path, tmp_path: Path) -> None:
+# What the MPI may answer at once, after the output: the rank waits in what follows, then.
+_LAST = ("write(", "MPI_Comm_free(", "MPI_File_iwrite_at_all(", "MPI_Wait(")
+
+
+def stuck(kind: str, build: Build, home: Path, tmp_path: Path, mpi: str = "openmpi") -> None:
     """Records it, and kills the ranks when each has said that it waits."""
-    program = build("mpi/stuck.c", "-O0")
-    command = [sys.executable, "-m", "rdb", "run", "--name", kind, "-n", str(RANKS), "--"]
-    command += [str(program), kind, str(tmp_path / "file")]
+    test_mpi_abi.needs(mpi)
+    program = build("mpi/stuck.c", "-O0", compiler=f"mpicc.{mpi}")
+    command = [sys.executable, "-m", "rdb", "run", "--mpi", mpi, "--name", kind, "-n", str(RANKS)]
+    command += ["--", str(program), kind, str(tmp_path / "file")]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=0
     ) as run:
@@ -33,9 +43,10 @@ def stuck(kind: str, build: Build, home: Path, tmp_path: Path) -> None:
             assert run.stdout is not None
             for _ in range(RANKS):
                 assert run.stdout.readline().endswith(b" waits\n")
-            _wait_for_the_logs(home / kind, "MPI_Iprobe(" if kind == "polls" else "write(")
+            _wait_for_the_logs(home / kind, POLLS.get(kind, "write("))
             for rank in range(RANKS):
-                os.kill(open_job(home / kind).rank(rank).meta["pid"], signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # mpiexec has seen the first end
+                    os.kill(open_job(home / kind).rank(rank).meta["pid"], signal.SIGKILL)
             run.stdout.read()
         except BaseException:
             os.killpg(run.pid, signal.SIGKILL)
@@ -46,7 +57,7 @@ def _wait_for_the_logs(path: Path, last_of_0: str) -> None:
     """An event is logged a moment after its output can be read."""
     deadline = time.monotonic() + TIMEOUT_S
     for rank in range(RANKS):
-        last = "write(" if rank else last_of_0
+        last = _LAST if rank else (last_of_0,)
         while True:
             recording = open_job(path).rank(rank)
             if recording.describe(recording.last_event).startswith(last):
@@ -61,11 +72,17 @@ def graph_of(kind: str, rdb: Rdb) -> dict[str, Any]:
     return graph
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("mpi", "kind"),
+    [
+        *(("openmpi", kind) for kind in KINDS + OF_OPEN_MPI),
+        *(("mpich", kind) for kind in KINDS + OF_MPI_4),
+    ],
+)
 def test_all_are_deadlocked(
-    kind: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
+    mpi: str, kind: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
 ) -> None:
-    stuck(kind, build, rdb_home, tmp_path)
+    stuck(kind, build, rdb_home, tmp_path, mpi)
     graph = graph_of(kind, rdb)
     assert graph["deadlocked"] == [0, 1, 2, 3] and not graph["unknown"], graph
     if kind == "taken":
@@ -75,12 +92,20 @@ def test_all_are_deadlocked(
         assert any("went to the receive that was posted at event" in note for note in notes)
 
 
+@pytest.mark.parametrize(("mpi", "kind"), [("openmpi", "polls"), ("mpich", "arrives")])
 def test_who_polls_may_do_something_else(
-    rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
+    mpi: str, kind: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
 ) -> None:
-    stuck("polls", build, rdb_home, tmp_path)
-    graph = graph_of("polls", rdb)
+    stuck(kind, build, rdb_home, tmp_path, mpi)
+    graph = graph_of(kind, rdb)
     assert graph["deadlocked"] == [] and not graph["certain"]
     assert "polls" in graph["unknown"][0], graph
-    said = rdb("deadlock", "polls").stdout
+    said = rdb("deadlock", kind).stdout
     assert said.startswith("unknown whether there is a deadlock of 0-3:"), said
+
+
+def test_another_job_may_connect(rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path) -> None:
+    stuck("accepts", build, rdb_home, tmp_path)
+    graph = graph_of("accepts", rdb)
+    assert graph["deadlocked"] == [] and not graph["certain"]
+    assert "MPI_Comm_accept" in graph["unknown"][0], graph

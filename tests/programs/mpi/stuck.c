@@ -201,12 +201,154 @@ static void closes(const char *name)
 	MPI_File_close(&fh);
 }
 
+/* 0 does not free the communicator; whoever has, comes to MPI_Finalize. */
+static void comm(void)
+{
+	MPI_Comm copy;
+
+	MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+	waits();
+	if (rank == 0)
+		MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Comm_free(&copy);
+}
+
+/* 3 does not come to where both groups become one. */
+static void merged(void)
+{
+	MPI_Comm half, both, all;
+
+	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank % 2 ? 0 : 1, 3, &both);
+	waits();
+	if (rank == 3)
+		MPI_Recv(&value, 1, MPI_INT, 1, 9, both, MPI_STATUS_IGNORE);
+	MPI_Intercomm_merge(both, rank % 2, &all);
+}
+
+/* 0 has the lock that 1 wants to read and write under with requests. */
+static void requested(void)
+{
+	MPI_Request requests[2];
+	MPI_Win win;
+	int one = 1, two;
+
+	MPI_Win_create(&value, sizeof(value), sizeof(value), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	if (rank == 0) {
+		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win);
+		MPI_Rget(&two, 1, MPI_INT, 2, 0, 1, MPI_INT, win, &requests[0]);
+		MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	waits();
+	if (rank == 1) {
+		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win);
+		MPI_Rput(&one, 1, MPI_INT, 2, 0, 1, MPI_INT, win, &requests[0]);
+		MPI_Rget(&two, 1, MPI_INT, 2, 0, 1, MPI_INT, win, &requests[1]);
+		MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+		MPI_Win_unlock(2, win);
+	}
+	MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* A collective write that 0 never begins. */
+static void writes(const char *name)
+{
+	MPI_Request request;
+	MPI_File fh;
+
+	MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh);
+	waits();
+	if (rank == 0)
+		MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_File_iwrite_at_all(fh, rank * 4, &value, 1, MPI_INT, &request);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	MPI_File_close(&fh);
+}
+
+/* Each sends to the next one, with requests that could be started again, and none receives. */
+static void persistent(void)
+{
+	MPI_Request requests[2];
+
+	MPI_Ssend_init(&value, 1, MPI_INT, (rank + 1) % 4, 5, MPI_COMM_WORLD, &requests[0]);
+	MPI_Send_init(big, BIG, MPI_CHAR, (rank + 1) % 4, 6, MPI_COMM_WORLD, &requests[1]);
+	MPI_Startall(2, requests);
+	waits();
+	MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+
+/* 0 and 1 wait for one who connects: somebody else may. */
+static void accepts(void)
+{
+	char port[MPI_MAX_PORT_NAME];
+	MPI_Comm half, other;
+
+	MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &half);
+	if (rank == 0)
+		MPI_Open_port(MPI_INFO_NULL, port);
+	waits();
+	if (rank < 2)
+		MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &other);
+	MPI_Recv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* 1 does not come to MPI_Comm_spawn. */
+static void spawns(void)
+{
+	MPI_Comm children;
+
+	waits();
+	if (rank == 1)
+		MPI_Recv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Comm_spawn("/bin/true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+}
+
+#if MPI_VERSION >= 4
+enum { PARTS = 4 };
+
+/* Each has made ready all parts but one of what the next one waits for. */
+static void parts(void)
+{
+	int out[PARTS] = {0}, in[PARTS];
+	MPI_Request requests[2];
+
+	MPI_Psend_init(out, PARTS, 1, MPI_INT, (rank + 1) % 4, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+	MPI_Precv_init(in, PARTS, 1, MPI_INT, (rank + 3) % 4, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+	MPI_Startall(2, requests);
+	MPI_Pready_range(0, PARTS - 2, requests[0]);
+	waits();
+	MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+	MPI_Pready(PARTS - 1, requests[0]);
+	MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+}
+
+/* 0 polls for a part, the others wait for it. */
+static void arrives(void)
+{
+	int in[PARTS], flag = 0;
+	MPI_Request request;
+
+	MPI_Precv_init(in, PARTS, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+	MPI_Start(&request);
+	waits();
+	while (rank == 0 && !flag)
+		MPI_Parrived(request, 2, &flag);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+#endif
+
 static const struct {
 	const char *name;
 	void (*call)(void);
 } kinds[] = {
-	{"taken", taken}, {"polls", polls},   {"inter", inter}, {"epochs", epochs},   {"later", later},
-	{"freed", freed}, {"halves", halves}, {"group", group}, {"started", started}, {"locked", locked},
+	{"taken", taken},         {"polls", polls},           {"inter", inter},     {"epochs", epochs},
+	{"later", later},         {"freed", freed},           {"halves", halves},   {"group", group},
+	{"started", started},     {"locked", locked},         {"comm", comm},       {"merged", merged},
+	{"requested", requested}, {"persistent", persistent}, {"accepts", accepts}, {"spawns", spawns},
+#if MPI_VERSION >= 4
+	{"parts", parts},         {"arrives", arrives},
+#endif
 };
 
 int main(int argc, char **argv)
@@ -220,6 +362,8 @@ int main(int argc, char **argv)
 		file(argv[2]);
 	if (!strcmp(argv[1], "closes"))
 		closes(argv[2]);
+	if (!strcmp(argv[1], "writes"))
+		writes(argv[2]);
 	MPI_Finalize();
 	return 0;
 }
