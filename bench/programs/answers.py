@@ -1,8 +1,17 @@
-"""Steps of an allreduce each: answers.py STEPS."""
+"""Steps of an allreduce each: answers.py STEPS.  An array's element turns before the end."""
 
 import sys
 
+import numpy as np  # type: ignore[import-not-found,unused-ignore]
 from mpi4py import MPI  # type: ignore[import-not-found,unused-ignore]
 
-for step in range(int(sys.argv[1])):
-    MPI.COMM_WORLD.allreduce(step)
+
+def run(steps):  # type: ignore[no-untyped-def]
+    energy = np.ones((16, 16))
+    for step in range(steps):
+        MPI.COMM_WORLD.allreduce(step)
+        if step == steps // 2:
+            energy[3, 7] = -1.0
+
+
+run(int(sys.argv[1]))

@@ -24,9 +24,9 @@ _BISECTED = {
     "c": (("a static", "state.energy > 0"), ("a local", "total > 0")),
     "cc": (("a member", "energy > 0"),),
     "f90": (("a module's scalar", "energy > 0"), ("a local", "total > 0")),
-    "py": (),
+    "py": (("an array of numpy", "all(energy > 0)"),),
 }
-_NOT_THERE = "nosuch > 0"
+_NOT_THERE = {"py": "all(nosuch > 0)"}
 _GOALS_S = {100_000: 10.0, 1_000_000: 30.0}
 _REFUSAL_GOAL_S = 2.0
 
@@ -40,9 +40,9 @@ def measure(bench: Bench, section: Section) -> None:
 
 def _measure(bench: Bench, section: Section, language: str, events: int) -> None:
     if language == "py":
-        if subprocess.run([sys.executable, "-c", "import mpi4py"], capture_output=True).returncode:
+        if subprocess.run([sys.executable, "-c", "import mpi4py, numpy"], capture_output=True).returncode:
             if events == bench.scale.answers_events[0]:
-                section.notes.append("Python: not measured, since mpi4py is not installed")
+                section.notes.append("Python: not measured, since mpi4py and numpy are not installed")
             return
         program = [sys.executable, str(bench.source("answers.py"))]
     else:
@@ -65,9 +65,8 @@ def _measure(bench: Bench, section: Section, language: str, events: int) -> None
     for what, condition in _BISECTED[language]:
         command = ["bisect", job, condition, "--rank", "0"]
         add(f"bisect {what}", command, "first turned false in rank 0", goal_s)
-    if _BISECTED[language]:
-        refused = ["bisect", job, _NOT_THERE, "--rank", "0"]
-        add("bisect a name that is not there", refused, "No symbol", _REFUSAL_GOAL_S)
+    refused = ["bisect", job, _NOT_THERE.get(language, "nosuch > 0"), "--rank", "0"]
+    add("bisect a name that is not there", refused, "found in no rank", _REFUSAL_GOAL_S)
     add("find-event", ["find-event", job, f"event=={events // 2}", "--rank", "0"], "MPI_", None)
     add("messages", ["messages", job], "", None)
     add("deadlock", ["deadlock", job], "blocked in MPI", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -35,6 +36,7 @@ class Judge:
         self.binding: Binding | None = None
         self._problem = ""
         self._missing: str | None = None
+        self._whys: Counter[str] = Counter()
 
     def bind(self, first: int, last: int, seek: Callable[[int, float], None]) -> None:
         """To what the names mean here, else at one of a few events between the two.
@@ -69,7 +71,10 @@ class Judge:
         try:
             self.binding = binding.bind(self.expression)
         except Unbound as unbound:
-            if not self._problem or self._missing is not None:
+            if unbound.name is None:  # why it cannot be used says more than that it is not there
+                self._whys[str(unbound)] += 1
+                self._problem, self._missing = self._whys.most_common(1)[0][0], None
+            elif not self._problem:
                 self._problem, self._missing = str(unbound), unbound.name
         return self.binding is not None
 
