@@ -40,9 +40,10 @@ def measure(bench: Bench, section: Section) -> None:
 
 def _measure(bench: Bench, section: Section, language: str, events: int) -> None:
     if language == "py":
-        if subprocess.run([sys.executable, "-c", "import mpi4py, numpy"], capture_output=True).returncode:
+        there = subprocess.run([sys.executable, "-c", "import mpi4py, numpy"], capture_output=True)
+        if there.returncode:
             if events == bench.scale.answers_events[0]:
-                section.notes.append("Python: not measured, since mpi4py and numpy are not installed")
+                section.notes.append("Python: not measured: mpi4py or numpy is not installed")
             return
         program = [sys.executable, str(bench.source("answers.py"))]
     else:
