@@ -6,7 +6,7 @@ import numpy as np  # type: ignore[import-not-found,unused-ignore]
 from mpi4py import MPI  # type: ignore[import-not-found,unused-ignore]
 
 
-def run(steps):  # type: ignore[no-untyped-def]
+def run(steps: int) -> None:
     energy = np.ones((16, 16))
     for step in range(steps):
         MPI.COMM_WORLD.allreduce(step)
