@@ -32,6 +32,17 @@ SURROUNDINGS = {
     "unlimited stack": "ulimit -s unlimited",
     "small stack": "ulimit -s 256",
     "no core files": "ulimit -c 0",
+    "little address space": "ulimit -v 4000000",
+    "idle": "chrt -i -p 0 $$; renice -n 19 -p $$ > said",
+    "standard input that has ended": "exec < <(:)",
+    "ignored signals": 'trap "" PIPE CHLD INT HUP TERM',
+    "blocked signals": """set -- python3 -c 'import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))
+os.execvp(sys.argv[1], sys.argv[1:])' "$@\"""",
+    "large environment": "for i in {1..8}; do export LARGE$i=$(printf %0131000d 1); done",
+    "decimal comma": """test -d ../locale || {
+mkdir ../locale; localedef -i de_DE -f UTF-8 ../locale/de_DE.UTF-8; }
+set -- env LOCPATH=$PWD/../locale LC_ALL=de_DE.UTF-8 "$@\"""",
 }
 
 
@@ -127,3 +138,46 @@ def test_a_directory_that_was_removed(program: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     said = "rdb: the current directory was removed; go to another one and run again\n"
     assert (done.returncode, done.stderr) == (125, said)
+
+
+def test_what_is_inherited_of_signals_is_the_programs(tmp_path: Path) -> None:
+    """As without rdb, but for SIGPIPE and SIGXFSZ, which Python ignores."""
+    inherits = ["/bin/sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status"]
+    rdb = [sys.executable, "-m", "rdb", "run", "--name", "job", "--"]
+    before = """trap "" CHLD INT HUP USR1
+exec python3 -c 'import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals) - {signal.SIGCHLD})
+signal.signal(signal.SIGPIPE, 0), signal.signal(signal.SIGXFSZ, 0)
+os.execvp(sys.argv[1], sys.argv[1:])' "$@\""""
+
+    def said(line: list[str]) -> str:
+        return subprocess.run(
+            ["/bin/bash", "-c", before, "bash", *line],
+            env={**os.environ, "RDB_HOME": str(tmp_path)},
+            stdout=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=True,
+        ).stdout  # fmt: skip
+
+    plain = said(inherits)
+    assert plain.count("Sig") == 2
+    assert said([*rdb, *inherits]) == plain
+
+
+@pytest.mark.parametrize(
+    ("before", "words", "line"),
+    [
+        ("ulimit -f 4", [], r"nothing was recorded: its log is larger than files may be here"),
+        ("", ["y" * 100000] * 11, r"the command line is longer than \d+ bytes"),
+    ],
+    ids=["small files", "long command line"],
+)
+def test_what_is_refused_says_why(
+    before: str, words: list[str], line: str, program: Path, tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        ["/bin/bash", "-c", f'{before}\nexec "$@"', "bash",
+         sys.executable, "-m", "rdb", "run", "--", str(program), *words],
+        env={**os.environ, "RDB_HOME": str(tmp_path / "home")},
+        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+    )  # fmt: skip
+    assert done.returncode in (125, 153)
+    assert re.search(f"(?m)^rdb: {line}", done.stderr), done.stderr

@@ -7,11 +7,13 @@ import sys
 from collections.abc import Sequence
 
 from rdb.errors import RdbError
+from rdb.launch.inherited import put_aside
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code; a user never sees a traceback."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    put_aside()
     try:
         if arguments[:1] == ["exec"]:
             from rdb.cli.exec import exec_command

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Sequence
 
 from rdb.errors import Unsupported, Usage
 from rdb.home import home
+from rdb.launch import inherited
 from rdb.launch.command import CHECK_CHOICES, CPU_CHOICES, rdb_exec_line
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_kept_budget
@@ -164,8 +164,6 @@ def exec_command(arguments: Sequence[str]) -> int:
         [*options, *hca_options(hca, shared)],
         mpi,
     )
-    # Python ignores these, and what is ignored stays so over exec.
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     os.environ.pop("RDB_JOB_DIR", None)  # the program's environment stays its own
+    inherited.hand_on()
     os.execv(line[0], line)

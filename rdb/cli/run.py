@@ -14,6 +14,7 @@ from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING
 
 from rdb.errors import CannotExecute, RdbError, Usage
+from rdb.launch import inherited
 from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_kept_budget
@@ -113,7 +114,7 @@ def run_command(args: SimpleNamespace) -> int:
         ranks += _elsewhere(job, asked.names)
     if not ranks:
         _remove(job)
-        print("rdb: nothing was recorded", file=sys.stderr)
+        print(f"rdb: nothing was recorded{_too_large(code)}", file=sys.stderr)
         return code
     processes = recorded_processes(job)
     what = f"{ranks} rank{'s' if ranks > 1 else ''}"
@@ -122,6 +123,12 @@ def run_command(args: SimpleNamespace) -> int:
     print(f"rdb: recorded job {name} ({what}); rdb attach {name}", file=sys.stderr)
     say_what_may_not_replay(job, name)
     return code
+
+
+def _too_large(code: int) -> str:
+    if code != 128 + signal.SIGXFSZ:
+        return ""
+    return ": its log is larger than files may be here (ulimit -f)"
 
 
 def say_what_may_not_replay(job: str, name: str) -> None:
@@ -295,12 +302,11 @@ def run_foreground(line: list[str], env: Mapping[str, str], launched: str | None
             (signal.SIGTERM, forward),
             (signal.SIGHUP, forward),
         )
+        if signal.getsignal(number) is not signal.SIG_IGN  # nohup: the program ignores it, too
     }
     try:
         try:
-            # Python ignores these two, and what is ignored stays so over exec.
-            ignored = [signal.SIGPIPE, signal.SIGXFSZ]
-            child = os.posix_spawn(line[0], line, env, setsigdef=ignored)
+            child = inherited.spawn(line, env)
         except OSError as error:
             raise CannotExecute(f"{line[0]}: {error.strerror}") from error
         # Its number stays taken until no handler can send to it any more.
