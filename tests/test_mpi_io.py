@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from conftest import Build
-from mpijob import lines, record
+from mpijob import lines, mpirun, record
 
 
 def test_files(build: Build, tmp_path: Path) -> None:
@@ -16,3 +17,14 @@ def test_files(build: Build, tmp_path: Path) -> None:
     assert not data.exists(), "the program deletes it"
     job.expect_equal()
     assert not data.exists()
+
+
+@pytest.mark.parametrize("writable", [(), ("writable",)])
+def test_files_that_are_mapped(build: Build, tmp_path: Path, writable: tuple[str, ...]) -> None:
+    """Of what MPI writes the mappings show as much as natively, and in a replay."""
+    program = build("mpi/file_mapped.c", "-O1", "-w")
+    native = mpirun(1, program, tmp_path / "native", *writable)
+    done = record(tmp_path, 1, program, tmp_path / "file", *writable)
+    assert (done.result.returncode, done.result.stdout) == (0, native.stdout), done.result.stderr
+    assert "again: 14 12 13 0 99" in native.stdout
+    done.expect_equal()

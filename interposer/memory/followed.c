@@ -19,6 +19,8 @@ bool followed_never(int fd)
 	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
 }
 
+bool followed_mpi_writes;
+
 bool followed_from_start(int fd, bool shared, int prot)
 {
 	struct stat st;
@@ -28,9 +30,11 @@ bool followed_from_start(int fd, bool shared, int prot)
 		return shared && shared_volatile(fd);
 	if (shared_is_followed(&st))
 		return true;
-	const bool writable = (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
+	/* MPI's library has descriptors of its own */
+	const bool writable = followed_mpi_writes ||
+			      (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
 	if (shared)
-		return shared_volatile(fd);
+		return shared_volatile(fd) || followed_mpi_writes;
 	/* who loads libraries opens them for reading; of a program's own copy only what it runs stays as it is */
 	return (writable && !(prot & PROT_EXEC)) || ((writable || !st.st_nlink) && !followed_never(fd));
 }
@@ -213,8 +217,30 @@ static void wrote(struct event *ev, int fd)
 		harmless[fd / 64] |= 1ull << fd % 64;
 }
 
+/* It has opened a file for writing. */
+static void mpi_opened(struct event *ev)
+{
+	for (unsigned i = 0; i < ev->nchunks; i++) {
+		const struct rdb_note_mpi_file *note = ev->chunks[i].data;
+		char path[4096];
+		const size_t len = ev->chunks[i].len - offsetof(struct rdb_note_mpi_file, path);
+		if (ev->chunks[i].addr || ev->chunks[i].note != RDB_NOTE_MPI_FILE || !note->writes || !len ||
+		    len >= sizeof(path))
+			continue;
+		memcpy(path, note->path, len);
+		path[len] = 0;
+		const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+		followed_mapped(ev, fd);
+		if (fd >= 0)
+			close(fd);
+		followed_mpi_writes = true;
+	}
+}
+
 void followed_written(struct event *ev)
 {
+	if (ev->kind == LOG_HYPERCALL)
+		mpi_opened(ev);
 	if (ev->kind == LOG_SYSCALL && forgets_descriptors(ev->nr))
 		memset(harmless, 0, sizeof(harmless));
 	const int fd = shared_call_wrote(ev);

@@ -4,6 +4,8 @@
 #include "boundary/event.h"
 #include "memory/arena.h"
 
+/* MPI has opened a file for writing: its calls may write to what is mapped. */
+extern bool followed_mpi_writes;
 /* While recording: must a mapping of this file be one of shared_memory.h from the start?  Others are when the file is
  * written, for most never are. */
 bool followed_from_start(int fd, bool shared, int prot);
