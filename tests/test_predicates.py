@@ -193,6 +193,44 @@ def test_in_the_console(home: Path) -> None:
     assert "1: " in said[lines[9]] and said[lines[9]].rstrip().endswith("5")
 
 
+_RAISING = """
+import gdb
+class _Below(gdb.Function):
+    def invoke(self, value, limit):
+        if int(value) >= int(limit):
+            raise ValueError(f"{int(value)} is too high")
+        return 1
+_Below("below")
+"""
+
+
+def test_what_raises_has_no_value_in_any_face(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "raising.py").write_text(_RAISING)
+    begin = [f"source {tmp_path / 'raising.py'}", "goto start"]
+    raising, why = "$below(chunk.step, 0)", "Error occurred in Python: 0 is too high"
+    lines = [
+        f"defset bad {raising} > 0",
+        f"plot {raising}",
+        f"diff {raising} 0 1",
+        f"last {raising}",
+        f"changes {raising}",
+        f"print {raising}",
+        f"display {raising}",
+        "bisect 1/(chunk.step - chunk.step) > 0",
+        "first 1/(chunk.step - chunk.step)",
+        f"break update if {raising}",
+        "continue",
+    ]
+    said = in_console(home, "cells", [*begin, *lines])[len(begin) :]
+    for line, text in zip(lines[:7], said[:7], strict=True):
+        assert why in text, (line, text)
+        assert "turned" not in text and "1 (" not in text, (line, text)
+    assert "Division by zero" in said[7] and "undefined at all" in said[7], said[7]
+    assert "Division by zero" in said[8], said[8]
+    stops = said[10]
+    assert "Error in testing breakpoint condition" in stops and "is too high" in stops, stops
+
+
 # Fortran.
 
 
