@@ -97,6 +97,19 @@ void rdb_body_of_request(MPI_Request *request)
 	*request = (MPI_Request)&body->handle;
 }
 
+/* What a call has left as it was (a persistent request) the Fortran library asks for its number. */
+void *rdb_request_looked_into(MPI_Fint number)
+{
+	struct rdb_body *body = number >= RDB_FIRST_DYNAMIC ? rdb_persistent_body((uint32_t)number) : NULL;
+
+	if (!body && (number < RDB_FIRST_DYNAMIC || number / PAGE_BODIES >= PAGES))
+		return rdb_fortran_handle(RDB_REQUEST, number);
+	if (!body)
+		body = rdb_body(RDB_REQUEST, (uint32_t)number);
+	*at(body, REQUEST_NUMBER) = number;
+	return &body->handle;
+}
+
 /* The id may become another object's.  Until then the handle is one: it has yet to be freed below. */
 void rdb_body_forget(unsigned class, uint32_t id)
 {

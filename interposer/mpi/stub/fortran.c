@@ -53,29 +53,29 @@ static void *with_body(unsigned class, MPI_Fint number)
 	}
 
 /* The Fortran library calls the PMPI_ name and looks into what it gets; a C program gets the handle that it knows. */
-#define CONVERSIONS_LOOKED_INTO(name, class, handle_type) \
+#define CONVERSIONS_LOOKED_INTO(name, class, handle_type, looked_into) \
 	RDB_MPI(MPI_Fint, name##_c2f, handle_type handle) \
 	{ \
 		return rdb_fortran_number(class, handle); \
 	} \
 	EXPORT handle_type PMPI_##name##_f2c(MPI_Fint number) \
 	{ \
-		return with_body(class, number); \
+		return looked_into; \
 	} \
 	EXPORT handle_type MPI_##name##_f2c(MPI_Fint number); \
 	EXPORT __attribute__((weak)) handle_type MPI_##name##_f2c(MPI_Fint number) \
 	{ \
 		return rdb_fortran_handle(class, number); \
 	}
-CONVERSIONS_LOOKED_INTO(Comm, RDB_COMM, MPI_Comm)
-CONVERSIONS_LOOKED_INTO(Type, RDB_TYPE, MPI_Datatype)
+CONVERSIONS_LOOKED_INTO(Comm, RDB_COMM, MPI_Comm, with_body(RDB_COMM, number))
+CONVERSIONS_LOOKED_INTO(Type, RDB_TYPE, MPI_Datatype, with_body(RDB_TYPE, number))
 CONVERSIONS(Group, RDB_GROUP, MPI_Group)
 CONVERSIONS(Op, RDB_OP, MPI_Op)
-CONVERSIONS(Request, RDB_REQUEST, MPI_Request)
+CONVERSIONS_LOOKED_INTO(Request, RDB_REQUEST, MPI_Request, rdb_request_looked_into(number))
 CONVERSIONS(Message, RDB_MESSAGE, MPI_Message)
 CONVERSIONS(Info, RDB_INFO, MPI_Info)
 CONVERSIONS(Errhandler, RDB_ERRHANDLER, MPI_Errhandler)
-CONVERSIONS_LOOKED_INTO(Win, RDB_WIN, MPI_Win)
+CONVERSIONS_LOOKED_INTO(Win, RDB_WIN, MPI_Win, with_body(RDB_WIN, number))
 CONVERSIONS(File, RDB_FILE, MPI_File)
 CONVERSIONS(Session, RDB_SESSION, MPI_Session)
 

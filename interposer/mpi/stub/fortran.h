@@ -35,6 +35,7 @@ enum {
 	OP_IS_FORTRAN = 2,
 	GREQUEST_IS_C = 0xc0,
 	GREQUEST_LIVES = 0x1f0,
+	REQUEST_NUMBER = 0x68,
 	COMM_FLAGS = 0xe8,
 	COMM_FLAGS_5 = 0xe0,
 	COMM_IS_INTER = 1,
@@ -54,6 +55,8 @@ void rdb_body_look(struct rdb_body *body);
 /* The object whose table of attributes this is; else what was given. */
 const struct rdb_predef *rdb_body_of_table(const void *table);
 void rdb_body_of_request(MPI_Request *request);
+void *rdb_request_looked_into(MPI_Fint number);
+struct rdb_body *rdb_persistent_body(uint32_t id); /* persistent.c; NULL: not of its requests */
 void rdb_body_forget(unsigned class, uint32_t id);
 
 /* local.c: between MPI_Init and MPI_Finalize */

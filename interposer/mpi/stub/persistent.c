@@ -201,6 +201,15 @@ int rdb_persistent_init(uint32_t index, uint32_t nargs, const uint64_t *args, co
 	return MPI_SUCCESS;
 }
 
+#ifndef RDB_CORE
+struct rdb_body *rdb_persistent_body(uint32_t id)
+{
+	struct persistent *one = find(rdb_handle(RDB_REQUEST, id));
+
+	return one ? &one->body : NULL;
+}
+#endif
+
 int rdb_persistent(MPI_Request request)
 {
 	return find(request) != NULL;

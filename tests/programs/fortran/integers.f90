@@ -61,6 +61,14 @@ program integers
   call MPI_Iscatterv(old, one, zero, MPI_INTEGER, old2(5), 1, MPI_INTEGER, 0, MPI_COMM_WORLD, reqs(5), ierr)
   call MPI_Ireduce_scatter(old, old2(6), one, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, reqs(6), ierr)
   call MPI_Waitall(6, reqs, MPI_STATUSES_IGNORE, ierr)
+  call MPI_Send_init(old, 1, MPI_INTEGER, 0, 1, MPI_COMM_SELF, reqs(1), ierr)
+  call MPI_Recv_init(old2(6), 1, MPI_INTEGER, 0, 1, MPI_COMM_SELF, reqs(2), ierr)
+  do i = 1, 2
+    call MPI_Startall(2, reqs, ierr)
+    call MPI_Waitall(2, reqs, MPI_STATUSES_IGNORE, ierr)
+  end do
+  call MPI_Request_free(reqs(1), ierr)
+  call MPI_Request_free(reqs(2), ierr)
 #ifdef PERSISTENT
   call MPI_Alltoallv_init(old(2), one, zero, MPI_INTEGER, old2(1), one, zero, MPI_INTEGER, MPI_COMM_WORLD, &
        MPI_INFO_NULL, reqs(1), ierr)
