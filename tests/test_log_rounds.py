@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rdb.recording import Kind
+from rdb.errors import VersionMismatch
+from rdb.recording import Kind, _log
 from rdb.recording._log import LogIndex
 from rdb.recording.communication import RankCommunication
 
@@ -233,3 +234,12 @@ def test_killed_anywhere(play: Play, period: int) -> None:
         for part in range(at + 8, end + 8, 8):
             assert left(log[:at] + bytes(8) + log[at + 8 : part]) == before, (at, part)
     assert left(log) == whole
+
+
+def test_a_library_of_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It and this Python have to agree on where the fields of an entry are."""
+    other = _log._CDEF.replace("uint32_t segment, size, nr,", "uint32_t segment, nr, size,")
+    assert other != _log._CDEF
+    monkeypatch.setattr(_log, "_CDEF", other)
+    with pytest.raises(VersionMismatch, match="built from other sources than this rdb: make dev"):
+        _log._library.__wrapped__()

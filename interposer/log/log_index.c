@@ -1,5 +1,6 @@
 #include "log/log_index.h"
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,4 +180,26 @@ int log_index_tail(const char *dir, struct log_entry **entries, size_t *count, c
 void log_index_free(struct log_entry *entries)
 {
 	free(entries);
+}
+
+#define FIELD(s, f) \
+	{ \
+#s "." #f, offsetof(struct s, f), sizeof(((struct s *)NULL)->f) \
+	}
+const struct log_field *log_index_fields(void)
+{
+	static const struct log_field fields[] = {
+		FIELD(log_entry, event),       FIELD(log_entry, result),
+		FIELD(log_entry, at_ns),       FIELD(log_entry, offset),
+		FIELD(log_entry, segment),     FIELD(log_entry, size),
+		FIELD(log_entry, nr),          FIELD(log_entry, repeat),
+		FIELD(log_entry, kind),        FIELD(log_entry, nargs),
+		FIELD(log_entry, thread),      FIELD(log_entry, place),
+		FIELD(log_place, how),         FIELD(log_place, segment),
+		FIELD(log_place, off),         FIELD(log_place, cycle),
+		FIELD(log_place, checked_end), FIELD(log_place, next_event),
+		FIELD(log_place, at_ns),       FIELD(log_place, turns),
+		FIELD(log_place, counted),     {NULL, 0, 0},
+	};
+	return fields;
 }

@@ -41,4 +41,12 @@ LOG_API int log_index_more(const char *dir, struct log_place *place, struct log_
 LOG_API struct log_entry *log_index_copy(const struct log_entry *entries, size_t count, size_t room);
 LOG_API void log_index_free(struct log_entry *entries);
 
+/* The fields of struct log_entry and struct log_place, up to one without a name: who reads them without this header looks
+ * whether it knows the same ones. */
+struct log_field {
+	const char *name; /* log_entry.event */
+	size_t offset, size;
+};
+LOG_API const struct log_field *log_index_fields(void);
+
 #endif

@@ -41,6 +41,8 @@ struct log_entry *log_index_copy(const struct log_entry *entries, size_t count, 
 void log_index_free(struct log_entry *entries);
 int log_grown(const char *dir, const struct log_entry *last);
 struct file_sum { uint64_t size; uint32_t crc; };
+struct log_field { const char *name; size_t offset, size; };
+const struct log_field *log_index_fields(void);
 int file_sum_check(const char *path, struct file_sum *expected, struct file_sum *found);
 """
 _ENTRY = struct.Struct("<QqQQIIIIHHIQ")  # struct log_entry
@@ -72,7 +74,34 @@ def _begins(directory: Path) -> bytes:
 def _library() -> tuple[FFI, Any]:
     ffi = FFI()
     ffi.cdef(_CDEF)
-    return ffi, ffi.dlopen(str(log_library_path()))
+    path = log_library_path()
+    library = ffi.dlopen(str(path))
+    if _fields_of(ffi, library) != _fields_known(ffi):
+        raise VersionMismatch(f"{path} was built from other sources than this rdb: make dev")
+    return ffi, library
+
+
+def _fields_of(ffi: FFI, library: Any) -> list[tuple[str, int, int]]:
+    """What librdblog gives; nothing, if it is too old to say."""
+    found: list[tuple[str, int, int]] = []
+    try:
+        field = library.log_index_fields()
+    except AttributeError:
+        return found
+    while field.name != ffi.NULL:
+        name = ffi.string(field.name)
+        assert isinstance(name, bytes)
+        found.append((name.decode(), field.offset, field.size))
+        field += 1
+    return found
+
+
+def _fields_known(ffi: FFI) -> list[tuple[str, int, int]]:
+    return [
+        (f"{struct_}.{name}", field.offset, ffi.sizeof(field.type))
+        for struct_ in ("log_entry", "log_place")
+        for name, field in ffi.typeof(f"struct {struct_}").fields
+    ]
 
 
 def file_sums(path: Path) -> tuple[tuple[int, int], tuple[int, int]] | None:
