@@ -117,6 +117,8 @@ def answered(gdb: Gdb, source: Path, expression: str) -> dict[str, Any]:
         found: dict[str, Any] = json.loads(gdb.run(f"bisect {expression} --json"))
     except GdbError as error:
         return {"error": str(error)}
+    if "refused" in found:
+        return {"error": found["refused"]}
     stack = "\n".join(found["stack"])
     place = rf"[ /]{re.escape(source.name)}:(\d+)$"
     found["lines"] = [int(one) for one in re.findall(place, stack, re.M)]
