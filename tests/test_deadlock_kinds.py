@@ -21,7 +21,7 @@ from rdb.recording import open_job
 RANKS = 4
 KINDS = ["taken", "file", "inter", "epochs", "later", "freed", "halves", "group", "started"]
 KINDS += ["locked", "closes", "comm", "merged", "requested", "writes", "persistent"]
-OF_OPEN_MPI = ["spawns"]  # MPICH starts a command before all ranks have come
+OF_OPEN_MPI = ["spawns"]  # of MPICH's ranks all but one left with an error
 OF_MPI_4 = ["parts"]
 POLLS = {"polls": "MPI_Iprobe(", "arrives": "MPI_Parrived("}
 

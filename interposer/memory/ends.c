@@ -117,29 +117,15 @@ static bool there(uint64_t addr)
 	return raw_syscall(SYS_process_vm_readv, lower.pid, (long)&l, 1, (long)&r, 1, 0) == 1;
 }
 
-struct around {
-	uint64_t at;
-	struct mapping found;
-};
-
-static int holds(const struct mapping *m, void *arg)
-{
-	struct around *a = arg;
-	if (a->at < m->start || a->at >= m->end)
-		return 0;
-	a->found = *m;
-	return 1;
-}
-
 /* A mapping of a file that the kernel knows to end before this page. */
 static bool find_end(uint64_t page)
 {
-	struct around a = {.at = page};
-	if (arena_each(holds, &a) != 1)
+	struct mapping m;
+	if (!arena_mapping_at(page, &m))
 		return false;
-	while (page > a.found.start && !there(page - RDB_PAGE))
+	while (page > m.start && !there(page - RDB_PAGE))
 		page -= RDB_PAGE;
-	add(page, a.found.end, a.found.prot, false);
+	add(page, m.end, m.prot, false);
 	return true;
 }
 

@@ -224,7 +224,7 @@ def _lines(answer: Found) -> Iterator[str]:
     elif answer.sender_unknown is not None:
         yield f"who sent it is not known: {answer.sender_unknown}"
     if answer.undefined_between:
-        yield "between the two the expression has no value"
+        yield "between the two it had no value wherever it was looked at"
     if answer.undefined:
         why = f": {answer.why_undefined}" if answer.why_undefined else ""
         yield f"no value at {answer.undefined} of the places that were looked at{why}"
