@@ -17,7 +17,8 @@ _USAGE = (
     "[--depth event|statement|instruction] [--jobs N] [--json] [--progress]"
 )
 _BINDING = 0.05  # of the progress
-_NOWHERE = (link.Refused, Undefined)  # it was looked for, and is not there
+# It was looked for, and is not there; or it cannot be anywhere.
+_NOWHERE = (link.Refused, quoting.Constant, Undefined)
 _DEPTHS = ("event", "statement", "instruction")
 
 
@@ -41,7 +42,7 @@ class Bisect(Command):
         self.dont_repeat()
         flags = "--first --last --json --progress --all-ranks"
         options = searching.Options(argument, _USAGE, flags, "--from --to --depth --jobs")
-        quoting.need_condition(options.need_text())
+        text = options.need_text()
         depth = options.given.get("--depth", "instruction")
         if depth not in _DEPTHS:
             raise gdb.GdbError(f"--depth is {', '.join(_DEPTHS)}, not {depth}.")
@@ -54,6 +55,7 @@ class Bisect(Command):
         judge = Judge(options.text)
         with log.command(typed("bisect", argument)), link.calm(), raising():
             try:
+                quoting.need_condition(text)
                 found = report(judge, search(judge, options, depth), depth)
             except (gdb.GdbError, gdb.error, KeyboardInterrupt) as error:
                 place.seek(f"@{start.mark}")

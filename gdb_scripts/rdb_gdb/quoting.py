@@ -45,10 +45,14 @@ def _names_a_symbol(text: str) -> bool:
         return False
 
 
+class Constant(gdb.GdbError):
+    """It is the same wherever it is asked."""
+
+
 def need_condition(text: str) -> str:
     """TEXT, unless it is the same wherever it is asked: no search can find where it changes."""
     if is_constant(text):
-        raise gdb.GdbError(f"{text} is a constant: a condition names what can change, as in x > 0.")
+        raise Constant(f"{text} is a constant: a condition names what can change, as in x > 0.")
     return text
 
 
