@@ -49,7 +49,9 @@ def test_turns_of_a_spin_are_told_apart(kind: str, flag: str, build: Build, rdb:
         assert again.returncode == 0 and "agree" in again.stdout, again.stderr
 
 
-@pytest.mark.parametrize("way", ["yield", "sleep", "futex", "atomic", "flag", "spin-lock"])
+@pytest.mark.parametrize(
+    "way", ["yield", "sleep", "futex", "atomic", "flag", "spin-lock", "atomic-flag"]
+)
 @pytest.mark.parametrize("flag", ["-O0", "-O2"])
 def test_every_way_to_wait_replays(way: str, flag: str, build: Build, rdb: Rdb) -> None:
     program = build("waiting_ways.c", flag, "-pthread")

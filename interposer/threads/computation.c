@@ -66,11 +66,19 @@ static void stop(ucontext_t *uc)
 		stop_here(uc, &mark);
 }
 
+/* Anywhere in the turn of a spin: one that holds a lock in a part of it, and always stopped there, would never let go. */
+static unsigned any_length(void)
+{
+	static uint32_t chance;
+	chance = chance * 1664525 + 1013904223; /* Numerical Recipes, 7.1 */
+	return SPIN_INSTRUCTIONS + (chance >> 16) % SPIN_INSTRUCTIONS;
+}
+
 /* In a delay that looks at nothing, and so is part of something larger, more has to be seen. */
 static void stop_spin(ucontext_t *uc, const struct spin *spin)
 {
 	struct mark mark;
-	if (mark_take_within(uc, &mark, spin->n ? SPIN_INSTRUCTIONS : MARK_INSTRUCTIONS, spin) < 0)
+	if (mark_take_within(uc, &mark, spin->n ? any_length() : MARK_INSTRUCTIONS, spin) < 0)
 		thread_self()->yield = true;
 	else
 		stop_here(uc, &mark);

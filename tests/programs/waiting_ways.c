@@ -14,6 +14,7 @@
 
 static atomic_int turn;
 static volatile int flag; /* as programs do that know nothing of atomics */
+static atomic_flag busy = ATOMIC_FLAG_INIT;
 static pthread_spinlock_t spin;
 static unsigned long had, sum;
 static int steps;
@@ -66,6 +67,16 @@ static void by_spin_lock(int me)
 	}
 }
 
+static void by_atomic_flag(int me)
+{
+	for (int mine = 0; !mine;) {
+		while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+			;
+		mine = is_mine(me);
+		atomic_flag_clear_explicit(&busy, memory_order_release);
+	}
+}
+
 static const struct way {
 	const char *name;
 	void (*await)(int me);
@@ -76,6 +87,7 @@ static const struct way {
 	{"atomic", by_atomic},
 	{"flag", by_flag},
 	{"spin-lock", by_spin_lock},
+	{"atomic-flag", by_atomic_flag},
 };
 static const struct way *way = ways;
 
