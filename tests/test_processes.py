@@ -19,6 +19,7 @@ from scenario import everything, go, moved
 
 from rdb.errors import UnknownJob, Usage
 from rdb.recording import Job, Kind, ProcessName, open_job
+from rdb.recording.log_head import SEGMENT_HEADER
 from rdb.session.processes import descendants
 
 PYTHON = "/usr/bin/python3"
@@ -183,6 +184,17 @@ def test_signals_that_meet_a_new_process(rdb: Rdb, rdb_home: Path) -> None:
     job = open_job("job")
     verify(rdb, job, hashes=0)  # one that was killed before its first event was hashed has none
     assert sorted(set(tree(job).values())) == ["exited 0", "signal 15"]
+
+
+def test_a_program_killed_before_its_first_event_has_lost_nothing(rdb: Rdb) -> None:
+    rdb("run", "--name", "job", "--", "/bin/sh", "-c", "true; /bin/echo a; exit 3")
+    echo = open_job("job").path / "rank-0/child-1/exec"
+    (echo / "ckpt-000000.img").unlink()
+    log = echo / "log-000000.seg"
+    os.truncate(log, SEGMENT_HEADER.size + 8)  # and its checksum
+    done = rdb("replay", "job")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "rank 0.1:2: 0 events, it ended before its first" in done.stdout
 
 
 def test_a_low_limit_of_descriptors(both: Both) -> None:

@@ -117,7 +117,7 @@ def _replay_from(recording: RankRecording, start: int | None, patience_s: int) -
         lost = lost or str(result["cause"])
         begins = image.event
         result = _replay(recording, image.number, patience_s)
-    if result["ok"] and lost is not None:
+    if result["ok"] and result["events"] and lost is not None:
         result["lost"] = f"what was before event {begins} is lost: {lost}"
     return result
 
