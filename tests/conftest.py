@@ -34,6 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if os.geteuid() == 0:
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
         os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+    # Tests start rdb thousands of times; it should not be compiled each time.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # Tests that start ranks must not take themselves for ranks of some outer job.
     for name in ("RDB_JOB_DIR", "RDB_DEBUG", "PYTHONPATH"):
         os.environ.pop(name, None)

@@ -6,9 +6,8 @@ at), so that the timeline's algorithms can be compared with a complete list of a
 
 from __future__ import annotations
 
-import copy
 import errno
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rdb.recording.threads import Schedule
 from rdb.replay import agent as real
@@ -34,6 +33,9 @@ DATA_LEN = 256
 REGS = ("rax", "rbx", "rcx", "rdx")
 
 Instr = tuple[str, int, int]
+
+
+_NONE = dict.fromkeys(Gpr._fields, 0)
 
 
 @dataclass
@@ -76,13 +78,23 @@ class State:
     others: dict[int, tuple[list[int], int]] = field(default_factory=dict)
     executed: int = 0  # the thread that the last transition completed an instruction of
 
+    def copy(self) -> State:
+        """As copy.deepcopy() makes it, soon."""
+        return replace(
+            self,
+            regs=list(self.regs),
+            memory=bytearray(self.memory),
+            patched=dict(self.patched),
+            others={thread: (list(regs), pc) for thread, (regs, pc) in self.others.items()},
+        )
+
     def gpr(self, thread: int = 0) -> Gpr:
         regs, pc = self.regs, self.pc
         if thread not in (0, self.thread):
             regs, pc = self.others[thread]
         values = dict(zip(REGS, regs, strict=True))
         values |= {"rip": pc, "thread": thread or self.thread}
-        return Gpr(**{name: values.get(name, 0) for name in Gpr._fields})
+        return Gpr(**{**_NONE, **values})
 
     def key(self) -> tuple[object, ...]:
         return (self.event, self.pc, tuple(self.regs), bytes(self.memory), self.thread)
@@ -191,7 +203,7 @@ class FakeAgent:
 
     def fork(self) -> FakeAgent:
         assert self.open
-        return FakeAgent(self.program, copy.deepcopy(self.state))
+        return FakeAgent(self.program, self.state.copy())
 
     def close(self) -> None:
         self.open = False
@@ -451,13 +463,13 @@ def initial(program: Program) -> State:
 def all_states(program: Program, limit: int = 100_000) -> list[State]:
     """Every state of the whole recording."""
     state = initial(program)
-    states = [copy.deepcopy(state)]
+    states = [state.copy()]
     for _ in range(limit):
         try:
             execute(program, state)
         except (EndOfLog, Fault):
             return states
-        states.append(copy.deepcopy(state))
+        states.append(state.copy())
     raise AssertionError("the program does not end")
 
 

@@ -18,8 +18,8 @@ from faults import Rank
 
 from rdb.paths import mpi_dir
 from rdb.recording import RankRecording
-from rdb.timeline import Timeline
 from rdb.timeline.position import Position
+from rdb.timeline.timeline import Timeline
 
 CALLS = (
     *("poll", "ppoll", "select", "pselect", "epoll", "epoll_pwait", "read", "recv", "ioctl"),

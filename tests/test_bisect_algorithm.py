@@ -7,8 +7,9 @@ from fake_replica import DATA, Answer, FakeReplica, Program, State, all_states
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rdb.timeline import Position, Timeline
 from rdb.timeline.bisect import Bisect, Probe, Refused, Result, Unstable, Verdict
+from rdb.timeline.position import Position
+from rdb.timeline.timeline import Timeline
 
 GOOD, BAD, UNDEFINED = 1, 2, 3
 VERDICTS: dict[int, Verdict] = {GOOD: "good", BAD: "bad", UNDEFINED: "undefined"}

@@ -27,8 +27,8 @@ from test_bisect_algorithm import (
     search,
 )
 
-from rdb.timeline import Timeline
 from rdb.timeline.bisect import Refused, Result
+from rdb.timeline.timeline import Timeline
 
 PROGRAMS = int(os.environ.get("RDB_TEST_ORACLES", "200"))
 JOBS = max(PROGRAMS // 200, 2)

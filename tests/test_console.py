@@ -16,8 +16,8 @@ import pexpect  # type: ignore[import-untyped]
 import pytest
 from terminal import DEADLINE_S, Terminal, ended, environment, hang_up
 
-from rdb.commands import REGISTRY
 from rdb.commands.gdb_table import extension_commands
+from rdb.commands.table import REGISTRY
 from rdb.console.lines import LineReader
 from rdb.session.processes import Process, descendants
 

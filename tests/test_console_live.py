@@ -19,8 +19,8 @@ from terminal import Terminal
 
 import rdb.session.session as session_module
 from rdb.recording import open_job
-from rdb.session import Session
 from rdb.session.following import follow
+from rdb.session.session import Session
 from rdb.timeline.timeline import Timeline
 
 DEADLINE_S = 120

@@ -16,8 +16,8 @@ import pytest
 from terminal import DEADLINE_S, Terminal, environment
 
 from rdb.recording import open_job
-from rdb.session import Session
 from rdb.session.away import most_gdbs
+from rdb.session.session import Session
 
 RANKS = 6
 

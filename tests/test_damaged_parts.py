@@ -13,7 +13,9 @@ import pytest
 from conftest import Build, run_rdb
 
 from rdb.recording import RankRecording, open_job
-from rdb.timeline import Position, Timeline, images
+from rdb.timeline import images
+from rdb.timeline.position import Position
+from rdb.timeline.timeline import Timeline
 
 EVERY = 40
 IMAGES = 5

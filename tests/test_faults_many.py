@@ -22,7 +22,7 @@ from test_faults import RDB, check_usable
 
 from rdb.paths import mpi_dir
 from rdb.recording import RankRecording
-from rdb.timeline import Timeline
+from rdb.timeline.timeline import Timeline
 
 KILLS = 100 if EVERYTHING else 8
 ENDLESS = "100000000"

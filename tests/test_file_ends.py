@@ -25,8 +25,8 @@ def test_the_end_moves(tmp_path: Path, build: Build) -> None:
     program = build("file_end.c", "-O1", "-w")
     expected = natively(program, tmp_path).stdout
     assert expected.count("SIGBUS") > 500
-    options = ("--checkpoint-every", "40")
-    made = record(tmp_path, program, tmp_path / "file", options=options)
+    options = ("--checkpoint-every", "100")
+    made = record(tmp_path, program, tmp_path / "file", hash_every=20, options=options)
     assert (made.result.returncode, made.result.stdout) == (0, expected)
     verify_all(made, "file_end")
 

@@ -26,8 +26,8 @@ from rdb.recording.crc32c import crc32c, crc32c_data
 from rdb.recording.record import Record
 from rdb.recording.syscalls import SYSCALLS
 from rdb.recording.verbs_calls import _FUNCTIONS, Call
-from rdb.timeline import Timeline
 from rdb.timeline.stopped import Strayed
+from rdb.timeline.timeline import Timeline
 
 INTERPOSER = Path(__file__).parent.parent / "interposer"
 BuildText = Callable[..., Path]

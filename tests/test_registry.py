@@ -9,9 +9,10 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from rdb.commands import REGISTRY, docs
+from rdb.commands import docs
 from rdb.commands.gdb_table import extension_commands
 from rdb.commands.registry import Group, Registry
+from rdb.commands.table import REGISTRY
 from rdb.commands.values import Leave, Script, ShellLine
 from rdb.console.render import render
 from rdb.errors import RdbError, Usage

@@ -15,7 +15,7 @@ from gdbdriver import DEADLINE_S, Gdb, Recorded
 from scenario import everything, go, line_of
 
 from rdb.recording import RankRecording, open_job
-from rdb.session import Session
+from rdb.session.session import Session
 from rdb.session.state import RankState
 
 PER_RANK = 12  # messages that a rank sends to rank 0

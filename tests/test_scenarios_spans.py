@@ -16,7 +16,7 @@ from gdbdriver import DEADLINE_S, Gdb, Recorded
 from scenario import everything
 
 from rdb.recording import open_job
-from rdb.timeline import Timeline
+from rdb.timeline.timeline import Timeline
 
 
 @pytest.fixture(scope="module")

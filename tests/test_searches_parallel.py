@@ -19,11 +19,13 @@ from gdbdriver import Gdb, Recorded
 
 from rdb.recording import open_job
 from rdb.server.searches import Searches
-from rdb.timeline import Position, Timeline, scan
+from rdb.timeline import scan
 from rdb.timeline.bisect import Bisect, Probe, Result
 from rdb.timeline.changes import Change, ChangeSearch
 from rdb.timeline.points import Points
+from rdb.timeline.position import Position
 from rdb.timeline.stopped import Interrupted
+from rdb.timeline.timeline import Timeline
 
 ROUNDS = 1500
 JOBS = (1, 3)

@@ -20,7 +20,6 @@ from openmpi import ANY_EXIT_CODE
 from rdb.console import bisect as bisect_face
 from rdb.errors import MissingTool, RdbError, UnknownJob, Usage
 from rdb.recording import open_job
-from rdb.session import Session
 from rdb.session.bisect import _PROGRESS, Report, bisect
 from rdb.session.debugger import RankAnswer
 from rdb.session.gdb import CommandTimeout, GdbDied, GdbProcess
@@ -30,6 +29,7 @@ from rdb.session.mi import quote
 from rdb.session.overview import failing, overview
 from rdb.session.processes import descendants
 from rdb.session.ranks import format_ranks, parse_ranks
+from rdb.session.session import Session
 from rdb.session.stacks import Frame, merge_stacks
 from rdb.session.state import Place, RankState
 

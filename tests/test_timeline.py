@@ -21,8 +21,10 @@ from fake_replica import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rdb.timeline import NoSuchPosition, Position, Stopped, Timeline, ahead, before, scan, travel
-from rdb.timeline.position import Steps, ToEnd
+from rdb.timeline import ahead, before, scan, travel
+from rdb.timeline.position import Position, Steps, ToEnd
+from rdb.timeline.stopped import NoSuchPosition, Stopped
+from rdb.timeline.timeline import Timeline
 from rdb.timeline.travel import Travel
 
 COUNTERS = 16  # memory[0..15] are loop counters, 16.. are data

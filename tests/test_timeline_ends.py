@@ -18,7 +18,9 @@ from gdbdriver import GdbError, Recorded
 from rdb.paths import rdb_exec_path
 from rdb.recording import open_job
 from rdb.recording.rank import RankRecording
-from rdb.timeline import NoSuchPosition, Timeline, travel
+from rdb.timeline import travel
+from rdb.timeline.stopped import NoSuchPosition
+from rdb.timeline.timeline import Timeline
 
 
 @pytest.fixture

@@ -19,8 +19,11 @@ from rdb.recording import open_job
 from rdb.recording.rank import RankRecording
 from rdb.replay.agent import Gpr, StopReason
 from rdb.replay.replica import Replica, unreaped, wait_all_gone
-from rdb.timeline import Position, Stopped, Timeline, bases
+from rdb.timeline import bases
 from rdb.timeline.bisect import Bisect, Probe, Result
+from rdb.timeline.position import Position
+from rdb.timeline.stopped import Stopped
+from rdb.timeline.timeline import Timeline
 from rdb.timeline.travel import Travel
 
 HASH_EVERY = 997
@@ -380,7 +383,7 @@ def test_nothing_is_left_behind(record: Record) -> None:
     script = (
         "import os, sys\n"
         "from rdb.recording import open_job\n"
-        "from rdb.timeline import Timeline\n"
+        "from rdb.timeline.timeline import Timeline\n"
         "timeline = Timeline(open_job('it').rank(0))\n"
         "timeline.goto_end(); timeline.step(forward=False); timeline.registers()\n"
         "timeline.travel.keep(timeline._need_live())\n"

@@ -23,7 +23,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rdb.recording.threads import Schedule
-from rdb.timeline import Position, Stopped, Timeline, ahead, before, scan, travel
+from rdb.timeline import ahead, before, scan, travel
+from rdb.timeline.position import Position
+from rdb.timeline.stopped import Stopped
+from rdb.timeline.timeline import Timeline
 from rdb.timeline.travel import Travel
 
 _EVENTS_MAX = 60

@@ -14,8 +14,8 @@ from rdb.recording.rank import RankRecording
 from rdb.recording.threads import MAIN
 from rdb.replay.agent import Gpr, StopReason, ThreadState
 from rdb.replay.replica import Replica
-from rdb.timeline import Position, Timeline
-from rdb.timeline.position import Steps
+from rdb.timeline.position import Position, Steps
+from rdb.timeline.timeline import Timeline
 
 MAX_STATES = 400_000
 

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 from rdb.recording.rank import RankRecording
 from rdb.replay.agent import Gpr
-from rdb.timeline import Position, Stopped, Timeline
+from rdb.timeline.position import Position
+from rdb.timeline.stopped import Stopped
+from rdb.timeline.timeline import Timeline
 
 POINTS_MAX = 3
 _IN_USE = slice(512, 520)  # of an XSAVE area

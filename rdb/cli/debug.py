@@ -78,7 +78,7 @@ def attach_command(args: argparse.Namespace) -> int:
                 file=sys.stderr,
             )
         say_what_may_not_replay(str(job.path), args.job)
-        from rdb.console import main
+        from rdb.console.app import main
         from rdb.session.session import FEW
 
         if len(job.ranks) > FEW:

@@ -84,8 +84,8 @@ def deadlock_command(args: argparse.Namespace) -> int:
     from rdb.console.lifetime import supervised
     from rdb.console.terminal import make_console
     from rdb.console.waits import show_deadlock
-    from rdb.session import Session
     from rdb.session.deadlock import Deadlock, deadlock
+    from rdb.session.session import Session
 
     async def look() -> Deadlock:
         async with Session(job) as session:

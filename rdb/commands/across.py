@@ -5,9 +5,9 @@ from __future__ import annotations
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import Difference, Plot
 from rdb.errors import RdbError, Usage
-from rdb.session import Session
 from rdb.session.across import differences
 from rdb.session.ranks import Rank, parse_ranks
+from rdb.session.session import Session
 
 
 @command("plot", group=Group.LOOK, usage="plot EXPR", needs=Need.STOPPED)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rdb.commands import REGISTRY, Command
 from rdb.commands.gdb_table import extension_commands
+from rdb.commands.registry import Command
+from rdb.commands.table import REGISTRY
 
 PATH = Path(__file__).resolve().parents[2] / "docs" / "commands.md"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdb.commands.registry import Group, Need, command
-from rdb.session import Outcome, Session
+from rdb.session.session import Outcome, Session
 
 
 @command("run", group=Group.TIME, usage="run [EVENT]", needs=Need.STOPPED)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import Followed, Live
-from rdb.session import Session, following
+from rdb.session import following
+from rdb.session.session import Session
 
 
 @command("follow", group=Group.LIVE, usage="follow [SECONDS]", needs=Need.STOPPED)

@@ -9,10 +9,10 @@ from rdb.commands.quoting import as_meant
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import Printed, Summary, VerbsShown
 from rdb.errors import RdbError, Usage
-from rdb.session import Outcome, Session
 from rdb.session.across import stats
 from rdb.session.debugger import RankAnswer
 from rdb.session.lookers import Unwilling
+from rdb.session.session import Outcome, Session
 
 # What a GDB keeps for itself: values it has printed, and variables that were set in it.
 _HISTORY = re.compile(

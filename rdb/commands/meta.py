@@ -5,7 +5,7 @@ from __future__ import annotations
 from rdb.commands.quoting import word
 from rdb.commands.registry import REGISTRY, Group, command
 from rdb.commands.values import HelpIndex, HelpPage, Leave
-from rdb.session import Outcome, Session
+from rdb.session.session import Outcome, Session
 
 
 @command("help", group=Group.SESSION, usage="help [COMMAND]", aliases=("h",))

@@ -6,8 +6,8 @@ from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import MessagesShown
 from rdb.recording.messages import Messages
 from rdb.recording.queues import queues
-from rdb.session import Session
 from rdb.session.deadlock import Deadlock, asked_at_end, deadlock
+from rdb.session.session import Session
 
 _FEW, _NEWEST = 4, 8
 

@@ -9,10 +9,10 @@ from rdb.commands.registry import Group, Need, command
 from rdb.commands.sets import ranks_of
 from rdb.commands.values import Focus, JobInfo, Ranks, Stacks
 from rdb.errors import RdbError, Usage
-from rdb.session import Outcome, Session
 from rdb.session.looking import Looking
 from rdb.session.overview import overview
 from rdb.session.ranks import format_ranks
+from rdb.session.session import Outcome, Session
 from rdb.session.stacks import merge_stacks
 
 

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from rdb.errors import RdbError, Usage
-from rdb.session import Session
+from rdb.session.session import Session
 
 Handler = Callable[..., Awaitable[object]]
 

@@ -8,7 +8,7 @@ from rdb.commands.quoting import word
 from rdb.commands.registry import Group, command
 from rdb.commands.values import Script, ShellLine
 from rdb.errors import Usage
-from rdb.session import Outcome, Session
+from rdb.session.session import Outcome, Session
 
 _GDBS_OWN = (".py", ".gdb", ".scm")
 

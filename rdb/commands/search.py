@@ -7,10 +7,10 @@ import re
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import Bisected
 from rdb.recording.messages import Messages
-from rdb.session import Outcome, Session
 from rdb.session.causal_order import causal_order
 from rdb.session.debugger import RankAnswer
 from rdb.session.origin import Origin, origin
+from rdb.session.session import Outcome, Session
 
 _BY_EVENT = re.compile(r"^(?:Changed by|By) event (\d+):", re.MULTILINE)
 

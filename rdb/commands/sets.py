@@ -8,9 +8,9 @@ from rdb.commands.quoting import word
 from rdb.commands.registry import Group, command
 from rdb.commands.values import RankSets
 from rdb.errors import RdbError, Usage
-from rdb.session import Session
 from rdb.session.overview import failing
 from rdb.session.ranks import Rank, parse_ranks
+from rdb.session.session import Session
 
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _RESERVED = ("all", "failed")

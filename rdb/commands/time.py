@@ -8,8 +8,7 @@ from rdb.commands.quoting import word
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import History, Saved
 from rdb.errors import Usage
-from rdb.session import Outcome, Session
-from rdb.session.session import Travelled
+from rdb.session.session import Outcome, Session, Travelled
 
 
 @command("undo", group=Group.TIME, usage="undo [COUNT | --to BOOKMARK]", needs=Need.STOPPED)

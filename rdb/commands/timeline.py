@@ -9,7 +9,7 @@ from rdb.commands.sets import ranks_of
 from rdb.commands.values import Timeline
 from rdb.errors import RdbError, Usage
 from rdb.recording.lanes import RankTimes, whole
-from rdb.session import Session
+from rdb.session.session import Session
 
 _USAGE = "usage: timeline [RANKS] [SECONDS..SECONDS]"
 _PART = re.compile(r"(\d+(?:\.\d+)?)\.\.(\d+(?:\.\d+)?)")

@@ -10,12 +10,12 @@ from rdb.errors import RdbError
 from rdb.recording.lanes import RankTimes, Span
 from rdb.recording.queues import Queues
 from rdb.recording.verbs import Verbs
-from rdb.session import Outcome
 from rdb.session.across import Stats
 from rdb.session.causal_order import CausalOrder
 from rdb.session.history import Entry
 from rdb.session.overview import RankRow
 from rdb.session.ranks import Rank
+from rdb.session.session import Outcome
 from rdb.session.stacks import StackNode
 from rdb.session.state import RankState
 

@@ -8,8 +8,7 @@ from typing import TextIO
 
 from prompt_toolkit import PromptSession
 
-import rdb.console.parallel  # noqa: F401 - shows what its commands return
-from rdb.commands import REGISTRY
+from rdb.commands.table import REGISTRY
 from rdb.commands.values import Ranks
 from rdb.console.completion import ConsoleCompleter
 from rdb.console.kept_lines import KeptLines
@@ -21,10 +20,9 @@ from rdb.console.shell import Interrupted, Shell
 from rdb.console.terminal import make_console
 from rdb.errors import Usage
 from rdb.recording import open_job
-from rdb.session import Session
 from rdb.session.live import ElsewhereLike
 from rdb.session.overview import overview
-from rdb.session.session import JobLike
+from rdb.session.session import JobLike, Session
 
 
 def main(

@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, Iterable
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from rdb.commands import REGISTRY
+from rdb.commands.table import REGISTRY
 from rdb.errors import RdbError
-from rdb.session import Session
+from rdb.session.session import Session
 
 _LAST_WORD = re.compile(r"[\w$.:>-]*\Z")
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from rdb.commands.values import Bisected, MessagesShown
 from rdb.console.queues import show_queues
-from rdb.console.render import render
+from rdb.console.show import render
 from rdb.console.waits import show_deadlock
 from rdb.session.deadlock import Deadlock
 

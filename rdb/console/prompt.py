@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rdb.session import Session
 from rdb.session.ranks import format_ranks
+from rdb.session.session import Session
 
 
 def prompt_text(session: Session) -> str:

@@ -10,20 +10,19 @@ from rich.text import Text
 
 from rdb.commands import values
 from rdb.commands.gdb_table import extension_commands
-from rdb.console import lanes, many
+from rdb.console import lanes, many, parallel
 from rdb.console.show import error_line, labelled, render
 from rdb.console.tables import history_table, plain_table, show_table
 from rdb.errors import RdbError
 from rdb.recording.verbs import HEADER
-from rdb.session import Outcome
 from rdb.session.debugger import RankAnswer
 from rdb.session.merge import Group, merge
 from rdb.session.origin import Origin
 from rdb.session.ranks import Rank, format_ranks
-from rdb.session.session import Travelled
+from rdb.session.session import Outcome, Travelled
 from rdb.session.state import Place, RankState
 
-__all__ = ["error_line", "lanes", "many", "render"]
+__all__ = ["error_line", "lanes", "many", "parallel", "render"]
 
 _VALUE_NUMBER = re.compile(r"^\$\d+ = ")
 

@@ -12,8 +12,8 @@ from typing import TextIO, TypeVar
 from rich.console import Console
 from rich.text import Text
 
-from rdb.commands import REGISTRY
 from rdb.commands.quoting import as_meant
+from rdb.commands.table import REGISTRY
 from rdb.commands.values import Bisected, Followed, Leave, Live, Printed, Script, ShellLine, Stacks
 from rdb.console.input import read_lines
 from rdb.console.lines import LineReader
@@ -21,10 +21,9 @@ from rdb.console.prompt import prompt_text
 from rdb.console.refused import refuse
 from rdb.console.render import error_line, render
 from rdb.errors import RdbError, Usage
-from rdb.session import Outcome, Session
 from rdb.session.merge import merge
 from rdb.session.ranks import Rank
-from rdb.session.session import Travelled
+from rdb.session.session import Outcome, Session, Travelled
 
 T = TypeVar("T")
 _DEEPEST = 16  # scripts that run scripts

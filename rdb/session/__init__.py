@@ -2,7 +2,3 @@
 
 This layer returns data and prints nothing; faces (rdb/console, rdb/cli) show it.
 """
-
-from rdb.session.session import Outcome, Session
-
-__all__ = ["Outcome", "Session"]

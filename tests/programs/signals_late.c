@@ -6,7 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 12000, CALLS = 40, TURNS = 400000000 };
+enum { ROUNDS = 4000, CALLS = 40, TURNS = 400000000 };
 
 static volatile sig_atomic_t heard;
 static volatile long turns;
