@@ -5,6 +5,7 @@
  *   z    a call with a note, as a receive has;  *  a system call, answered as always
  *   #    a hash, which is no event;  |  an image is taken here;  .  a pause before the next call
  *   <    fills the segment but for the room of a few records
+ *   1-9  from here on it is this thread that calls
  *   >    the turns of the cycle are counted nearly up to 2^32: then only the index is looked at
  * It prints "ok EVENTS" or what is wrong with which event.  The log of the last script stays in argv[1].
  */
@@ -36,7 +37,7 @@ unsigned tsc_sites_count;
 static struct thread self = {.upper.number = 1};
 static struct {
 	uint64_t word, event;
-	uint32_t nr;
+	uint32_t nr, thread;
 } wanted[LONGEST];
 static size_t events;
 
@@ -113,7 +114,8 @@ static void step(char what)
 	static bool pause;
 	uint64_t answer = 7;
 	struct event_chunk chunk = {.addr = 0x101000001000, .data = &answer, .len = sizeof(answer)};
-	struct event ev = {.kind = LOG_HYPERCALL, .nr = RDB_FN(RDB_NS_MPI, 3), .nargs = 2, .nchunks = 1, .chunks = &chunk};
+	struct event ev = {
+		.kind = LOG_HYPERCALL, .nr = RDB_FN(RDB_NS_MPI, 3), .nargs = 2, .nchunks = 1, .chunks = &chunk};
 	switch (what) {
 	case '#': ev = (struct event){.kind = LOG_HASH}; break;
 	case '|': {
@@ -125,6 +127,7 @@ static void step(char what)
 	case '.': pause = true; return;
 	case '<': fill(lower.event); return;
 	case '>': counts_on(); return;
+	case '1' ... '9': self.upper.number = (uint32_t)(what - '0'); return;
 	case '*':
 		ev.kind = LOG_SYSCALL;
 		ev.nr = 1;
@@ -147,6 +150,7 @@ static void step(char what)
 	pause = false;
 	wanted[events].word = ev.args[0] | answer << 8;
 	wanted[events].nr = ev.nr;
+	wanted[events].thread = self.upper.number;
 	wanted[events++].event = ++lower.event;
 	append(&ev, lower.event);
 }
@@ -155,7 +159,7 @@ static bool is_wanted(const struct log_record *rec, size_t i)
 {
 	uint64_t answer;
 	const struct log_chunk *c = log_chunk_next(rec, NULL);
-	if (i >= events || !c || c->len != sizeof(answer) || rec->nargs != 2 || rec->thread != 1)
+	if (i >= events || !c || c->len != sizeof(answer) || rec->nargs != 2 || rec->thread != wanted[i].thread)
 		return false;
 	memcpy(&answer, c + 1, sizeof(answer));
 	return (log_args(rec)[0] | answer << 8) == wanted[i].word && rec->nr == wanted[i].nr;
@@ -227,6 +231,7 @@ static void play(const char *dir, const char *script, bool each)
 	const char *wrong = NULL;
 	clear(dir);
 	events = 0;
+	self.upper.number = 1;
 	lower.event = 0;
 	if (log_.base ? log_reopen(dir) : log_open(dir))
 		rdb_warn("%s: no log\n", dir);

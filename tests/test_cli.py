@@ -18,7 +18,9 @@ import pytest
 from conftest import Rdb
 
 import rdb as package
+from rdb.checked import from_json, to_json
 from rdb.cli.parser import build_parser
+from rdb.recording import FORMAT
 
 ROOT = Path(__file__).parent.parent
 BuildText = Callable[..., Path]
@@ -262,12 +264,12 @@ def test_mpirun_missing_is_exit_6_and_leaves_nothing(
 def test_another_format_is_exit_3_and_untouched(rdb: Rdb, ending: Path, rdb_home: Path) -> None:
     rdb("run", ending)
     path = rdb_home / "ending-1" / "job.json"
-    meta = json.loads(path.read_text())
-    path.write_text(json.dumps({**meta, "format": 99}))
+    meta = from_json(path.read_text())
+    path.write_text(to_json({**meta, "format": 99}))
     for command in (["info"], ["replay"], ["attach"], ["rm"]):
         done = rdb(*command, "ending-1")
         assert done.returncode == 3
-        assert "format 99, this rdb reads 1" in one_line(done)
+        assert f"format 99, this rdb reads {FORMAT}" in one_line(done)
     assert rdb("ls").returncode == 0  # the others are still listed
     assert path.exists()
 

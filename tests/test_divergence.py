@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import Build, Rdb
 
+from rdb.crc32c import crc32c, crc32c_data
 from rdb.recording import Kind, Note, RankRecording, open_job
-from rdb.recording.crc32c import crc32c, crc32c_data
 from rdb.recording.record import Record
 
 BuildText = Callable[..., Path]

@@ -20,8 +20,9 @@ from faults import DEADLINE_S, EVERYTHING, NO_MOUNTS, Rank, small_disk
 from mpijob import MPIRUN
 from test_faults import RDB, check_usable
 
+from rdb.checked import to_json
 from rdb.paths import mpi_dir
-from rdb.recording import RankRecording
+from rdb.recording import FORMAT, RankRecording
 from rdb.timeline.timeline import Timeline
 
 KILLS = 100 if EVERYTHING else 8
@@ -133,7 +134,7 @@ def test_a_running_job_is_packed_when_it_has_ended(build: Build, tmp_path: Path)
     """Not before: it is told, and the job goes on."""
     home = tmp_path / "home"
     with running_job(build, home, random.Random(3)) as job:
-        (job.path / "job.json").write_text('{"format": 1, "nranks": 2}')
+        (job.path / "job.json").write_text(to_json({"format": FORMAT, "nranks": 2}))
         for path in (home, *home.rglob("*")):
             path.chmod(0o700 if path.is_dir() else 0o600)
         job.wait_for(20)

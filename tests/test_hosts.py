@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from conftest import Build, run_rdb
 
 from rdb.agents.elsewhere import hosts_of
+from rdb.checked import to_json
 from rdb.errors import Usage
 from rdb.launch.hosts import Host, Placed, place, read_hosts
-from rdb.recording import Job
+from rdb.recording import FORMAT, Job
 
 
 def write(folder: Path, text: str) -> str:
@@ -69,11 +69,11 @@ def test_placement(
 def test_a_pack_asks_no_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it says of where it was recorded: there need not even be a network."""
     monkeypatch.setenv("RDB_HOME", str(tmp_path))
-    meta = {"format": 1, "name": "job", "nranks": 4, "hosts": ["node1", "node2"]}
+    meta = {"format": FORMAT, "name": "job", "nranks": 4, "hosts": ["node1", "node2"]}
     for folder, asked in (("job", ["node1", "node2"]), (f".packs/{'0' * 64}/job", [])):
         path = tmp_path / folder
         path.mkdir(mode=0o700, parents=True)
-        (path / "job.json").write_text(json.dumps(meta))
+        (path / "job.json").write_text(to_json(meta))
         assert hosts_of(Job(path)) == asked
 
 

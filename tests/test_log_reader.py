@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from rdb.crc32c import crc32c_data
 from rdb.paths import rdb_exec_path
-from rdb.recording.crc32c import crc32c_data
 from rdb.recording.record import Note
 
 ROOT = Path(__file__).parent.parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 import random
 import struct
@@ -15,6 +16,7 @@ from rdb.errors import VersionMismatch
 from rdb.recording import Kind, _log
 from rdb.recording._log import LogIndex
 from rdb.recording.communication import RankCommunication
+from rdb.recording.threads import Schedule, read_schedule
 
 ROOT = Path(__file__).parent.parent
 SOURCES = (
@@ -60,6 +62,60 @@ def play(driver: Path, tmp_path: Path) -> Play:
         return tmp_path
 
     return run
+
+
+def turns_of_threads(play: Play, script: str) -> tuple[list[int], Schedule]:
+    """The threads of all events of a script, and the schedule that is read from its log."""
+    thread, threads = 1, [1]  # of event 0 there is no record
+    for one in script:
+        if one.isdigit():
+            thread = int(one)
+        else:
+            threads.append(thread)
+    return threads, read_schedule(LogIndex(play(script, each=False)))
+
+
+@pytest.mark.parametrize("threads", ["12", "112", "1232", "1122", "12345678"])
+@pytest.mark.parametrize("turns", [*range(20), 50, 200, 601])
+def test_threads_that_call_in_turn(play: Play, threads: str, turns: int) -> None:
+    """One entry, however long it is; every lookup answers as of a schedule written out."""
+    word = "".join(f"{one}{'abcdefgh'[i]}" for i, one in enumerate(threads))
+    row = (word * (turns + 1))[: 2 * turns]
+    script = f"1A{row}1BC" if turns % 2 else f"1A{row}3C"
+    said, schedule = turns_of_threads(play, script)
+    assert len(schedule._starts) < 150  # until it is seen that they go round
+    expect_lookups(said, schedule)
+
+
+def expect_lookups(said: list[int], schedule: Schedule) -> None:
+    events = range(1, len(said))
+    assert [schedule.runner(event) for event in events] == said[1:]
+    assert schedule.runner(len(said) + 5) == said[-1]
+    assert schedule.threaded is (len({one for one in said[1:] if one > 0}) > 1)
+    for thread in range(1, 9):
+        runs = [event for event in events if said[event] == thread]
+        for event in events:
+            at = bisect.bisect_left(runs, event)
+            after = runs[at] if at < len(runs) else None
+            before = event if after == event else runs[at - 1] if at else None
+            assert schedule.last_run(thread, event) == before, (thread, event)
+            assert schedule.next_run(thread, event) == after, (thread, event)
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_any_turns_of_any_threads(seed: int) -> None:
+    chance = random.Random(seed)
+    said, schedule = [0], Schedule(())
+    for _ in range(chance.randrange(1, 8)):
+        turns = tuple(chance.randrange(-1, 5) for _ in range(chance.randrange(1, 6)))
+        count = chance.randrange(1, 15)
+        schedule.add(len(said), count, turns)
+        said += [turns[at % len(turns)] for at in range(count)]
+    events = range(1, len(said))
+    assert [schedule.preempted(event) for event in events] == [one == 0 for one in said[1:]]
+    assert [schedule.idle(event) for event in events] == [one < 1 for one in said[1:]]
+    assert schedule.plain is (len(set(said[1:])) == 1)
+    expect_lookups(said, schedule)
 
 
 def rounds(period: int, turns: int) -> str:

@@ -20,9 +20,9 @@ from conftest import PROGRAMS, Build, Rdb
 from faults import Rank
 from test_timeline_recorded import symbol
 
+from rdb.crc32c import crc32c, crc32c_data
 from rdb.paths import mpi_dir
 from rdb.recording import Kind, RankRecording, open_job
-from rdb.recording.crc32c import crc32c, crc32c_data
 from rdb.recording.record import Record
 from rdb.recording.syscalls import SYSCALLS
 from rdb.recording.verbs_calls import _FUNCTIONS, Call

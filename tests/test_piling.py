@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import Build, Rdb
 
+from rdb.crc32c import crc32c
+
 TOLD_AT = 4_000_000
 """As piling.c has it."""
 PILE = f"{TOLD_AT} events that brought nothing and sent nothing: poll(2) ({TOLD_AT})"
@@ -37,6 +39,8 @@ def test_of_a_row_the_last_word_counts(rdb: Rdb, build: Build, rdb_home: Path) -
         "events 7-14: 8 events",
         "events 90-93: 4 events",
     ]
-    (rdb_home / "it/rank-0/cautions").write_text("".join(f"{line}\n" for line in lines))
+    (rdb_home / "it/rank-0/cautions").write_text(
+        "".join(line + f" ~{crc32c(0, line.encode()):08x}\n" for line in lines)
+    )
     info = [line for line in rdb("info", "it").stdout.splitlines() if line.startswith("rank 0, ")]
     assert info == [f"rank 0, {line}" for line in (lines[2], lines[1], lines[3])]

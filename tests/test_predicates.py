@@ -14,7 +14,7 @@ import pytest
 from conftest import Build, run_rdb
 from gdbdriver import Gdb, Recorded, in_console
 
-from rdb.recording.crc32c import crc32c
+from rdb.crc32c import crc32c
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 

@@ -12,7 +12,8 @@ from conftest import Build, run_rdb
 from faults import Rank
 from test_asking import alone, under_mpi
 
-from rdb.recording import RankRecording
+from rdb.checked import to_json
+from rdb.recording import FORMAT, RankRecording
 from rdb.recording.find import find_events
 from rdb.recording.query import Query
 
@@ -125,7 +126,7 @@ def test_what_a_comparison_costs(recording: RankRecording, monkeypatch: pytest.M
 
 def test_in_the_shell_and_in_the_console(recording: RankRecording) -> None:
     job = recording.path.parent
-    (job / "job.json").write_text('{"format": 1, "nranks": 1}')
+    (job / "job.json").write_text(to_json({"format": FORMAT, "nranks": 1}))
     for path in (job, *job.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
     last = recording.last_event

@@ -23,6 +23,7 @@
 #include "log/log_writer.h"
 #include "log/stamp.h"
 #include "memory/device_memory.h"
+#include "process/side_files.h"
 #include "replay/expand.h"
 #include "replay/replay.h"
 #include "threads/thread.h"
@@ -219,6 +220,7 @@ static struct rdb_host offered = {
 	.forks_break_dma = device_memory_forks_break,
 	.keep_descriptor = lower_fd,
 	.descriptor = open_files_library,
+	.whole = side_file_whole,
 	.warn = rdb_warn,
 	.copy = guarded_copy,
 	.at_rest = at_rest,

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "boundary/gate.h"
 
-#define RDB_HOST_VERSION 15
+#define RDB_HOST_VERSION 16
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -259,6 +259,8 @@ struct rdb_host {
 	void (*forks_break_dma)(void);
 	/* Moves a descriptor out of the program's range; returns the new one or -errno. */
 	int (*keep_descriptor)(int fd);
+	/* A file beside the log is whole, and stays as it is: process/side_files.h. */
+	void (*whole)(const char *path);
 	void (*warn)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	/* memcpy, to or from upper memory that may not be there: how many bytes were copied, from the first on. */
 	size_t (*copy)(void *to, const void *from, size_t len);

@@ -79,9 +79,10 @@ static void commit(uint64_t generation)
 		 lower.opt.rank);
 	struct timespec ts;
 	clock_gettime(CLOCK_REALTIME, &ts);
-	int n = snprintf(text, sizeof(text), "{\"number\": %lu, \"ranks\": %u, \"at_ns\": %lu}\n",
+	int n = snprintf(text, sizeof(text), "{\"number\": %lu, \"ranks\": %u, \"at_ns\": %lu",
 			 (unsigned long)generation, own.board->nranks,
 			 (unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
+	n += snprintf(text + n, sizeof(text) - (size_t)n, ", \"crc32c\": \"%08x\"}\n", crc32c(0, text, (size_t)n));
 	int fd = private_create(AT_FDCWD, temp, O_WRONLY | O_TRUNC);
 	int rc = fd < 0 ? fd : io_write_all(fd, text, (size_t)n, 0, 4096);
 	if (!private_publish(fd, rc, temp, path))

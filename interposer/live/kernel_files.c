@@ -17,6 +17,7 @@
 #include "process/copy_bytes.h"
 #include "process/descriptors.h"
 #include "process/private_file.h"
+#include "process/side_files.h"
 
 #define A(i) (ev->args[i])
 
@@ -311,6 +312,8 @@ static const char *save_written(const struct opened *f, unsigned number)
 	if (to >= 0)
 		close(to);
 	close(from);
+	if (!rc)
+		side_file_whole(path);
 	return rc ? cannot("its descriptor %d cannot be copied: %s", look.fd[f - look.opened], strerror((int)-rc))
 		  : NULL;
 }

@@ -33,6 +33,7 @@
 #include "process/meta.h"
 #include "process/pids.h"
 #include "process/private_file.h"
+#include "process/side_files.h"
 #include "process/process.h"
 #include "replay/replay.h"
 #include "signals/signals.h"
@@ -206,6 +207,7 @@ static void go(ucontext_t *uc)
 		tree_go();
 	attributes_restore();
 	live_libraries_go();
+	side_files_whole(lower.opt.branch);
 	live_threads_begin(uc);
 	signals_want_delivery(uc);
 }

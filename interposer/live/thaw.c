@@ -24,6 +24,7 @@
 #include "log/log_writer.h"
 #include "process/descriptors.h"
 #include "process/meta.h"
+#include "process/side_files.h"
 #include "signals/signal_queue.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
@@ -86,9 +87,15 @@ static int check_state(const char *path)
 int thaw_check(unsigned number)
 {
 	char path[4096];
+	int rc;
 	if ((size_t)snprintf(path, sizeof(path), "%s/state-%u", lower.opt.dir, number) >= sizeof(path))
 		return -ENAMETOOLONG;
-	return check_state(path);
+	rc = check_state(path);
+	snprintf(path, sizeof(path), "was-%u-", number);
+	const char *why = rc ? NULL : side_files_damaged(lower.opt.dir, path);
+	if (why)
+		rdb_warn("%s", why);
+	return why ? -EBADMSG : rc;
 }
 
 int thaw_prepare(unsigned number)

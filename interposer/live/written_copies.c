@@ -15,6 +15,7 @@
 #include "live/own_table.h"
 #include "process/descriptors.h"
 #include "process/private_file.h"
+#include "process/side_files.h"
 #include "replay/replay.h"
 
 bool open_whole_path(int dirfd, const char *path, char *out, bool follow)
@@ -180,6 +181,9 @@ void copy_fill_before(struct opened *f, const struct rdb_note_opened *note)
 	if (was && len > sizeof(*was) && was->was == RDB_WAS_KEPT) {
 		char kept[LONGEST + 32];
 		snprintf(kept, sizeof(kept), "%s/kept-%u", lower.opt.restart, was->number);
+		const char *why = side_file_damaged(kept);
+		if (why)
+			live_refuse("%s", why);
 		copy_fill(kept, f, was->size);
 		return;
 	}

@@ -1,6 +1,7 @@
 #include "log/file_sum.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,10 +40,70 @@ bool file_sum_of_key(const char *key, struct file_sum *sum)
 	return true;
 }
 
-int file_sum_check(const char *path, struct file_sum *expected, struct file_sum *found)
+size_t checked_line(char *line, size_t len)
+{
+	return len + (size_t)snprintf(line + len, CHECKED_LINE_END, " ~%08x\n", crc32c(0, line, len));
+}
+
+static const char *name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	if (!file_sum_of_key(slash ? slash + 1 : path, expected))
+	return slash ? slash + 1 : path;
+}
+
+int file_sum_line(const char *path, char *line, size_t room)
+{
+	struct file_sum sum;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	const int rc = file_sum(fd, &sum);
+	close(fd);
+	if (rc)
+		return rc;
+	const size_t len = (size_t)snprintf(line, room, "%s %lu %08x", name_of(path), (unsigned long)sum.size, sum.crc);
+	return len + CHECKED_LINE_END > room ? -ENAMETOOLONG : (int)checked_line(line, len);
+}
+
+/* A sound line of `sums`, without its end. */
+static bool sound(char *line)
+{
+	char *end = strrchr(line, '~');
+	char again[CHECKED_LINE_END];
+	if (!end || end == line || end[-1] != ' ')
+		return false;
+	snprintf(again, sizeof(again), "~%08x\n", crc32c(0, line, (size_t)(end - 1 - line)));
+	if (strcmp(end, again) != 0)
+		return false;
+	end[-1] = 0;
+	return true;
+}
+
+static bool sum_beside(const char *path, struct file_sum *sum)
+{
+	const char *name = name_of(path);
+	const size_t len = strlen(name);
+	char line[PATH_MAX];
+	bool found = false;
+	snprintf(line, sizeof(line), "%.*s" FILE_SUMS, (int)(name - path), path);
+	FILE *f = fopen(line, "re");
+	unsigned long size;
+	unsigned crc;
+	while (f && fgets(line, sizeof(line), f)) {
+		if (strncmp(line, name, len) != 0 || line[len] != ' ' || !sound(line) ||
+		    sscanf(line + len, " %lu %8x", &size, &crc) != 2)
+			continue;
+		*sum = (struct file_sum){.size = size, .crc = crc};
+		found = true;
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+int file_sum_check(const char *path, struct file_sum *expected, struct file_sum *found)
+{
+	if (!file_sum_of_key(name_of(path), expected) && !sum_beside(path, expected))
 		return 2;
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

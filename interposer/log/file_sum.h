@@ -1,12 +1,17 @@
-/* What a stored file holds, in a few bytes: its length and its CRC-32C, taken in pieces of FILE_SUM_PIECE.  Part of
+/* What a file of a recording holds, in a few bytes: its length and its CRC-32C, taken in pieces of FILE_SUM_PIECE.  Of a
+ * stored file its name says them, of other files a line of the file `sums` beside them, which is only appended to: of two
+ * lines the later one holds.  Each of its lines, and each line of `cautions`, ends in its own CRC-32C.  Part of
  * librdblog.so, too. */
 #ifndef RDB_FILE_SUM_H
 #define RDB_FILE_SUM_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "log/log_index.h"
 
-enum { FILE_SUM_PIECE = 64 << 10 };
+#define FILE_SUMS "sums"
+
+enum { FILE_SUM_PIECE = 64 << 10, CHECKED_LINE_END = sizeof(" ~12345678\n") };
 
 struct file_sum {
 	uint64_t size;
@@ -15,10 +20,15 @@ struct file_sum {
 
 /* 0 or -errno. */
 int file_sum(int fd, struct file_sum *sum);
+/* Ends a line of `len` bytes, after which there is room for CHECKED_LINE_END: how long it is then, with its newline. */
+size_t checked_line(char *line, size_t len);
+/* The line of `sums` for that file: its length, or -errno. */
+int file_sum_line(const char *path, char *line, size_t room);
 /* The end of a stored file's key, which says what the file held when it was stored: "-sSIZE.CRC".  False: it has none
  * (older recordings). */
 bool file_sum_of_key(const char *key, struct file_sum *sum);
-/* 1: the file at that path is what its key says, 0: it is not (`found` is what it is), 2: nobody can tell, or -errno. */
+/* 1: the file at that path is what its name or `sums` says, 0: it is not (`found` is what it is), 2: nobody can tell, or
+ * -errno. */
 LOG_API int file_sum_check(const char *path, struct file_sum *expected, struct file_sum *found);
 
 #endif

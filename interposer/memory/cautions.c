@@ -3,15 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "log/file_sum.h"
 #include "memory/cautions.h"
 #include "process/descriptors.h"
 #include "boundary/lower.h"
 
-/* `line` has room for the newline. */
+enum { LONGEST = 1024 };
+
+/* `line` has room for its end. */
 static void add(char *line, size_t n)
 {
 	char path[4200];
-	line[n++] = '\n';
+	n = checked_line(line, n > LONGEST ? LONGEST : n);
 	snprintf(path, sizeof(path), "%s/cautions", lower.opt.dir);
 	int fd = descriptor_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0 || write(fd, line, n) != (ssize_t)n)
@@ -22,21 +25,21 @@ static void add(char *line, size_t n)
 
 void caution(const char *fmt, ...)
 {
-	char line[1024];
+	char line[LONGEST + CHECKED_LINE_END];
 	va_list ap;
 	if (lower.mode != MODE_RECORD)
 		return;
 	size_t n = (size_t)snprintf(line, sizeof(line), "event %lu: ", (unsigned long)lower.event + 1);
 	va_start(ap, fmt);
-	n += (size_t)vsnprintf(line + n, sizeof(line) - n - 1, fmt, ap);
+	n += (size_t)vsnprintf(line + n, sizeof(line) - n, fmt, ap);
 	va_end(ap);
-	add(line, n > sizeof(line) - 2 ? sizeof(line) - 2 : n);
+	add(line, n);
 }
 
 void caution_events(uint64_t from, uint64_t to, const char *text)
 {
-	char line[1024];
-	const size_t n = (size_t)snprintf(line, sizeof(line) - 1, "events %lu-%lu: %s", (unsigned long)from,
+	char line[LONGEST + CHECKED_LINE_END];
+	const size_t n = (size_t)snprintf(line, sizeof(line), "events %lu-%lu: %s", (unsigned long)from,
 					  (unsigned long)to, text);
-	add(line, n > sizeof(line) - 2 ? sizeof(line) - 2 : n);
+	add(line, n);
 }

@@ -37,6 +37,7 @@
 #include "process/options.h"
 #include "process/script.h"
 #include "process/probe.h"
+#include "process/side_files.h"
 #include "replay/expand.h"
 #include "replay/patience.h"
 #include "replay/replay.h"
@@ -193,6 +194,11 @@ static int replay(void)
 	}
 	if (cpu_check_recording(lower.opt.dir))
 		return 5;
+	const char *why = lower.opt.restart ? side_files_damaged(lower.opt.dir, NULL) : NULL;
+	if (why) {
+		rdb_warn("%s", why);
+		return 5;
+	}
 	unsigned newest;
 	/* of a bounded recording the first image is not number 0 */
 	if (!lower.opt.checkpoint_given && image_numbers(&lower.opt.checkpoint, &newest))

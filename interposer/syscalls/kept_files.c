@@ -15,6 +15,7 @@
 #include "process/descriptors.h"
 #include "process/kept_budget.h"
 #include "process/private_file.h"
+#include "process/side_files.h"
 #include "process/process.h"
 #include "syscalls/kept_left.h"
 
@@ -138,6 +139,7 @@ static void keep_file(struct kept *k, const char *place, const struct stat *st, 
 		drop(k);
 		return;
 	}
+	side_file_whole(name);
 	tell_size(k->note.head.size, kept);
 }
 

@@ -5,7 +5,6 @@ Names are those that a job's directory or a store can have: nothing else is read
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -14,6 +13,7 @@ from pathlib import Path
 from rdb.agents.channel import Message
 from rdb.agents.peer import Answer
 from rdb.agents.secret import write_keys
+from rdb.checked import from_json
 from rdb.errors import DamagedRecording, Usage
 from rdb.launch.unrecorded import APART, CENTRE, NO_CENTRE, checkpoints_of
 from rdb.private import check_job, make_directories, make_directory, opener
@@ -117,9 +117,8 @@ class Parts:
 
     def _no_checkpoint(self) -> bool:
         """Of a job that ran without a log: it has left nothing to go on from."""
-        return json.loads((self._job / "job.json").read_text(encoding="utf-8")).get(
-            "record"
-        ) == "off" and not checkpoints_of(str(self._job))
+        meta = from_json((self._job / "job.json").read_text(encoding="utf-8"))
+        return meta.get("record") == "off" and not checkpoints_of(str(self._job))
 
     def _list(self) -> list[tuple[str, int, int]]:
         """Name, size and time of the last change of each file."""

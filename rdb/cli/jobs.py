@@ -49,6 +49,8 @@ def ls_command(args: argparse.Namespace) -> int:
             ],
             right=(1, 2, 3, 5),
         )
+        for text in (text for row in rows for text in row["damage"]):
+            print(f"rdb: damaged: {text}", file=sys.stderr)
     return 0
 
 
@@ -75,6 +77,7 @@ def _job_row(job: Job) -> dict[str, Any]:
         "bytes": _bytes(job),
         "created_ns": meta.get("created_ns", 0),
         "argv": meta.get("argv", []),
+        "damage": [row["damage"] for row in processes if row["damage"]],
     }
 
 

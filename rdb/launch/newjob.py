@@ -15,7 +15,7 @@ from rdb.private import check_store, make_directories, make_directory, opener
 
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-")
 _CLAIMS = ".launches"  # $RDB_HOME/.launches/KEY holds the name of the job of that launch
-_FORMAT = 1  # rdb.recording.FORMAT, which is not imported here: it costs every rank's start
+_FORMAT = 2  # rdb.recording.FORMAT, which is not imported here: it costs every rank's start
 
 
 def create_job(
@@ -165,11 +165,11 @@ def _write_meta(
 
 
 def _put_meta(path: str, meta: Mapping[str, object]) -> None:
-    import json
+    from rdb.checked import to_json
 
     temporary = os.path.join(path, ".job.json")
     with open(temporary, "x", encoding="utf-8", opener=opener) as file:
-        json.dump(meta, file)
+        file.write(to_json(meta))
         file.flush()
         os.fsync(file.fileno())  # a machine that goes down leaves the whole of it, or none
     os.rename(temporary, os.path.join(path, "job.json"))
@@ -177,10 +177,10 @@ def _put_meta(path: str, meta: Mapping[str, object]) -> None:
 
 def note_allocation(path: str, place: Where) -> None:
     """Of a job whose srun made the allocation: only its ranks know which."""
-    import json
+    from rdb.checked import from_json
 
     with open(os.path.join(path, "job.json"), encoding="utf-8") as file:
-        meta = json.load(file)
+        meta = from_json(file.read())
     job = os.environ.get("SLURM_JOB_ID")
     if job is not None and place.rank == 0 and meta.get("slurm_job") != job:
         _put_meta(path, {**meta, "slurm_job": job})

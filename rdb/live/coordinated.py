@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import socket
 import time
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rdb.checked import from_json
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.live.board import Board, Slot, State, Verdict, board_path, process_there
 from rdb.live.relay import ask_centre, centre_address
@@ -73,10 +73,12 @@ def _commits(job: Path) -> Iterator[Together | DamagedRecording]:
             continue
         ranks = sum(1 for _ in job.glob("rank-*/log-000000.seg"))
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
+            told = from_json(path.read_text(encoding="utf-8"))
             one = Together(int(told["number"]), int(told["ranks"]), int(told["at_ns"]))
         except (ValueError, KeyError, TypeError):
-            yield DamagedRecording(f"{path}: offset 0: expected what the checkpoint is, in JSON")
+            yield DamagedRecording(
+                f"{path}: offset 0: expected what the checkpoint is, in JSON with its checksum"
+            )
             continue
         if path.name != f"commit-{one.number}" or one.nranks < ranks:
             yield DamagedRecording(f"{path}: expected that number, and {ranks} ranks or more")

@@ -22,6 +22,7 @@ from rdb.live.mpi_files import NEVER, Call, Files, Opening, Was
 from rdb.private import make_directory, opener
 from rdb.recording.clocks import Clocks
 from rdb.recording.messages import Messages
+from rdb.recording.stored import check_stored
 
 _FOLDER = "mpi-files"
 _STAYS, _ABSENT, _COPY = "-", "a", "c"  # enum file_base in interposer/mpi/lower/restart_files.h
@@ -188,6 +189,7 @@ def write_files(plan: FilePlan, branch: str, ranks: list[int]) -> dict[str, Path
             place[path].chmod(0o600)
     for path, one in plan.later.items():
         if one.kept is not None:
+            check_stored(one.kept)
             shutil.copyfile(one.kept, place[path])
             place[path].chmod(0o600)
         elif one.was is Was.SAME:

@@ -14,12 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import cache
 from pathlib import Path
 
+from rdb.errors import DamagedRecording
 from rdb.live import attributes
 from rdb.live.attributes import Attributes, Noted
 from rdb.recording import RankRecording
 from rdb.recording.record import Note, Record
+from rdb.recording.stored import check_stored
 
 # x86-64 system calls
 _OPEN, _OPENAT, _CREAT = 2, 257, 85
@@ -46,6 +49,16 @@ class Was(IntEnum):
     FIFO = 8
 
 
+@cache
+def _damage(place: str, changed_ns: int) -> str:
+    """CHANGED_NS: one that is put back is looked at again."""
+    try:
+        check_stored(Path(place))
+    except DamagedRecording as error:
+        return error.message
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """What a name stood for."""
@@ -61,6 +74,13 @@ class Content:
     over_budget: bool = False
     """Of one that is lost: --kept-budget did not let it be kept."""
 
+    def damage(self) -> str:
+        """Of a file that was kept beside a log: how it is not what was kept."""
+        if os.path.basename(self.place).startswith("kept-") and self.was is Was.KEPT:
+            with suppress(FileNotFoundError):
+                return _damage(self.place, os.lstat(self.place).st_mtime_ns)
+        return ""
+
     def lost(self) -> bool:
         """It is not any more what it was."""
         try:
@@ -68,7 +88,9 @@ class Content:
         except OSError:
             return True
         altered = self.changed_ns and there.st_mtime_ns != self.changed_ns
-        return bool(altered) or not stat.S_ISREG(there.st_mode) or there.st_size < self.size_bytes
+        if altered or not stat.S_ISREG(there.st_mode) or there.st_size < self.size_bytes:
+            return True
+        return bool(self.damage())
 
 
 @dataclass(frozen=True, slots=True)

@@ -407,9 +407,10 @@ def _sort_out(plan: LaterFiles, path: str, content: Content) -> None:
             f"--kept-budget was spent: its {content.size_bytes} bytes of before were not kept"
         )
     else:
+        why = content.damage() or "what was in it before is not known"
         plan.left.append(
             f"{path}: rank {content.rank} wrote to it after the cut (event {content.event}), and "
-            "what was in it before is not known: the branch finds what is now"
+            f"{why}: the branch finds what is now"
         )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rdb.agents.channel import Channel, Closed, Message, accept, connect
 from rdb.agents.secret import job_secret
+from rdb.checked import to_json
 from rdb.errors import RdbError
 from rdb.launch.unrecorded import APART, CENTRE
 from rdb.live.agreement import at_rest, objection, unmoved
@@ -109,7 +110,7 @@ def write_commit(job: Path, told: Message) -> None:
     path = job / f"commit-{told['number']}"
     part = job / f".commit-{told['number']}-{os.uname().nodename}"
     with open(part, "w", encoding="ascii", opener=opener) as file:
-        json.dump(told, file)
+        file.write(to_json(told))
         file.flush()
         os.fsync(file.fileno())
     os.rename(part, path)

@@ -284,19 +284,15 @@ class LogIndex:
         """The thread of a record."""
         return int(self._at(place)[_THREAD])
 
-    def switches(self) -> Iterator[tuple[int, int, int, int]]:
-        """(event, kind, thread, number of the call) of each record of an event; of the turns of a
-        cycle that one thread makes, of the first."""
+    def switches(self) -> Iterator[tuple[int, int, list[tuple[int, int, int]]]]:
+        """Of each record of an event: the (first) event, how many events it is, and their (kind,
+        thread, number of the call); all turns of a cycle are one, of which the latter go round."""
         for number, entry in enumerate(_ENTRY.iter_unpack(self._view)):
-            if entry[_KIND] != _TURNS:
-                if Kind(entry[_KIND]).is_event:
-                    yield entry[0], entry[_KIND], entry[_THREAD], entry[_NR]
-                continue
-            models = [self._entry(number - entry[_NARGS] + at) for at in range(entry[_NARGS])]
-            alone = len({one[_THREAD] for one in models}) == 1
-            for turn in range(1 if alone else entry[_REPEAT] + 1):
-                one = models[turn % len(models)]
-                yield entry[0] + turn, one[_KIND], one[_THREAD], one[_NR]
+            period = entry[_NARGS] if entry[_KIND] == _TURNS else 0
+            if period or Kind(entry[_KIND]).is_event:
+                models = [self._entry(number - period + at) for at in range(period or 1)]
+                said = [(one[_KIND], one[_THREAD], one[_NR]) for one in models]
+                yield entry[0], entry[_REPEAT] + 1, said
 
     def event_times(self) -> Iterator[tuple[int, int, int]]:
         """Each record of an event, and all turns of a cycle as one: the (first) event, when it was

@@ -8,8 +8,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
+from rdb.crc32c import crc32c, crc32c_data
 from rdb.recording._log import LogIndex
-from rdb.recording.crc32c import crc32c, crc32c_data
 from rdb.recording.record import Kind
 
 SEGMENT_HEADER = struct.Struct("<QIIQ")  # struct log_segment_header without its checksum

@@ -30,7 +30,7 @@ _JOB_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,200}\Z")
 _SHA256 = re.compile(r"[0-9a-f]{64}\Z")
 # what else a recording's directory has; of a branch: what it began with
 BESIDE = (
-    r"cautions|payload|descriptors|own-files|scheduling|timers|posix-timers|signals|was-(?:own-)?\d{1,9}"
+    r"cautions|sums|payload|descriptors|own-files|scheduling|timers|posix-timers|signals|was-(?:own-)?\d{1,9}"
     r"|tree-began|tree-nodes|attributes|locks|known-as|pids|tree-pids|children-before|shared-\d{1,9}(?:-(?:was|reads|writes))?"
     r"|shared-began|mapped-files|mapped-\d{1,9}-was"
     r"|mpi-objects|mpi-begun"

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rdb.checked import line_of
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.recording._log import LogIndex
 from rdb.recording.checkpoints import Checkpoint, checkpoint, read_images
@@ -168,7 +169,11 @@ class RankRecording:
         """Why a replay may differ (shared memory that others write): `event N: ...`.  And where
         events have piled up, `events N-M: ...`: of each such row what was said of it last."""
         path = self.path / "cautions"
-        lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+        written = path.read_bytes().splitlines() if path.exists() else []
+        lines = [
+            line_of(line) or f"{path}: line {number} is damaged: what it says is lost"
+            for number, line in enumerate(written, 1)
+        ]
         return list({_SAME_ROW.sub(r"\1", line): line for line in lines}.values())
 
     @cached_property

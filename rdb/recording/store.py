@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from rdb.checked import from_json
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, VersionMismatch
 from rdb.home import home as home_directory
 from rdb.private import check_job, check_store
@@ -17,7 +18,7 @@ from rdb.recording.processes import Process, ProcessName, find_process, mpi_proc
 from rdb.recording.ranges import format_ranks
 from rdb.recording.rank import RankRecording
 
-FORMAT = 1  # of job.json and of the directory
+FORMAT = 2  # of job.json and of the directory
 _PACK_MAGIC = b"PK\x03\x04"
 _NAME_MAX = 255  # bytes of a file's name (limits.h)
 _PACKS = ".packs"  # $RDB_HOME/.packs/SHA256/JOB: packs that were opened
@@ -52,7 +53,8 @@ class Job:
         check_job(str(self.path))
         path = self.path / "job.json"
         try:
-            meta = json.loads(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+            meta = json.loads(text)
         except OSError as error:
             return self._meta_of_ranks(f"{path}: {error.strerror}")
         except ValueError as error:
@@ -60,12 +62,17 @@ class Job:
             return self._meta_of_ranks(f"{path}: offset {offset}: expected JSON")
         if not isinstance(meta, dict) or "format" not in meta:
             return self._meta_of_ranks(f"{path}: offset 0: expected an object with a format")
+        try:
+            meta = from_json(text)
+        except ValueError as error:
+            if "crc32c" in meta or meta["format"] == FORMAT:
+                return self._meta_of_ranks(f"{path}: offset 0: {error}")
         if meta["format"] != FORMAT:
             raise VersionMismatch(
                 f"{self.name} is a recording of format {meta['format']}, this rdb reads {FORMAT}",
                 "record it again, or use the rdb that recorded it",
             )
-        return meta
+        return dict(meta)
 
     def _meta_of_ranks(self, damage: str) -> dict[str, Any]:
         ranks = self.ranks

@@ -86,6 +86,8 @@ static bool keep(const char *path, const struct stat *st, uint32_t number)
 	}
 	if (rc)
 		unlink(copy);
+	else
+		host->whole(copy);
 	return rc == 0;
 }
 

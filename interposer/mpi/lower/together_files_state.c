@@ -75,9 +75,12 @@ static void put_file(struct bytes *out, struct vfile *file, unsigned *slot)
 	if (file->writes)
 		PMPI_File_sync(real);
 	PMPI_Allreduce(&file->turned, &used, 1, MPI_INT, MPI_MAX, file->comm);
-	if (file->first && file->writes)
-		rc = file_copy(file_place(file->path),
-			       kept_as(kept, sizeof(kept), file_folder(), (unsigned)board_wanted(host->board), *slot));
+	if (file->first && file->writes) {
+		kept_as(kept, sizeof(kept), file_folder(), (unsigned)board_wanted(host->board), *slot);
+		rc = file_copy(file_place(file->path), kept);
+		if (!rc)
+			host->whole(kept);
+	}
 	if (rc)
 		host->warn("rank %d: %s cannot be kept in a checkpoint: %s", host->rank, file->path, strerror(-rc));
 	if (used && PMPI_File_get_position_shared(real, &shared) != MPI_SUCCESS)
