@@ -225,6 +225,8 @@ def _meaning(
     if symbol is None:
         key = value_key(name)
         if key is None:
+            if not anyones and (stranger := _constant_of_library(name)):
+                raise NoneOfOwn(name, library_of(stranger))
             return None  # a word of the language, a type; or nothing, as GDB will say
         if not (anyones or own_file(gdb.solib_name(key[0]))):
             raise NoneOfOwn(name, gdb.solib_name(key[0]))
@@ -306,15 +308,21 @@ def library_of(symbol: Any) -> str:
     return str((objfile.owner or objfile).filename)
 
 
+def _constant_of_library(name: str) -> Any:
+    """A symbol that is nowhere in memory, and no file of the program's has one."""
+    constants = (gdb.SYMBOL_LOC_CONST, gdb.SYMBOL_LOC_CONST_BYTES)
+    found = [one for one in gdb.lookup_static_symbols(name) if one.addr_class in constants]
+    return found[0] if found and not any(map(is_own, found)) else None
+
+
 def value_key(name: str) -> tuple[int, Any] | None:
     """Of a name that GDB knows but its Python does not: its address and type, the code of its type
     for a function, None for what has no debug information.  None at all: it is no variable."""
     try:
         value = gdb.parse_and_eval(name)
-        if value.address is None:
-            return None
+        address = int(gdb.parse_and_eval(f"&{name}"))  # value.address may call the program's malloc
         function = value.type.code in FUNCTIONS
-        return int(value.address), value.type.code if function else str(value.type)
+        return address, value.type.code if function else str(value.type)
     except gdb.error as error:
         if str(error).startswith("No symbol "):
             raise Unbound(str(error).rstrip("."), name) from None
