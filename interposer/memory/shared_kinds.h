@@ -6,9 +6,9 @@
 enum shared_kind {
 	SHARED_ANONYMOUS, /* children have it */
 	SHARED_NAMELESS,  /* memfd, unlinked file: children, and who gets the descriptor */
-	SHARED_NAMED,     /* on tmpfs: who knows the name, which is what it is there for */
+	SHARED_NAMED,     /* in /dev/shm: who knows the name, which is what it is there for */
 	SHARED_SYSV,      /* who knows the id */
-	SHARED_FILE,      /* on a disk: normally the program alone */
+	SHARED_FILE,      /* elsewhere: normally the program alone */
 };
 
 int shared_kind_at(uint64_t addr);

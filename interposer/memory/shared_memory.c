@@ -319,13 +319,16 @@ void shared_adopt_mapped(void)
 
 static int kind_of(int fd)
 {
-	struct stat st;
+	struct stat st, shm;
 	struct statfs fs;
 	if (fstat(fd, &st) || fstatfs(fd, &fs))
 		return SHARED_FILE;
 	if (!st.st_nlink)
 		return SHARED_NAMELESS;
-	return fs.f_type == TMPFS_MAGIC || fs.f_type == HUGETLBFS_MAGIC ? SHARED_NAMED : SHARED_FILE;
+	/* shm_open(3); elsewhere a tmpfs is for files as others are, such as those of /tmp */
+	if (fs.f_type == TMPFS_MAGIC)
+		return !stat("/dev/shm", &shm) && shm.st_dev == st.st_dev ? SHARED_NAMED : SHARED_FILE;
+	return fs.f_type == HUGETLBFS_MAGIC ? SHARED_NAMED : SHARED_FILE;
 }
 
 bool shared_volatile(int fd)
