@@ -9,7 +9,7 @@ import pytest
 from conftest import Build, Rdb
 from test_mpi_abi import launch, lines, needs, record
 
-HOWS = ("barrier", "persistent", "free", "poll", "late")
+HOWS = ("barrier", "persistent", "free", "poll", "late", "index")
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -22,7 +22,7 @@ def test_what_came_is_seen(mpi: str, how: str, build: Build, tmp_path: Path) -> 
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == lines(native)
     assert len(lines(native)) == 2
-    assert ("never completed" in job.result.stderr) == (how not in ("free", "late"))
+    assert ("never completed" in job.result.stderr) == (how not in ("free", "late", "index"))
     job.expect_equal()
 
 

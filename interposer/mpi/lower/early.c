@@ -7,6 +7,8 @@
  * at others the more seldom the longer nothing has come.  The bytes are a part of that event; that the message was
  * received is noted at the call that completes it, or at MPI_Finalize. */
 #include "requests.h"
+#include "status.h"
+#include "together.h"
 
 enum {
 	LOOKED_AT_ONCE = 4096, /* slots of the table of requests, at calls of all ranks */
@@ -75,16 +77,37 @@ static bool goes_on(unsigned index)
 static bool looked_for(const struct vreq *request)
 {
 	return request->receive && request->active && request->o.real && !request->delivered && !request->blocking &&
-	       !request->waiting && !request->partitioned && !request->kept && !request->instead;
+	       !request->waiting && !request->partitioned && !request->instead;
+}
+
+/* A persistent one that was asked is inactive for MPICH 4.2 from then on: who waits for it gets an empty status.  A request that is
+ * complete from the beginning stands for it until then. */
+bool request_ended(struct vreq *request, MPI_Status *status)
+{
+	MPI_Request real = REAL(MPI_Request, request->o.real);
+	int flag = 0;
+
+	if (PMPI_Request_get_status(real, &flag, status) != MPI_SUCCESS || !flag)
+		return false;
+#ifndef OPEN_MPI
+	if (request->persistent && !request->partitioned && !request->kept && !request->instead) {
+		if (PMPI_Wait(&real, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+		    request_done(status->MPI_SOURCE, status->MPI_TAG, status_bytes(status), status_cancelled(status),
+				 &real) != MPI_SUCCESS)
+			host->fatal("a request for a message that has come could not be made");
+		request->kept = request->o.real;
+		request->o.real = BITS(real);
+	}
+#endif
+	return true;
 }
 
 /* Is it complete?  Then its bytes are in the program's memory. */
 static bool brought(struct vreq *request, bool note)
 {
 	MPI_Status status = status_empty;
-	int flag = 0;
 
-	if (PMPI_Request_get_status(REAL(MPI_Request, request->o.real), &flag, &status) != MPI_SUCCESS || !flag)
+	if (!request_ended(request, &status))
 		return false;
 	if (note)
 		request_peek(request, &status);

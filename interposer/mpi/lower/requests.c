@@ -404,6 +404,8 @@ int64_t real_Request_free(const uint64_t *a)
 	rc = PMPI_Request_free(a[0] ? &real : NULL);
 	if (rc != MPI_SUCCESS)
 		return failure(rc, request_comm(request));
+	if (request->kept)
+		PMPI_Request_free((MPI_Request[]){REAL(MPI_Request, request->kept)});
 	partitioned_note(request, "freed");
 	object_drop(&request->o);
 	put_handle((void **)a[0], RDB_REQUEST, RDB_NULL_ID);
@@ -425,8 +427,10 @@ void requests_poll_orphans(void)
 			continue;
 		}
 		*link = request->next;
-		if (request->persistent)
+		if (request->persistent) {
+			real = request->kept ? REAL(MPI_Request, request->kept) : real;
 			PMPI_Request_free(&real);
+		}
 		request_complete(request, &status);
 		object_release(&request->o);
 	}

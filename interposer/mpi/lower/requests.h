@@ -21,6 +21,9 @@ void request_peek(struct vreq *request, const MPI_Status *status);
 /* Its bytes alone reach the program; it is complete later. */
 void request_early(struct vreq *request, const MPI_Status *status);
 
+/* early.c: asks the real MPI, and where that is complete says so as often as it is asked. */
+bool request_ended(struct vreq *request, MPI_Status *status);
+
 /* early.c: after a call, and before MPI_Finalize. */
 void early_after(unsigned index);
 void early_end(void);

@@ -411,11 +411,10 @@ static uint64_t settle(void)
 	for (uint32_t id = RDB_FIRST_DYNAMIC; id < requests->next; id++) {
 		struct vreq *request = request_of(id);
 		MPI_Status status = status_empty;
-		int flag = 0;
 
 		if (request->o.id != id || !request->active || request->blocking || request->generalized)
 			continue;
-		if (PMPI_Request_get_status(REAL(MPI_Request, request->o.real), &flag, &status) == MPI_SUCCESS && flag)
+		if (request_ended(request, &status))
 			request_peek(request, &status);
 		else if (!request->receive)
 			pending++;
@@ -429,12 +428,11 @@ static uint64_t settle(void)
 	return pending + messages_take();
 }
 
-static bool complete(const struct vreq *request)
+static bool complete(struct vreq *request)
 {
-	MPI_Status status;
-	int flag = 0;
+	MPI_Status status = status_empty;
 
-	return PMPI_Request_get_status(REAL(MPI_Request, request->o.real), &flag, &status) == MPI_SUCCESS && flag;
+	return request_ended(request, &status);
 }
 
 static const char *refuses(void)
@@ -452,7 +450,7 @@ static const char *refuses(void)
 	if (requests_have_orphans())
 		return "it has freed a request of a receive that goes on";
 	for (uint32_t id = RDB_FIRST_DYNAMIC; id < tables[RDB_REQUEST].next; id++) {
-		const struct vreq *request = request_of(id);
+		struct vreq *request = request_of(id);
 
 		if (request->o.id == id && request->partitioned)
 			return "it has a partitioned request (MPI_Psend_init, MPI_Precv_init)";

@@ -12,10 +12,9 @@ static void put_request(struct bytes *out, struct vreq *one)
 {
 	MPI_Status status = status_empty;
 	MPI_Count bytes = 0;
-	int complete = 0, cancelled = 0;
+	bool complete = one->active && request_ended(one, &status);
+	int cancelled = 0;
 
-	if (one->active)
-		PMPI_Request_get_status(REAL(MPI_Request, one->o.real), &complete, &status);
 	if (complete) {
 		PMPI_Get_elements_x(&status, MPI_BYTE, &bytes);
 		PMPI_Test_cancelled(&status, &cancelled);

@@ -1,4 +1,4 @@
-/* Rank 1 posts a receive that it does not wait for, and looks at what it brought: argv[1] says how.  MPI forbids that
+/* Rank 1 posts a receive that it does not wait for, or late, and looks at what it brought: argv[1] says how.  MPI forbids that
  * (MPI-4.0, 3.7.2), and the data are there. */
 #include <mpi.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 	MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
 	MPI_Type_commit(&gaps);
 	if (rank == 1) {
-		if (!strcmp(how, "persistent")) {
+		if (!strcmp(how, "persistent") || !strcmp(how, "index")) {
 			MPI_Recv_init((void *)got, 1, gaps, 0, 3, MPI_COMM_WORLD, &request);
 			MPI_Start(&request);
 		} else {
@@ -49,6 +49,16 @@ int main(int argc, char **argv)
 			MPI_Wait(&request, MPI_STATUS_IGNORE);
 		if (rank == 1)
 			show("late");
+	} else if (!strcmp(how, "index")) {
+		MPI_Barrier(MPI_COMM_WORLD);
+		if (rank == 1) {
+			MPI_Status status = {.MPI_SOURCE = -77, .MPI_TAG = -77};
+			int index = -77;
+
+			MPI_Waitany(1, &request, &index, &status);
+			printf("%d: from %d, tag %d\n", index, status.MPI_SOURCE, status.MPI_TAG);
+			MPI_Request_free(&request);
+		}
 	} else if (strcmp(how, "finalize")) {
 		MPI_Barrier(MPI_COMM_WORLD);
 		if (rank == 1)
