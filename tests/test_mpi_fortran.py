@@ -14,6 +14,10 @@ import pytest
 from mpijob import lines
 from test_mpi_abi import launch, needs, record
 
+ANY_OVER_ANY = pytest.mark.parametrize(
+    ("upper", "lower"),
+    [("mpich", "mpich"), ("mpich", "openmpi"), ("openmpi", "openmpi"), ("openmpi", "mpich")],
+)
 SOURCES = Path(__file__).resolve().parent / "programs" / "fortran"
 
 
@@ -29,10 +33,11 @@ def fortran(mpi: str, name: str, tmp_path: Path, *options: str) -> Path:
     return program
 
 
-@pytest.mark.parametrize(
-    ("upper", "lower"),
-    [("mpich", "mpich"), ("mpich", "openmpi"), ("openmpi", "openmpi"), ("openmpi", "mpich")],
-)
+def mpi_4(mpi: str) -> list[str]:
+    return ["-DMPI_4"] if mpi == "mpich" or openmpi.release() >= 5 else []
+
+
+@ANY_OVER_ANY
 @pytest.mark.parametrize("way", ["old", "module", "f08"])
 def test_answers(way: str, upper: str, lower: str, tmp_path: Path) -> None:
     """Constants by address, strings, statuses, handles, the program's own functions."""
@@ -47,13 +52,26 @@ def test_answers(way: str, upper: str, lower: str, tmp_path: Path) -> None:
     job.expect_equal()
 
 
+@ANY_OVER_ANY
+def test_info(upper: str, lower: str, tmp_path: Path) -> None:
+    """The Fortran library of Open MPI 5 asks libmpi's own functions, by strings of libopen-pal."""
+    needs(upper, lower)
+    program = fortran(upper, "info", tmp_path, *mpi_4(upper))
+    native = launch(upper, 1, program)
+    assert native.returncode == 0, native.stderr
+    assert "second get [" + "x" * 30 + "] T" in lines(native)
+    job = record(tmp_path, lower, 1, program)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == lines(native)
+    job.expect_equal()
+
+
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_integers(mpi: str, tmp_path: Path) -> None:
     """Functions of generalized requests; attributes of MPI-1, copied and deleted by callbacks; a
     file; other functions of MPI-1; requests that the Fortran library of Open MPI 5 looks into."""
     needs(mpi)
-    persistent = mpi == "mpich" or openmpi.release() >= 5
-    program = fortran(mpi, "integers", tmp_path, *(["-DPERSISTENT"] if persistent else []))
+    program = fortran(mpi, "integers", tmp_path, *mpi_4(mpi))
     native = launch(mpi, 1, program, tmp_path / "data")
     assert native.returncode == 0, native.stderr
     assert len(lines(native)) == 9, native.stdout

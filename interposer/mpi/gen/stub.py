@@ -26,6 +26,7 @@ FORTRAN = {
       for kind in ("aint", "fint")),
     *(f"ompi_fortran_{what}" for what in ("argv_blank_f2c", "argv_count_f2c",
       "multiple_argvs_f2c", "string_c2f", "string_f2c")),
+    *(f"ompi_info_get{what}" for what in ("", "_nthkey", "_valuelen")),
     "ompi_datatype_match_size", "ompi_errhandler_create", "ompi_errhandler_invoke",
 }  # fmt: skip
 # Its nonblocking collectives look into the request that they get.

@@ -211,3 +211,57 @@ EXPORT const void *ompi_datatype_match_size(int size, uint16_t kind, uint16_t la
 			return rdb_fortran_handle(RDB_TYPE, types[i].number);
 	return HANDLE(RDB_TYPE, RDB_NULL_ID);
 }
+
+/* Open MPI 5's Fortran library asks for info by these, which tell no error handler, and gets strings of its libopen-pal: it gives them
+ * back there. */
+extern void *opal_cstring_create(const char *) __attribute__((weak));
+
+static int string_created(const char *text, void **string)
+{
+	if (!opal_cstring_create)
+		rdb_internal("opal_cstring_create");
+	*string = opal_cstring_create(text);
+	return *string ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+EXPORT int ompi_info_get_valuelen(MPI_Info info, const char *key, int *length, int *flag);
+EXPORT int ompi_info_get_valuelen(MPI_Info info, const char *key, int *length, int *flag)
+{
+	uint64_t id = rdb_id(RDB_INFO, info);
+
+	*flag = 0;
+	if (id == RDB_NULL_ID) /* as an empty one */
+		return MPI_SUCCESS;
+	return (int)rdb_call(RDB_Info_get_valuelen, 4,
+			     (uint64_t[]){id, (uint64_t)key, (uint64_t)length, (uint64_t)flag});
+}
+
+EXPORT int ompi_info_get(MPI_Info info, const char *key, void **value, int *flag);
+EXPORT int ompi_info_get(MPI_Info info, const char *key, void **value, int *flag)
+{
+	int length = 0, err = ompi_info_get_valuelen(info, key, &length, flag);
+	char *text;
+
+	if (err || !*flag)
+		return err;
+	text = malloc((size_t)length + 1);
+	if (!text)
+		return MPI_ERR_NO_MEM;
+	err = (int)rdb_call(
+		RDB_Info_get, 5,
+		(uint64_t[]){rdb_id(RDB_INFO, info), (uint64_t)key, (uint64_t)length, (uint64_t)text, (uint64_t)flag});
+	if (!err && *flag)
+		err = string_created(text, value);
+	free(text);
+	return err;
+}
+
+EXPORT int ompi_info_get_nthkey(MPI_Info info, int n, void **key);
+EXPORT int ompi_info_get_nthkey(MPI_Info info, int n, void **key)
+{
+	char text[256]; /* MPI_MAX_INFO_KEY of any MPI */
+	int err = (int)rdb_call(RDB_Info_get_nthkey, 3,
+				(uint64_t[]){rdb_id(RDB_INFO, info), (uint64_t)(int64_t)n, (uint64_t)text});
+
+	return err ? err : string_created(text, key);
+}

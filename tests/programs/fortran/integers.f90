@@ -69,7 +69,7 @@ program integers
   end do
   call MPI_Request_free(reqs(1), ierr)
   call MPI_Request_free(reqs(2), ierr)
-#ifdef PERSISTENT
+#ifdef MPI_4
   call MPI_Alltoallv_init(old(2), one, zero, MPI_INTEGER, old2(1), one, zero, MPI_INTEGER, MPI_COMM_WORLD, &
        MPI_INFO_NULL, reqs(1), ierr)
   call MPI_Alltoallw_init(old(2), one, zero, kinds, old2(2), one, zero, kinds, MPI_COMM_WORLD, &
