@@ -20,7 +20,7 @@ from mpijob import lines, mpirun, record
 from rdb.paths import mpi_dir, mpi_functions_path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "interposer" / "mpi"))
-from gen.stub import CALLBACKS, FORTRAN  # noqa: E402
+from gen.stub import CALLBACKS, FORTRAN
 
 REAL_LIBMPI = Path("/usr/lib/x86_64-linux-gnu/libmpi.so.40")
 FAMILIES = ["ring", "nonblocking", "collectives", "types", "comms", "many"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import openmpi
 import pytest
 from conftest import Build
 from test_together import DEADLINE_S, Running
@@ -32,7 +33,8 @@ CASES += [("spawn", "openmpi"), ("meet", "openmpi")]  # Debian's MPICH, over UCX
 def test_the_job_goes_on(
     call: str, mpi: str, tmp_path: Path, build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OMPI_MCA_rmaps_base_oversubscribe", "1")
+    for name, value in (openmpi.OVERSUBSCRIBE | openmpi.REACHABLE).items():
+        monkeypatch.setenv(name, value)
     line = ("--checkpoint-every", "1s", "--mpi", mpi, "-n", "2", "--")
     program = str(build("mpi/together_silent.c"))
     job = Running(tmp_path / "home", tmp_path, call, *line, program, call, "gate")
