@@ -445,7 +445,7 @@ void event_answered(ucontext_t *uc)
 		checkpoint_if_due(uc);
 		if (hash_due())
 			event_hash(LOG_HASH_AT_EVENT);
-		if (!uc && thread_self()->look_missed && baton_spin())
+		if (!uc && thread_self()->look_missed && baton_spin(NULL))
 			boundary_trap_on_return();
 	} else if (lower.mode == MODE_PASS) {
 		if (coordinated_waits)

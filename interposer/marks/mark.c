@@ -107,9 +107,12 @@ int mark_take_within(ucontext_t *uc, struct mark *m, unsigned instructions, cons
 	return take_as(uc, m, &(struct mark_wish){.instructions = instructions, .within = spin});
 }
 
-int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh)
+int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *after,
+		    const struct spin *within, bool fresh)
 {
-	return take_as(uc, m, &(struct mark_wish){.instructions = instructions, .after = spin, .fresh = fresh});
+	return take_as(
+		uc, m,
+		&(struct mark_wish){.instructions = instructions, .after = after, .within = within, .fresh = fresh});
 }
 
 bool mark_registers_here(const struct mark *m, const ucontext_t *uc)

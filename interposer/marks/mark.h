@@ -67,9 +67,10 @@ enum mark_next {
 int mark_take(ucontext_t *uc, struct mark *m, unsigned instructions);
 /* The same, in the middle of this spin: what its turns change is among the words. */
 int mark_take_within(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin);
-/* The same as mark_take, but it looks for a place where that spin has ended.  `fresh`: uc stands at the first
+/* The same, but it looks for a place where the spin `after` has ended.  `fresh`: uc stands at the first
  * instruction after an event, so each place is told from all others when it is met for the first time. */
-int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *spin, bool fresh);
+int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const struct spin *after,
+		    const struct spin *within, bool fresh);
 
 /* If set: may others than the program write there at any time?  Such memory is in no mark: a replay has it at
  * events only. */

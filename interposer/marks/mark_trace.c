@@ -129,7 +129,7 @@ static void add_words_of(struct mark *m, const struct spin *spin)
 	for (unsigned i = 0; i < spin->ncounters; i++)
 		add_word(m, MARK_WORDS, spin->counter[i]);
 	for (unsigned i = 0; i < spin->n; i++)
-		add_word(m, MARK_WORDS, spin->word[i].addr & ~7ull);
+		add_word(m, MARK_WORDS - WRITTEN, spin->word[i].addr & ~7ull);
 }
 
 static void choose_words(struct mark *m)

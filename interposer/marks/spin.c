@@ -9,10 +9,12 @@
 #include "log/crc32c.h"
 #include "marks/mark_trace.h"
 
-enum { INSTRUCTIONS = 500, FIRST_LOOK = 16, ALIKE = 3, STORED = 16 };
+enum { FIRST_LOOK = 16, ALIKE = 3, STORED = 64, LOOKS = 64 };
 
 struct word {
 	uint64_t addr, value; /* before the turn; what it has grown by after it */
+	uint32_t changes;     /* bool: was another one at times */
+	uint32_t plain;       /* bool: not only stored by atomic instructions */
 };
 
 /* From one arrival at a place to the next. */
@@ -26,17 +28,17 @@ struct turn {
 };
 
 static struct turn now;
-static struct spin looks_at; /* what this turn reads */
+static bool atomic; /* the instruction that is carried out */
+static struct access looked_at[LOOKS];
+static unsigned nlooked_at; /* in this turn, each once */
 
-static void add_word(const struct access *a)
+static void add_read(const struct access *a)
 {
-	for (unsigned i = 0; i < looks_at.n; i++)
-		if (looks_at.word[i].addr == a->addr)
+	for (unsigned i = 0; i < nlooked_at; i++)
+		if (looked_at[i].addr == a->addr)
 			return;
-	if (a->len > sizeof(looks_at.word[0].value) || looks_at.n == SPIN_WORDS)
-		return;
-	looks_at.word[looks_at.n].addr = a->addr;
-	looks_at.word[looks_at.n++].len = a->len;
+	if (a->len <= sizeof(uint64_t) && nlooked_at < LOOKS)
+		looked_at[nlooked_at++] = *a;
 }
 
 void spin_begins(struct spin *spin)
@@ -55,19 +57,35 @@ bool spin_ends(const struct spin *spin)
 	return false;
 }
 
+bool spin_changes(const struct spin *spin, const struct spin *other)
+{
+	for (unsigned i = 0; i < spin->nchanged; i++)
+		for (unsigned k = 0; k < other->n; k++)
+			if (spin->changed[i] == (other->word[k].addr & ~7ull))
+				return true;
+	return false;
+}
+
+static bool is_another(const struct word *w)
+{
+	return memcmp(&w->value, (const void *)w->addr, sizeof(w->value));
+}
+
 static void before_store(uint64_t addr, uint64_t len)
 {
 	for (uint64_t at = addr & ~7ull; at < addr + len; at += 8) {
 		unsigned i = 0;
 		while (i < now.nstored && now.stored[i].addr != at)
 			i++;
-		if (i < now.nstored)
-			continue;
-		now.too_many |= i == STORED || !upper_readable(at, 8);
-		if (now.too_many)
-			return;
-		now.stored[now.nstored].addr = at;
-		memcpy(&now.stored[now.nstored++].value, (const void *)at, 8);
+		if (i == now.nstored) {
+			now.too_many |= i == STORED || !upper_readable(at, 8);
+			if (now.too_many)
+				return;
+			now.stored[now.nstored].addr = at;
+			memcpy(&now.stored[now.nstored++].value, (const void *)at, 8);
+		}
+		now.stored[i].changes |= is_another(&now.stored[i]);
+		now.stored[i].plain |= !atomic;
 	}
 }
 
@@ -82,7 +100,7 @@ static void registers_of(const ucontext_t *uc, struct turn *t)
 static void begin_turn(const ucontext_t *uc)
 {
 	memset(&now, 0, sizeof(now));
-	looks_at.n = 0;
+	nlooked_at = 0;
 	registers_of(uc, &now);
 }
 
@@ -98,6 +116,7 @@ static bool end_turn(const ucontext_t *uc, struct turn *t)
 	}
 	for (unsigned i = 0; i < t->nstored; i++) {
 		uint64_t value;
+		t->stored[i].changes |= is_another(&t->stored[i]);
 		memcpy(&value, (const void *)t->stored[i].addr, 8);
 		t->stored[i].value = value - t->stored[i].value;
 		t->nchanged += t->stored[i].value != 0;
@@ -119,46 +138,54 @@ static bool step(ucontext_t *uc)
 	if (!in)
 		return false;
 	now.pauses |= in->map == MAP_ONE && in->rep && in->op == 0x90;
+	/* xchg needs no prefix */
+	atomic = in->lock || (in->map == MAP_ONE && (in->op | 1) == 0x87);
 	if (emulate(uc, false, &did) != EMU_DONE)
 		return false;
 	for (unsigned i = 0; i < did.naccess; i++)
 		if (!did.access[i].write) {
 			now.nreads++;
-			add_word(&did.access[i]);
+			add_read(&did.access[i]);
 			now.reads = crc32c(now.reads, &did.access[i].addr, sizeof(did.access[i].addr));
 		}
 	return true;
 }
 
-static bool stores_to(const struct turn *t, uint64_t addr)
+/* What it writes is its own.  But a lock that it tries to take in vain is what it waits for. */
+static bool own(const struct turn *t, uint64_t addr)
 {
 	for (unsigned i = 0; i < t->nstored; i++)
 		if (t->stored[i].addr == (addr & ~7ull))
-			return true;
+			return t->stored[i].changes || t->stored[i].plain;
 	return false;
 }
 
 static void describe(const struct turn *t, struct spin *spin)
 {
-	spin->n = spin->ncounters = 0;
-	for (unsigned i = 0; i < looks_at.n; i++)
-		if (!stores_to(t, looks_at.word[i].addr))
-			spin->word[spin->n++] = looks_at.word[i];
-	for (unsigned i = 0; i < t->nstored; i++)
+	spin->n = spin->ncounters = spin->nchanged = 0;
+	for (unsigned i = 0; i < nlooked_at && spin->n < SPIN_WORDS; i++)
+		if (!own(t, looked_at[i].addr)) {
+			spin->word[spin->n].addr = looked_at[i].addr;
+			spin->word[spin->n++].len = looked_at[i].len;
+		}
+	for (unsigned i = 0; i < t->nstored; i++) {
 		if (t->stored[i].value)
 			spin->counter[spin->ncounters++] = t->stored[i].addr;
+		if (t->stored[i].changes && spin->nchanged < SPIN_WORDS)
+			spin->changed[spin->nchanged++] = t->stored[i].addr;
+	}
 }
 
 /* Three turns alike: numbers that a computation ends with may be alike in two by chance.  A loop that counts may be the delay
  * within the one that looks: where it is left, what is around it is looked at. */
-static bool goes_round(ucontext_t *uc, struct spin *spin)
+static bool goes_round(ucontext_t *uc, struct spin *spin, unsigned instructions)
 {
 	static struct turn turn, before;
 	unsigned same = 0, look = FIRST_LOOK;
 	uint64_t place = uc_pc(uc), low = place, high = place;
 	bool found = false, leaves = false;
 	begin_turn(uc);
-	for (unsigned n = 1; n <= INSTRUCTIONS; n++) {
+	for (unsigned n = 1; n <= instructions; n++) {
 		if (!step(uc))
 			return found;
 		const uint64_t pc = uc_pc(uc);
@@ -195,13 +222,13 @@ static bool goes_round(ucontext_t *uc, struct spin *spin)
 	return found;
 }
 
-bool spin_here(ucontext_t *uc, struct spin *spin)
+bool spin_here(ucontext_t *uc, struct spin *spin, unsigned instructions)
 {
 	upper_here();
 	emulate_before_store = before_store;
-	const bool found = goes_round(uc, spin);
+	const bool found = goes_round(uc, spin, instructions);
 	emulate_before_store = NULL;
 	if (!found)
-		spin->n = spin->ncounters = 0;
+		spin->n = spin->ncounters = spin->nchanged = 0;
 	return found;
 }

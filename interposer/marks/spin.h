@@ -8,11 +8,11 @@
 
 enum {
 	SPIN_INSTRUCTIONS = 60, /* for mark_take() in a spin: more would say nothing more */
-	SPIN_WORDS = 8,
+	SPIN_WORDS = 16,
 	SPIN_COUNTERS = 4,
 };
 
-/* What a spin looks at, but for what it writes itself. */
+/* What a spin looks at, but for what it writes itself: a word that it tries to change atomically, in vain, is looked at. */
 struct spin {
 	unsigned n;
 	struct {
@@ -20,15 +20,19 @@ struct spin {
 	} word[SPIN_WORDS];
 	unsigned ncounters; /* words that each turn changes: only these tell its turns apart, besides the registers */
 	uint64_t counter[SPIN_COUNTERS];
+	unsigned nchanged; /* words that are others in a part of a turn: a lock that it takes and releases */
+	uint64_t changed[SPIN_WORDS];
 };
 
-/* In a signal handler of the recording, uc the stopped upper context; only one thread at a time.  Goes on by some hundred
- * instructions at most, carried out on uc.  True: it is in a small loop that reads the same memory in each turn, or pauses,
+/* In a signal handler of the recording, uc the stopped upper context; only one thread at a time.  Goes on by `instructions`
+ * at most, carried out on uc.  True: it is in a small loop that reads the same memory in each turn, or pauses,
  * and changes nothing but a few counters; what it reads is in spin.  Of loops within loops the outer one. */
-bool spin_here(ucontext_t *uc, struct spin *spin);
+bool spin_here(ucontext_t *uc, struct spin *spin, unsigned instructions);
 /* Takes the words' present values. */
 void spin_begins(struct spin *spin);
 /* One of them is another now. */
 bool spin_ends(const struct spin *spin);
+/* Does a turn of `spin` change what `other` looks at? */
+bool spin_changes(const struct spin *spin, const struct spin *other);
 
 #endif

@@ -8,6 +8,7 @@
 #include "boundary/boundary.h"
 #include "clocks/monotonic.h"
 #include "instructions/instructions.h"
+#include "marks/spin.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
 
@@ -216,11 +217,11 @@ bool baton_wanted(void)
 	return baton.head != NULL;
 }
 
-const struct spin *baton_spin(void)
+const struct spin *baton_spin(const struct spin *changes)
 {
 	lock();
 	const struct thread *t = baton.head;
-	while (t && !t->spin.n)
+	while (t && !(t->spin.n && (!changes || spin_changes(changes, &t->spin))))
 		t = t->behind;
 	unlock();
 	return t ? &t->spin : NULL;

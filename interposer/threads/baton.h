@@ -5,7 +5,7 @@
  * A holder that waits by looking at memory burns its slice in vain.  So it is looked at (marks/spin.h) soon after others
  * begin to wait, and again and again; if it spins it gives way at once.
  * A holder that takes a lock again as soon as it has released it might give way only while it has it.  So it also gives
- * way where what another one's spin waits for has come, and where it wakes one that it has woken in vain before.
+ * way where what another one's spin waits for has come, also if it spins itself and that comes and goes in each turn, and where it wakes one that it has woken in vain before.
  */
 #ifndef RDB_BATON_H
 #define RDB_BATON_H
@@ -45,7 +45,8 @@ void baton_gone(struct thread *t);
 extern char baton_look_cookie; /* signals that ask for such a look carry its address */
 /* Somebody waits for it. */
 bool baton_wanted(void);
-/* The spin of who waits longest of those that were stopped in one, or NULL. */
-const struct spin *baton_spin(void);
+/* The spin of who waits longest of those that were stopped in one (for something that each turn of the spin `changes` changes,
+ * if that is not NULL), or NULL. */
+const struct spin *baton_spin(const struct spin *changes);
 
 #endif

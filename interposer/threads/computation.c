@@ -11,7 +11,12 @@
 #include "signals/signals.h"
 #include "threads/thread.h"
 
-enum { RELEASE_INSTRUCTIONS = 500 }; /* the look for the place where a lock is free: 20 us */
+enum {
+	RELEASE_INSTRUCTIONS = 500, /* the look for the place where a lock is free: 20 us */
+	TURN_INSTRUCTIONS = 500,    /* the look for a spin; */
+	LONG_INSTRUCTIONS = 2000,   /* one whose turn is long, as programs have that are not optimised, */
+	LONG_AFTER_NS = 500000,     /* in a computation that takes long, or in whoever was in such a spin before */
+};
 
 void computation_resumed(ucontext_t *uc)
 {
@@ -66,7 +71,7 @@ static void stop(ucontext_t *uc)
 		stop_here(uc, &mark);
 }
 
-/* Anywhere in the turn of a spin: one that holds a lock in a part of it, and always stopped there, would never let go. */
+/* Anywhere in the turn of a spin: it may hold a lock in a part of it, of which the look at others found nothing. */
 static unsigned any_length(void)
 {
 	static uint32_t chance;
@@ -84,14 +89,15 @@ static void stop_spin(ucontext_t *uc, const struct spin *spin)
 		stop_here(uc, &mark);
 }
 
-/* Where it has just released what another one waits for. */
-static void hand_on(ucontext_t *uc, bool fresh)
+/* Where what `waits` looks at is another.  `within`: the spin that uc is in, or an empty one.  False: not found. */
+static bool hand_on(ucontext_t *uc, const struct spin *waits, const struct spin *within, bool fresh)
 {
-	const struct spin *spin = baton_spin();
 	struct mark mark;
-	if (spin && mark_take_after(uc, &mark, RELEASE_INSTRUCTIONS, spin, fresh) == MARK_TAKEN && spin_ends(spin) &&
-	    !about_to_ask(uc) && mark.rip == UC_REG(uc, RIP))
-		stop_here(uc, &mark);
+	if (mark_take_after(uc, &mark, RELEASE_INSTRUCTIONS, waits, within, fresh) != MARK_TAKEN || !spin_ends(waits) ||
+	    about_to_ask(uc) || mark.rip != UC_REG(uc, RIP))
+		return false;
+	stop_here(uc, &mark);
+	return true;
 }
 
 void computation_stopped(ucontext_t *uc, bool signal)
@@ -112,10 +118,13 @@ void computation_looked_at(ucontext_t *uc, bool fresh)
 	/* a thread that has ended goes on in the lower half */
 	if (!baton_wanted() || !RDB_IS_UPPER(UC_REG(uc, RIP)) || about_to_ask(uc))
 		return;
-	if (fresh || !spin_here(uc, &self->spin)) {
-		hand_on(uc, fresh);
-		return;
-	}
-	stop_spin(uc, &self->spin);
+	const bool long_turn = self->long_turns || self->look_ns > LONG_AFTER_NS;
+	const bool spins = !fresh && spin_here(uc, &self->spin, long_turn ? LONG_INSTRUCTIONS : TURN_INSTRUCTIONS);
+	if (!fresh)
+		self->long_turns = spins && long_turn;
+	/* in a spin: a lock that it takes in each turn, and that it might have wherever it is stopped */
+	const struct spin *waits = baton_spin(spins ? &self->spin : NULL);
+	if (!(waits && hand_on(uc, waits, &self->spin, fresh)) && spins)
+		stop_spin(uc, &self->spin);
 	self->spin.n = 0;
 }

@@ -83,6 +83,7 @@ struct thread {
 	bool look_made, looked; /* there is one; it runs */
 	uint64_t look_ns;
 	volatile bool look_missed; /* the look found it in the lower half */
+	bool long_turns;           /* its last spin was found by a long look */
 	struct spin spin;          /* in the queue for the baton: what it waits for by looking */
 	uint32_t asked;            /* calls that it has made */
 	uint32_t waits_asked;      /* the one in which it waited for a futex last, */
