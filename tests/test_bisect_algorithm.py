@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import pytest
 from fake_replica import DATA, Answer, FakeReplica, Program, State, all_states
 from hypothesis import HealthCheck, given, settings
@@ -31,8 +34,10 @@ def program_of(phases: list[tuple[int, int]]) -> Program:
     return Program(code, [Answer(0) for _ in phases])
 
 
-def search(timeline: Timeline, last: bool = False, limit: int = 2000) -> tuple[Result, list[Probe]]:
-    bisect = Bisect(timeline, last=last)
+def search(
+    timeline: Timeline, last: bool = False, limit: int = 2000, alive: Sequence[int] = ()
+) -> tuple[Result, list[Probe]]:
+    bisect = Bisect(timeline, last=last, alive=alive)
     asked: list[Probe] = []
     ask = bisect.start()
     while isinstance(ask, Probe):
@@ -220,3 +225,50 @@ def test_what_has_a_value_first_between_two_samples() -> None:
         pytest.raises(Refused, match="bad where it first has a value"),
     ):
         search(timeline)
+
+
+def between_events(phases: list[tuple[int, int, bool]]) -> tuple[Program, list[int]]:
+    """Each phase: the cell is set and, a loop later, it has no value any more, or stays as it is;
+    an event.  Also the last instructions at which it has a value."""
+    code: list[tuple[str, int, int]] = []
+    exits: list[int] = []
+    for value, rounds, stays in phases:
+        if value == UNDEFINED:
+            exits.append(0x400000 + 16 * len(code))
+        code += [("seti", CELL, value), ("seti", 0, rounds), ("addi", 1, 1)]
+        code.append(("decjnz", 0, 0x400000 + 16 * (len(code) - 1)))
+        if not stays:
+            exits.append(0x400000 + 16 * len(code))
+            code.append(("seti", CELL, UNDEFINED))
+        code += [("addi", 2, 3), ("sys", 0, 0)]
+    code.append(("sys", 0, 0))
+    return Program(code, [Answer(0) for _ in phases]), exits
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([GOOD, BAD, UNDEFINED]), st.integers(1, 5), st.booleans()),
+        min_size=1,
+        max_size=28,
+    ),
+    st.booleans(),
+)
+def test_what_has_a_value_between_events_only(
+    phases: list[tuple[int, int, bool]], last: bool
+) -> None:
+    """Each event is looked at, so the first, or last, of all edges is found."""
+    program, exits = between_events([(GOOD, 1, False), *phases, (BAD, 1, False)])
+    states = all_states(program)
+    defined = [index for index, state in enumerate(states) if cell(state) in (GOOD, BAD)]
+    edges = [
+        (low, high)
+        for low, high in pairwise(defined)
+        if (cell(states[low]), cell(states[high])) == (GOOD, BAD)
+    ]
+    with Timeline(None, FakeReplica.start(program)) as timeline:
+        result, _ = search(timeline, last, alive=exits)
+        before = index_of(timeline, result.before, states)
+        after = index_of(timeline, result.after, states)
+        assert (before, after) == edges[-1 if last else 0]
+        assert result.gap == (after > before + 1)

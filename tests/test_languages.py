@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from conftest import PROGRAMS, Build
 from gdbdriver import GdbError, Recorded
-from languages import answered, check_marked, marked
+from languages import answered, check_marked, marked, turns
+from languages.stepped import first_edges
 
 SOURCES = PROGRAMS / "languages"
 WAYS = {
@@ -36,6 +37,28 @@ def test_bisect_of_what_is_compiled_so(tmp_path: Path, build: Build, name: str, 
     program = build(SOURCES / name, *WAYS[way])
     recorded = Recorded(tmp_path, program, SOURCES / name)
     check_marked(recorded, SOURCES / name, optimised)
+
+
+@pytest.mark.parametrize(
+    ("level", "name", "turn"),
+    [("-O0", "y >= 0", 41), ("-O0", "z <= 10000", 52), ("-O2", "z <= 10000", 52)],
+)
+def test_what_has_a_value_between_events_only(
+    tmp_path: Path, build: Build, level: str, name: str, turn: int
+) -> None:
+    """As stepping through all instructions finds it; where it has no value is said."""
+    source = PROGRAMS / "between_events.c"
+    recorded = Recorded(tmp_path, build(source, level), source)
+    with recorded.gdb() as gdb:
+        events = turns(gdb)
+        found = answered(gdb, source, f"mix::{name}")
+        assert "mix is not running" in found["why_undefined"]
+        assert found["before_true"] and found["after_false"]
+        assert events[turn - 3] <= found["event"] < found["after_event"] + 1 <= events[turn - 1]
+        fine = answered(gdb, source, "mix::i > 0")["error"]
+        assert fine.startswith("good as long as it had a value; true at 3"), fine
+    edge = first_edges(recorded, [(found["event"], found["after_event"], name)])[0]
+    assert (found["position"], found["gap"]) == (edge.before, edge.between > 0)
 
 
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="needs rustc")

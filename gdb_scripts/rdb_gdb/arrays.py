@@ -12,7 +12,7 @@ from typing import Any
 
 import gdb
 
-from . import elements
+from . import elements, symbols
 from .nodes import Nodes, nodes
 
 _KINDS = {(True, 1): 1, (False, 1): 2, (True, 2): 3, (False, 2): 4, (True, 4): 5, (False, 4): 6,
@@ -98,7 +98,7 @@ class Array:
         if self.nodes:
             return self.nodes.shown(number, node)
         try:
-            value = gdb.parse_and_eval(self.name(number, node))
+            value = symbols.evaluated(self.name(number, node))
         except gdb.error:  # the program never calls its operator[]
             if self.first is None or len(self.dimensions) > 1:
                 raise

@@ -20,30 +20,23 @@ from typing import Any
 
 import gdb
 
-from . import predicates, pynames
+from . import alive, predicates, pynames, symbols
+from .lookups import FUNCTIONS, Unbound, Undefined, key_of, looked_up, value_key
 from .own_frames import frames, in_own_file, own_frames
 from .variables import (
-    FUNCTIONS,
-    Unbound,
-    Undefined,
     Variable,
     called,
     constructs,
     described,
-    key_of,
-    looked_up,
-    names,
-    names_of_python,
     object_called,
     placed,
     selected,
     stand_in,
     this_of,
-    value_key,
     variables_of,
     without_placeholders,
-    without_texts,
 )
+from .words import names, names_of_python, without_texts
 
 _TERM_OF_C = r"(?:\s*(?:\.|->)\s*\w+|\[[^\[\]]*\])*(?!\s*\()"
 _TERM_OF_FORTRAN = r"(?:\s*%\s*\w+|\([^()]*\))*"
@@ -136,7 +129,7 @@ class Binding:
                 if name not in named or term is None:
                     continue
                 try:
-                    value = gdb.parse_and_eval(self._text(self.expression[start : term.end()]))
+                    value = symbols.evaluated(self._text(self.expression[start : term.end()]))
                     if value.address is not None and value.type.sizeof:
                         found[int(value.address), value.type.sizeof] = None
                 except gdb.error:
@@ -167,6 +160,11 @@ class Binding:
         with self._selected(frame), pynames.bound(self._python):
             stand_in(self._variables)
             yield
+
+    def exits(self) -> list[int]:
+        """The last instructions at which it may have a value, if it does not have one always."""
+        symbols = [one.symbol for one in self._variables if one.needs_frame and one.symbol]
+        return alive.exits(symbols, self._alive()) if self._function and symbols else []
 
     def _selected(self, frame: Any) -> AbstractContextManager[None]:
         return selected(frame, self._language)
@@ -303,6 +301,7 @@ def _outcome(text: str) -> str:
 
 def _has_type(text: str) -> bool:
     try:
-        return bool(gdb.execute(f"whatis {text}", to_string=True))
+        with symbols.evaluating():
+            return bool(gdb.execute(f"whatis {text}", to_string=True))
     except gdb.error:
         return False

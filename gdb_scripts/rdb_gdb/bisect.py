@@ -10,7 +10,7 @@ import gdb
 from . import edges, history, link, place, quoting, searching
 from .command import Command, typed
 from .evaluate import Judge, raising
-from .variables import Undefined
+from .lookups import Undefined
 
 _USAGE = (
     "bisect EXPRESSION [--first|--last] [--from POSITION] [--to POSITION] "
@@ -94,6 +94,15 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
         say(_BINDING * share, event)
         place.seek(str(event))
 
+    def arrive(pc: int) -> bool:
+        if link.pressed():
+            raise KeyboardInterrupt
+        place.seek(str(last))
+        found = searching.ask("last-at", addr=pc, sp=None)["position"]
+        if found is not None:
+            place.seek(found)
+        return found is not None
+
     try:
         info = link.ask("info")
         last = info["last_event"]
@@ -103,7 +112,8 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
         first = info["first_event"] if request["low"] is None else request["low"]
         if first > last:
             raise link.Refused(f"there is no event {first}: the recording ends at event {last}")
-        judge.bind(first, last if high is None else max(first, high), look)
+        judge.bind(first, last if high is None else max(first, high), look, arrive)
+        request["alive"] = judge.exits
         answer = link.ask("bisect-start", json.dumps(request).encode("utf-8").hex())
         started = True
         while "ask" in answer:
@@ -148,7 +158,10 @@ def report(judge: Judge, answer: dict[str, Any], depth: str) -> dict[str, Any]:
     place.seek(answer["before"])
     before = judge.value()
     event = answer["event"]
-    by = link.ask("describe", str(now["event"]))["text"] if now["event"] > event else None
+    unseen = answer["gap"] and depth != "event"  # what has no value may have turned anywhere
+    by = None
+    if now["event"] > event and not unseen:
+        by = link.ask("describe", str(now["event"]))["text"]
     before_text = None if before is None else before.format_string()
     before_true = judge.verdict()[0] == "good"
     operands = judge.operands()
@@ -172,6 +185,7 @@ def report(judge: Judge, answer: dict[str, Any], depth: str) -> dict[str, Any]:
         "elements": elements,
         "written_by": by or place.short(),
         "by_event": now["event"] if by else None,
+        "after_event": now["event"],
         "operands": operands,
         "receive": receive,
         "receive_wrote": wrote,
@@ -210,6 +224,9 @@ def as_text(found: dict[str, Any]) -> str:
         lines.append(f"By event {found['by_event']}: {found['written_by']}")
     elif found["by_event"] is not None:
         lines.append(f"Changed by event {found['by_event']}: {found['written_by']}")
+    elif found["gap"]:
+        at = f"{found['written_by']} or later"
+        lines.append(f"Changed at {at}; it was false after event {found['after_event']}")
     else:
         lines.append(f"Changed by {found['written_by']}")
     receive = found["receive"]

@@ -15,8 +15,9 @@ import gdb
 
 from . import binding, link, predicates, scopes
 from .binding import Binding
+from .lookups import Undefined, block_of
 from .quoting import is_constant, unquoted
-from .variables import Undefined, block_of, of_libraries
+from .variables import of_libraries
 
 _looked_at: set[tuple[str, str]] = set()
 # Of a place or a name that is not known here: no matter of compiling.

@@ -12,6 +12,8 @@ from typing import Any
 
 import gdb
 
+from . import symbols
+
 _PAGE = 4096
 _MOST = 10_000  # threads, frames: a list that is longer has no end
 
@@ -270,8 +272,8 @@ def running() -> tuple[int, int] | None:
     here = (space.filename, len(space.objfiles()))
     if here != _known:
         try:
-            runtime = int(gdb.parse_and_eval("(long)&_PyRuntime"))
-            version = int(gdb.parse_and_eval("*(unsigned long *)&Py_Version"))
+            runtime = int(symbols.in_c("(long)&_PyRuntime"))
+            version = int(symbols.in_c("*(unsigned long *)&Py_Version"))
             _runtime = (runtime, version)
         except gdb.error:
             _runtime = None  # or older than 3.11, which does not say its version

@@ -9,6 +9,8 @@ from typing import Any
 
 import gdb
 
+from . import symbols
+
 _FORTRAN = (".f", ".for", ".ftn", ".fpp", ".f77", ".f90", ".f95", ".f03", ".f08", ".f18")
 _OF_MEMBERS = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
 STD_ARRAY = ("_M_elems", "__elems_")  # std::array, which has no printer
@@ -19,7 +21,7 @@ def language(expression: str) -> str:
     """Of the source in which the variable is; else the one GDB takes the expression for."""
     name = re.match(r"\s*[(*&]*([A-Za-z_]\w*)", expression)
     try:
-        symbol = gdb.lookup_symbol(name[1])[0] if name else None
+        symbol = symbols.find(name[1])[0] if name else None
     except gdb.error:
         symbol = None  # no frame
     file = symbol.symtab.filename if symbol is not None and symbol.symtab is not None else ""

@@ -12,7 +12,7 @@ from typing import Any
 
 import gdb
 
-from . import link, pynames
+from . import link, pynames, symbols
 from .arrays import Array, located
 
 # interposer/agent/agent.h: enum agent_array_op
@@ -173,7 +173,7 @@ def _operand(plan: Plan, text: str) -> None:
         _number(plan, named)
         return
     repeated = _repeated(text)
-    value = gdb.parse_and_eval(text) if repeated is None else repeated
+    value = symbols.evaluated(text) if repeated is None else repeated
     array = located(text, value)
     if array is None:
         kind = value.type.strip_typedefs()
@@ -195,9 +195,9 @@ def _repeated(text: str) -> Any:
     first, sign, count = text.rpartition("@")
     if not sign:
         return None
-    value, number = gdb.parse_and_eval(first), int(gdb.parse_and_eval(count))
+    value, number = symbols.evaluated(first), int(symbols.evaluated(count))
     if value.address is None or number < 1:
-        return gdb.parse_and_eval(text)  # GDB says what is wrong
+        return symbols.evaluated(text)  # GDB says what is wrong
     pointer = value.type.array(number - 1).pointer()
     return value.address.cast(pointer).dereference()
 

@@ -11,8 +11,9 @@ import gdb
 
 from . import binding
 from .binding import Binding
+from .lookups import Unbound, Undefined
 from .own_frames import lacks
-from .variables import Unbound, Undefined
+from .words import functions_named
 
 _LOOKS = (9, 33)  # events at which the names are looked for
 
@@ -38,9 +39,16 @@ class Judge:
         self._missing: str | None = None
         self._whys: Counter[str] = Counter()
 
-    def bind(self, first: int, last: int, seek: Callable[[int, float], None]) -> None:
-        """To what the names mean here, else at one of a few events between the two.
-        `seek` goes to an event, and hears how far this is."""
+    def bind(
+        self,
+        first: int,
+        last: int,
+        seek: Callable[[int, float], None],
+        arrive: Callable[[int], bool],
+    ) -> None:
+        """To what the names mean here, else at one of a few events between the two, else in a
+        function that is named.  `seek` goes to an event, and hears how far this is; `arrive` to the
+        last arrival at an address before event LAST, if there is one."""
         if self._bound():
             return
         looked: set[int] = set()
@@ -55,6 +63,9 @@ class Judge:
                     raise Undefined(
                         f"{self._problem}: the program has no such variable, nor a function."
                     )
+        for pc in functions_named(self.expression):
+            if arrive(pc) and self._bound():
+                return
         if not self._problem:
             self.binding = Binding(self.expression, gdb.newest_frame())
             return
@@ -77,6 +88,14 @@ class Judge:
             elif not self._problem:
                 self._problem, self._missing = str(unbound), unbound.name
         return self.binding is not None
+
+    @property
+    def exits(self) -> list[int]:
+        """Instructions at which it may have a value, although it has none at an event."""
+        try:
+            return [] if self.binding is None else self.binding.exits()
+        except (Undefined, gdb.error):
+            return []  # nothing is known of it
 
     @property
     def described(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import gdb
 
-from . import elements
+from . import elements, symbols
 from .own_frames import own_symtab
 
 _PARTS_IN_C = {
@@ -56,7 +56,7 @@ def calls(expression: str) -> dict[int, tuple[str, str]]:
 
 def _is_the_programs(name: str) -> bool:
     try:
-        symbol = gdb.lookup_symbol(name)[0]
+        symbol = symbols.find(name)[0]
     except gdb.error:
         symbol = gdb.lookup_global_symbol(name)
     if symbol is None or symbol.addr_class == gdb.SYMBOL_LOC_TYPEDEF:  # `real` is a type, too

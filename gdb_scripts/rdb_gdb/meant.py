@@ -16,20 +16,12 @@ from typing import Any
 
 import gdb
 
-from . import link, predicates
+from . import link, predicates, symbols
 from .command import Command
+from .lookups import NoneOfOwn, Unbound
 from .own_frames import in_own_file, lacks, own_frames
-from .variables import (
-    NoneOfOwn,
-    Unbound,
-    called,
-    described,
-    object_called,
-    replaced,
-    selected,
-    this_of,
-    variables_of,
-)
+from .variables import called, described, object_called, selected, this_of, variables_of
+from .words import replaced
 
 # Of GDB's own commands those that take one expression, and what stands before it.
 _TAKES_ONE = re.compile(
@@ -125,14 +117,15 @@ class InGdbs(Command):
 def execute(line: str, from_tty: bool = False) -> None:
     found = _TAKES_ONE.fullmatch(line)
     if found is None:
-        gdb.execute(predicates.in_gdbs(line), from_tty)
+        with symbols.evaluating():
+            gdb.execute(predicates.in_gdbs(line), from_tty)
         return
     command, expression, rest = found["command"], found["expression"], ""
     if "wa" in command.split()[0]:
         expression, rest = _WATCHED.fullmatch(expression).groups("")  # type: ignore[union-attr]
     if _taken:
         command = _PRINT.sub("call", command, count=1)
-    with here(expression, as_gdb=True) as meant:
+    with here(expression, as_gdb=True) as meant, symbols.evaluating():
         gdb.execute(
             f"{command} {predicates.in_gdbs(meant.text)}{predicates.in_gdbs(rest)}", from_tty
         )

@@ -6,9 +6,10 @@ import json
 
 import gdb
 
+from . import symbols
 from .command import Command
 from .quoting import unquoted
-from .watched import in_memory, named_in_c
+from .watched import in_memory
 
 _REALS = {4: "float", 8: "double", 16: "long double"}
 _WHOLE = {1: "char", 2: "short", 4: "int", 8: "long"}
@@ -36,7 +37,7 @@ def _type(kind: gdb.Type, address: int) -> str:
     """Fortran's `real(kind=8)` means nothing to `{TYPE} ADDRESS`, which is C: there it is `double`,
     and what C has no name for is bytes."""
     try:
-        if named_in_c(f"{{{kind}}} {address:#x}").type.sizeof == kind.sizeof:
+        if symbols.in_c(f"{{{kind}}} {address:#x}").type.sizeof == kind.sizeof:
             return str(kind)
     except gdb.error:
         pass  # the languages' names for it differ

@@ -11,7 +11,7 @@ from typing import Any
 
 import gdb
 
-from . import cpython, elements, intrinsics
+from . import cpython, elements, intrinsics, symbols
 from .elementwise import OF_ONE, Plan, planned
 from .own_frames import own_symtab
 
@@ -75,7 +75,7 @@ def value(expression: str) -> Any:
         parts += [expression[end:start], f"$_rdb_fold{number}"]
         end = last + 1
     text = intrinsics.for_gdb("".join([*parts, expression[end:]]))
-    return intrinsics.narrowed(gdb.parse_and_eval(text))
+    return intrinsics.narrowed(symbols.evaluated(text))
 
 
 def in_gdbs(line: str) -> str:
@@ -115,7 +115,7 @@ def _calls(expression: str) -> Any:
 def _is_the_programs(name: str) -> bool:
     """A function or an array of the program's own has the name."""
     try:
-        symbol = gdb.lookup_symbol(name)[0]
+        symbol = symbols.find(name)[0]
     except gdb.error:
         symbol = gdb.lookup_global_symbol(name)
     if symbol is None:

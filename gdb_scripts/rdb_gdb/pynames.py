@@ -14,7 +14,7 @@ from typing import Any
 
 import gdb
 
-from . import cpython, ndarrays
+from . import cpython, ndarrays, symbols
 from .arrays import Array
 from .cpython import Frame, Interpreter, Unreadable
 from .own_frames import is_own, own_frames, own_symtab
@@ -110,7 +110,7 @@ def is_of_c(name: str) -> bool:
     try:
         frame = gdb.selected_frame()
         chosen = _own_c(frame) or (frame.level() and not _of_interpreter(frame))
-        symbol = gdb.lookup_symbol(name, frame.block())[0] if chosen else None
+        symbol = symbols.find(name, frame.block())[0] if chosen else None
         if symbol is not None:
             return True
         symbol = gdb.lookup_global_symbol(name) or gdb.lookup_static_symbol(name)

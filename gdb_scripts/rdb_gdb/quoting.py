@@ -9,6 +9,7 @@ import re
 
 import gdb
 
+from . import symbols
 from .own_frames import own_symtab
 
 # One quoted text from end to end; '\'' is how a shell writes ' within '.
@@ -40,7 +41,7 @@ def _names_a_symbol(text: str) -> bool:
     if text[0] != "'" or re.fullmatch(r"'\w*'", text):
         return False
     try:
-        return bool(gdb.parse_and_eval(f"&{text}").type.code == gdb.TYPE_CODE_PTR)
+        return bool(symbols.evaluated(f"&{text}").type.code == gdb.TYPE_CODE_PTR)
     except gdb.error:
         return False
 
@@ -64,7 +65,7 @@ def is_constant(text: str) -> bool:
 
 def _is_enumerator(name: str) -> bool:
     try:
-        symbol = gdb.lookup_symbol(name)[0]
+        symbol = symbols.find(name)[0]
     except gdb.error:
         return False  # no frame: it may be a local
     # A library's enumerator is not meant.

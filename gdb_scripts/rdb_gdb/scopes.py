@@ -9,7 +9,7 @@ from typing import Any
 
 import gdb
 
-from . import meant
+from . import meant, symbols
 
 WATCHES = (
     gdb.BP_HARDWARE_WATCHPOINT,
@@ -29,7 +29,7 @@ def uses_locals(expression: str) -> bool:
         return False
     for name in re.findall(r"[A-Za-z_]\w*", expression):
         try:
-            symbol = gdb.lookup_symbol(name)[0]
+            symbol = symbols.find(name)[0]
         except gdb.error:
             continue
         if symbol is not None and symbol.needs_frame:

@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import gdb
 
-from . import cpython, dlang, elements, predicates, pynames
+from . import dlang, elements, symbols
+from .lookups import (
+    FUNCTIONS,
+    NoneOfOwn,
+    Unbound,
+    block_of,
+    constant_of_library,
+    is_own,
+    key_of,
+    library_of,
+    lookup,
+    seen,
+    short,
+    value_key,
+)
 from .own_frames import own_file, own_symtab
-
-_TEXTS_AND_NUMBERS = r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])\.?\d[\w.]*"
-_NO_NAMES = re.compile(_TEXTS_AND_NUMBERS)
-_NO_NAMES_OF_FORTRAN = re.compile(rf"{_TEXTS_AND_NUMBERS}|\.[A-Za-z]+\.")
-_NAME = re.compile(r"(?:[A-Za-z_]\w*::)*[A-Za-z_]\w*")
-_NAME_OF_GO = re.compile(r"([A-Za-z_]\w*)(?:\.[A-Za-z_]\w*)?")  # package.variable
-_NAME_OF_D = re.compile(r"([A-Za-z_]\w*)(?:\.[A-Za-z_]\w*)*")  # module.variable.member
-_MEMBER = re.compile(r"(?:\.|->|%|\$|@|::)\s*\Z")
-FUNCTIONS = (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_METHOD)
-
-
-class Undefined(gdb.GdbError):
-    """The expression has no value here."""
-
-
-class Unbound(Undefined):
-    """It means nothing in this frame; of NAME the program has none."""
-
-    def __init__(self, text: str, name: str | None = None) -> None:
-        super().__init__(text)
-        self.name = name
-
-
-class NoneOfOwn(Unbound):
-    """A library has one, which is not meant."""
-
-    def __init__(self, name: str, library: str | None) -> None:
-        self.library = short(library or "a library")
-        super().__init__(
-            f'No symbol "{name}" in the program\'s own code: {self.library} has one', name
-        )
+from .words import names, replaced
 
 
 @dataclass(frozen=True)
@@ -67,10 +51,6 @@ class Variable:
         return f", {short(symtab.filename)}:{self.symbol.line}" if symtab else ""
 
 
-def short(path: str) -> str:
-    return path.rsplit("/", 1)[-1]
-
-
 class _Bound(gdb.Function):
     """$_rdb_bound(N): the variable number N of the expression that is being evaluated."""
 
@@ -90,75 +70,9 @@ def stand_in(variables: list[Variable]) -> None:
     _bound = variables
 
 
-def names(text: str) -> Iterator[tuple[int, int, str]]:
-    """(start, end, name) of each name that is no member's, register's or other variable's, nor one
-    of Python's."""
-    for start, end, name in _all_names(text):
-        if not _within_python(text, start) or pynames.is_of_c(name):
-            yield start, end, name
-
-
-def names_of_python(text: str) -> list[str]:
-    """In predicates, where Python runs."""
-    found = _all_names(text)
-    return [name for start, _, name in found if _within_python(text, start)]
-
-
-def _within_python(text: str, at: int) -> bool:
-    if cpython.running() is None:
-        return False
-    return any(first <= at < last for first, last in predicates.arguments(text))
-
-
-def _all_names(text: str) -> Iterator[tuple[int, int, str]]:
-    plain = without_texts(text)
-    functions = predicates.words(text)
-    language = elements.language("")
-    name = {"go": _NAME_OF_GO, "d": _NAME_OF_D}.get(language, _NAME)
-    for found in name.finditer(plain):
-        before = plain[: found.start()]
-        if found.start() in functions:
-            continue
-        if not _MEMBER.search(before) and not re.search(r"\w\Z", before):
-            whole = _whole(found, language)
-            yield found.start(), found.start() + len(whole), whole
-
-
-def without_texts(text: str) -> str:
-    """Blanks for what holds no names: texts, numbers, operators such as .and."""
-    none = _NO_NAMES_OF_FORTRAN if elements.language("") == "fortran" else _NO_NAMES
-    return none.sub(lambda found: " " * len(found[0]), text)
-
-
-def _whole(found: re.Match[str], language: str) -> str:
-    """Without the members of what is named."""
-    if "." not in found[0]:
-        return found[0]
-    if language == "d":
-        return dlang.longest(found[0], gdb.selected_frame().function())
-    return found[0] if _symbol(found[0]) else found[1]
-
-
-def _symbol(name: str) -> Any:
-    try:
-        return gdb.lookup_symbol(name)[0]
-    except gdb.error:
-        return gdb.lookup_global_symbol(name)
-
-
 def placed(text: str, variables: list[Variable]) -> str:
     known = {one.name: f"$_rdb_bound({number})" for number, one in enumerate(variables)}
     return replaced(text, known)
-
-
-def replaced(text: str, known: Mapping[str, str]) -> str:
-    """With other words for the names that are KNOWN."""
-    result, end = "", 0
-    for start, stop, name in names(text):
-        if name in known:
-            result += text[end:start] + known[name]
-            end = stop
-    return result + text[end:]
 
 
 def without_placeholders(text: str, variables: list[Variable]) -> str:
@@ -225,7 +139,7 @@ def _meaning(
     if symbol is None:
         key = value_key(name)
         if key is None:
-            if not anyones and (stranger := _constant_of_library(name)):
+            if not anyones and (stranger := constant_of_library(name)):
                 raise NoneOfOwn(name, library_of(stranger))
             return None  # a word of the language, a type; or nothing, as GDB will say
         if not (anyones or own_file(gdb.solib_name(key[0]))):
@@ -240,100 +154,23 @@ def _meaning(
     return Variable(name, symbol, key_of(symbol), symbol.needs_frame)
 
 
-def block_of(frame: Any) -> Any:
-    try:
-        return frame.block()
-    except RuntimeError:
-        return None  # no debug information
-
-
-def looked_up(name: str, frame: Any) -> Any:
-    return lookup(name, block_of(frame), frame.function())[0]
-
-
-def lookup(name: str, block: Any, function: Any) -> tuple[Any, bool]:
-    """The symbol, or whether it is a member of `this`.  FUNCTION::VARIABLE is in that function's
-    frame alone."""
-    if block is None or ("." in name and elements.language("") == "d"):
-        return None, False  # GDB 13 may end at a module's name (d_lookup_nested_symbol)
-    other, _, variable = name.rpartition("::")
-    if other and _is_function(other):
-        if function is None or not _called_so(function, other):
-            raise Unbound(f"{other} is not running")
-        name = variable
-    try:
-        found: tuple[Any, bool] = gdb.lookup_symbol(name, block)
-        return found
-    except gdb.error:
-        return None, False
-
-
-def _is_function(name: str) -> bool:
-    try:
-        return bool(gdb.parse_and_eval(name).type.code in FUNCTIONS)
-    except gdb.error:
-        return False
-
-
-def _called_so(function: Any, name: str) -> bool:
-    called = re.sub(r"\(.*", "", str(function.print_name))
-    return called == name or called.endswith(f"::{name}")
-
-
 def _of_module(name: str, function: Any) -> Any:
     """The variable of a module of the program's, which an inlined procedure, for one, does not see,
     or of the function's package.  None: of none, or of several."""
     language = elements.language("")
     if language == "go" and function is not None:
         package = function.name.rpartition(".")[0] or "main"
-        return _symbol(f"{package}.{name}")
+        return seen(f"{package}.{name}")
     if language == "d":
         return dlang.variable(name, function)
     if language != "fortran":
         return None
     found = []
     for module in re.findall(r"(?m)^\d+:\s+(\w+)$", gdb.execute("info modules -q", to_string=True)):
-        symbol = gdb.lookup_symbol(f"{module}::{name}".lower())[0]
+        symbol = symbols.find(f"{module}::{name}".lower())[0]
         if symbol is not None and symbol.symtab is not None and own_symtab(symbol.symtab):
             found.append(symbol)
     return found[0] if len(found) == 1 else None
-
-
-def is_own(symbol: Any) -> bool:
-    return symbol.symtab is None or own_symtab(symbol.symtab)
-
-
-def library_of(symbol: Any) -> str:
-    objfile = symbol.symtab.objfile
-    return str((objfile.owner or objfile).filename)
-
-
-def _constant_of_library(name: str) -> Any:
-    """A symbol that is nowhere in memory, and no file of the program's has one."""
-    constants = (gdb.SYMBOL_LOC_CONST, gdb.SYMBOL_LOC_CONST_BYTES)
-    found = [one for one in gdb.lookup_static_symbols(name) if one.addr_class in constants]
-    return found[0] if found and not any(map(is_own, found)) else None
-
-
-def value_key(name: str) -> tuple[int, Any] | None:
-    """Of a name that GDB knows but its Python does not: its address and type, the code of its type
-    for a function, None for what has no debug information.  None at all: it is no variable."""
-    try:
-        value = gdb.parse_and_eval(name)
-        address = int(gdb.parse_and_eval(f"&{name}"))  # value.address may call the program's malloc
-        function = value.type.code in FUNCTIONS
-        return address, value.type.code if function else str(value.type)
-    except gdb.error as error:
-        if str(error).startswith("No symbol "):
-            raise Unbound(str(error).rstrip("."), name) from None
-        if "has unknown type" not in str(error):
-            return None
-    return int(gdb.parse_and_eval(f"&{name}")), None
-
-
-def key_of(symbol: Any) -> tuple[Any, ...]:
-    symtab = symbol.symtab
-    return (symbol.name, symbol.line, symtab.fullname() if symtab else None, symbol.needs_frame)
 
 
 def this_of(frame: Any) -> tuple[int, str] | None:

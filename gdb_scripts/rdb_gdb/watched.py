@@ -7,7 +7,7 @@ from typing import Any
 
 import gdb
 
-from . import meant
+from . import meant, symbols
 
 
 def in_memory(text: str) -> tuple[gdb.Value, str]:
@@ -16,10 +16,10 @@ def in_memory(text: str) -> tuple[gdb.Value, str]:
     said = ""
     try:
         if text.startswith("{"):
-            value = named_in_c(text)
+            value = symbols.in_c(text)
         else:
             with meant.here(text) as found:
-                value, said = gdb.parse_and_eval(found.text), found.said
+                value, said = symbols.evaluated(found.text), found.said
     except gdb.error as error:
         raise gdb.GdbError(str(error)) from None
     if value.is_optimized_out:
@@ -29,16 +29,6 @@ def in_memory(text: str) -> tuple[gdb.Value, str]:
             f"{text} is not in memory, so nothing writes it; name what it is computed from."
         )
     return value, said
-
-
-def named_in_c(text: str) -> gdb.Value:
-    """The value of an expression such as `{TYPE} ADDRESS`, which not every language has."""
-    language = gdb.parameter("language")
-    gdb.execute("set language c", to_string=True)
-    try:
-        return gdb.parse_and_eval(text)
-    finally:
-        gdb.execute(f"set language {language}", to_string=True)
 
 
 class Watched:

@@ -208,6 +208,8 @@ def _lines(answer: Found) -> Iterator[str]:
         yield f"first bad element: {element}"
     if answer.by_event is not None:
         yield f"written by event {answer.by_event}: {answer.written_by}"
+    elif answer.undefined_between:
+        yield f"written at {answer.written_by} or later"
     else:
         yield f"written by {answer.written_by}"
     if answer.receive is not None:

@@ -7,7 +7,7 @@ instruction that made the expression bad.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from rdb.errors import RdbError, Usage
@@ -26,11 +26,12 @@ class Bisecting:
         low: int | None,
         high: int | None,
         events_only: bool = False,
+        alive: Sequence[int] = (),
     ) -> None:
         self._motion = motion
         timeline = cast(Timeline, motion.timeline)
         self._ahead = timeline.travel.ahead
-        self._search = Bisect(timeline, last=last, low=low, high=high, events_only=events_only)
+        self._search = Bisect(timeline, last, low, high, events_only, alive)
 
     @property
     def known(self) -> str:

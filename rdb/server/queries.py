@@ -203,7 +203,8 @@ class Queries:
         return self._timeline.fold(plan)._asdict()
 
     def _bisect_start(self, text: str) -> Answer:
-        """{"last": bool, "low": event or null, "high": ..., "jobs": N or null} in hex."""
+        """{"last": bool, "low": event or null, "high": ..., "jobs": N or null,
+        "alive": [address, ...]} in hex."""
         options = json.loads(bytes.fromhex(text))
         self._searches.use_jobs(options.get("jobs"))
         self._bisecting = Bisecting(
@@ -212,6 +213,7 @@ class Queries:
             options.get("low"),
             options.get("high"),
             bool(options.get("events_only")),
+            options.get("alive", ()),
         )
         return {**self._bisecting.begin(), **self._state("")}
 

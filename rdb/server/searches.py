@@ -214,10 +214,10 @@ class Searches:
             start, leave = entered, Leave(back, sp_is(sp + 8))
         return ChangeSearch(travel, (asked["addr"], asked["length"]), start, end, leave, most)
 
-    def _entered(self, entry: int, sp: int) -> Position | None:
-        """Where the function at `entry` was last entered with this stack pointer."""
+    def _entered(self, entry: int, sp: int | None) -> Position | None:
+        """Where the function at `entry` was last entered, with this stack pointer."""
         points, timeline = Points(), self._timeline
-        points.set_breakpoint(1, entry, sp_is(sp))
+        points.set_breakpoint(1, entry, b"" if sp is None else sp_is(sp))
         found = scan.last_hit(timeline.travel, points, timeline.position, timeline.recorded_gpr)
         if found is not None and found.walker is not None:
             found.walker.close()
@@ -247,7 +247,8 @@ class Searches:
         }
 
     def _last_at(self, text: str) -> Answer:
-        """{"addr", "sp"}: where that instruction was last come to with this stack pointer."""
+        """{"addr", "sp" or null}: where that instruction was last come to, with this stack
+        pointer."""
         asked = _options(text)
         answer: Answer = {"position": None}
         with self._search(answer):

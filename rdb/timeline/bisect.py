@@ -14,14 +14,16 @@ start, undefined everywhere), and Unstable when the verdicts contradict each oth
 the timeline but the driver.
 
 First events are sampled evenly and halved, then the instructions inside the last interval.  An
-undefined verdict is neither: its neighbours are tried, and what is undefined right between good and
-bad is said so (`Result.gap`).  The answer was verified: good at `before`, bad at `after`.
+undefined verdict is neither: its neighbours are tried or, if it is known where the expression may
+have a value between events (`alive`), the last place before the event where it has one.  What is
+undefined right between good and bad is said so (`Result.gap`).  The answer was verified: good at
+`before`, bad at `after`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -29,6 +31,7 @@ from typing import Literal
 
 from rdb.errors import RdbError
 from rdb.timeline import narrow
+from rdb.timeline.alive import Alive
 from rdb.timeline.position import Hit, Position, Steps
 from rdb.timeline.timeline import Timeline
 
@@ -86,6 +89,7 @@ class Bisect:
         low: int | None = None,
         high: int | None = None,
         events_only: bool = False,
+        alive: Sequence[int] = (),
     ) -> None:
         travel = timeline.travel
         self._travel = travel
@@ -94,9 +98,13 @@ class Bisect:
         self._high = travel.last_event if high is None else high
         self._to_end = high is None  # also what follows the last event
         self._events_only = events_only
+        self._end = Position(self._high)
+        self._alive = Alive(travel, alive) if alive else None
         if self._low > self._high:
             raise Refused(f"no event lies between {self._low} and {self._high}")
         self._known: dict[Position, Verdict] = {}
+        self._places: dict[int, tuple[Position, Verdict]] = {}  # of events
+        self._spans: list[tuple[int, int, Position, Verdict]] = []  # of events with one place
         self._whys: Counter[str] = Counter()
         self._probes = self._undefined = 0
         self._done = 0.0
@@ -137,15 +145,45 @@ class Bisect:
             self._known[position] = yield Probe(position, stage, self._done, unknown)
         return self._known[position]
 
+    def _ask_event(
+        self, event: int, soon: tuple[Position, ...] = ()
+    ) -> Generator[Probe, Verdict, Verdict]:
+        """There, or where it had a value last before."""
+        place = Position(event)
+        verdict = yield from self._ask(place, "events", soon)
+        if verdict == "undefined" and self._alive is not None:
+            place, verdict = yield from self._ask_before(place)
+        self._places[event] = place, verdict
+        return verdict
+
+    def _ask_before(self, here: Position) -> Generator[Probe, Verdict, tuple[Position, Verdict]]:
+        """Where it had a value last before HERE; undefined: nowhere."""
+        assert self._alive is not None
+        event = here.event + bool(here.moves)
+        for first, last, place, verdict in self._spans:
+            if first <= event <= last:
+                return place, verdict
+        low, place, verdict = self._low, here, "undefined"
+        without: set[int] = set()
+        before = here
+        while len(without) < _NEIGHBOURS:
+            found = self._alive.last(before, without)
+            if found is None or found.event < self._low:
+                break
+            judged = yield from self._ask(found, "events")
+            if judged != "undefined":
+                low, place, verdict = found.event + 1, found, judged
+                break
+            without.add(self._alive.pc_of(found))
+            before = found
+        self._spans.append((low, event, place, verdict))
+        return place, verdict
+
     def _run(self) -> Search:
         self._adjacent: set[tuple[Position, Position]] = set()
         found = yield from self._sample()
         if found is None:
-            last, end = Position(self._high), self._travel.end.position
-            before, after = yield from self._between(last, end, lambda v: v == "bad")
-            if self._known[before] == "undefined":
-                before, later = yield from self._between(last, before, lambda v: v != "good")
-                after = later if self._known[later] == "bad" else after
+            before, after = yield from self._within(self._high, self._end)
         else:
             before, after = yield from self._edge(*found)
         for position, expected in ((before, "good"), (after, "bad")):
@@ -196,9 +234,12 @@ class Bisect:
             for index, event in enumerate(events):
                 self._done = done + (0.4 - done) / 2 * index / count
                 soon = tuple(Position(later) for later in events[index + 1 : index + 2])
-                verdict = yield from self._ask(Position(event), "events", soon)
+                yield from self._ask(Position(event), "events", soon)
+            # The last first: what comes before one place is what comes before others.
+            for event in reversed(events):
+                verdict = yield from self._ask_event(event)
                 if verdict != "undefined":
-                    judged.append((event, verdict))
+                    judged.insert(0, (event, verdict))
             if judged or wanted >= min(_SAMPLES_MAX, span + 1):
                 break
             self.so_far = f"no value at {count} events so far: {self._why()}"
@@ -212,7 +253,7 @@ class Bisect:
             if first == "good" and second == "bad"
         ]
         if judged[0][1] == "bad":
-            event = judged[0][0]
+            event = self._places[judged[0][0]][0].event
             good = edges[0][0] if edges else None
             again = f"; true at event {good} (--from {good} begins there)" if edges else ""
             if event > self._low:
@@ -225,21 +266,23 @@ class Bisect:
         if verdict == "good" and event < events[-1]:
             later = events[events.index(event) + 1]
             event, other = yield from self._halve_events(event, later, lambda one: one != "good")
-            if self._known[Position(other)] == "undefined":
+            if self._places[other][1] == "undefined":
                 raise Refused(f"good as long as it had a value{self._looked()}")
             edges.append((event, other))
         elif verdict == "good":
             if (yield from self._turns_after(event)):
                 return None if self._last or not edges else edges[0]
+            if self._places[event][0].event < event:
+                raise Refused(f"good as long as it had a value{self._looked()}")
             raise Refused(f"still good at the end (event {event}){self._looked()}")
         return edges[-1 if self._last else 0]
 
     def _looked(self) -> str:
         """At how many events it was what, and why it had no value, if it was not good at all."""
         at: dict[str, list[int]] = {"good": [], "bad": [], "undefined": []}
-        for place, verdict in self._known.items():
-            if not place.moves:
-                at[verdict].append(place.event)
+        for event, (place, verdict) in self._places.items():
+            # Where it is known from before, it has none at the event.
+            at[verdict if place.event >= event - 1 else "undefined"].append(event)
         good, bad, undefined = (at[one] for one in ("good", "bad", "undefined"))
         said = ""
         if good and (bad or undefined):
@@ -266,19 +309,28 @@ class Bisect:
         _, first = yield from self._halve_events(
             events[index - 1], event, lambda one: one != "undefined"
         )
-        return [(first, self._known[Position(first)])] if first < event else []
+        return [(first, self._places[first][1])] if first < event else []
 
     def _turns_after(self, event: int) -> Generator[Probe, Verdict, bool]:
         """Is it bad where the recording ends, after its last event, at which it was good?"""
         end = self._travel.end.position if self._to_end and event == self._high else None
         if end is None or not end.moves:
             return False
-        return (yield from self._ask(end, "events")) == "bad"
+        self._end = end
+        verdict = yield from self._ask(end, "events")
+        if verdict == "undefined" and self._alive is not None:
+            self._end, verdict = yield from self._ask_before(end)
+        return verdict == "bad"
 
     def _edge(self, low: int, high: int) -> Pair:
         """From two events, good and bad, to two instructions."""
         good, bad = low, high
         first, second = yield from self._halve_events(good, bad, lambda v: v == "bad")
+        if self._alive is not None:
+            place = self._places[second][0]
+            if self._events_only:
+                return self._places[first][0], place
+            return (yield from self._within(first, place))
         if self._events_only:
             return (yield from self._last_good(good, first)), Position(second)
         before, after = yield from self._inside(first, second, lambda v: v == "bad")
@@ -293,6 +345,44 @@ class Bisect:
             end = Position(second)
         earlier, later = yield from self._between(Position(good), end, lambda v: v != "good")
         return (earlier, later if self._known[later] == "bad" else after)
+
+    def _within(self, event: int, high: Position) -> Pair:
+        """From an event that counts as good to a bad place before, or at, the next one."""
+        good, start = self._places[event][0], Position(event)
+        low, high = yield from self._closer(start, high)
+        before, after = yield from self._between(low, high, lambda v: v == "bad")
+        if self._known[before] != "undefined":
+            return before, after
+        if self._known[low] == "undefined":  # and up to there since it was good last
+            return good, after
+        before, later = yield from self._between(low, before, lambda v: v != "good")
+        return before, later if self._known[later] == "bad" else after
+
+    def _closer(
+        self, low: Position, high: Position
+    ) -> Generator[Probe, Verdict, tuple[Position, Position]]:
+        """A place that is not bad and a bad one; between the two it keeps a value, or has none."""
+        without: set[int] = set()
+        while self._alive is not None and len(without) < _NEIGHBOURS:
+            place = self._alive.middle(low, high, without)
+            if place is None:
+                break
+            verdict = yield from self._ask(place, "instructions")
+            if verdict == "good":
+                low, high = place, self._renamed(low, place, high)
+            elif verdict == "bad":
+                high = place
+            else:
+                without.add(self._alive.pc_of(place))
+        return low, high
+
+    def _renamed(self, start: Position, low: Position, high: Position) -> Position:
+        """`high`, which is named from START, from LOW, which is on the way."""
+        if not _apart(low, high):
+            return high
+        pc = narrow.pc_at(self._travel, high)
+        left = narrow.passed(self._travel, start, high, pc)
+        return self._named_from(low, high, pc, left - narrow.passed(self._travel, start, low, pc))
 
     def _last_good(self, good: int, first: int) -> Generator[Probe, Verdict, Position]:
         """`first`, unless it is undefined there: then the last good event before it."""
@@ -312,13 +402,13 @@ class Bisect:
                 for first, last in ((low, middle), (middle, high))
                 if last - first > 1
             )
-            verdict = yield from self._ask(Position(middle), "events", soon)
+            verdict = yield from self._ask_event(middle, soon)
             for distance in range(1, _NEIGHBOURS + 1):
-                if verdict != "undefined":
+                if verdict != "undefined" or self._alive is not None:
                     break
                 for near in (middle - distance, middle + distance):
                     if verdict == "undefined" and low < near < high:
-                        verdict = yield from self._ask(Position(near), "events")
+                        verdict = yield from self._ask_event(near)
                         middle = near if verdict != "undefined" else middle
             if like_high(verdict):
                 high = middle

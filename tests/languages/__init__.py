@@ -102,8 +102,8 @@ def check_marked(
                 wrong[expression] = (said[expression], found)
             if "error" not in found and said[expression] != "exact":
                 answers[expression] = found
-                last = found["by_event"] or found["event"]
-                spans.append((events[mark.turn - 2], last, mark.in_gdbs))
+                first = min(events[mark.turn - 2], found["event"])
+                spans.append((first, found["after_event"], mark.in_gdbs))
             gdb.run("goto end")
     edges = first_edges(recorded, spans) if spans else []
     for (expression, found), edge in zip(answers.items(), edges, strict=True):

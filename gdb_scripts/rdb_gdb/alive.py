@@ -1,0 +1,108 @@
+"""Where in its function a variable has a value, by the debug information.
+
+Optimised, it has a location for some of the instructions only, often for none at which the program
+makes events.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import gdb
+
+from .lookups import key_of
+from .symbols import scope
+
+_SYMBOL = re.compile(r"^Symbol (\S+) is ", re.MULTILINE)
+_RANGE = re.compile(r"Range (0x[0-9a-f]+)-(0x[0-9a-f]+)")
+_JUMP = re.compile(r"(?:notrack |bnd )?j\w+\s+(0x[0-9a-f]+)")
+_LEAVES = re.compile(r"(?:notrack |bnd |repz? )?(?:ret|jmp\s+\*)")
+
+Ranges = list[tuple[int, int]]
+
+
+def exits(symbols: list[Any], frame: Any) -> list[int]:
+    """The last instructions of each part of the frame's function in which all of these locals have
+    a value."""
+    found: dict[int, None] = {}
+    for pc in _instances(symbols, frame):
+        function = _around(pc)
+        if function is not None:
+            ranges = _all_alive([one.name for one in symbols], pc)
+            ranges = [(function.start, function.end)] if ranges is None else ranges
+            found.update(dict.fromkeys(_ways_out(ranges, function, frame.architecture())))
+    return list(found)
+
+
+def _instances(symbols: list[Any], frame: Any) -> Iterator[int]:
+    """An address in the function, and in each copy of it that was put into another one."""
+    yield frame.pc() - (frame.level() > 0)
+    for symbol in symbols:
+        if symbol.symtab is None:
+            continue
+        try:
+            places = gdb.decode_line(f"'{symbol.symtab.filename}':{symbol.line}")[1] or ()
+        except gdb.error:
+            continue  # no line of it has code
+        for place in places:
+            block = gdb.block_for_pc(place.pc)
+            while block is not None and not block.is_global:
+                if any(key_of(one) == key_of(symbol) for one in block):
+                    yield place.pc
+                block = block.superblock
+
+
+def _around(pc: int) -> Any:
+    """The function that is not inlined."""
+    block, found = gdb.block_for_pc(pc), None
+    while block is not None and not (block.is_static or block.is_global):
+        found = block if block.function is not None else found
+        block = block.superblock
+    return found
+
+
+def _all_alive(names: list[str], pc: int) -> Ranges | None:
+    """Where all of them are; None: everywhere in the function."""
+    said = _SYMBOL.split(scope(pc))
+    both: Ranges | None = None
+    for name, text in zip(said[1::2], said[2::2], strict=True):
+        if name not in names or not text.startswith("multi-location"):
+            continue
+        mine = _joined([(int(low, 16), int(high, 16)) for low, high in _RANGE.findall(text)])
+        both = mine if both is None else _common(both, mine)
+    return both
+
+
+def _joined(ranges: Ranges) -> Ranges:
+    joined: Ranges = []
+    for low, high in sorted(ranges):
+        if joined and low <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
+        elif low < high:
+            joined.append((low, high))
+    return joined
+
+
+def _common(some: Ranges, others: Ranges) -> Ranges:
+    both = [(max(one[0], two[0]), min(one[1], two[1])) for one in some for two in others]
+    return [(low, high) for low, high in both if low < high]
+
+
+def _ways_out(ranges: Ranges, function: Any, architecture: Any) -> Iterator[int]:
+    """The last instruction of each, and what jumps or returns out of them."""
+    for one in architecture.disassemble(function.start, function.end - 1):
+        if not _within(ranges, one["addr"]):
+            continue
+        jump = _JUMP.match(one["asm"])
+        if (
+            not _within(ranges, one["addr"] + one["length"])
+            or _LEAVES.match(one["asm"])
+            or (jump and not _within(ranges, int(jump[1], 16)))
+        ):
+            yield one["addr"]
+
+
+def _within(ranges: Ranges, pc: int) -> bool:
+    return any(low <= pc < high for low, high in ranges)

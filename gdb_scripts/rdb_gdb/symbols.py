@@ -1,0 +1,75 @@
+"""Asking GDB in a language in which it survives the question.
+
+GDB 13 fails an assertion (d_lookup_nested_symbol) when it looks in D for any name that is not a
+local's, in what link-time optimisation has made an `<artificial>` unit of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import gdb
+
+_MADE = "<artificial>"
+
+
+def find(name: str, block: Any = None) -> tuple[Any, bool]:
+    """As gdb.lookup_symbol: the symbol or None, and whether it is a member of `this`."""
+    with _in("c") if _speaks_d() else nullcontext():
+        found: tuple[Any, bool] = (
+            gdb.lookup_symbol(name) if block is None else gdb.lookup_symbol(name, block)
+        )
+        return found
+
+
+def evaluated(text: str) -> Any:
+    """As gdb.parse_and_eval."""
+    with evaluating():
+        return gdb.parse_and_eval(text)
+
+
+def in_c(text: str) -> Any:
+    """The value of an expression that not every language has."""
+    with _in("c"):
+        return gdb.parse_and_eval(text)
+
+
+def scope(pc: int) -> str:
+    """Of `info scope`.  GDB 13 ends at a type in split debug information that it has not found,
+    unless it is to print it in Ada."""
+    with _in("ada"):
+        return str(gdb.execute(f"info scope *{pc:#x}", to_string=True))
+
+
+def evaluating() -> AbstractContextManager[None]:
+    """For expressions that may have any name; what is said otherwise is in the frame's language."""
+    return _in("c") if _speaks_d() and _made() else nullcontext()
+
+
+@contextmanager
+def _in(language: str) -> Iterator[None]:
+    own = gdb.parameter("language")
+    gdb.execute(f"set language {language}", to_string=True)
+    try:
+        yield
+    finally:
+        gdb.execute(f"set language {own}", to_string=True)
+
+
+def _speaks_d() -> bool:
+    own = gdb.parameter("language")
+    try:
+        return own == "d" or bool(own == "auto" and gdb.selected_frame().language() == "d")
+    except gdb.error:
+        return False  # no frame
+
+
+def _made() -> bool:
+    try:
+        function = gdb.selected_frame().function()
+    except gdb.error:
+        return False
+    symtab = None if function is None else function.symtab
+    return symtab is not None and symtab.filename == _MADE

@@ -1,0 +1,52 @@
+"""Places between events where an expression may have a value that it has at no event.
+
+A variable of an optimised program is in a register for some instructions, then in another one or
+nowhere; a local of a short function is there while that runs.  The debug information says which
+instructions end such a part: where one of them is, the variable has its last value for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from rdb.timeline import narrow, scan
+from rdb.timeline.points import Points
+from rdb.timeline.position import Arrive, Hit, Position
+from rdb.timeline.travel import Travel
+
+
+class Alive:
+    def __init__(self, travel: Travel, exits: Sequence[int]) -> None:
+        """EXITS: the last instructions at which it may have a value."""
+        self._travel = travel
+        self._exits = exits
+
+    def last(self, here: Position, without: Collection[int]) -> Position | None:
+        """The last arrival at one of them before HERE."""
+        points = Points()
+        for id_, pc in enumerate(self._left(without), start=1):
+            points.set_breakpoint(id_, pc, b"")
+        found = scan.last_hit(self._travel, points, here, self._travel.gpr_at(here))
+        if found is None:
+            return None
+        if found.walker is not None:
+            found.walker.close()
+        return self._travel.name(found.position, found.gpr.rip)
+
+    def middle(self, low: Position, high: Position, without: Collection[int]) -> Position | None:
+        """Of the arrivals between the two, in one interval, one in the middle; None: none."""
+        exits, high_pc = self._left(without), narrow.pc_at(self._travel, high)
+        others = [pc for pc in exits if pc != high_pc]
+        counts = narrow.count(self._travel, low, high, others)
+        if high_pc in exits:
+            counts[high_pc] = narrow.passed(self._travel, low, high, high_pc) - 1
+        most = max(counts, key=lambda pc: counts[pc], default=0)
+        return low.then(Hit(most, (counts[most] + 1) // 2)) if counts.get(most) else None
+
+    def pc_of(self, place: Position) -> int:
+        """Of one that was found."""
+        move = place.moves[-1] if place.moves else None
+        return move.pc if isinstance(move, Hit | Arrive) else narrow.pc_at(self._travel, place)
+
+    def _left(self, without: Collection[int]) -> list[int]:
+        return [pc for pc in self._exits if pc not in without]
