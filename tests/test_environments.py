@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -116,6 +119,48 @@ def usual(tmp_path_factory: pytest.TempPathFactory, program: Path) -> Said:
 @pytest.mark.parametrize("before", SURROUNDINGS.values(), ids=SURROUNDINGS)
 def test_all_is_as_usual(before: str, usual: Said, program: Path, tmp_path: Path) -> None:
     assert commands(tmp_path / "job", program, before) == usual
+
+
+ANOTHER = 'set -- setpriv --reuid 4711 --regid 4711 --clear-groups "$@"'
+_OWN = "mkdir -p ../mine; chown 4711 ../mine; export HOME=$PWD/../mine"
+HOMES = {"own": _OWN, "another's": "export HOME=/root", "read-only": f"{_OWN}; chmod 555 $HOME"}
+
+
+@pytest.fixture
+def open_directory() -> Iterator[Path]:
+    """One that other users may write to: pytest's own are closed to them."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as path:
+        os.chmod(path, 0o777)
+        yield Path(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+@pytest.mark.parametrize("home", HOMES.values(), ids=HOMES)
+def test_as_another_user(home: str, usual: Said, program: Path, open_directory: Path) -> None:
+    copy = shutil.copy(program, open_directory)
+    prepare = "test -e ../home || { mkdir ../home; chown 4711 ../home; chmod 755 ..; }"
+    assert commands(open_directory / "job", Path(copy), f"{prepare}\n{home}\n{ANOTHER}") == usual
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+@pytest.mark.parametrize("closed", ["the home", "the store"])
+def test_a_store_that_is_closed_to_us_is_told(closed: str, open_directory: Path) -> None:
+    home = open_directory / "home"
+    (home / ".local/state/rdb/job").mkdir(parents=True)
+    home.chmod(0o700)
+    place = {"the home": {"HOME": str(home)}, "the store": {"RDB_HOME": f"{home}/.local/state/rdb"}}
+    env = {name: value for name, value in os.environ.items() if name not in ("HOME", "RDB_HOME")}
+    words = ["info", "rm", "replay", "attach", "pack", "timeline", "checkpoint"]
+    for line in [*([word, "job"] for word in words), ["ls"], ["run", "/bin/true"]]:
+        rdb = [sys.executable, "-m", "rdb", *line]
+        done = subprocess.run(
+            ["/bin/bash", "-c", f'{ANOTHER}\nexec "$@"', "bash", *rdb],
+            cwd=open_directory, env={**env, **place[closed]}, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+        )  # fmt: skip
+        assert done.returncode == (125 if line[0] == "run" else 4), (line, done.stderr)
+        (said,) = done.stderr.splitlines()
+        assert re.search(f"^rdb: .*{home}.*: Permission denied; .*RDB_HOME", said), said
 
 
 def test_no_standard_output(usual: Said, program: Path, tmp_path: Path) -> None:

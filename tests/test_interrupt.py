@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pexpect  # type: ignore[import-untyped]
@@ -12,6 +14,8 @@ from conftest import Build
 from deadlines import wait_for
 from terminal import DEADLINE_S, ended, environment
 
+from rdb.cli.run import run_foreground
+from rdb.launch import inherited
 from rdb.recording import open_job
 
 
@@ -52,3 +56,17 @@ def test_a_job_that_ctrl_c_ended_says_130(mpi: str, tmp_path: Path, build: Build
     code, said = interrupted(home, "branch", line, 1)
     assert code == 130 and f"a branch of job at event {before} of rank 0, " in said, said
     assert "exit code 130); rdb attach branch" in said
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_the_program_is_started_reaches_it(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spawn = inherited.spawn
+
+    def slowly(line: list[str], env: Mapping[str, str]) -> int:
+        os.kill(os.getpid(), number)
+        return spawn(line, env)
+
+    monkeypatch.setattr(inherited, "spawn", slowly)
+    assert run_foreground(["/bin/sleep", str(DEADLINE_S)], os.environ) == 128 + number

@@ -42,6 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("RDB_DEBUG"):
             raise
+        if isinstance(error, PermissionError) and error.filename:
+            said = f"{error.filename}: Permission denied"
+            print(f"rdb: {said}; RDB_HOME says where recordings are", file=sys.stderr)
+            return 125 if arguments[:1] in (["run"], ["exec"]) else 4
         what = f"{type(error).__name__}: {error}".replace("\n", " ")
         print(f"rdb: internal error: {what}; RDB_DEBUG=1 shows where", file=sys.stderr)
         return 70

@@ -276,6 +276,9 @@ def _were_ended(job: str) -> bool:
     return any(end is None or end.kind is EndKind.SIGNAL for end in ends)
 
 
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP)
+
+
 def run_foreground(line: list[str], env: Mapping[str, str], launched: str | None = None) -> int:
     """Runs it in the foreground: the terminal's signals go to it, and so do those sent to us.
 
@@ -294,13 +297,14 @@ def run_foreground(line: list[str], env: Mapping[str, str], launched: str | None
         nonlocal interrupted
         interrupted = True
 
+    # None may come before there is a child to send it to.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)
     before = {
         number: signal.signal(number, action)
         for number, action in (
             (signal.SIGINT, leave),
             (signal.SIGQUIT, leave),
-            (signal.SIGTERM, forward),
-            (signal.SIGHUP, forward),
+            *((number, forward) for number in _FORWARDED),
         )
         if signal.getsignal(number) is not signal.SIG_IGN  # nohup: the program ignores it, too
     }
@@ -309,6 +313,8 @@ def run_foreground(line: list[str], env: Mapping[str, str], launched: str | None
             child = inherited.spawn(line, env)
         except OSError as error:
             raise CannotExecute(f"{line[0]}: {error.strerror}") from error
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         # Its number stays taken until no handler can send to it any more.
         os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
     finally:

@@ -25,7 +25,7 @@ _TOO_FULL_BYTES = 64 << 20  # less than two segments of a log
 
 def _existing(path: Path) -> Path:
     path = path.absolute()
-    while not path.exists():
+    while not os.path.exists(path):  # nor where it cannot be looked for
         path = path.parent
     return path
 
@@ -69,7 +69,7 @@ def privacy(machine: Machine) -> Iterator[Finding]:
         remedy = error.hint or ""
         yield Finding(_GROUP, what, State.MISSING, error.message, meaning, remedy, True)
         return
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    mode = stat.S_IMODE(path.stat().st_mode) if os.path.exists(path) else None
     if mode is not None and mode & 0o077:
         meaning = "others see the names of your jobs; the recordings themselves are closed"
         detail = f"mode {mode:o}"

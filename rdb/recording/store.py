@@ -232,7 +232,8 @@ def list_jobs() -> list[Job]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise RdbError(f"cannot read {home()}: {error.strerror}", "is $RDB_HOME right?") from error
+        hint = "is $RDB_HOME right?"
+        raise UnknownJob(f"cannot read {home()}: {error.strerror}", hint) from error
     return [Job(path) for _, path in sorted(entries)]
 
 
