@@ -77,6 +77,17 @@ def test_a_processor_that_is_too_old(model: str, lacking: str, arguments: list[s
 
 
 @pytest.mark.cpus
+@pytest.mark.parametrize("arguments", [["--probe"], ["/bin/true"]])
+def test_a_processor_without_fsgsbase_where_they_cannot_be_emulated(arguments: list[str]) -> None:
+    """qemu-user puts rdb-exec among the program's addresses."""
+    line = ["qemu-x86_64", "-cpu", "SandyBridge", rdb_exec_path(), *arguments]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 125
+    said = done.stderr.splitlines()[-1]
+    assert said.startswith("rdb: no FSGSBASE instructions here, and they cannot be emulated: ")
+
+
+@pytest.mark.cpus
 def test_what_qemu_lacks_for_all_of_rdb() -> None:
     line = ["qemu-x86_64", "-cpu", "max", rdb_exec_path(), "--probe"]
     done = subprocess.run(line, capture_output=True, text=True, check=True)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 #include "boundary/boundary.h"
 #include "boundary/fsgsbase.h"
 #include "boundary/lower.h"
@@ -10,11 +11,19 @@ enum { READ_FS, READ_GS, WRITE_FS, WRITE_GS }; /* the reg field of their ModRM b
 
 static bool emulating;
 
+/* Until boundary_init() has its own. */
 static void on_illegal(int sig, siginfo_t *info, void *ctx)
 {
-	struct sigaction usual = {.sa_handler = SIG_DFL};
-	if (!fsgsbase_fault(ctx))
-		sigaction(sig, &usual, NULL); /* back to the instruction, which now kills us */
+	if (fsgsbase_fault(ctx))
+		return;
+	if (RDB_IS_UPPER(info->si_addr))
+		rdb_warn("no FSGSBASE instructions here, and they cannot be emulated: rdb-exec is at %p, among the "
+			 "program's addresses (an emulator has put it there?)",
+			 info->si_addr);
+	else
+		rdb_warn("this processor, or the virtual machine, lacks the instruction at %p, which rdb needs",
+			 info->si_addr);
+	_exit(125);
 }
 
 int fsgsbase_emulate(void)
