@@ -39,6 +39,8 @@ OPERATIONS = [
     operation("advise", SLOTS, st.integers(0, 3), st.integers(0, 2)),
     operation("prot", SLOTS, st.sampled_from([0, 1, 3])),
     operation("remap", SLOTS, SLOTS, st.integers(1, 4)),
+    operation("keep", SLOTS, SLOTS),
+    operation("keep", SLOTS, SLOTS),
     operation("cut", FILES, st.integers(1, 6), FLAG, FLAG),
     operation("anon", SLOTS, st.integers(1, 4), FLAG),
     operation("shmat", SLOTS, FLAG, FLAG),

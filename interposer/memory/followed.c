@@ -74,7 +74,7 @@ static int open_again(const struct file_mapping *f, uint64_t at)
 }
 
 long followed_move(struct event *ev, const struct file_mapping *f, uint64_t old, size_t old_len, uint64_t at,
-		   size_t new_len, int prot)
+		   size_t new_len, int prot, bool keep)
 {
 	const struct file_mapping was = *f;
 	const int fd = open_again(&was, old);
@@ -92,7 +92,7 @@ long followed_move(struct event *ev, const struct file_mapping *f, uint64_t old,
 		rc = -EINVAL;
 	} else {
 		shared_follow(ev, &was, fd);
-		rc = shared_move(ev, old, old_len, at, new_len);
+		rc = shared_move(ev, old, old_len, at, new_len, keep);
 	}
 	close(fd);
 	return rc;

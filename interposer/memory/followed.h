@@ -11,10 +11,11 @@ extern bool followed_mpi_writes;
 bool followed_from_start(int fd, bool shared, int prot);
 /* Programs and libraries are replaced, not written, while they are mapped: of these the copy is what stays. */
 bool followed_never(int fd);
-/* While recording: mremap(2) of a file that is mapped, which shows the file at its new place as well.  -ENOENT: it cannot
+/* While recording: mremap(2) of a file that is mapped, which shows the file at its new place as well, and with KEEP at the
+ * old one again (MREMAP_DONTUNMAP).  -ENOENT: it cannot
  * be found. */
 long followed_move(struct event *ev, const struct file_mapping *f, uint64_t old, size_t old_len, uint64_t at,
-		   size_t new_len, int prot);
+		   size_t new_len, int prot, bool keep);
 /* The event is about to end: mappings of the file that it has written follow that from here on; and what it has written
  * to memory through /proc is logged. */
 void followed_written(struct event *ev);

@@ -12,9 +12,6 @@
 
 #define A(i) (ev->args[i])
 #define UP(x) (((x) + RDB_PAGE - 1) & ~(RDB_PAGE - 1))
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4
-#endif
 
 static bool from_log(void)
 {
@@ -64,7 +61,7 @@ static long move_file(uint64_t old, size_t common, uint64_t at, size_t new_len, 
  * File mappings are copied while recording too: the table of what shows which file is kept in one way. */
 static long move_by_copy(uint64_t old, size_t old_len, uint64_t at, size_t new_len, const struct found *src, bool keep)
 {
-	const struct file_mapping *f = arena_file_at(old);
+	const struct file_mapping *f = arena_file_at(old), was = f ? *f : (struct file_mapping){0};
 	size_t common = old_len < new_len ? old_len : new_len;
 	long rc = 0;
 	if (!(src->prot & PROT_READ))
@@ -84,6 +81,8 @@ static long move_by_copy(uint64_t old, size_t old_len, uint64_t at, size_t new_l
 	ends_protected(at, at + new_len, src->prot);
 	shared_unmapped(at, at + new_len);
 	arena_unmapped(old, old + old_len);
+	if (keep && f)
+		return memory_map_stored(old, old_len, src->prot, was.key, was.offset + (old - was.start));
 	if (keep)
 		return memory_map_zero(old, old_len, src->prot);
 	munmap((void *)old, old_len);
@@ -105,18 +104,19 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		old_len = 0; /* of shared memory one mapping more: there is nothing to take from the old one */
 		keep = false;
 	}
-	if (keep && !from_log() && (shared_at(old) || f))
-		return -EINVAL; /* as before Linux 5.13 */
 	/* unrecorded, the kernel's pages move; of a file an image knows those that it was told of */
 	const bool really = lower.mode == MODE_PASS && (src.shared || !lower.opt.checkpoints_only);
 	if (lower.mode == MODE_RECORD && f && (f->read_only || !shared_at(old))) {
-		r = followed_move(ev, f, old, old_len, at, new_len, src.prot);
+		r = followed_move(ev, f, old, old_len, at, new_len, src.prot, keep);
 		if (r != -ENOENT)
 			return r;
 	}
 	if (!from_log() && shared_at(old))
-		return shared_move(ev, old, old_len, at, new_len);
+		return shared_move(ev, old, old_len, at, new_len, keep);
+	const bool left = from_log() && keep && shared_left_recorded(old, old_len);
 	if (from_log() && shared_map_recorded(at, new_len, src.prot, &r)) {
+		if (!r && left)
+			r = raw_syscall(SYS_mprotect, (long)old, (long)old_len, src.prot, 0, 0, 0);
 		if (!r && old_len && !keep) {
 			shared_unmapped(old, old + old_len);
 			munmap((void *)old, old_len);

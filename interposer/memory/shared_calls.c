@@ -89,6 +89,17 @@ bool shared_map_recorded(uint64_t at, size_t len, int prot, long *rc)
 	return true;
 }
 
+bool shared_left_recorded(uint64_t at, size_t len)
+{
+	if (!follows_recorded(at))
+		return false;
+	shared_unmapped(at, at + len);
+	arena_unmapped(at, at + len);
+	if (memory_map_zero(at, len, PROT_READ | PROT_WRITE))
+		rdb_fatal("memory at %#lx cannot be mapped", (unsigned long)at);
+	return true;
+}
+
 bool shared_noted(uint64_t addr, uint64_t *end)
 {
 	for (const struct log_chunk *c = NULL; (c = next_note(c, RDB_NOTE_SHARED));) {

@@ -436,7 +436,23 @@ void shared_follow(struct event *ev, const struct file_mapping *f, int fd)
 	be_cautious(r);
 }
 
-long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, size_t new_len)
+static void note_new(struct event *ev, uint64_t at, size_t len, const struct region *was, long alias)
+{
+	struct region *r = new_region(at, len, was->kind, alias);
+	r->follows = true;
+	r->file_dev = was->file_dev;
+	r->file_ino = was->file_ino;
+	note_follows(ev, r);
+	copy_all(r, ev);
+}
+
+/* Of the same pages as these of a region. */
+static long second_alias(const struct region *r, uint64_t at, size_t len)
+{
+	return raw_syscall(SYS_mremap, (long)(r->alias + (at - r->start)), 0, (long)len, MREMAP_MAYMOVE, 0, 0);
+}
+
+long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, size_t new_len, bool keep)
 {
 	struct region *r = NULL;
 	for (unsigned i = 0; i < shared_regions; i++)
@@ -456,25 +472,24 @@ long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		regions[shared_regions - 1].file_ino = was.file_ino;
 		return 0;
 	}
-	const long alias = raw_syscall(SYS_mremap, (long)(was.alias + (old - was.start)), 0, (long)new_len,
-				       MREMAP_MAYMOVE, 0, 0);
-	if (alias < 0)
-		return alias;
-	long rc = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len, MREMAP_MAYMOVE | MREMAP_FIXED,
-			      (long)at, 0);
+	const long alias = second_alias(&was, old, new_len), left = keep ? second_alias(&was, old, old_len) : 0;
+	long rc = alias < 0 ? alias : left < 0 ? left : 0;
+	if (!rc)
+		rc = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len,
+				 MREMAP_MAYMOVE | MREMAP_FIXED | (keep ? MREMAP_DONTUNMAP : 0), (long)at, 0);
 	if (rc < 0) {
-		munmap((void *)alias, new_len);
+		if (alias > 0)
+			munmap((void *)alias, new_len);
+		if (left > 0)
+			munmap((void *)left, old_len);
 		return rc;
 	}
 	shared_unmapped(at, at + new_len);
 	shared_unmapped(old, old + old_len);
 	arena_unmapped(old, old + old_len);
-	r = new_region(at, new_len, was.kind, alias);
-	r->follows = true;
-	r->file_dev = was.file_dev;
-	r->file_ino = was.file_ino;
-	note_follows(ev, r);
-	copy_all(r, ev);
+	if (keep) /* the file again */
+		note_new(ev, old, old_len, &was, left);
+	note_new(ev, at, new_len, &was, alias);
 	return 0;
 }
 

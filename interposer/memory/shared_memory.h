@@ -18,8 +18,8 @@ bool shared_volatile(int fd);
 /* Maps it while recording: content and all go into the log.  Privately, too: where the program has not stored yet it
  * shows what is written to the file meanwhile.  0 or -errno. */
 long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset);
-/* mremap(2) of such a mapping. */
-long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, size_t new_len);
+/* mremap(2) of such a mapping.  KEEP: MREMAP_DONTUNMAP of a private one, whose old place shows the file again. */
+long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, size_t new_len, bool keep);
 struct file_mapping;
 /* A file that was only read is written: its private mapping is one of those from this event on. */
 void shared_follow(struct event *ev, const struct file_mapping *f, int fd);
@@ -34,6 +34,8 @@ void shared_adopt_mapped(void);
 void shared_aliases_recorded(void);
 /* In replay: was the mapping that this event made shared?  Then it is mapped, with its content. */
 bool shared_map_recorded(uint64_t at, size_t len, int prot, long *rc);
+/* In replay: has the event left such a mapping there?  Then it is mapped anew, before the one above, which fills it. */
+bool shared_left_recorded(uint64_t at, size_t len);
 
 void shared_unmapped(uint64_t start, uint64_t end);
 void shared_detached(uint64_t start); /* all of the region that starts there */

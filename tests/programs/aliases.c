@@ -225,6 +225,19 @@ static void remap(const int *a)
 		NEED(munmap(p + pages * PAGE, (to->pages - pages) * PAGE) == 0 && (to->pages = pages));
 }
 
+/* slot, to which slot: its own pages go, and where they were the mapping shows what it does without them */
+static void keep(const int *a)
+{
+	const struct slot s = slots[a[0]];
+	struct slot *to = &slots[a[1]];
+	if (!s.at || a[0] == a[1])
+		return;
+	unmap(to);
+	unsigned char *p = mremap(s.at, s.pages * PAGE, s.pages * PAGE, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
+	sum = sum * 31 + (p == MAP_FAILED ? (unsigned)errno : 0);
+	*to = (struct slot){p == MAP_FAILED ? NULL : p, s.pages, s.offset, s.file, s.prot};
+}
+
 static void cut(const int *a)
 {
 	struct file *f = &files[a[0]];
@@ -289,10 +302,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(const int *a);
-	} table[] = {{"map", map},       {"over", map_over}, {"store", store}, {"put", put},
-		     {"poke", poke},     {"advise", advise}, {"prot", protect}, {"remap", remap},
-		     {"cut", cut},       {"anon", anonymous}, {"shmat", attach}, {"part", part},
-		     {"child", by_child}};
+	} table[] = {{"map", map},        {"over", map_over}, {"store", store}, {"put", put},       {"poke", poke},
+		     {"advise", advise},  {"prot", protect},  {"remap", remap}, {"keep", keep},     {"cut", cut},
+		     {"anon", anonymous}, {"shmat", attach},  {"part", part},   {"child", by_child}};
 	NEED(argc == 3);
 	setvbuf(stdout, NULL, _IOLBF, 1 << 12);
 	for (int i = 0; i < FILES; i++)

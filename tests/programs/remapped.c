@@ -53,6 +53,12 @@ int main(int argc, char **argv)
 	moved("shared", mmap(NULL, ROOM, both, MAP_SHARED | anonymous, -1, 0));
 	moved("memfd", mmap(NULL, ROOM, both, MAP_SHARED, fd, 0));
 	moved("file", mmap(NULL, ROOM, both, MAP_SHARED, rw, 0));
+	moved("private file", mmap(NULL, ROOM, both, MAP_PRIVATE, rw, 0));
+	const int ro = open(argv[1], O_RDONLY);
+	moved("only read", mmap(NULL, ROOM, both, MAP_PRIVATE, ro, 0));
+	moved("library", mmap(NULL, ROOM, both, MAP_PRIVATE, open(argv[2], O_RDONLY), 0));
+	unlink(argv[1]);
+	moved("without a name", mmap(NULL, ROOM, both, MAP_PRIVATE, ro, 0));
 
 	struct stat st;
 	const int elf = open(argv[2], O_RDONLY);
