@@ -47,3 +47,12 @@ def test_death(tmp_path: Path, build: Build, how: str) -> None:
     made = record(tmp_path, program, tmp_path / "file", how)
     assert made.result.returncode in (-7, 135)
     verify_all(made, how)
+
+
+def test_what_the_program_sees_of_them_in_proc(tmp_path: Path, build: Build) -> None:
+    program = build("file_end_maps.c", "-O1")
+    expected = natively(program, tmp_path).stdout.replace("/native", "/file")
+    assert expected.count("0-6 ") >= 2
+    made = record(tmp_path, program, tmp_path / "file")
+    assert (made.result.returncode, made.result.stdout) == (0, expected)
+    verify_all(made, "maps")

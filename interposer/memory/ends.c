@@ -110,6 +110,20 @@ bool ends_at(uint64_t addr, int *prot)
 	return false;
 }
 
+bool ends_closed(uint64_t from, uint64_t to, uint64_t part[2], int *prot)
+{
+	part[0] = part[1] = to;
+	for (unsigned i = 0; i < ends_known; i++) {
+		const uint64_t start = ends[i].start > from ? ends[i].start : from;
+		if (!ends[i].ours || start >= part[0] || ends[i].end <= from)
+			continue;
+		part[0] = start;
+		part[1] = ends[i].end < to ? ends[i].end : to;
+		*prot = ends[i].prot;
+	}
+	return part[0] < to;
+}
+
 static bool there(uint64_t addr)
 {
 	char byte;

@@ -22,6 +22,9 @@ void ends_of_file(uint64_t start, uint64_t end);
 /* Nothing is there as far as we know; *prot: what the program takes its protection for. */
 bool ends_at(uint64_t addr, int *prot);
 
+/* Of the pages that we have closed the first ones in [from, to); false: there are none. */
+bool ends_closed(uint64_t from, uint64_t to, uint64_t part[2], int *prot);
+
 /* A fault of the program: what it is for the program.  While recording it is said. */
 void ends_fault(int *sig, siginfo_t *info, const ucontext_t *uc);
 /* While recording: is any of it there again?  Said with the event. */

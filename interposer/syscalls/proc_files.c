@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "process/descriptors.h"
+#include "memory/arena.h"
+#include "memory/ends.h"
 #include "memory/memory_calls.h"
 #include "syscalls/proc_files.h"
 
@@ -36,30 +38,89 @@ static void put(int fd, const char *text, size_t len)
 	}
 }
 
-/* One line of the kernel's map, which is about the upper half; false: those above are ours. */
-static bool put_mapping(int fd, char *line)
+/* A line of the map that may still become longer. */
+static struct {
+	uint64_t start, end;
+	char rest[4096 + 256]; /* what follows the addresses */
+} pending;
+
+static void put_pending(int fd)
 {
-	static char text[4096 + 256];
-	unsigned long start, end;
-	int path_at = (int)strlen(line), n;
-	if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &start, &end, &path_at) < 2 || start >= RDB_ARENA_END)
-		return false;
-	if (start < RDB_GATE + 2 * RDB_PAGE && end > RDB_GATE)
-		return true;
-	char *protection = strstr(line, " -w-p ");
+	static char text[sizeof(pending.rest) + 256];
+	int path_at = (int)strlen(pending.rest), n;
+	if (pending.start == pending.end)
+		return;
+	char *protection = strstr(pending.rest, " -w-p ");
 	if (protection) /* made_text.h */
 		memcpy(protection, " rwx", 4);
-	const char *path = line + path_at;
-	if (start == RDB_BRK)
+	sscanf(pending.rest, "%*s %*s %*s %*s %n", &path_at);
+	const char *path = pending.rest + path_at;
+	if (pending.start == RDB_BRK)
 		path = "[heap]";
-	else if (end == RDB_STACK_TOP)
+	else if (pending.end == RDB_STACK_TOP)
 		path = "[stack]";
 	else
 		path = memory_asked_for(path);
 	/* fs/proc/task_mmu.c: names start in column 73 */
-	n = *path ? snprintf(text, sizeof(text), "%-72.*s %s\n", path_at, line, path)
-		  : snprintf(text, sizeof(text), "%s\n", line);
-	put(fd, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+	n = snprintf(text, sizeof(text), "%08lx-%08lx%.*s", (unsigned long)pending.start, (unsigned long)pending.end,
+		     path_at, pending.rest);
+	if (*path)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "%*s%s", n < 73 ? 73 - n : 0, "", path);
+	text[n++] = '\n';
+	put(fd, text, (size_t)n);
+	pending.start = pending.end;
+}
+
+static void put_part(int fd, uint64_t start, uint64_t end, const char *rest)
+{
+	const struct file_mapping *f = arena_file_at(start);
+	put_pending(fd);
+	pending.start = start;
+	pending.end = end;
+	snprintf(pending.rest, sizeof(pending.rest), "%s", rest);
+	if (f && f->read_only && pending.rest[4] == 'p')
+		pending.rest[4] = 's'; /* here it is a copy */
+}
+
+/* Pages behind the end of a file, which we have closed: part of its mapping, as the line before them. */
+static void put_closed(int fd, const uint64_t part[2], int prot)
+{
+	const struct file_mapping *f = arena_file_at(part[0]), *before = arena_file_at(pending.start);
+	char rest[sizeof(pending.rest)];
+	int file_at = 0;
+	const char text[] = {prot & PROT_READ ? 'r' : '-', prot & PROT_WRITE ? 'w' : '-', prot & PROT_EXEC ? 'x' : '-',
+			     0};
+	const bool same = f && before && !strcmp(f->key, before->key);
+	if (same && pending.start < pending.end && pending.end == part[0] && !strncmp(pending.rest + 1, text, 3) &&
+	    before->start == f->start - (f->offset - before->offset)) {
+		pending.end = part[1];
+		return;
+	}
+	if (same)
+		sscanf(pending.rest, "%*s %*s %n", &file_at);
+	snprintf(rest, sizeof(rest), " %sp %08lx %s", text, f ? (unsigned long)(f->offset + (part[0] - f->start)) : 0,
+		 file_at ? pending.rest + file_at : "00:00 0 ");
+	put_part(fd, part[0], part[1], rest);
+}
+
+/* One line of the kernel's map, which is about the upper half; false: those above are ours. */
+static bool put_mapping(int fd, const char *line)
+{
+	unsigned long start, end;
+	uint64_t part[2];
+	int rest = 0, prot = 0;
+	if (sscanf(line, "%lx-%lx%n", &start, &end, &rest) < 2 || start >= RDB_ARENA_END)
+		return false;
+	if (start < RDB_GATE + 2 * RDB_PAGE && end > RDB_GATE)
+		return true;
+	while (ends_known && ends_closed(start, end, part, &prot)) {
+		if (start < part[0])
+			put_part(fd, start, part[0], line + rest);
+		put_closed(fd, part, prot);
+		start = part[1];
+	}
+	if (start < end)
+		put_part(fd, start, end, line + rest);
 	return true;
 }
 
@@ -85,6 +146,7 @@ static int put_maps(int fd)
 		have -= (size_t)(line - buf);
 		memmove(buf, line, have);
 	}
+	put_pending(fd);
 	close(from);
 	return 0;
 }
