@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from test_boundary import Made, build, record
+
+from rdb.recording import open_job
+from rdb.recording.rank import RankRecording
 
 FAMILIES = ["sockets", "waiting", "files", "process", "ipc", "shared", "proc"]
 
@@ -41,6 +46,46 @@ def test_calls_that_no_table_knows(tmp_path: Path) -> None:
     made.expect_equal()
     said = (made.rank_dir / "cautions").read_text()
     assert re.findall("system call ([0-9]+) is not known to rdb", said) == ["999", "998"]
+
+
+def test_what_calls_map_that_no_table_knows(tmp_path: Path) -> None:
+    """Memory is mapped in a replay as it was, also where the kernel has chosen the place; with
+    descriptors that such a call has made a restart refuses while they are open."""
+    program = build("newer_calls.c", tmp_path)
+    line = [program, program, "-", tmp_path / "native"]
+    native = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
+    assert native.returncode == 0, native
+    options = ("--lax", "--checkpoint-every", "10")
+    made = record(tmp_path, program, "-", tmp_path / "file", options=options, under=(program,))
+    assert (made.result.returncode, made.result.stdout) == (0, native.stdout), made.result
+    made.expect_equal()
+    for image in sorted(made.rank_dir.glob("ckpt-*.img"))[1:]:
+        code, answer = made.verify("--checkpoint", str(int(image.stem[5:])))
+        assert (code, answer["ok"]) == (0, True), (image.name, answer)
+    cautions = RankRecording(made.rank_dir, made.files).cautions
+    told = re.findall(
+        "system call ([0-9]+) is not known to rdb: its answer, what it mapped", str(cautions)
+    )
+    assert told == ["990", "992", "991", "993", "994", "995"]
+
+
+def test_descriptors_of_calls_that_no_table_knows(tmp_path: Path) -> None:
+    """A restart refuses while they are open, and goes on where they are not."""
+    program = build("newer_calls.c", tmp_path)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    rdb = [sys.executable, "-m", "rdb"]
+    run = [*rdb, "run", "--lax", "--name", "job", "--", program, "-", tmp_path / "file"]
+    env = {**os.environ, "RDB_HOME": str(home)}
+    done = subprocess.run([program, *run], capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    index = open_job(home / "job").rank(0).index
+    early, late = (index.record(place).event for place in index.of_calls(110))  # getppid
+    for event, code, said in ((early, 125, "made by system call 99"), (late, 0, "")):
+        restart = [*rdb, "restart", "job", "--at", str(event)]
+        done = subprocess.run(restart, capture_output=True, text=True, check=False, env=env)
+        assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+    assert done.stdout.splitlines()[-1].startswith("last: 9 102 ")
 
 
 def test_an_unknown_call_without_lax(tmp_path: Path) -> None:

@@ -51,6 +51,8 @@ enum rdb_note {
 	RDB_NOTE_FORCED = 34,  /* of a chunk: stored there whatever the page's protection is */
 	RDB_NOTE_SENT = 35,    /* struct rdb_note_sent, several: bytes that the program hands out (boundary/sent.h) */
 	RDB_NOTE_BACK = 36,    /* two uint64_t: of a mapped file, which did not reach there (memory/ends.h) */
+	RDB_NOTE_MAPPED = 37,  /* what a call that no table knows has done to the map (syscalls/unknown_maps.h) */
+	RDB_NOTE_MADE = 38,    /* uint32_t, several: descriptors that such a call has made */
 };
 
 /* Two words: of the events of a loop mostly one of them differs (log_short.h). */

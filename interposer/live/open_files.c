@@ -232,6 +232,15 @@ static void other(const struct event *ev, int64_t fd, bool cloexec)
 	open_put(fd, f, cloexec);
 }
 
+/* By a call that no table knows (unknown_maps.h). */
+static void made_unknown(const struct event *ev)
+{
+	size_t len = 0;
+	const uint32_t *made = replay_note(RDB_NOTE_MADE, &len);
+	for (size_t i = 0; made && i < len / sizeof(*made); i++)
+		other(ev, made[i], false);
+}
+
 void open_files_syscall(const struct event *ev)
 {
 	struct opened *f;
@@ -372,6 +381,9 @@ void open_files_syscall(const struct event *ev)
 			live_refuse("its directory cannot be found again");
 		break;
 	case SYS_umask: umask((mode_t)A(0)); break;
-	default: own_attributes_syscall(ev); break;
+	default:
+		made_unknown(ev);
+		own_attributes_syscall(ev);
+		break;
 	}
 }

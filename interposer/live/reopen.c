@@ -17,6 +17,7 @@
 #include "live/sockets.h"
 #include "live/timerfds.h"
 #include "process/descriptors.h"
+#include "syscalls/syscall_table.h"
 #include "signals/signals.h"
 
 static int high(int fd)
@@ -77,6 +78,11 @@ static const char *made_by(const struct opened *f)
 {
 	if (!strncmp(f->path, "/proc/", 6) && strstr(f->path, "/fd/"))
 		return "one that was opened by /dev/fd or /proc/self/fd";
+	static char by[64];
+	if (!syscall_row(f->call)) {
+		snprintf(by, sizeof(by), "made by system call %lu, which is not known to rdb", (unsigned long)f->call);
+		return by;
+	}
 	switch (f->call) {
 	case SYS_socket:
 	case SYS_socketpair:

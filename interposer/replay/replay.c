@@ -21,6 +21,7 @@
 #include "replay/replay.h"
 #include "replay/replica.h"
 #include "threads/thread.h"
+#include "syscalls/unknown_maps.h"
 #include "memory/shared_kinds.h"
 #include "memory/shared_memory.h"
 
@@ -370,6 +371,7 @@ static void apply_chunks(const struct log_record *rec)
 {
 	/* those that map memory do it when that is there */
 	const struct event ev = {.kind = rec->kind, .nr = rec->nr};
+	bool mapped = false;
 	if (rec->kind == LOG_SYSCALL && !shared_call_changes_map(&ev))
 		shared_aliases_recorded();
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
@@ -379,6 +381,10 @@ static void apply_chunks(const struct log_record *rec)
 			replay_diverged(NULL, "event %lu: %s", (unsigned long)lower.event, why);
 		if (!c->addr && c->note == RDB_NOTE_BACK)
 			ends_back((const uint64_t *)(c + 1));
+		if (!c->addr && c->note == RDB_NOTE_MAPPED) {
+			unknown_maps_recorded(c);
+			mapped = true;
+		}
 		if (!c->addr)
 			continue;
 		if (c->addr >= RDB_SCRATCH && c->addr < RDB_SCRATCH_END)
@@ -390,6 +396,8 @@ static void apply_chunks(const struct log_record *rec)
 		else
 			memcpy((void *)c->addr, c + 1, c->len);
 	}
+	if (mapped)
+		unknown_maps_protect(rec);
 }
 
 static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t *uc)

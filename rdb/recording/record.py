@@ -80,6 +80,8 @@ class Note(IntEnum):
     FOLLOWS = 33
     FORCED = 34
     SENT = 35
+    MAPPED = 37
+    MADE = 38
 
 
 class EndKind(IntEnum):

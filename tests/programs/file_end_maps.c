@@ -44,7 +44,8 @@ int main(int argc, char **argv)
 		show("read", p);
 		NEED(munmap(p + 4 * PAGE, PAGE) == 0);
 		show("hole", p);
-		NEED(mmap(p + 4 * PAGE, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED);
+		NEED(mmap(p + 4 * PAGE, 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) !=
+		     MAP_FAILED);
 		show("beside", p);
 	}
 	return 0;
