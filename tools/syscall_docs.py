@@ -24,8 +24,8 @@ the kernel answers what is **passed on**, and the result and the bytes that it p
 logged; in a replay the log answers and the kernel is not asked. What is **emulated** rdb answers
 itself, in the same way in every run. What is **refused** fails with an error that programs know
 from other kernels or machines and go on without. A call that is not listed here ends the program
-with exit code 125 and its number; `--lax` passes it on and logs its answer, what it mapped and each page that it
-wrote to, and the recording carries a caution: what else it did is not in the log.
+with exit code 125 and its number; `--lax` passes it on and logs its answer, what it mapped and each
+page that it wrote to, and the recording carries a caution: what else it did is not in the log.
 """
 
 
