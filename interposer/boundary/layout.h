@@ -28,6 +28,10 @@
 #define RDB_BRK_END 0x108000000000ul
 #define RDB_STUBS 0x10fff0000000ul /* of hot system calls (hot_stubs.h): not hashed */
 #define RDB_STUBS_END 0x10fff0100000ul
+#define RDB_TSC_STUBS_LOW 0x80000000ul /* of rdtsc (tsc_sites.h): three, each within 2 GB of what is mapped there */
+#define RDB_TSC_STUBS_PROG (RDB_PROG + 0x70000000)
+#define RDB_TSC_STUBS (RDB_STUBS + 0x80000)
+#define RDB_TSC_STUBS_BYTES (256ul << 10)
 #define RDB_MMAP 0x110000000000ul /* mmap, growing upwards, addresses never reused */
 #define RDB_MMAP_END 0x12f000000000ul
 #define RDB_STACK_TOP 0x12fff0000000ul

@@ -7,7 +7,12 @@
 #include "instructions/instructions.h"
 #include "replay/replay.h"
 
-enum { FOLLOWING = 4, UD0 = 0xff /* 0f ff (Intel SDM vol. 2, "UD"): no compiler makes one */, CPUID_EVENT = 4 };
+enum {
+	FOLLOWING = 4,
+	WITHIN = 8 /* bytes */,
+	UD0 = 0xff /* 0f ff (Intel SDM vol. 2, "UD"): no compiler makes one */,
+	CPUID_EVENT = 4
+};
 
 /* What follows are instructions, too. */
 static bool goes_on(const uint8_t *p, const uint8_t *end)
@@ -27,11 +32,30 @@ static bool leaf_before(const uint8_t *begin, const uint8_t *p)
 	       (p[-1] == 0 || p[-1] == 0x40 || p[-1] == 0x80);
 }
 
-void cpuid_look(uint8_t *begin, uint8_t *end)
+/* mov or xor of registers into %eax. */
+static bool eax_before(const uint8_t *begin, const uint8_t *p)
+{
+	if (p - begin < 2)
+		return false;
+	const uint8_t op = p[-2], modrm = p[-1];
+	return (op == 0x89 && (modrm & 0xc7) == 0xc0) || (op == 0x8b && (modrm & 0xf8) == 0xc0) ||
+	       ((op == 0x31 || op == 0x33) && modrm == 0xc0);
+}
+
+/* Among data two bytes are CPUID's by chance: who means it gives the leaf shortly before. */
+static bool leaf_is_given(const uint8_t *begin, const uint8_t *p)
+{
+	for (unsigned i = 0; i < WITHIN; i++, p--)
+		if (leaf_before(begin, p) || eax_before(begin, p))
+			return true;
+	return false;
+}
+
+void cpuid_look(uint8_t *begin, uint8_t *end, bool mixed)
 {
 	for (uint8_t *p = begin; p + 2 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 1))); p++)
 		if (p[1] == 0xa2 && (leaf_before(begin, p) || instructions_starts_here(begin, p, end)) &&
-		    goes_on(p + 2, end))
+		    goes_on(p + 2, end) && (!mixed || leaf_is_given(begin, p)))
 			instructions_patch(p + 1, UD0);
 }
 

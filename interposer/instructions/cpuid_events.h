@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-void cpuid_look(uint8_t *begin, uint8_t *end);
+/* mixed: data may lie between the instructions. */
+void cpuid_look(uint8_t *begin, uint8_t *end, bool mixed);
 /* SIGILL at uc: by one of those?  Then it is answered. */
 bool cpuid_fault(ucontext_t *uc);
 

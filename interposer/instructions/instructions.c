@@ -12,9 +12,11 @@
 #include "instructions/decode.h"
 #include "instructions/instructions.h"
 #include "instructions/made_text.h"
+#include "instructions/text_sections.h"
 #include "instructions/tsc_sites.h"
 #include "replay/replay.h"
 #include "signals/signals.h"
+#include "memory/arena.h"
 #include "threads/thread.h"
 
 enum { NEAR = 4, FAR_FROM = 24, FAR_TO = 128, FEW = 16 };
@@ -70,10 +72,10 @@ bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, co
 }
 
 /* Whoever asks for a random number looks at the carry flag soon. */
-static bool carry_is_read(const uint8_t *p, const uint8_t *end)
+static bool carry_is_read(const uint8_t *p, const uint8_t *end, unsigned within)
 {
 	struct insn in;
-	for (unsigned i = 0; i < 6 && decode(p, (size_t)(end - p), &in) == 0; i++, p += in.len) {
+	for (unsigned i = 0; i < within && decode(p, (size_t)(end - p), &in) == 0; i++, p += in.len) {
 		unsigned cc = in.op & 0xf;
 		bool carry = cc == 2 || cc == 3;
 		if (in.map == MAP_ONE && !in.vector_prefix &&
@@ -91,11 +93,11 @@ static bool carry_is_read(const uint8_t *p, const uint8_t *end)
 void instructions_patch(uint8_t *op, uint8_t to)
 {
 	uint8_t *page = (uint8_t *)((uint64_t)op & ~(RDB_PAGE - 1));
-	/* executable file mappings are read-execute when they get here */
-	if (mprotect(page, RDB_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
+	struct mapping m;
+	if (!arena_mapping_at((uint64_t)op, &m) || mprotect(page, RDB_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
 		rdb_fatal("cannot patch an instruction at %p: %s", (void *)op, strerror(errno));
 	*op = to;
-	if (mprotect(page, RDB_PAGE, PROT_READ | PROT_EXEC))
+	if (mprotect(page, RDB_PAGE, m.prot))
 		rdb_fatal("cannot patch an instruction at %p: %s", (void *)op, strerror(errno));
 }
 
@@ -104,14 +106,14 @@ static bool is_rex(uint8_t b)
 	return (b & 0xf0) == 0x40;
 }
 
-static void look_for_random(uint8_t *begin, uint8_t *end)
+static void look_for_random(uint8_t *begin, uint8_t *end, bool mixed)
 {
 	for (uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
 		if (p[1] != 0xc7 || p[2] < 0xf0)
 			continue;
 		bool here = instructions_starts_here(begin, p, end) || (p > begin && (is_rex(p[-1]) || p[-1] == 0x66) &&
 									instructions_starts_here(begin, p - 1, end));
-		if (here && carry_is_read(p + 3, end))
+		if (here && carry_is_read(p + 3, end, mixed ? 1 : 6))
 			instructions_patch(p + 1, 0xb9);
 	}
 }
@@ -186,14 +188,14 @@ static bool has_rdtsc(uint8_t *begin, uint8_t *end, bool stays)
 	return found;
 }
 
-void instructions_look(uint64_t at, size_t len, const char *key)
+static void look(const struct text *t, uint64_t from, uint64_t to)
 {
-	uint8_t *begin = (uint8_t *)at, *end = begin + len;
-	cpuid_look(begin, end);
+	uint8_t *begin = (uint8_t *)from, *end = (uint8_t *)to;
+	cpuid_look(begin, end, t->mixed);
 	if (lower.mode == MODE_PASS)
 		return;
-	look_for_random(begin, end);
-	if (instructions_tsc_traps() || known_harmless(key, at) || !has_rdtsc(begin, end, true))
+	look_for_random(begin, end, t->mixed);
+	if (instructions_tsc_traps() || known_harmless(t->name, from) || !has_rdtsc(begin, end, !t->mixed))
 		return;
 	lower.upper.tsc_mode = 1;
 	if (!lower.started)
@@ -203,13 +205,24 @@ void instructions_look(uint64_t at, size_t len, const char *key)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 }
 
+static void look_at_section(uint64_t from, uint64_t to, void *arg)
+{
+	const struct text *t = arg;
+	look(t, t->at + (from - t->offset), t->at + (to - t->offset));
+}
+
+void instructions_look(const struct text *t)
+{
+	text_sections(t->fd, t->offset, t->len, look_at_section, (void *)(uintptr_t)t);
+}
+
 void instructions_look_made(uint64_t start, uint64_t end)
 {
 	uint8_t *from = (uint8_t *)start, *to = (uint8_t *)end;
-	cpuid_look(from, to);
+	cpuid_look(from, to, true);
 	if (lower.mode == MODE_PASS)
 		return;
-	look_for_random(from, to);
+	look_for_random(from, to, true);
 	if (!instructions_tsc_traps() && has_rdtsc(from, to, false))
 		instructions_tsc_trap();
 }

@@ -9,8 +9,17 @@
 #include "boundary/lower.h"
 #include "instructions/tsc_sites.h"
 
-/* New executable bytes of the file `key` at `at`: patches and notes what they hold. */
-void instructions_look(uint64_t at, size_t len, const char *key);
+/* New executable bytes of a file. */
+struct text {
+	uint64_t at;
+	size_t len;
+	const char *name;
+	int fd;
+	uint64_t offset;
+	bool mixed; /* may be written to: data lies between them, and only what is surely an instruction is taken for one */
+};
+/* Patches and notes what they hold. */
+void instructions_look(const struct text *t);
 /* The same for text that the program has made: none of its rdtsc are patched, so if there is one they trap from here on. */
 void instructions_look_made(uint64_t start, uint64_t end);
 /* There may be text that nobody looks at. */
@@ -33,7 +42,7 @@ bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc);
 
 /* Is there an instruction at `candidate`, as far as decoding from many places before it tells? */
 bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end);
-/* Changes one byte of read-execute text. */
+/* Changes one byte of text. */
 void instructions_patch(uint8_t *op, uint8_t to);
 
 #endif

@@ -11,7 +11,7 @@ enum {
 	TAIL = 22, /* the copy of what comes behind the rdtsc */
 	RDTSC = 2, /* bytes */
 	JUMP = 5,
-	AREA = 256 << 10,
+	AREA = RDB_TSC_STUBS_BYTES,
 	AREAS = 3,
 };
 
@@ -19,9 +19,9 @@ enum {
 static const struct {
 	uint64_t low, high, stubs;
 } areas[AREAS] = {
-	{0x200000, 0x70000000, 0x80000000}, /* a program that is linked there; MAP_32BIT ends below */
-	{RDB_PROG, RDB_PROG + 0x70000000, RDB_PROG + 0x70000000},
-	{RDB_STUBS, RDB_MMAP_END, RDB_STUBS + 0x80000},
+	{0x200000, 0x70000000, RDB_TSC_STUBS_LOW}, /* a program that is linked there; MAP_32BIT ends below */
+	{RDB_PROG, RDB_TSC_STUBS_PROG, RDB_TSC_STUBS_PROG},
+	{RDB_STUBS, RDB_MMAP_END, RDB_TSC_STUBS},
 };
 
 struct site {

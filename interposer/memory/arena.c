@@ -116,16 +116,101 @@ bool arena_mapping_at(uint64_t addr, struct mapping *out)
 	return arena_each(holds, &(struct search){addr, out}) == 1;
 }
 
+/* ---- places ---- */
+
+enum {
+	LOW_END = 0x80000000 /* mmap(2), MAP_32BIT */,
+	LOWEST = 0x10000 /* vm.mmap_min_addr as it is nearly everywhere */
+};
+
+/* Ours, or what grows there. */
+static const struct {
+	uint64_t start, end;
+} reserved[] = {
+	{RDB_TSC_STUBS_LOW, RDB_TSC_STUBS_LOW + RDB_TSC_STUBS_BYTES},
+	{RDB_GATE, RDB_SCRATCH_END},
+	{RDB_TSC_STUBS_PROG, RDB_TSC_STUBS_PROG + RDB_TSC_STUBS_BYTES},
+	{RDB_BRK, RDB_BRK_END},
+	{RDB_STUBS, RDB_STUBS_END},
+	{RDB_MMAP_END, RDB_ARENA_END},
+};
+
+/* The highest end of what a program has put where arena_take has not been; by `low`. */
+static struct {
+	bool known;
+	uint64_t end[2];
+} ahead;
+
+static uint64_t *next_of(bool low)
+{
+	return low ? &lower.upper.mmap_next_32 : &lower.upper.mmap_next;
+}
+
+static uint64_t end_of(bool low)
+{
+	return low ? LOW_END : RDB_MMAP_END;
+}
+
+void arena_chosen(uint64_t start, uint64_t end)
+{
+	for (int low = 0; low < 2; low++)
+		if (start < end_of(low) && end > *next_of(low) && end > ahead.end[low])
+			ahead.end[low] = end;
+}
+
+static int found(const struct mapping *m, void *arg)
+{
+	(void)arg;
+	arena_chosen(m->start, m->end);
+	return 0;
+}
+
+struct range {
+	uint64_t start, end;
+};
+
+/* Its end is where the last mapping in it ends. */
+static int overlaps(const struct mapping *m, void *arg)
+{
+	struct range *r = arg;
+	if (m->start < r->end && m->end > r->start)
+		r->start = m->end;
+	return 0;
+}
+
 uint64_t arena_take(size_t len, bool low)
 {
-	uint64_t *next = low ? &lower.upper.mmap_next_32 : &lower.upper.mmap_next;
-	uint64_t end = low ? 0x80000000ul /* mmap(2), MAP_32BIT */ : RDB_MMAP_END;
 	/* large areas start on a huge-page boundary, with a gap between any two */
-	uint64_t align = len >= (2ul << 20) ? (2ul << 20) : RDB_PAGE;
-	uint64_t at = (*next + align - 1) & ~(align - 1);
-	if (len > end - at)
+	const uint64_t align = len >= (2ul << 20) ? (2ul << 20) : RDB_PAGE, end = end_of(low);
+	uint64_t at = (*next_of(low) + align - 1) & ~(align - 1);
+	if (!ahead.known && arena_each(found, NULL))
 		return 0;
-	*next = at + len + RDB_PAGE;
+	ahead.known = true;
+	while (at < ahead.end[low] && len <= end - at) {
+		struct range r = {at, at + len};
+		if (arena_each(overlaps, &r))
+			return 0;
+		if (r.start == at)
+			break;
+		at = (r.start + RDB_PAGE + align - 1) & ~(align - 1);
+	}
+	if (at > end || len > end - at)
+		return 0;
+	*next_of(low) = at + len + RDB_PAGE;
+	return at;
+}
+
+uint64_t arena_hinted(uint64_t hint, size_t len, bool low)
+{
+	const uint64_t limit = low ? LOW_END : RDB_ARENA_END;
+	uint64_t at = hint & ~(RDB_PAGE - 1);
+	if (at && at < LOWEST)
+		at = LOWEST;
+	if (!at || at >= limit || len > limit - at)
+		return 0;
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		if (at < reserved[i].end && at + len > reserved[i].start)
+			return 0;
 	return at;
 }
 

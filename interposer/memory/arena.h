@@ -18,8 +18,12 @@ int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg);
 /* The mapping that holds addr.  False: there is none. */
 bool arena_mapping_at(uint64_t addr, struct mapping *out);
 
-/* The address of the next `len` bytes (page multiple); low: below 4 GiB for MAP_32BIT.  0: full. */
+/* The address of the next `len` bytes (page multiple); low: below 2 GiB for MAP_32BIT.  0: full. */
 uint64_t arena_take(size_t len, bool low);
+/* Where the kernel would look first for `len` bytes if a program hints at `hint` (mmap(2)); 0: nowhere. */
+uint64_t arena_hinted(uint64_t hint, size_t len, bool low);
+/* A program has chosen this place itself: arena_take passes it by. */
+void arena_chosen(uint64_t start, uint64_t end);
 
 /* Hash of the contents of all readable mappings of the upper half, by page and address; pages of zeros
  * do not count, so it does not depend on what has been touched.  0 on error (said on stderr). */

@@ -109,10 +109,37 @@ long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint6
 	arena_file_mapped(at, at + len, offset, key);
 	if (len > inside && !replaying())
 		ends_add(at + inside, at + len, prot);
-	/* writable: an image is being restored, whose pages hold the patches already */
-	if ((prot & PROT_EXEC) && !(prot & PROT_WRITE))
-		instructions_look(at, inside, key);
 	return 0;
+}
+
+/* What is mapped there of a file may be run. */
+static void look(uint64_t at, size_t len, int prot, int fd, uint64_t offset, const char *name)
+{
+	struct stat st;
+	if (fstat(fd, &st) || (uint64_t)st.st_size <= offset)
+		return;
+	if (len > UP((uint64_t)st.st_size - offset))
+		len = UP((uint64_t)st.st_size - offset);
+	instructions_look(&(struct text){at, len, name, fd, offset, prot & PROT_WRITE});
+}
+
+void memory_look(uint64_t at, size_t len, int prot, const char *key, uint64_t offset)
+{
+	if (!(prot & PROT_EXEC))
+		return;
+	int fd = store_open(key);
+	if (fd < 0)
+		rdb_fatal("%s of %s cannot be opened: %s", key, lower.opt.files_dir, strerror(-fd));
+	look(at, len, prot, fd, offset, key);
+	close(fd);
+}
+
+static long map_stored_text(uint64_t at, size_t len, int prot, const char *key, uint64_t offset)
+{
+	long rc = memory_map_stored(at, len, prot, key, offset);
+	if (!rc)
+		memory_look(at, len, prot, key, offset);
+	return rc;
 }
 
 long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset, char *key)
@@ -135,7 +162,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		if (err)
 			rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
 		meta_log_file(key, memory_asked_for(path));
-		return memory_map_stored(at, len, prot, key, offset);
+		return map_stored_text(at, len, prot, key, offset);
 	}
 	size_t inside = (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
 	if (inside > len || lower.mode == MODE_PASS)
@@ -148,7 +175,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	if (prot & PROT_EXEC)
 		hot_sites_look(at, inside, path);
 	if (lower.mode == MODE_PASS && !lower.opt.checkpoints_only && (prot & PROT_EXEC))
-		instructions_look(at, inside, path);
+		look(at, inside, prot, fd, offset, path);
 	if (lower.mode != MODE_RECORD && !lower.opt.checkpoints_only)
 		return 0;
 	int err = store_add(fd, path, changing, key);
@@ -163,7 +190,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	if (len > inside)
 		ends_add(at + inside, at + len, prot);
 	if (prot & PROT_EXEC)
-		instructions_look(at, inside, key);
+		look(at, inside, prot, fd, offset, key);
 	return 0;
 }
 
@@ -176,7 +203,7 @@ static long map_recorded(struct event *ev, uint64_t at, size_t len, int prot)
 		return memory_map_zero(at, len, prot);
 	memcpy(text, key, n);
 	text[n] = 0;
-	return memory_map_stored(at, len, prot, text, A(5));
+	return map_stored_text(at, len, prot, text, A(5));
 }
 
 static bool is_dev_zero(int fd)
@@ -185,24 +212,31 @@ static bool is_dev_zero(int fd)
 	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 5);
 }
 
+/* -EEXIST: something is there. */
+static long reserve(uint64_t at, size_t len)
+{
+	long rc = raw_syscall(SYS_mmap, (long)at, (long)len, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	return rc < 0 ? rc : 0;
+}
+
 /* Where it goes: 0 or -errno.  What stood there before is gone only when the call succeeds. */
 static long place(struct event *ev, size_t len, uint64_t *at)
 {
-	unsigned flags = (unsigned)A(3);
+	const unsigned flags = (unsigned)A(3);
+	const bool low = flags & MAP_32BIT;
 	*at = A(0);
 	if (!(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))) {
-		*at = arena_take(len, flags & MAP_32BIT);
+		*at = arena_hinted(A(0), len, low);
+		if (!*at || !(from_log() ? *at == (uint64_t)ev->result : reserve(*at, len) == 0))
+			*at = arena_take(len, low);
 		return *at ? 0 : -ENOMEM;
 	}
 	if (*at & (RDB_PAGE - 1) || *at >= RDB_ARENA_END || len > RDB_ARENA_END - *at)
 		return -EINVAL;
 	if (*at<RDB_GATE + 2 * RDB_PAGE && * at + len> RDB_GATE)
 		return -EPERM; /* as below the lowest address that may be mapped */
-	if (flags & MAP_FIXED)
-		return 0;
-	long probe = raw_syscall(SYS_mmap, (long)*at, (long)len, PROT_NONE,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	return probe < 0 ? probe : 0;
+	return flags & MAP_FIXED || from_log() ? 0 : reserve(*at, len);
 }
 
 /* While recording, and before: what the program asks for is really mapped. */
@@ -249,6 +283,7 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 	if (from_log() && ev->result < 0 && ev->result > -4096)
 		return ev->result;
 	long rc = place(ev, len, &at);
+	const bool placed = !rc;
 	if (!rc && from_log())
 		shared_unmapped(at, at + len);
 	if (!rc)
@@ -256,10 +291,13 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 		     : shared_map_recorded(at, len, prot, &rc) ? rc
 							       : map_recorded(ev, at, len, prot);
 	if (rc) {
+		if (placed && !(flags & MAP_FIXED)) /* reserved, if anything */
+			raw_syscall(SYS_munmap, (long)at, (long)len, 0, 0, 0, 0);
 		lower.upper.mmap_next = before[0];
 		lower.upper.mmap_next_32 = before[1];
 		return rc;
 	}
+	arena_chosen(at, at + len);
 	if (flags & MAP_ANONYMOUS)
 		arena_unmapped(at, at + len);
 	if (A(2) & PROT_EXEC && kind != MAP_PRIVATE)
@@ -303,8 +341,8 @@ long memory_mprotect(struct event *ev, ucontext_t *uc)
 	reprotected(A(0), len);
 	if (!rc && (A(2) & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
 		device_memory_gone(A(0), A(0) + UP(len));
-	if (!rc && (A(2) & PROT_EXEC) && (A(2) & PROT_READ) && f)
-		instructions_look(A(0), len, f->key);
+	if (!rc && A(2) & PROT_READ && f)
+		memory_look(A(0), len, (int)A(2), f->key, f->offset + (A(0) - f->start));
 	return rc;
 }
 

@@ -29,4 +29,6 @@ void memory_alias(const char *path, const char *asked);
 const char *memory_asked_for(const char *path);
 /* Maps [at, at+len) from a stored file (replay, restore); what is beyond its end is zero. */
 long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint64_t offset);
+/* Looks at the instructions there, if they may be run. */
+void memory_look(uint64_t at, size_t len, int prot, const char *key, uint64_t offset);
 #endif

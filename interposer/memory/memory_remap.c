@@ -175,6 +175,7 @@ long memory_mremap(struct event *ev, ucontext_t *uc)
 		lower.upper.mmap_next = before;
 		return rc;
 	}
+	arena_chosen(at, at + new_len);
 	memory_remapped(old, old_len);
 	memory_remapped(at, new_len);
 	return (long)at;
@@ -240,7 +241,10 @@ static int discard(const struct mapping *m, void *arg)
 		long rc = 0;
 		if (f) {
 			struct file_mapping copy = *f;
-			rc = memory_map_stored(from, end - from, m->prot, copy.key, copy.offset + (from - copy.start));
+			const uint64_t offset = copy.offset + (from - copy.start);
+			rc = memory_map_stored(from, end - from, m->prot, copy.key, offset);
+			if (!rc)
+				memory_look(from, end - from, m->prot, copy.key, offset);
 			arena_file_mapped(copy.start, copy.end, copy.offset, copy.key); /* in one piece again */
 		} else if (shared_noted(from, &shared_end)) {
 			end = shared_end < to ? shared_end : to;

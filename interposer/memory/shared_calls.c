@@ -218,6 +218,7 @@ static long attach(struct event *ev)
 		lower.upper.mmap_next = before;
 		return rc;
 	}
+	arena_chosen(at, at + len);
 	shared_unmapped(at, at + len);
 	arena_unmapped(at, at + len);
 	shared_adopt(ev, at, len, SHARED_SYSV);
@@ -238,6 +239,7 @@ long shared_shmat(struct event *ev, ucontext_t *uc)
 	uint64_t at = A(1) ? part[0] : arena_take(len, false);
 	long rc;
 	bool mapped = shared_map_recorded(at, len, prot, &rc);
+	arena_chosen(at, at + len);
 	memory_remapped(at, len);
 	return mapped && rc ? rc : (long)at;
 }
