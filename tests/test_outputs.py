@@ -204,7 +204,7 @@ def test_blocks_of_datatypes(build: Build, tmp_path: Path) -> None:
         if rank.recording().describe(call.event).startswith("MPI_Sendrecv(")
     ]
     wanted = done.result.stdout.split()
-    assert len(sends) == len(wanted) == 5 * 9 + 6
+    assert len(sends) == len(wanted) == 5 * 9 + 6 + 3 * 2 * 3 * 2
     for case, (what, (read, call)) in enumerate(zip(wanted, sends, strict=True)):
         code, answer = altered(rank, tmp_path / "altered", case, read)
         if what == "hole":

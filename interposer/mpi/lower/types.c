@@ -160,6 +160,38 @@ static void blocks_subarray(struct blocks *blocks, MPI_Datatype type, MPI_Aint b
 			blocks_subarray(blocks, type, base + (start + k) * extent, i, done + 1);
 }
 
+/* size, rank, dimensions, and for each of these: global size, distribution, its argument, processes; the order.  The processes
+ * are a grid in C order whatever that of the array is (MPI-4.0, 5.1.4).  A block is a cycle that does not go round. */
+static void blocks_darray(struct blocks *blocks, MPI_Datatype type, MPI_Aint base, const MPI_Count *i, int done)
+{
+	MPI_Aint lb, extent;
+	const int dims = (int)i[2];
+	const MPI_Count *sizes = i + 3, *kinds = sizes + dims, *dargs = kinds + dims, *grid = dargs + dims;
+	const bool c_order = grid[dims] == MPI_ORDER_C;
+	const int dim = c_order ? done : dims - 1 - done;
+	MPI_Count each = dargs[dim], place = i[1];
+
+	PMPI_Type_get_extent(type, &lb, &extent);
+	for (int inner = done + 1; inner < dims; inner++)
+		extent *= sizes[c_order ? inner : dims - 1 - inner];
+	for (int k = dims - 1; k > dim; k--)
+		place /= grid[k];
+	place %= grid[dim];
+	if (kinds[dim] == MPI_DISTRIBUTE_NONE)
+		each = sizes[dim];
+	else if (each == MPI_DISTRIBUTE_DFLT_DARG)
+		each = kinds[dim] == MPI_DISTRIBUTE_BLOCK ? (sizes[dim] + grid[dim] - 1) / grid[dim] : 1;
+	for (MPI_Count start = place * each; start < sizes[dim]; start += grid[dim] * each) {
+		const MPI_Count n = start + each < sizes[dim] ? each : sizes[dim] - start;
+
+		if (done == dims - 1)
+			blocks_repeat(blocks, type, base + start * extent, n);
+		else
+			for (MPI_Count k = start; k < start + n; k++)
+				blocks_darray(blocks, type, base + k * extent, i, done + 1);
+	}
+}
+
 /* The parts of one constructor; integers i and addresses d as MPI_Type_get_contents gives them
  * (MPI 3.1, table in section 4.1.13). */
 static void blocks_inside(struct blocks *blocks, const struct contents *c, MPI_Aint base)
@@ -202,6 +234,7 @@ static void blocks_inside(struct blocks *blocks, const struct contents *c, MPI_A
 			blocks_repeat(blocks, t[k], base + d[k], i[1 + k]);
 		break;
 	case MPI_COMBINER_SUBARRAY: blocks_subarray(blocks, t[0], base, i, 0); break;
+	case MPI_COMBINER_DARRAY: blocks_darray(blocks, t[0], base, i, 0); break;
 	}
 }
 
@@ -222,9 +255,9 @@ static void blocks_of(struct blocks *blocks, MPI_Datatype type, MPI_Aint base)
 	PMPI_Type_size_x(type, &size);
 	PMPI_Type_get_true_extent(type, &true_lb, &true_extent);
 	envelope(type, &c);
-	/* A subarray's gaps are all inside one array: its span is memory the program owns. */
+	/* The gaps of a part of an array are all inside one array: its span is memory the program owns. */
 	if (true_extent <= (blocks->exact ? size : (MPI_Aint)size * GAP_FACTOR) || c.combiner == MPI_COMBINER_NAMED ||
-	    (c.combiner == MPI_COMBINER_SUBARRAY && !blocks->exact) || c.combiner == MPI_COMBINER_DARRAY ||
+	    ((c.combiner == MPI_COMBINER_SUBARRAY || c.combiner == MPI_COMBINER_DARRAY) && !blocks->exact) ||
 	    c.n[3] == 0) {
 		blocks_add(blocks, base + true_lb, true_extent);
 		return;

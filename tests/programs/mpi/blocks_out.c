@@ -41,6 +41,42 @@ static MPI_Datatype irregular(int n, int *at)
 	return type;
 }
 
+/* A part of a distributed array of 13 by 11; what it holds MPI_Pack says. */
+static void distributed(int way, int order, int rank, char *room)
+{
+	static const struct {
+		int kind[2], arg[2], grid[2];
+	} ways[] = {
+		{{MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC}, {MPI_DISTRIBUTE_DFLT_DARG, 2}, {2, 3}},
+		{{MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK}, {MPI_DISTRIBUTE_DFLT_DARG, 6}, {3, 2}},
+		{{MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_NONE},
+		 {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG},
+		 {6, 1}},
+	};
+	static int numbers[13 * 11], packed[13 * 11];
+	int size, at = 0, last = 0, hole = -1;
+	char in[13 * 11] = {0};
+	MPI_Datatype type;
+	for (int i = 0; i < 13 * 11; i++)
+		numbers[i] = i;
+	for (int what = 0; what < 2; what++) {
+		MPI_Type_create_darray(6, rank, 2, (int[]){13, 11}, ways[way].kind, ways[way].arg, ways[way].grid,
+				       order ? MPI_ORDER_FORTRAN : MPI_ORDER_C, MPI_INT, &type);
+		MPI_Type_commit(&type);
+		MPI_Type_size(type, &size);
+		if (!what) {
+			MPI_Pack(numbers, 1, type, packed, sizeof(packed), &at, MPI_COMM_SELF);
+			for (int i = 0; i < size / 4; i++)
+				in[packed[i]] = 1;
+			for (int i = 0; i < 13 * 11; i++)
+				last = in[i] ? i : last;
+			for (int i = 1; i < last; i++)
+				hole = !in[i] && in[i - 1] ? i : hole;
+		}
+		send(what ? "hole" : "last", type, 1, room, room + 4 * (what ? hole : last));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const int counts[] = {1, 1023, 1024, 1025, 100000};
@@ -89,6 +125,8 @@ int main(int argc, char **argv)
 					 &type);
 		send("hole", type, 1, room, room + 2 * at + 2);
 	}
+	for (int i = 0; i < 3 * 2 * 3; i++)
+		distributed(i % 3, i / 3 % 2, (int[]){0, 3, 5}[i / 6], room);
 	/* between the blocks lies a page that nobody may read, or that others could write to */
 	mprotect(room + PAGE, PAGE, PROT_NONE);
 	MPI_Type_create_hvector(4, PAGE, 2 * PAGE, MPI_CHAR, &type);
