@@ -77,6 +77,13 @@ def run_rdb(home: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProce
     )
 
 
+def replay_agrees(rdb: Rdb, name: object) -> str:
+    """Replays that job, with its hashes compared: what was said."""
+    done = rdb("replay", str(name), "--verify")
+    assert done.returncode == 0 and "agree" in done.stdout, done.stderr
+    return done.stdout
+
+
 @pytest.fixture
 def rdb_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty store, also for the rdb of this process."""

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Build, Rdb
+from conftest import Build, Rdb, replay_agrees
 
 PROGRAM = Path(__file__).parent.parent / "bench/programs/spins.c"
 SLICE_MS = 60_000
@@ -35,12 +35,7 @@ def gives_way(program: Path, kernel: str, rdb: Rdb) -> None:
     done = rdb("run", "--slice", SLICE_MS, "--name", kernel, "--", *command)
     assert done.returncode == 0, done.stderr
     assert result(done.stdout) == result(native)
-    memory = set()
-    for _ in range(REPLAYS):
-        again = rdb("replay", kernel, "--verify")
-        assert again.returncode == 0 and "agree" in again.stdout, again.stderr
-        memory.add(again.stdout)
-    assert len(memory) == 1
+    assert len({replay_agrees(rdb, kernel) for _ in range(REPLAYS)}) == 1
 
 
 @pytest.mark.parametrize("flag", ["-O0", "-O2"])
@@ -57,8 +52,7 @@ def test_turns_of_a_spin_are_told_apart(kind: str, flag: str, build: Build, rdb:
     for n in range(RECORDINGS):
         done = rdb("run", "--slice", 1, "--hash-every", 1, "--name", n, "--", program, kind, 3000)
         assert (done.returncode, done.stdout) == (0, "6000\n"), done.stderr
-        again = rdb("replay", n, "--verify")
-        assert again.returncode == 0 and "agree" in again.stdout, again.stderr
+        replay_agrees(rdb, n)
 
 
 def replays(program: Path, way: str, turns: int, rdb: Rdb, name: str = "way") -> None:
@@ -66,9 +60,7 @@ def replays(program: Path, way: str, turns: int, rdb: Rdb, name: str = "way") ->
     native = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     done = rdb("run", "--slice", SLICE_MS, "--name", name, "--", *command)
     assert (done.returncode, done.stdout) == (0, native), done.stderr
-    again = rdb("replay", name, "--verify")
-    assert again.returncode == 0 and "agree" in again.stdout, again.stderr
-    events = re.search(r"(\d+) events", again.stdout)
+    events = re.search(r"(\d+) events", replay_agrees(rdb, name))
     # who waits by calls makes as many as it likes
     assert events and (way in ("yield", "sleep", "futex") or int(events[1]) < turns * EVENTS_A_TURN)
 
@@ -93,13 +85,11 @@ def test_a_thread_that_ends_is_stopped_nowhere(flag: str, build: Build, rdb: Rdb
     for n in range(RECORDINGS * 2):
         done = rdb("run", "--name", n, "--", program, "turns", 50)
         assert (done.returncode, done.stdout) == (0, "100\n"), done.stderr
-        again = rdb("replay", n, "--verify")
-        assert again.returncode == 0 and "agree" in again.stdout, again.stderr
+        replay_agrees(rdb, n)
 
 
 def test_more_threads_than_processors(build: Build, rdb: Rdb) -> None:
     command = [str(build(PROGRAM, "-O2", "-fopenmp")), "flags", "20", "5"]
     done = rdb("run", "--slice", SLICE_MS, "--name", "five", "--", *command)
     assert done.returncode == 0, done.stderr
-    again = rdb("replay", "five", "--verify")
-    assert again.returncode == 0 and "agree" in again.stdout, again.stderr
+    replay_agrees(rdb, "five")

@@ -3,8 +3,9 @@
  * It is mapped for writing only, which on x86 allows to read it too, but not to run it: the first instruction that is run there
  * faults.  Then it is looked at (instructions.h), and becomes what was asked for.  What is made there later is not looked
  * at.  The protection itself is the mark, so forks and images keep it; a program that asks for it gets reading as well.
- * Where text is made in memory that may not be run yet (mprotect(2)), it is looked at whenever that changes.  In shared memory
- * it is left alone, and rdtsc traps. */
+ * Where text is made in memory that may not be run yet (mprotect(2)), it is looked at whenever that changes.  Shared memory is
+ * left alone, since others read and run the same text, and rdtsc traps.  (It does not for what is made later in memory of one's
+ * own: our own clocks trap with it, and a program that reads one then waits a hundred times as long.) */
 #ifndef RDB_MADE_TEXT_H
 #define RDB_MADE_TEXT_H
 #include <stdbool.h>

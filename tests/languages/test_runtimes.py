@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAMS, Build, Rdb
+from conftest import PROGRAMS, Build, Rdb, replay_agrees
 from test_spins import PROGRAM, STEPS, gives_way
 
 pytestmark = pytest.mark.languages
@@ -25,5 +25,4 @@ def test_java(tmp_path: Path, rdb: Rdb) -> None:
     for n in range(RECORDINGS):
         done = rdb("run", "--hash-every", 1000, "--name", n, "--", "java", "-cp", tmp_path, "Hello")
         assert (done.returncode, done.stdout) == (0, "Hello 10000\n"), done.stderr
-        again = rdb("replay", n, "--verify")
-        assert again.returncode == 0 and "agree" in again.stdout, again.stderr
+        replay_agrees(rdb, n)
