@@ -93,6 +93,9 @@ def _entry() -> tuple[int, int] | None:
         start = _function_start(frame.pc())
         if start is None:
             return None
+        # Who called by a jump pushed nothing.
+        while older.type() == gdb.TAILCALL_FRAME and older.older() is not None:
+            older = older.older()
         # Above the return address that the call pushed.
         return start, int(older.read_register("rsp")) - 8
     except gdb.error:
