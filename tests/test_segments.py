@@ -6,6 +6,7 @@ import asyncio
 import multiprocessing
 import shutil
 import struct
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.synchronize import Event
@@ -22,6 +23,8 @@ from rdb.recording.segments import grow_segment, segment_end
 
 SEGMENT = "log-000000.seg"
 HEADER_BYTES = 32
+LOOKS = 100
+DEADLINE_S = 90.0
 ROOM_BYTES = 4096  # that its writer has left, in these copies
 SHORT, CYCLE = 1, 2  # flags in lengths
 
@@ -106,28 +109,31 @@ def test_each_later_copy_is_taken_over(whole: Whole, folder: Path) -> None:
         assert LogIndex(folder).damage is None
 
 
-def _grows(whole: Whole, segment: Path, done: Event) -> None:
+def _grows(whole: Whole, segment: Path, seen: Event) -> None:
     newer = segment.with_name("newer")
-    for _ in range(5):
+    until = time.monotonic() + DEADLINE_S
+    while not seen.is_set() and time.monotonic() < until:
         for number in range(0, len(whole.records) + 1, 7):
             newer.write_bytes(whole.after(number))
             grow_segment(segment, newer)
         segment.with_name("again").write_bytes(whole.after(0))
         segment.with_name("again").rename(segment)
-    done.set()
 
 
 def test_who_reads_it_meanwhile_sees_whole_records(whole: Whole, folder: Path) -> None:
-    done = multiprocessing.Event()
-    grower = multiprocessing.Process(target=_grows, args=(whole, folder / SEGMENT, done))
+    seen = multiprocessing.Event()
+    grower = multiprocessing.Process(target=_grows, args=(whole, folder / SEGMENT, seen))
     grower.start()
-    counts = set()
-    while not done.is_set() and grower.is_alive():
-        index = LogIndex(folder)
-        assert index.damage is None
-        counts.add(index.count)
-    grower.join()
-    assert grower.exitcode == 0 and len(counts) > 3
+    counts: list[int] = []
+    try:
+        while grower.is_alive() and (len(set(counts)) <= 3 or len(counts) < LOOKS):
+            index = LogIndex(folder)
+            assert index.damage is None
+            counts.append(index.count)
+    finally:
+        seen.set()
+        grower.join()
+    assert grower.exitcode == 0 and len(set(counts)) > 3
 
 
 class Far:
