@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import shlex
 import signal
 import subprocess
 import time
@@ -76,14 +77,18 @@ class RunningJob:
         self.ranks = [Rank(self.path / f"rank-{rank}", self.path / "files") for rank in range(2)]
         self._told = [folder / f"out-{rank}" for rank in range(2)]
         given = options(chance) + MPI
-        words = list(MPIRUN)
+        cases = []  # not several commands: Open MPI 5.0.7 crashes
         for number, rank in enumerate(self.ranks):
             rank.path.mkdir()
             line = rank.line(program, ENDLESS, options=("--rank", str(number), *given))
-            words += [*(":",) * (number > 0), "-n", "1", "sh", "-c", 'exec "$@" > "$0"']
-            words += [str(self._told[number]), *line]
+            command = shlex.join(map(str, line))
+            cases.append(f"{number}) exec {command} > {shlex.quote(str(self._told[number]))};;")
+        script = f"case $OMPI_COMM_WORLD_RANK in {' '.join(cases)} esac"
         self.process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            [*MPIRUN, "-n", "2", "sh", "-c", script],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
 
     def told(self, rank: int) -> int:

@@ -185,7 +185,14 @@ def test_stub_has_every_symbol_of_the_real_library() -> None:
     data = {name: size for name, (kind, size) in real.items() if kind == "STT_OBJECT"}
     assert functions - {n for n, (kind, _) in stub.items() if kind == "STT_FUNC"} == set()
     # Copy relocations of non-PIE programs take the size of the library they were linked with.
-    assert {name: stub.get(name, ("", 0))[1] for name in data} == data
+    inner = (
+        {"mca_pml"} if openmpi.release() >= 5 else set()
+    )  # OpenSHMEM's look into it, and no program
+    there = {name: stub.get(name, ("", 0))[1] for name in data}
+    assert {name: size for name, size in there.items() if name not in inner} == {
+        name: size for name, size in data.items() if name not in inner
+    }
+    assert inner <= there.keys()
 
 
 def test_stub_needs_no_library() -> None:

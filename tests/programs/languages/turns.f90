@@ -39,7 +39,7 @@ contains
        level = i !=40 level < 40 .or. level == 0
        if (i == 33) z = (0, 0) !=33 real(z) > 0
        if (i == 34) wide = .false. !=34 wide
-       if (i == 35) word = 'stop' !=35 word == 'go  '
+       if (i == 35) word = 'stop' !035 word == 'go  '
        if (i == 36) row(2) = -1 !036 row(2) > 0
        if (i == 37) density(3, :) = 0 !037 all(density(3,:) > 0)
        call event
