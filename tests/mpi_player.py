@@ -17,6 +17,21 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from mpi_player_kinds import (
+    BCAST,
+    CART,
+    CLOSED,
+    COLLECTIVES,
+    FILE,
+    GATHER,
+    INTER,
+    MERGED,
+    PORT,
+    SCAN,
+    Kinds,
+    remote,
+)
+
 from rdb.recording.communication import _ITEM, Item, RankCommunication, What
 from rdb.recording.describe import mpi_functions
 from rdb.recording.messages import Messages
@@ -29,6 +44,7 @@ WIN, FREED = 300, 301  # a window; for what waits there: that it is freed
 _SENDS = {"n": "MPI_Send", "s": "MPI_Ssend", "b": "MPI_Bsend"}
 BIG = 100_000  # bytes: above every eager limit
 SMALL = 8
+_SAID = 8  # texts that each rank begins with
 
 
 @cache
@@ -73,6 +89,10 @@ class Request:
     message: Message | None = None
     receive: Receive | None = None
     barrier: tuple[int, int] | None = None
+    of: tuple[Any, ...] = ()
+    """Of another kind (mpi_player_kinds.py)."""
+    launch: tuple[Any, ...] = ()
+    """What a persistent send sends."""
     persistent: bool = False
     active: bool = True
 
@@ -101,6 +121,7 @@ class Rank:
     completes: int = 0
     posted: list[Receive] = field(default_factory=list)
     unexpected: list[Message] = field(default_factory=list)
+    records: list[Any] = field(default_factory=list)
 
     def take_id(self) -> int:
         if self.free_ids:
@@ -113,7 +134,7 @@ class Rank:
         self.items.append(Item(**(row | values | {"what": int(what)})))
 
 
-class Player:
+class Player(Kinds):
     def __init__(self, program: Program, seed: int) -> None:
         self.program = program
         self.size = len(program)
@@ -122,10 +143,13 @@ class Player:
         self.network: dict[tuple[int, int], list[Message]] = defaultdict(list)
         self.at_barrier: dict[tuple[int, int], set[int]] = defaultdict(set)
         self.finalized: set[int] = set()
+        super().__init__(self.chance)
 
     # Ranks of communicators.
 
-    def world(self, comm: int, rank: int) -> int:
+    def world(self, comm: int, rank: int, own: int) -> int:
+        if comm == INTER and rank >= 0:
+            return remote(self.size, own)[rank]
         return self.size - 1 - rank if comm == BACK and rank >= 0 else rank
 
     # Playing.
@@ -134,11 +158,14 @@ class Player:
         """One thing that can happen does.  False: nothing can."""
         moves: list[Any] = [way for way, queue in self.network.items() if queue]
         moves += [rank for rank in self.ranks if not rank.ended and self._can(rank)]
+        moves += self.grants()
         if not moves:
             return False
         move = self.chance.choice(moves)
         if isinstance(move, Rank):
             self._move(move)
+        elif len(move) == 3:
+            self.grant(*move)
         else:
             self._arrive(self.network[move].pop(0))
         return True
@@ -155,7 +182,9 @@ class Player:
             for queue in self.network.values():
                 while queue:
                     self._arrive(queue.pop(0))
-            sends = ("send", "sendrecv", "wait", "waitany")
+            while grants := self.grants():
+                self.grant(*self.chance.choice(grants))
+            sends = ("send", "sendrecv", "wait", "waitany", "rooted", "lock", "unlock", "flush")
             ready = [
                 rank
                 for rank in self.ranks
@@ -213,6 +242,8 @@ class Player:
 
     def _complete(self, rank: Rank) -> bool:
         op = self._op(rank)
+        if known := getattr(self, f"_can_{op[0]}", None):
+            return bool(known(rank, *op[1:]))
         match op[0]:
             case "send" | "sendrecv":
                 sent = (op[0] == "send" and op[6] >= 0) or not self._holds(rank.message)
@@ -231,7 +262,8 @@ class Player:
             case "poll":
                 return self._done(rank.requests.get(op[1]))
             case "barrier":
-                return len(self.at_barrier[(op[1], rank.barriers[op[1]])]) == self.size
+                there = self.at_barrier[(op[1], rank.barriers[op[1]])]
+                return len(there) == self.size and op[1] != PORT
             case "finalize":
                 return len(self.finalized) == self.size
             case "winstart":
@@ -248,7 +280,7 @@ class Player:
         return True
 
     def _find(self, rank: Rank, op: Op) -> Message | None:
-        wanted = Receive(self.world(op[3], op[1]), op[2], op[3])
+        wanted = Receive(self.world(op[3], op[1], rank.number), op[2], op[3])
         return next((one for one in rank.unexpected if wanted.accepts(one)), None)
 
     @staticmethod
@@ -258,6 +290,8 @@ class Player:
     def _done(self, one: Request | None) -> bool:
         if one is None or not one.active:
             return True
+        if one.of:
+            return self.done(one.of)
         if one.barrier is not None:
             return len(self.at_barrier[one.barrier]) == self.size
         if one.receive is not None:
@@ -269,7 +303,8 @@ class Player:
     def _launch(self, rank: Rank, mode: str, dest: int, tag: int, comm: int, big: int) -> Message:
         size = BIG if big else SMALL
         waits = mode == "s" or (mode == "n" and bool(big))
-        one = Message(rank.number, self.world(comm, dest), comm, tag, size, waits)
+        there = self.world(comm, dest, rank.number)
+        one = Message(rank.number, there, comm, tag, size, waits)
         self.network[(one.source, one.dest)].append(one)
         return one
 
@@ -319,7 +354,7 @@ class Player:
         self._note_send(rank, one, request.id, call)
 
     def _enter_recv(self, rank: Rank, source: int, tag: int, comm: int, name: int) -> None:
-        rank.receive = Receive(self.world(comm, source), tag, comm)
+        rank.receive = Receive(self.world(comm, source, rank.number), tag, comm)
         self._post(rank, rank.receive)
 
     def _leave_recv(self, rank: Rank, source: int, tag: int, comm: int, name: int) -> None:
@@ -345,14 +380,24 @@ class Player:
         rank.message = rank.receive = None
 
     def _leave_rinit(self, rank: Rank, source: int, tag: int, comm: int, name: int) -> None:
-        receive = Receive(self.world(comm, source), tag, comm)
+        receive = Receive(self.world(comm, source, rank.number), tag, comm)
         rank.requests[name] = Request(
             rank.take_id(), receive=receive, persistent=True, active=False
         )
         rank.note(What.PREPARED, peer=source, tag=tag, comm=comm, request=rank.requests[name].id)
 
     def _leave_start(self, rank: Rank, name: int) -> None:
-        request = rank.requests[name]
+        request = rank.requests.get(name)
+        if request is None or request.active or not request.persistent:
+            return  # that would be an error
+        if request.of:
+            self.start(rank, request)
+            return
+        if request.launch:
+            request.active = True
+            request.message = self._launch(rank, *request.launch)
+            self._note_send(rank, request.message, request.id, "MPI_Start")
+            return
         assert request.receive
         rank.orders += 1
         request.receive = Receive(
@@ -383,7 +428,9 @@ class Player:
         request = rank.requests.get(name)
         if request is None or not request.active:
             return
-        if request.barrier is not None:
+        if request.of:
+            self.settle_kind(rank, request)
+        elif request.barrier is not None or request.launch:
             rank.note(What.DONE, request=request.id)
         elif request.receive is not None and request.receive.cancelled:
             rank.note(What.CANCELLED, request=request.id, order=request.receive.order)
@@ -426,7 +473,7 @@ class Player:
 
     def _say(self, rank: Rank, text: str) -> None:
         rank.texts.append(text)
-        rank.note(What.TEXT, order=len(rank.texts) + 1)
+        rank.note(What.TEXT, order=len(rank.texts) + _SAID - 1)
 
     def _leave_post(self, rank: Rank, group: list[int]) -> None:
         rank.posts.append(group)
@@ -453,6 +500,10 @@ class Player:
         rank.barriers[comm] += 1
         if comm == FREED:
             rank.note(What.FREED, request=WIN, nr=_nr("MPI_Win_free"))
+        elif comm == CLOSED:
+            rank.note(What.FREED, request=FILE, nr=_nr("MPI_File_close"))
+        elif comm == MERGED:
+            rank.note(What.MET, comm=INTER, nr=_nr("MPI_Intercomm_merge"))
         else:
             name = "MPI_Win_fence" if comm == WIN else "MPI_Barrier"
             rank.note(What.CALL, comm=comm, nr=_nr(name))
@@ -505,6 +556,12 @@ class Player:
                 requests = tuple(one.id for one in found)
                 if op[0] == "wait" and len(wanted) == 1:
                     name = "MPI_Wait"
+            case "barrier" if op[1] in (CLOSED, MERGED, PORT):
+                name, arguments = {
+                    CLOSED: ("MPI_File_close", {"fh": FILE}),
+                    MERGED: ("MPI_Intercomm_merge", {"intercomm": INTER}),
+                    PORT: ("MPI_Comm_accept", {"comm": DUP}),
+                }[op[1]]
             case "barrier" if op[1] in (WIN, FREED):
                 name = "MPI_Win_fence" if op[1] == WIN else "MPI_Win_free"
                 arguments = {"win": WIN}
@@ -516,6 +573,11 @@ class Player:
                 arguments = {"win": WIN}
             case "finalize":
                 pass
+            case "lock" | "unlock" | "flush":
+                name, arguments = self.lock_call(*op)
+            case "rooted":
+                name, root = COLLECTIVES[op[1]]
+                arguments = {"fh": FILE} if op[1] == FILE else {"comm": op[1], "root": root}
             case _:
                 return None
         return Call(name, name, arguments, requests)
@@ -524,7 +586,11 @@ class Player:
         known = {rank.number: _Played(rank, self.size) for rank in self.ranks}
         return cast(
             "Messages",
-            SimpleNamespace(ranks=list(known), communication=lambda rank: known[rank]),
+            SimpleNamespace(
+                ranks=list(known),
+                communication=lambda rank: known[rank],
+                partitioned=lambda: self.partitioned(known),
+            ),
         )
 
     def copy(self, seed: int) -> Player:
@@ -543,14 +609,23 @@ class _Played(RankCommunication):
             f"comm={DUP} context=1 by=MPI_Comm_dup rank={own} ranks={_words(ranks)}",
             f"comm={BACK} context=2 by=MPI_Comm_split rank={size - 1 - own} "
             f"ranks={_words(ranks[::-1])}",
+            *(
+                f"comm={comm} context={comm} by=MPI_Comm_dup rank={own} ranks={_words(ranks)}"
+                for comm in (BCAST, GATHER, SCAN, CART)
+            ),
+            f"neighbors={CART} ranks={(own - 1) % size},{(own + 1) % size},",
+            f"comm={INTER} context=3 by=MPI_Intercomm_create rank={own // 2} "
+            f"ranks={_words(remote(size, own))}",
         ]
+        texts = len(self._texts)
         self._texts += rank.texts
         row = dict.fromkeys(Item._fields, 0)
         made = [
-            Item(**(row | {"event": 1 + n, "what": int(What.TEXT), "order": n})) for n in (0, 1)
+            Item(**(row | {"event": 1, "what": int(What.TEXT), "order": n})) for n in range(texts)
         ]
         window = {"event": 2, "what": int(What.CALL), "comm": WORLD, "request": WIN}
         made.append(Item(**(row | window | {"nr": _nr("MPI_Win_create")})))
+        made.append(Item(**(row | window | {"nr": _nr("MPI_File_open"), "request": FILE})))
         # as the log has it: a send's rank of the world, a call's arguments as they are
         packed = b"".join(_ITEM.pack(*one) for one in [*made, *rank.items])
         self._packed = memoryview(packed)

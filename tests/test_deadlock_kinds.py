@@ -21,13 +21,19 @@ from rdb.recording import open_job
 RANKS = 4
 KINDS = ["taken", "file", "inter", "epochs", "later", "freed", "halves", "group", "started"]
 KINDS += ["locked", "closes", "comm", "merged", "requested", "writes", "persistent"]
+KINDS += ["shared", "root", "neighbours", "circle", "generalized", "sleeping"]
 OF_OPEN_MPI = ["spawns"]  # of MPICH's ranks all but one left with an error
 OF_MPI_4 = ["parts"]
-POLLS = {"polls": "MPI_Iprobe(", "arrives": "MPI_Parrived("}
 
 
 # What the MPI may answer at once, after the output: the rank waits in what follows, then.
 _LAST = ("write(", "MPI_Comm_free(", "MPI_File_iwrite_at_all(", "MPI_Wait(")
+_LAST += ("MPI_Ineighbor_allgather(", "MPI_Neighbor_allgather(")
+_LAST_OF_0 = {
+    "polls": "MPI_Iprobe(",
+    "arrives": "MPI_Parrived(",
+    "neighbours": "MPI_Neighbor_allgather(",
+}
 
 
 def stuck(kind: str, build: Build, home: Path, tmp_path: Path, mpi: str = "openmpi") -> None:
@@ -43,7 +49,7 @@ def stuck(kind: str, build: Build, home: Path, tmp_path: Path, mpi: str = "openm
             assert run.stdout is not None
             for _ in range(RANKS):
                 assert run.stdout.readline().endswith(b" waits\n")
-            _wait_for_the_logs(home / kind, POLLS.get(kind, "write("))
+            _wait_for_the_logs(home / kind, _LAST_OF_0.get(kind, "write("))
             for rank in range(RANKS):
                 with contextlib.suppress(ProcessLookupError):  # mpiexec has seen the first end
                     os.kill(open_job(home / kind).rank(rank).meta["pid"], signal.SIGKILL)
@@ -60,7 +66,7 @@ def _wait_for_the_logs(path: Path, last_of_0: str) -> None:
         last = _LAST if rank else (last_of_0,)
         while True:
             recording = open_job(path).rank(rank)
-            if recording.describe(recording.last_event).startswith(last):
+            if recording.describe(recording.last_event).removeprefix("thread 1: ").startswith(last):
                 break
             assert time.monotonic() < deadline, f"rank {rank} logged no {last}...)"
 
@@ -104,8 +110,19 @@ def test_who_polls_may_do_something_else(
     assert said.startswith("unknown whether there is a deadlock of 0-3:"), said
 
 
-def test_another_job_may_connect(rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path) -> None:
-    stuck("accepts", build, rdb_home, tmp_path)
-    graph = graph_of("accepts", rdb)
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("accepts", "whether the others of MPI_Comm_accept come"),
+        ("connects", "whether the others of MPI_Comm_connect come"),
+        ("threads", "it has other threads"),
+    ],
+)
+def test_what_no_log_says_is_unknown(
+    mpi: str, kind: str, why: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
+) -> None:
+    stuck(kind, build, rdb_home, tmp_path, mpi)
+    graph = graph_of(kind, rdb)
     assert graph["deadlocked"] == [] and not graph["certain"]
-    assert "MPI_Comm_accept" in graph["unknown"][0], graph
+    assert why in graph["unknown"][0], graph

@@ -20,8 +20,22 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+import test_mpi_abi
 from conftest import TIMEOUT_S, Build, Rdb
+from mpi_matched import matched_program
 from mpi_player import BACK, DUP, FREED, WIN, WORLD, Op, Player, Program
+from mpi_player_kinds import (
+    BCAST,
+    CART,
+    CLOSED,
+    FILE,
+    GATHER,
+    INTER,
+    MERGED,
+    PORT,
+    SCAN,
+    remote,
+)
 
 from rdb.errors import RdbError
 from rdb.recording import open_job
@@ -33,7 +47,7 @@ from rdb.recording.waiting import WaitFor, wait_for
 
 PROGRAMS = int(os.environ.get("RDB_TEST_ORACLES", "400"))
 AT_ONCE = 100
-_BEFORE = 6  # calls of MPI that script.c makes before it plays
+_BEFORE = 8  # calls of MPI that script.c makes before it plays
 RUNS = 3 if PROGRAMS < 10_000 else 40  # of programs that are run
 FUTURES = 6
 KINDS = ["send", "recv", "sendrecv", "isend", "irecv", "wait", "waitany", "barrier", "ibarrier"]
@@ -49,11 +63,19 @@ KINDS += [
     "post",
     "winstart",
 ]
+MORE = ["lock", "flush", "unlock", "file", "ifile", "rooted", "irooted", "generalized", "completes"]
+MORE += ["sinit", "again", "parts", "merge", "accept"]
+WEIGHTS = (6, 6, 1, 5, 6, 4, 2, 2, 1, 1, 1, 1, 1, 1, 1, 0.3, 1, 1, 1)
+MORE_WEIGHTS = (2, 1, 2, 1, 1, 2, 1, 0.5, 0.5, 1, 1, 1.5, 0.2, 0.1)
+PLAIN = {*KINDS, "sinit", "merge"} - {"waitany", "cancel", "free", "poll", "fence", "post"}
+PLAIN -= {"winstart"}
 
 
 def random_program(seed: int, plain: bool = False) -> Program:
     """PLAIN: there is one way only in which it can end."""
     chance = random.Random(seed)
+    if seed % 2 and not plain:
+        return matched_program(chance)
     size = chance.randint(2, 3 if plain else 5)
     return [_ops(chance, size, rank, plain) for rank in range(size)]
 
@@ -62,11 +84,15 @@ def _ops(chance: random.Random, size: int, rank: int, plain: bool) -> list[Op]:
     ops: list[Op] = []
     names: list[int] = []
     persistent: list[int] = []
+    partitioned: list[int] = []
+    locked: list[tuple[int, bool]] = []
 
     def comm() -> int:
-        return chance.choices((WORLD, DUP, BACK), (6, 2, 1))[0]
+        return chance.choices((WORLD, DUP, BACK, INTER), (6, 2, 1, 1))[0]
 
     def peer(on: int) -> int:
+        if on == INTER:
+            return chance.randrange(len(remote(size, rank)))
         other = chance.choice([one for one in range(size) if one != rank])
         return size - 1 - other if on == BACK else other
 
@@ -79,12 +105,11 @@ def _ops(chance: random.Random, size: int, rank: int, plain: bool) -> list[Op]:
 
     for _ in range(chance.randint(1, 6)):
         on = comm()
-        kind = chance.choices(
-            KINDS,
-            (6, 6, 1, 5, 6, 4, 2, 2, 1, 1, 1, 1, 1, 1, 1, 0.3, 1, 1, 1),
-        )[0]
-        if plain and kind in ("waitany", "cancel", "free", "poll", "fence", "post", "winstart"):
+        kind = chance.choices([*KINDS, *MORE], (*WEIGHTS, *MORE_WEIGHTS))[0]
+        if plain and kind not in PLAIN:
             continue
+        if kind in ("barrier", "ibarrier") and on == INTER:
+            on = DUP
         if plain and kind in ("barrier", "ibarrier"):
             # An MPI_Finalize may have a barrier of its own on the world, and the two do not match.
             on = DUP if kind == "barrier" else BACK
@@ -127,8 +152,46 @@ def _ops(chance: random.Random, size: int, rank: int, plain: bool) -> list[Op]:
             ops.append(("start", persistent[-1]))
         elif kind in ("cancel", "free", "poll") and names:
             ops.append((kind, chance.choice(names)))
+        elif kind == "lock" and not locked:
+            target = chance.choice((-1, *range(size)))
+            locked.append((target, target >= 0 and chance.random() < 0.6))
+            ops.append(("lock", *locked[0]))
+        elif kind in ("flush", "unlock") and locked:
+            ops.append((kind, *locked[0]))
+            if kind == "unlock":
+                locked.clear()
+        elif kind == "file":
+            ops.append(("rooted", FILE))
+        elif kind == "ifile":
+            ops.append(("ifile", name()))
+        elif kind == "rooted":
+            ops.append(("rooted", chance.choice((BCAST, GATHER, SCAN, CART, INTER))))
+        elif kind == "irooted":
+            ops.append(("irooted", chance.choice((BCAST, GATHER, SCAN, CART, INTER)), name()))
+        elif kind in ("generalized", "completes"):
+            ops.append((kind, name() if kind == "generalized" or not names else names[-1]))
+        elif kind == "sinit":
+            persistent.append(name())
+            ops.append(("sinit", mode, peer(on), tag, on, big and mode != "b", persistent[-1]))
+            if chance.random() < 0.8 or plain:
+                ops.append(("start", persistent[-1]))
+        elif kind == "again" and persistent:
+            ops.append(("start", chance.choice(persistent)))
+        elif kind == "parts":
+            persistent.append(name())
+            partitioned.append(persistent[-1])
+            sends = chance.random() < 0.5
+            ops.append(("parts", sends, peer(WORLD), tag, persistent[-1]))
+            if chance.random() < 0.8:
+                ops.append(("start", persistent[-1]))
+            if sends:
+                ops += [("ready", part, persistent[-1]) for part in range(chance.randint(0, 2))]
+        elif kind == "merge":
+            ops.append(("barrier", MERGED))
+        elif kind == "accept":
+            ops.append(("barrier", PORT))
     if not plain and chance.random() < 0.2:
-        ops.append(("barrier", FREED))
+        ops.append(("barrier", chance.choice((FREED, CLOSED))))
     return ops
 
 
@@ -286,7 +349,10 @@ def _word(value: object) -> str:
 def noted(known: RankCommunication) -> list[tuple[object, ...]]:
     """What the log says of messages, without where in it."""
     making = {
-        name for name in mpi_names() if name in ("MPI_Comm_dup", "MPI_Comm_split", "MPI_Win_create")
+        name
+        for name in mpi_names()
+        if name in ("MPI_Comm_dup", "MPI_Comm_split", "MPI_Intercomm_create", "MPI_Win_create")
+        or name == "MPI_File_open"
     }
     found = []
     for place in range(known.count):
@@ -307,9 +373,10 @@ def mpi_names() -> set[str]:
     return {str(one["name"]) for one in mpi_functions()}
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 @pytest.mark.parametrize("seed", range(RUNS))
 def test_what_is_played_is_what_is_recorded(
-    seed: int, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
+    seed: int, mpi: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
 ) -> None:
     program = random_program(seed, plain=True)
     player = Player(program, seed)
@@ -318,8 +385,10 @@ def test_what_is_played_is_what_is_recorded(
     expected = [(noted(played.communication(one.number)), _BEFORE + one.at) for one in player.ranks]
     path = tmp_path / "script"
     path.write_text(script(program))
-    command = [sys.executable, "-m", "rdb", "run", "--name", "it", "-n", str(player.size), "--"]
-    command += [str(build("mpi/script.c", "-O1")), str(path)]
+    test_mpi_abi.needs(mpi)
+    command = [sys.executable, "-m", "rdb", "run", "--mpi", mpi, "--name", "it"]
+    command += ["-n", str(player.size), "--"]
+    command += [str(build("mpi/script.c", "-O1", compiler=f"mpicc.{mpi}")), str(path)]
     with subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
     ) as run:

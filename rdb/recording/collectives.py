@@ -69,7 +69,7 @@ def collectives() -> dict[int, tuple[str, Flow]]:
 
 def nonblocking(name: str) -> bool:
     """Of a collective."""
-    return name.startswith("MPI_I")
+    return name.startswith("MPI_I") or name == "MPI_Comm_idup"
 
 
 @cache

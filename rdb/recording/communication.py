@@ -15,7 +15,7 @@ import struct
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cache
@@ -54,7 +54,7 @@ _BEGUN = "mpi-begun"  # what a branch began with: interposer/mpi/lower/restart_j
 _SEND = re.compile(r"send peer=(-?\d+) tag=(\d+) comm=(\d+) bytes=(\d+)")
 _GOING = re.compile(r"collective request=(\d+) comm=(\d+)")
 _ITEM = struct.Struct("<5Q2i4I")  # struct log_message
-_EVENT, _PEER, _COMM_ID, _NR, _WHAT = 0, 40, 48, 56, 60  # offsets in it
+_EVENT, _PEER, _COMM_ID, _REQUEST, _NR, _WHAT = 0, 40, 48, 52, 56, 60  # offsets in it
 # Where they say how much they receive, from whom, with which tag, on what; and the request.
 _EXCHANGES = {
     "MPI_Isendrecv": (6, 8, 9, 10, 11),
@@ -64,6 +64,7 @@ _NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/boundary/gate.h
 _FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
 _WORLD, _SELF = 2, 3  # ids of the predefined communicators
 _GROUP = re.compile(r"group=(\d+) ranks=([-\d,]*)\Z")
+_NEIGHBORS = re.compile(r"neighbors=(\d+) ranks=([-\d,]*)\Z")
 _EPOCH = re.compile(r"win=(\d+) (post|start) ranks=([-\d,]*)\Z")
 _COMM = re.compile(r"comm=(\d+) context=(-?\d+) by=(\S*) rank=(-?\d+) ranks=([-\d,]*)")
 
@@ -280,6 +281,8 @@ class RankCommunication:
         """Events of meetings, frees, nonblocking collectives on files: by the call, where, and
         what else has to agree."""
         self._groups: dict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
+        self.neighbors: dict[str, tuple[int, ...]] = {}
+        """By the names of communicators: from whom this rank gets data among neighbours."""
         self._files: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
         self.communicators: dict[str, Communicator] = {self._world.name: self._world}
         self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
@@ -306,6 +309,14 @@ class RankCommunication:
 
     def items(self) -> Iterator[Item]:
         return map(Item._make, _ITEM.iter_unpack(self._view))
+
+    def of_receives(self) -> Iterator[tuple[int, Item]]:
+        """With their places: all but sends and collectives that made no request, which are most."""
+        whats, requests = self._column(_WHAT, "I"), self._column(_REQUEST, "I")
+        told = (_CALL, int(What.SEND))
+        for place, (what, request) in enumerate(zip(whats, requests, strict=True)):
+            if request or what not in told:
+                yield place, Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
 
     def event(self, place: int) -> int:
         if place >= self.count:
@@ -498,6 +509,13 @@ class RankCommunication:
             (epochs.posts if epoch[2] == "post" else epochs.starts).append((item.event, group))
             return
         self._name(text, item.event, names, made)
+        self._learn_neighbors(text, names)
+
+    def _learn_neighbors(self, text: str, names: Mapping[int, str]) -> None:
+        found = _NEIGHBORS.match(text)
+        if found is not None:
+            ranks = tuple(self._rank(int(word)) for word in found[2].split(",") if word)
+            self.neighbors[names[int(found[1])]] = ranks
 
     def _text(self, item: Item) -> str:
         with (self._path / f"log-{item.order:06}.seg").open("rb") as file:
@@ -525,6 +543,7 @@ class RankCommunication:
                 freed = self._communicator(was, text, defaultdict(int)).name
                 continue
             self._name(line, 0, names, made)
+            self._learn_neighbors(line, names)
             if sent := _SEND.match(line):
                 peer, tag, comm, size_bytes = map(int, sent.groups())
                 place = self.count + len(self._sent_before)

@@ -33,6 +33,7 @@ SENDS = {
     "MPI_Sendrecv_replace": "sendtag",
 }
 """That may wait for their receiver, and their parameter of the tag."""
+_RECV = int(What.RECV)
 _MOST = 4096  # worlds, before it is given up
 
 Way = tuple[int, int]
@@ -217,16 +218,23 @@ class _Posted:
         self._pending: dict[int, int] = {}  # request -> its row
         self._prepared: dict[int, Item] = {}
         self._freed: dict[int, int] = {}  # by a request of its own: the one that it had
+        self._makers: dict[int, int] = {}  # persistent sends: the call that made them
         self._probed: list[int] = []
         self.base: dict[str, dict[Way, int]] = defaultdict(lambda: defaultdict(int))
         self.last: dict[int, list[tuple[Item, int]]] = {}
 
     def rows(self) -> list[Taker]:
-        for place, item in enumerate(self._communication.items()):
+        for place, item in self._communication.of_receives():
+            if item.what == _RECV:
+                item = self._communication.item(place)  # with the rank of the job
             if item.event <= self._event:
+                if item.what == _RECV and not item.request and not self._rows:
+                    comm = self._communication.communicator(item.comm, item.event).name
+                    self.base[comm][item.peer, item.tag] += 1  # the usual one
+                    continue
                 self._note(place, item)
-            if item.what == What.RECV:
-                self._received(self._communication.item(place))
+            if item.what == _RECV:
+                self._received(item)
             elif item.what == What.CANCELLED:
                 self._cancel(item)
             if self._rows and not self._pending and not self._probed:
@@ -264,6 +272,10 @@ class _Posted:
             self._probed.append(len(self._rows))
             self._post(item, -item.request)
         request = item.request or (item.comm if item.what == What.DONE else 0)
+        if item.what == What.MADE:
+            self._makers[request] = item.nr
+        elif item.what == What.SEND and mpi_name(item.nr) in ("MPI_Start", "MPI_Startall"):
+            item = item._replace(nr=self._makers.get(request, item.nr))
         if request and item.what not in (What.MATCHED, What.TEXT, What.FREED, What.MET):
             if item.what == What.STARTED and request in self._prepared:
                 item = self._prepared[request]._replace(event=item.event, what=int(item.what))

@@ -119,14 +119,25 @@ class Partitioned:
                         until = self._never if ready is None else ready
                         yield receive.rank, event, send.rank, until
 
-    def lacks(self, rank: int, request: int, at: Mapping[int, int]) -> Lacks | None:
-        """What a started request waits for where the ranks stand; None: nothing, or it is none of
-        these."""
+    def active(self, rank: int, request: int, at: Mapping[int, int]) -> bool:
+        """Has it been started, and not been waited for, where the ranks stand?"""
+        _, begun = self._begun_by(rank, request, at)
+        return bool(begun) and (begun[-1].complete or self._never) > at[rank]
+
+    def _begun_by(
+        self, rank: int, request: int, at: Mapping[int, int]
+    ) -> tuple[_End | None, list[_Transfer]]:
         ends = [one for one in self._requests[(rank, request)] if one.made <= at[rank]]
-        begun = [one for one in ends[-1].transfers if one.started <= at[rank]] if ends else []
-        if not begun or (begun[-1].complete or self._never) <= at[rank]:
+        if not ends:
+            return None, []
+        return ends[-1], [one for one in ends[-1].transfers if one.started <= at[rank]]
+
+    def lacks(self, rank: int, request: int, at: Mapping[int, int]) -> Lacks | None:
+        """What an active request waits for where the ranks stand; None: nothing."""
+        own, begun = self._begun_by(rank, request, at)
+        if own is None or not begun:
             return None
-        own, theirs = ends[-1], None
+        theirs = None
         there = own.partners[own.number] if own.number < len(own.partners) else None
         if there is not None and len(there.transfers) >= len(begun):
             theirs = there.transfers[len(begun) - 1]

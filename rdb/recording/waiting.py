@@ -49,6 +49,9 @@ POLLS = frozenset(
         "MPI_Parrived",
     )
 )
+THREADS = "a thread"
+"""In place of a call: all threads of the rank wait, and some of them perhaps in MPI."""
+_OTHER_THREADS = "it has other threads, and what those do next is not known"
 _LOCKING = frozenset(
     (
         "MPI_Win_lock",
@@ -63,6 +66,7 @@ _LOCKING = frozenset(
 )
 _INITS = frozenset(("MPI_Init", "MPI_Init_thread"))
 _FREES = frozenset(("MPI_Win_free", "MPI_Comm_free", "MPI_Comm_disconnect", "MPI_File_close"))
+_WAITS_TO_FREE = frozenset(("MPI_Win_free", "MPI_Comm_disconnect"))
 _OUTSIDE = frozenset(
     (
         "MPI_Comm_accept",
@@ -73,9 +77,10 @@ _OUTSIDE = frozenset(
         "MPI_Lookup_name",
     )
 )
-_BUFFERED = frozenset(("MPI_Bsend", "MPI_Ibsend"))
+_BUFFERED = frozenset(("MPI_Bsend", "MPI_Ibsend", "MPI_Bsend_init"))
 _MAY_BE_BUFFERED = "MPI may have buffered a message that nobody has received"
-_SYNCHRONOUS = frozenset(("MPI_Ssend", "MPI_Issend"))
+_SYNCHRONOUS = frozenset(("MPI_Ssend", "MPI_Issend", "MPI_Ssend_init"))
+_IMPLEMENTED = "the MPI may have a collective wait for more ranks than those whose data it needs"
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,8 @@ class Need:
     rank that waits for all at least one is real."""
     perhaps_none: bool = False
     """In doubt, and not even that: the rank may wait for nothing."""
+    of: int = 0
+    """Of a call that waits for any of several requests: for which of them."""
 
 
 @dataclass(frozen=True)
@@ -150,12 +157,15 @@ def wait_for(
     ended: Mapping[int, str],
     answered: Collection[int] = (),
     lost: Collection[int] = (),
+    threaded: Collection[int] = (),
 ) -> WaitFor:
     """AT: where each rank stands; CALLS: what those ask for that have not ended; ANSWERED: those
-    of them that got their answer later in the recording; LOST: ranks of which nothing is known."""
+    of them that got their answer later in the recording; LOST: ranks of which nothing is known;
+    THREADED: those of which other threads may do something."""
     matching = Matching(messages, at, calls)
     worlds, more = matching.worlds()
-    cases = [_Case(_Needs(messages, matching, world, calls, ended, lost)) for world in worlds]
+    job = _Job(messages, matching, calls, ended, lost, threaded)
+    cases = [_Case(_Needs(job, world)) for world in worlds]
     every = [case.stuck(ended, answered, doubtful) for case in cases for doubtful in (0, 1)]
     surely = set() if more else set.intersection(*every)
     perhaps = set.union(*every) - surely
@@ -179,7 +189,7 @@ def wait_for(
         dict(ended),
         tuple(sorted(surely)),
         _cycle(graph, surely),
-        tuple(_Needs(messages, matching, worlds[0], calls, ended, lost).mismatches()),
+        tuple(_Needs(job, worlds[0]).mismatches()),
         all(every) and not more,
         tuple(_reasons(cases, every, perhaps, surely, waits, at, ended, lost, more)),
     )
@@ -193,13 +203,29 @@ def _blocks(call: Call) -> bool:
     comm = _comm_of(call.arguments)
     known = {one for one, _ in collectives().values()}
     return (
-        name in _PROBES | _INITS | _FREES | _OUTSIDE | _LOCKING
+        name in _PROBES | _INITS | _FREES | _OUTSIDE | _LOCKING | {THREADS}
         or name in ("MPI_Recv", "MPI_Finalize", "MPI_Mrecv", *SENDS, *RECEIVES)
         or name in ("MPI_Win_fence", "MPI_Win_wait", "MPI_Win_complete", "MPI_Win_start")
         or name in meetings().values()
         or name in file_collectives().values()
         or (comm is not None and name in known and not nonblocking(name))
     )
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What is the same in all worlds."""
+
+    messages: Messages
+    matching: Matching
+    calls: Mapping[int, Call]
+    ended: Mapping[int, str]
+    lost: Collection[int]
+    threaded: Collection[int]
+
+    @cached_property
+    def partitioned(self) -> Partitioned:
+        return self.messages.partitioned()
 
 
 class _Case:
@@ -210,6 +236,8 @@ class _Case:
         self._known = needs.at
         for rank, call in needs.calls.items():
             found = needs.of(rank, call)
+            if rank in needs.threaded:
+                found = [replace(need, doubt=_OTHER_THREADS, perhaps_none=True) for need in found]
             if found:
                 any_of = call.name in _WAITS_ANY | POLLS - {"MPI_Testall"}
                 self.waiters[rank] = Waiter(rank, needs.at[rank], call, tuple(found), any_of)
@@ -227,14 +255,19 @@ class _Case:
                 return need.perhaps_none or any(free)
             return any(free) if need.any_of else all(free) and bool(free)
 
-        def can_go_on(one: Waiter) -> bool:
-            came = [can_come(need) for need in one.needs]
-            if one.any_of:
-                return any(came)
+        def all_come(needs: Sequence[Need]) -> bool:
             if doubtful:
-                return all(came)
-            sure = [here for here, need in zip(came, one.needs, strict=True) if not need.doubt]
-            return all(sure) if sure else any(came)
+                return all(map(can_come, needs))
+            sure = [need for need in needs if not need.doubt]
+            return all(map(can_come, sure)) if sure else any(map(can_come, needs))
+
+        def can_go_on(one: Waiter) -> bool:
+            if not one.any_of:
+                return all_come(one.needs)
+            requests = {need.of for need in one.needs}
+            return any(
+                all_come([need for need in one.needs if need.of == request]) for request in requests
+            )
 
         while released := {rank for rank in stuck if can_go_on(self.waiters[rank])}:
             stuck -= released
@@ -302,6 +335,11 @@ def _cycle(waiters: Mapping[int, Waiter], stuck: set[int]) -> tuple[int, ...]:
     return best
 
 
+def _alike(one: str, other: str) -> bool:
+    """The same procedure, with large counts or without."""
+    return one.removesuffix("_c") == other.removesuffix("_c")
+
+
 def _comm_of(arguments: Mapping[str, int]) -> int | None:
     """Of a communicator with a topology it is the one that it was made of."""
     return arguments.get("comm", arguments.get("comm_old"))
@@ -310,22 +348,16 @@ def _comm_of(arguments: Mapping[str, int]) -> int | None:
 class _Needs:
     """What calls wait for, in one world."""
 
-    def __init__(
-        self,
-        messages: Messages,
-        matching: Matching,
-        world: World,
-        calls: Mapping[int, Call],
-        ended: Mapping[int, str],
-        lost: Collection[int],
-    ) -> None:
-        self._messages = messages
-        self._matching = matching
+    def __init__(self, job: _Job, world: World) -> None:
+        self._job = job
+        self._messages = job.messages
+        self._matching = job.matching
         self._world_of = world
-        self.at = matching.at
-        self.calls = calls
-        self._ended = ended
-        self._lost = lost
+        self.at = job.matching.at
+        self.calls = job.calls
+        self._ended = job.ended
+        self._lost = job.lost
+        self.threaded = job.threaded
         self._numbers = {name: nr for nr, (name, _) in collectives().items()}
 
     def of(self, rank: int, call: Call) -> list[Need]:
@@ -349,10 +381,13 @@ class _Needs:
             found.append(self._probe(rank, arguments["source"], arguments["tag"], comm))
         elif name == "MPI_Finalize":
             found.append(self._finalize(rank))
+        elif name == THREADS:
+            found.append(Need("its other threads", ()))
         elif name in file_collectives().values():
             file = self._messages.communication(rank).file(arguments["fh"], self.at[rank])
             if file is not None:
-                found.append(self._collective(rank, name, file, self._done(rank, file.name)))
+                need = self._collective(rank, name, file, self._done(rank, file.name))
+                found.append(need and replace(need, doubt=_IMPLEMENTED))
         elif name in _INITS:
             found.append(self._init(rank, name))
         elif name in _FREES:
@@ -364,38 +399,36 @@ class _Needs:
         elif name in meetings().values() or name in _OUTSIDE:
             found.append(self._outside(rank, call))
         elif name in self._numbers and comm and not nonblocking(name):
-            need = self._collective(rank, name, comm, self._done(rank, comm.name))
-            if need and collectives()[self._numbers[name]][1] is Flow.LATER:
-                need = replace(need, doubt="the log does not say who the neighbours are")
-            found.append(need)
+            root = arguments.get("root", 0)
+            found += self._needed(rank, name, comm, self._done(rank, comm.name), root)
         elif "win" in arguments:
             found.append(self._on_window(rank, call))
         return [need for need in found if need is not None]
 
     def _completion(self, rank: int, call: Call, comm: Communicator | None) -> list[Need]:
         """Of requests, waited for or polled; of a message that is polled for."""
-        found = [self._request(rank, one) for one in call.requests]
+        any_of = call.name in _WAITS_ANY | POLLS - {"MPI_Testall"}
+        asked = [self._request(rank, of) for of in call.requests]
+        found = [needs for needs in asked if needs is not None]
         if call.name in ("MPI_Iprobe", "MPI_Improbe") and comm:
             arguments = call.arguments
             probed = self._probe(rank, arguments["source"], arguments["tag"], comm)
             found.append([] if probed is None else [probed])
-        elif not found:
+        elif not call.requests:
             found.append([Need(f"what {call.name} asks for", ())])
-        if call.name in _WAITS_ANY | POLLS - {"MPI_Testall"}:
-            if [] in found:
-                return []
-            # of a request that waits for two things either is enough to be seen here
-            found = [[max(one, key=lambda need: not need.doubt)] for one in found]
-        needs = [need for one in found for need in one]
+        if any_of and [] in found:
+            return []
+        if any_of or sum(map(len, found)) == 1:  # it stands there: that is not complete
+            found = [
+                [replace(needs[0], doubt="")]
+                if [need.doubt for need in needs] == [_MAY_BE_BUFFERED]
+                else needs
+                for needs in found
+            ]
+        needs = [replace(need, of=of) for of, one in enumerate(found) for need in one]
         if call.name in POLLS:
             why = f"it polls with {call.name}: what else it does meanwhile is not known"
             return [replace(need, doubt=why, perhaps_none=True) for need in needs]
-        if len(needs) == 1 or call.name in _WAITS_ANY:  # it stands there: that is not complete
-            buffered = [need.doubt == _MAY_BE_BUFFERED for need in needs]
-            return [
-                replace(need, doubt="") if one else need
-                for need, one in zip(needs, buffered, strict=True)
-            ]
         return needs
 
     def mismatches(self) -> Iterable[str]:
@@ -453,7 +486,40 @@ class _Needs:
         calls = communication.collectives.get(comm) or communication.on_files.get(comm) or ()
         return sum(communication.event(place) <= self.at[rank] for place in calls)
 
-    def _collective(self, rank: int, name: str, comm: Communicator, number: int) -> Need | None:
+    def _needed(
+        self, rank: int, name: str, comm: Communicator, number: int, root: int
+    ) -> list[Need | None]:
+        """Of a collective on a communicator: those whose data it needs, and those for whom the MPI
+        may have it wait besides; if all of the first have come it waits for one of the others."""
+        missing = self._missing(rank, name, comm, number)
+        needed, what = self._bring(rank, name, comm, root), f"{name} on {comm.name}"
+        if needed is None:
+            why = "the log does not say who the neighbours are"
+            need = self._lacking(what, missing)
+            return [need and replace(need, doubt=why)]
+        others = self._lacking(what, [one for one in missing if one not in needed])
+        return [
+            self._lacking(what, [one for one in missing if one in needed]),
+            others and replace(others, doubt=_IMPLEMENTED),
+        ]
+
+    def _bring(self, rank: int, name: str, comm: Communicator, root: int) -> Collection[int] | None:
+        """Whose data RANK needs in a collective (MPI-4.0, 6.2.3); None: that is not known."""
+        flow, members = collectives()[self._numbers[name]][1], self._members(comm)
+        if flow is Flow.LATER:
+            neighbors = self._messages.communication(rank).neighbors.get(comm.name)
+            return members if "idup" in name else neighbors
+        if flow is Flow.ALL:
+            return members  # of an intercommunicator those of the other group
+        if flow is Flow.UPWARDS:
+            return members[: members.index(rank)] if rank in members else ()
+        roots = members[root : root + 1] if root >= 0 else ()
+        if flow is Flow.FROM_ROOT:
+            return () if rank in roots else roots
+        return members if rank in roots or root < PROC_NULL else ()  # that is MPI_ROOT
+
+    def _missing(self, rank: int, name: str, comm: Communicator, number: int) -> list[int]:
+        """Who has not come to a collective."""
         missing = []
         for one in self._all(comm):
             if one == rank:
@@ -464,10 +530,15 @@ class _Needs:
                     continue
                 call = self.calls.get(one)
                 theirs = self._where(one, call) if call else None
-                same = call is not None and call.name == name and theirs is not None
+                same = call is not None and _alike(call.name, name) and theirs is not None
                 if done == number and same and theirs and theirs.name == comm.name:
                     continue
             missing.append(one)
+        return missing
+
+    def _collective(self, rank: int, name: str, comm: Communicator, number: int) -> Need | None:
+        """One that each needs all for."""
+        missing = self._missing(rank, name, comm, number)
         return self._lacking(f"{name} on {comm.name}", missing)
 
     def _where(self, rank: int, call: Call) -> Communicator | None:
@@ -512,31 +583,65 @@ class _Needs:
 
     def _lock(self, rank: int, call: Call, window: Communicator) -> Need | None:
         """Who has a lock that this one excludes; a lock may be taken later than it is asked for."""
-        every = "_all" in call.name
-        target = ALL if every else call.arguments["rank"]
-        locks = {one: self._messages.communication(one).locks.get(window.name) for one in self.at}
         asks = call.name in ("MPI_Win_lock", "MPI_Win_lock_all")
-        own = locks[rank]
+        target = self._target(call)
+        own = self._messages.communication(rank).locks.get(window.name)
         if asks:
-            exclusive = not every and call.arguments["lock_type"] == EXCLUSIVE
+            exclusive = call.arguments.get("lock_type") == EXCLUSIVE
         else:
-            exclusive = own is not None and any(
-                held.exclusive for held in own.held(self.at[rank]) if held.target == target
-            )
-        holders = []
-        for one, theirs in locks.items():
-            for held in theirs.held(self.at[one]) if theirs and one != rank else ():
-                if (held.exclusive or exclusive) and (
-                    ALL in (held.target, target) or held.target == target
-                ):
-                    holders.append(one)
+            held = own.held(self.at[rank]) if own else ()
+            exclusive = any(one.exclusive for one in held if one.target == target)
+        holders, perhaps = self._holders(rank, window, target, exclusive)
+        for other in self.calls if not holders else ():  # locks may be given in the order of asking
+            there = self.calls[other]
+            queued = there.name == "MPI_Win_lock" and self._on(other, window) and other != rank
+            first = queued and there.arguments.get("lock_type") == EXCLUSIVE
+            if first and target in (ALL, self._target(there)):
+                behind, more = self._holders(other, window, self._target(there), True)
+                holders += [one for one in behind if one != rank]
+                perhaps = perhaps or more
         if not holders:
             return None
-        what = f"the lock of {'all targets' if every else f'target {target}'} on {window.name}"
-        if asks and len(holders) == 1:
-            return Need(what, tuple(holders))
+        what = f"the lock of {'all targets' if target == ALL else f'target {target}'}"
+        need = Need(f"{what} on {window.name}", tuple(sorted(set(holders))))
+        if asks and len(need.ranks) == 1 and not perhaps:
+            return need
         why = "the log does not say who of several ranks has a lock"
-        return Need(what, tuple(sorted(set(holders))), doubt=why, perhaps_none=not asks)
+        return replace(need, doubt=why, perhaps_none=perhaps or not asks)
+
+    @staticmethod
+    def _target(call: Call) -> int:
+        return ALL if "_all" in call.name else call.arguments["rank"]
+
+    def _on(self, rank: int, window: Communicator) -> bool:
+        """Does it stand in a call on that window?"""
+        there = self._where(rank, self.calls[rank])
+        return there is not None and there.name == window.name
+
+    def _holders(
+        self, rank: int, window: Communicator, target: int, exclusive: bool
+    ) -> tuple[list[int], bool]:
+        """Ranks that may have a lock that RANK's excludes, and whether somebody else may who can
+        go on if that is so: who waits for nothing but that lock."""
+        found, goes_on = [], False
+        for one in self.at:
+            locks = self._messages.communication(one).locks.get(window.name)
+            held = [
+                lock
+                for lock in (locks.held(self.at[one]) if locks and one != rank else ())
+                if (lock.exclusive or exclusive)
+                and (lock.target == target or ALL in (lock.target, target))
+            ]
+            call = self.calls.get(one)
+            if one != rank and call and call.name in _LOCKING and self._on(one, window):
+                if exclusive and call.name == "MPI_Win_lock_all":  # of some targets it may have it
+                    found.append(one)
+                if held and {lock.target for lock in held} == {self._target(call)} - {ALL}:
+                    goes_on = True
+                    continue
+            if held:
+                found.append(one)
+        return found, goes_on
 
     def _finalize(self, rank: int) -> Need | None:
         missing = [
@@ -603,10 +708,12 @@ class _Needs:
             return None
         if name != "MPI_File_close":  # a name is used once: who has it no more has freed it
             ranks = [one for one in self._all(where) if not self._met(one, name, where.name)]
-            return self._meeting(rank, name, where, ranks)
-        need = self._collective(rank, name, where, self._done(rank, where.name))
-        closed = [one for one in need.ranks if self._met(one, name, where.name)] if need else []
-        return self._lacking(need.what, sorted({*need.ranks} - {*closed})) if need else None
+            need = self._meeting(rank, name, where, ranks)
+        else:
+            need = self._collective(rank, name, where, self._done(rank, where.name))
+            closed = [one for one in need.ranks if self._met(one, name, where.name)] if need else []
+            need = need and self._lacking(need.what, sorted({*need.ranks} - {*closed}))
+        return need and (need if name in _WAITS_TO_FREE else replace(need, doubt=_IMPLEMENTED))
 
     def _intercomm(self, rank: int, arguments: Mapping[str, int]) -> list[Need | None]:
         """Its own group, and that of the leader on the other side."""
@@ -753,44 +860,58 @@ class _Needs:
             what += f", {comm.name}"
         return Need(what, (dest,), notes=tuple(notes))
 
-    def _request(self, rank: int, request: int) -> list[Need]:
-        """What a request waits for; more than one thing if it both sends and receives."""
-        found = [
-            self._part(rank, request, *one) for one in self._matching.last[rank].get(request, [])
-        ]
-        if not found:
+    def _request(self, rank: int, request: int) -> list[Need] | None:
+        """What a request waits for; more than one thing if it both sends and receives; None: it is
+        not active, so a call for several passes over it (MPI-4.0, 3.7.5)."""
+        parts = self._matching.last[rank].get(request, [])
+        if not parts:
             why = "it waits for a request whose operation the log does not describe"
             return [Need("a request", (), doubt=why, perhaps_none=True)]
+        if not any(self._active(rank, request, item) for item, _ in parts):
+            return None
+        found = [need for item, place in parts for need in self._part(rank, request, item, place)]
         return [need for need in found if need is not None]
 
-    def _part(self, rank: int, request: int, item: Item, place: int) -> Need | None:
+    def _active(self, rank: int, request: int, item: Item) -> bool:
+        """Else it was not started, or has been waited for."""
+        name = (mpi_name(item.nr) or "").removesuffix("_c")
+        if item.what == What.MADE and name in ("MPI_Psend_init", "MPI_Precv_init"):
+            return self._job.partitioned.active(rank, request, self.at)
+        if item.what == What.DONE:
+            return name == "MPI_Grequest_complete"
+        if item.what == What.CANCELLED:
+            return not item.order
+        return item.what not in (What.RECV, What.PREPARED) and not (
+            item.what == What.MADE and name.endswith("_init")
+        )
+
+    def _part(self, rank: int, request: int, item: Item, place: int) -> list[Need | None]:
         if item.what in (What.RECV, What.DONE, What.CANCELLED, What.PREPARED):
-            return None
+            return []
         if item.what == What.MADE:
-            return self._made(rank, request, item)
+            return [self._made(rank, request, item)]
         communication = self._messages.communication(rank)
         comm = communication.communicator(item.comm, item.event)
         if item.what in (What.POSTED, What.STARTED):
-            return self._receive(rank, item.peer, item.tag, comm, request)
+            return [self._receive(rank, item.peer, item.tag, comm, request)]
         if item.what == What.CALL:
             name = collectives()[item.nr][0]
             before = [communication.event(one) for one in communication.collectives[comm.name]]
-            return self._collective(rank, name, comm, before.index(item.event))
-        return self._sent(rank, place, comm)
+            return self._needed(rank, name, comm, before.index(item.event), item.peer)
+        return [self._sent(rank, place, comm)]
 
     def _made(self, rank: int, request: int, item: Item) -> Need | None:
         """A request that is no message and no collective on a communicator."""
         name = (mpi_name(item.nr) or "").removesuffix("_c")
         communication = self._messages.communication(rank)
         if name in ("MPI_Psend_init", "MPI_Precv_init"):
-            lacks = self._partitioned.lacks(rank, request, self.at)
+            lacks = self._job.partitioned.lacks(rank, request, self.at)
             if lacks is None:
                 return None
             doubt = _MAY_BE_BUFFERED if lacks.buffered else ""
             return Need(lacks.what, (lacks.rank,), doubt=doubt)
         if name == "MPI_Grequest_start":
-            why = "another thread of it may complete its generalized request"
-            return Need("MPI_Grequest_complete", (rank,), doubt=why)
+            return Need("MPI_Grequest_complete", (rank,))
         file = communication.file(item.comm, item.event)
         if file is not None and name.endswith("_all"):
             calls = communication.met[(mpi_name(item.nr) or "", file.name)]
@@ -800,16 +921,13 @@ class _Needs:
                 for one in self._members(file)
                 if self._met(one, mpi_name(item.nr), file.name) < number
             ]
-            return self._lacking(f"{name} on {file.name}", missing)
+            need = self._lacking(f"{name} on {file.name}", missing)
+            return need and replace(need, doubt=_IMPLEMENTED)
         window = communication.window(item.comm) if name.startswith("MPI_R") else None
         if window is not None:
             flush = Call("MPI_Win_flush", name, {"rank": item.peer, "win": item.comm})
             return self._lock(rank, flush, window)
         return None
-
-    @cached_property
-    def _partitioned(self) -> Partitioned:
-        return self._messages.partitioned()
 
     def _sent(self, rank: int, place: int, comm: Communicator) -> Need | None:
         """A nonblocking send: has it been received?"""

@@ -10,7 +10,7 @@ from typing import Any
 from rdb.errors import RdbError
 from rdb.recording.describe import call_name
 from rdb.recording.messages import Messages
-from rdb.recording.waiting import POLLS, Call, WaitFor, wait_for
+from rdb.recording.waiting import POLLS, THREADS, Call, WaitFor, wait_for
 from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
 from rdb.session.session import Session
@@ -43,13 +43,15 @@ async def deadlock(session: Session) -> Deadlock:
     asked = [rank for rank in session.ranks if rank not in ended]
     answers = await session.look(_asked, asked)
     states = session.states
-    calls, places, problems = {}, {}, {}
+    calls, places, problems, threaded = {}, {}, {}, set()
     for rank, answer in answers.items():
         if isinstance(answer, RdbError):
             problems[rank] = answer.message
             continue
-        call, place = answer
+        call, place, threads = answer
         places[rank] = place or states[rank].place
+        if threads:
+            threaded.add(rank)
         if call is not None:
             calls[rank] = call
     at = {
@@ -62,7 +64,7 @@ async def deadlock(session: Session) -> Deadlock:
         if rank not in calls and rank not in ended and (polls := _polls(session, rank, at[rank])):
             calls[rank] = polls
     lost = {*problems, *session.job.missing}
-    graph = wait_for(Messages(session.job), at, calls, ended, answered, lost)
+    graph = wait_for(Messages(session.job), at, calls, ended, answered, lost, threaded)
     return Deadlock(graph, places, problems)
 
 
@@ -103,7 +105,8 @@ async def asked_at_end(session: Session, ranks: Sequence[Rank]) -> dict[Rank, Ca
     return found
 
 
-async def _asked(rank: Looking) -> tuple[Call | None, Place | None]:
+async def _asked(rank: Looking) -> tuple[Call | None, Place | None, bool]:
+    """And whether other threads of it may do something."""
     answer = await rank.gdb.execute("rdb-asked")
     line = next((line for line in answer.text.splitlines() if line.startswith("{")), None)
     if answer.error is not None or line is None:
@@ -111,6 +114,10 @@ async def _asked(rank: Looking) -> tuple[Call | None, Place | None]:
     raw: dict[str, Any] = json.loads(line)
     own = own_frame(await rank.frames(_FRAMES))
     place = None if own is None else own.place
-    if not raw:
-        return None, place
-    return Call(raw["call"], raw["text"], raw["arguments"], tuple(raw["requests"])), place
+    threads = bool(raw["threads"])
+    if raw.get("parked"):
+        return Call(THREADS, "a call of another thread", {}), place, threads
+    if "call" not in raw:
+        return None, place, threads
+    call = Call(raw["call"], raw["text"], raw["arguments"], tuple(raw["requests"]))
+    return call, place, threads

@@ -349,6 +349,8 @@ static void comm_note(struct vcomm *comm, const char *by)
 	comm->by = by;
 	comm_text(comm, text, sizeof(text));
 	host->note(RDB_NOTE_TEXT, text, strlen(text));
+	if (topology_text(comm, text, sizeof(text)))
+		host->note(RDB_NOTE_TEXT, text, strlen(text));
 }
 
 void comm_become(struct vcomm *comm, MPI_Comm real, const char *by)

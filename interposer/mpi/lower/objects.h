@@ -233,6 +233,8 @@ static inline bool comm_receives(const struct vcomm *comm, int root)
 	})
 
 int comm_neighbors(const struct vcomm *comm, bool in); /* topologies.c; 0: it has no topology */
+/* For readers of the log: from whom it gets data in a collective among neighbours.  False: it has no topology. */
+bool topology_text(const struct vcomm *comm, char *text, size_t size);
 
 static inline int comm_world_rank(const struct vcomm *comm, int rank)
 {

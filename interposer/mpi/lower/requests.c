@@ -266,7 +266,8 @@ void request_complete(struct vreq *request, const MPI_Status *status)
 	else if (host->order && request->active && !brings(request) && request->type && status_cancelled(status))
 		host->fatal("--record=order: a message that was cancelled and did not leave (MPI_Cancel) cannot be "
 			    "held back again; use --record=full");
-	if (request->comm && !request->type && request->active) /* a collective: who restarts needs to know */
+	/* A collective: who restarts needs to know; a persistent send is inactive from now on. */
+	if (request->active && request->comm && (!request->type || (request->persistent && !request->receive)))
 		host->note(RDB_NOTE_DONE, &request->o.id, sizeof(request->o.id));
 	if (request->active)
 		partitioned_note(request, "complete");

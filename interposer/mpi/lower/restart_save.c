@@ -107,6 +107,8 @@ static bool save_words(FILE *file)
 			continue;
 		comm_text(comm, text, sizeof(text));
 		fprintf(file, "%s\n", text);
+		if (topology_text(comm, text, sizeof(text)))
+			fprintf(file, "%s\n", text);
 	}
 	for (const struct message *one = journal.messages; one; one = one->next) {
 		if (comm_of(one->comm) != one->held) {

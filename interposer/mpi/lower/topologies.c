@@ -1,5 +1,6 @@
 /* Communicators with a topology: their neighbours. */
 #include "real.h"
+#include <stdio.h>
 
 #define NO_ARRAY 16 /* MPI_UNWEIGHTED and its like are small numbers */
 
@@ -16,6 +17,49 @@ int comm_neighbors(const struct vcomm *comm, bool in)
 	case MPI_DIST_GRAPH: PMPI_Dist_graph_neighbors_count(comm->o.real, &n, &out, &weighted); return in ? n : out;
 	}
 	return 0;
+}
+
+/* Whose data a rank gets of its neighbours, in the communicator. */
+static int sources_of(const struct vcomm *comm, int *sources)
+{
+	int kind, n = 0, out = comm_neighbors(comm, false), in = comm_neighbors(comm, true);
+	int *other = calloc(in + 2 * out + 1, sizeof(int)); /* weights and destinations */
+
+	if (!other)
+		host->fatal("out of memory in the MPI boundary");
+	PMPI_Topo_test(comm->o.real, &kind);
+	if (kind == MPI_CART)
+		for (; n < in; n += 2)
+			PMPI_Cart_shift(comm->o.real, n / 2, 1, &sources[n], &sources[n + 1]);
+	else if (kind == MPI_GRAPH && PMPI_Graph_neighbors(comm->o.real, comm->rank, in, sources) == MPI_SUCCESS)
+		n = in;
+	else if (kind == MPI_DIST_GRAPH &&
+		 PMPI_Dist_graph_neighbors(comm->o.real, in, sources, other, out, other + in, other + in + out) ==
+			 MPI_SUCCESS)
+		n = in;
+	free(other);
+	return n;
+}
+
+bool topology_text(const struct vcomm *comm, char *text, size_t size)
+{
+	int in = comm_neighbors(comm, true), room = (int)size - 16;
+	int len = snprintf(text, size, "neighbors=%u ranks=", comm->o.id);
+	int kind = MPI_UNDEFINED, *sources, n;
+
+	if (comm->o.real)
+		PMPI_Topo_test(comm->o.real, &kind);
+	if (kind == MPI_UNDEFINED)
+		return false;
+	sources = calloc(in + 1, sizeof(int));
+	if (!sources)
+		host->fatal("out of memory in the MPI boundary");
+	n = sources_of(comm, sources);
+	for (int i = 0; i < n && len < room; i++)
+		if (sources[i] != MPI_PROC_NULL)
+			len += snprintf(text + len, size - len, "%d,", comm_world_rank(comm, sources[i]));
+	free(sources);
+	return len < room; /* else too many: readers do not know them then */
 }
 
 static void put_neighbors(void *upper, int room, int n)

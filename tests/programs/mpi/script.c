@@ -11,11 +11,11 @@ static char in[NAMES + 1][BIG], out[BIG];
 static MPI_Request requests[NAMES];
 static MPI_Message message = MPI_MESSAGE_NULL;
 
-static MPI_Comm comms[3];
+static MPI_Comm comms[4];
 
 static MPI_Comm comm_of(int number)
 {
-	return comms[number == 2 ? 0 : number - 255];
+	return comms[number == 2 ? 0 : number == 262 ? 3 : number - 255];
 }
 
 static int tag_of(int tag)
@@ -49,6 +49,20 @@ static void send(const char *text)
 		MPI_Ibsend(out, bytes, MPI_CHAR, dest, tag, comm_of(comm), &requests[name]);
 }
 
+static void prepare(const char *text)
+{
+	int dest, tag, comm, big, name;
+	char mode;
+
+	sscanf(text, " %c %d %d %d %d %d", &mode, &dest, &tag, &comm, &big, &name);
+	if (mode == 'n')
+		MPI_Send_init(out, big ? BIG : 8, MPI_CHAR, dest, tag, comm_of(comm), &requests[name]);
+	else if (mode == 's')
+		MPI_Ssend_init(out, big ? BIG : 8, MPI_CHAR, dest, tag, comm_of(comm), &requests[name]);
+	else
+		MPI_Bsend_init(out, big ? BIG : 8, MPI_CHAR, dest, tag, comm_of(comm), &requests[name]);
+}
+
 static void wait_for(const char *text, int any)
 {
 	MPI_Request some[NAMES];
@@ -72,6 +86,7 @@ static void wait_for(const char *text, int any)
 static void play(const char *what, const char *text)
 {
 	int a = 0, b = 0, c = 0, d = 0, e = 0, flag = 0;
+	MPI_Comm merged;
 
 	if (sscanf(text, "%d %d %d %d %d", &a, &b, &c, &d, &e) < 0)
 		a = 0;
@@ -86,6 +101,10 @@ static void play(const char *what, const char *text)
 			     MPI_STATUS_IGNORE);
 	else if (!strcmp(what, "wait") || !strcmp(what, "waitany"))
 		wait_for(text, what[4] != 0);
+	else if (!strcmp(what, "sinit"))
+		prepare(text);
+	else if (!strcmp(what, "barrier") && a == 304)
+		MPI_Intercomm_merge(comms[3], rank % 2, &merged);
 	else if (!strcmp(what, "barrier"))
 		MPI_Barrier(comm_of(a));
 	else if (!strcmp(what, "ibarrier"))
@@ -114,6 +133,7 @@ int main(int argc, char **argv)
 	static char buffer[1 << 20];
 	char line[256], what[16];
 	FILE *file;
+	MPI_Comm half;
 	int whose, used;
 
 	MPI_Init(&argc, &argv);
@@ -123,6 +143,8 @@ int main(int argc, char **argv)
 	comms[0] = MPI_COMM_WORLD;
 	MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]);
 	MPI_Comm_split(MPI_COMM_WORLD, 0, size - rank, &comms[2]);
+	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, !(rank % 2), 0, &comms[3]);
 	for (int i = 0; i < NAMES; i++)
 		requests[i] = MPI_REQUEST_NULL;
 	file = fopen(argv[1], "r");

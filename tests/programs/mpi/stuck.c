@@ -1,8 +1,10 @@
 /* Jobs of four ranks that end in a deadlock of each kind; argv[1] says which.  Who has said "waits" goes into the call in
  * which it stays. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BIG = 1 << 20 };
 
@@ -304,6 +306,154 @@ static void spawns(void)
 	MPI_Comm_spawn("/bin/true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
 }
 
+/* 0 and 2 share the lock that 1 wants for itself. */
+static void shared(void)
+{
+	MPI_Win win;
+
+	MPI_Win_create(&value, sizeof(value), sizeof(value), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	if (rank == 0 || rank == 2) {
+		MPI_Win_lock(MPI_LOCK_SHARED, 3, 0, win);
+		MPI_Get(&value, 1, MPI_INT, 3, 0, 1, MPI_INT, win);
+		MPI_Win_flush(3, win);
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	waits();
+	if (rank == 1) {
+		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 3, 0, win);
+		MPI_Put(&value, 1, MPI_INT, 3, 0, 1, MPI_INT, win);
+		MPI_Win_unlock(3, win);
+	}
+	MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* The root does not come. */
+static void root(void)
+{
+	waits();
+	if (rank == 2)
+		MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Bcast(&value, 1, MPI_INT, 2, MPI_COMM_WORLD);
+}
+
+/* 2 does not come, and waits for 0, which has all that it needs of 1 and 3 and waits for 2. */
+static void neighbours(void)
+{
+	int ranks = 4, round = 1, all[2];
+	MPI_Comm ring;
+
+	MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &round, 0, &ring);
+	waits();
+	if (rank == 2)
+		MPI_Recv(&value, 1, MPI_INT, 0, 9, ring, MPI_STATUS_IGNORE);
+	MPI_Neighbor_allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, ring);
+	MPI_Recv(&value, 1, MPI_INT, 2, 9, ring, MPI_STATUS_IGNORE);
+}
+
+/* A nonblocking one among neighbours that 0 does not begin. */
+static void circle(void)
+{
+	int sources[] = {(rank + 3) % 4}, to[] = {(rank + 1) % 4};
+	MPI_Request request;
+	MPI_Comm circle;
+
+	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, sources, MPI_UNWEIGHTED, 1, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+				       &circle);
+	waits();
+	if (rank == 0)
+		MPI_Recv(&value, 1, MPI_INT, 1, 9, circle, MPI_STATUS_IGNORE);
+	MPI_Ineighbor_allgather(&rank, 1, MPI_INT, other, 1, MPI_INT, circle, &request);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	MPI_Recv(&value, 1, MPI_INT, (rank + 3) % 4, 9, circle, MPI_STATUS_IGNORE);
+}
+
+static int nothing(void *state)
+{
+	(void)state;
+	return MPI_SUCCESS;
+}
+
+static int no_status(void *state, MPI_Status *status)
+{
+	MPI_Status_set_elements(status, MPI_INT, 0);
+	MPI_Status_set_cancelled(status, 0);
+	return nothing(state);
+}
+
+static int not_cancelled(void *state, int complete)
+{
+	(void)complete;
+	return nothing(state);
+}
+
+/* 0 waits for a request of its own that it would have to complete. */
+static void generalized(void)
+{
+	MPI_Request request;
+
+	MPI_Grequest_start(no_status, nothing, not_cancelled, NULL, &request);
+	waits();
+	if (rank == 0)
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+	MPI_Recv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void *sleeps(void *said)
+{
+	while (said)
+		sleep(1000);
+	return NULL;
+}
+
+/* 0 has another thread, which might send what 1 waits for. */
+static void threads(void)
+{
+	pthread_t thread;
+
+	if (rank == 0)
+		pthread_create(&thread, NULL, sleeps, &value);
+	waits();
+	MPI_Recv(&value, 1, MPI_INT, (rank + 1) % 4, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+
+static void *waits_for_main(void *said)
+{
+	pthread_mutex_lock(&mutex);
+	while (said)
+		pthread_cond_wait(&never, &mutex);
+	return NULL;
+}
+
+/* 0 has another thread, which waits for its first one: for ever. */
+static void sleeping(void)
+{
+	pthread_t thread;
+
+	if (rank == 0)
+		pthread_create(&thread, NULL, waits_for_main, &value);
+	MPI_Barrier(MPI_COMM_WORLD);
+	waits();
+	MPI_Recv(&value, 1, MPI_INT, (rank + 1) % 4, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* 0 connects to what 1 has opened, and 1 does not accept: somebody else might. */
+static void connects(void)
+{
+	char port[MPI_MAX_PORT_NAME] = "";
+	MPI_Comm other;
+
+	if (rank == 1)
+		MPI_Open_port(MPI_INFO_NULL, port);
+	MPI_Bcast(port, sizeof(port), MPI_CHAR, 1, MPI_COMM_WORLD);
+	waits();
+	if (rank == 0)
+		MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &other);
+	MPI_Recv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 #if MPI_VERSION >= 4
 enum { PARTS = 4 };
 
@@ -346,6 +496,8 @@ static const struct {
 	{"later", later},         {"freed", freed},           {"halves", halves},   {"group", group},
 	{"started", started},     {"locked", locked},         {"comm", comm},       {"merged", merged},
 	{"requested", requested}, {"persistent", persistent}, {"accepts", accepts}, {"spawns", spawns},
+	{"shared", shared},       {"root", root},             {"neighbours", neighbours}, {"circle", circle},
+	{"generalized", generalized}, {"threads", threads},   {"sleeping", sleeping},     {"connects", connects},
 #if MPI_VERSION >= 4
 	{"parts", parts},         {"arrives", arrives},
 #endif
