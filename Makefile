@@ -163,7 +163,7 @@ test-cluster: dev
 # Each family of MPI functions with 2, 3 and 4 ranks.
 test-mpi: dev
 	@RDB_TEST_MPI=all $(BIN)/python3 -m pytest -q tests/test_mpi.py tests/test_mpi_families.py \
-	  tests/test_mpi_coverage.py tests/test_mpi_threads.py tests/test_mpi_rma.py tests/test_mpi_io.py $(ARGS)
+	  tests/test_mpi_coverage.py tests/test_mpi_threads.py tests/test_mpi_rma.py tests/test_mpi_io.py tests/test_asking.py $(ARGS)
 	@$(BIN)/python3 -m pytest -q -m mpi tests/wheels $(ARGS)
 
 # mpi4py's own tests, whose source distribution is fetched: native and recorded, side by side.

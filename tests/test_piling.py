@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import test_mpi_abi
 from conftest import Build, Rdb
 
 from rdb.crc32c import crc32c
@@ -28,6 +29,23 @@ def test_events_that_pile_up_are_told(kind: str, build: Build, rdb: Rdb, rdb_hom
     assert said.startswith(f"rdb: {rdb_home}/it/rank-0: {PILE}; rdb attach ")
     assert kept.startswith("rank 0, events ") and kept.endswith(PILE)
     assert "may not replay" not in done.stderr
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+@pytest.mark.parametrize("how", ["Iprobe", "Testsome"])
+def test_calls_of_mpi_that_pile_up_are_named(mpi: str, how: str, build: Build, rdb: Rdb) -> None:
+    test_mpi_abi.needs(mpi)
+    program = build("mpi/asking.c", "-O1", compiler=f"mpicc.{mpi}")
+    turns = str(TOLD_AT + 10_000)
+    done = rdb(
+        "run", "--mpi", mpi, "--name", "it", "-n", "1", "--", program, how.lower(), "3", turns
+    )
+    assert done.returncode == 3, done.stderr
+    told = [line for line in done.stderr.splitlines() if "brought nothing" in line]
+    info = [line for line in rdb("info", "it").stdout.splitlines() if "brought nothing" in line]
+    assert len(told) == len(info) == 1, (told, info)
+    for line in (*told, *info):
+        assert f"{TOLD_AT} events that brought nothing and sent nothing: MPI_{how} (" in line
 
 
 def test_of_a_row_the_last_word_counts(rdb: Rdb, build: Build, rdb_home: Path) -> None:
