@@ -33,9 +33,8 @@ static int sources_of(const struct vcomm *comm, int *sources)
 			PMPI_Cart_shift(comm->o.real, n / 2, 1, &sources[n], &sources[n + 1]);
 	else if (kind == MPI_GRAPH && PMPI_Graph_neighbors(comm->o.real, comm->rank, in, sources) == MPI_SUCCESS)
 		n = in;
-	else if (kind == MPI_DIST_GRAPH &&
-		 PMPI_Dist_graph_neighbors(comm->o.real, in, sources, other, out, other + in, other + in + out) ==
-			 MPI_SUCCESS)
+	else if (kind == MPI_DIST_GRAPH && PMPI_Dist_graph_neighbors(comm->o.real, in, sources, other, out, other + in,
+								     other + in + out) == MPI_SUCCESS)
 		n = in;
 	free(other);
 	return n;
