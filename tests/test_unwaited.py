@@ -9,11 +9,13 @@ import pytest
 from conftest import Build, Rdb
 from test_mpi_abi import launch, lines, needs, record
 
-HOWS = ("barrier", "persistent", "free", "poll", "late", "index")
+HOWS = ("barrier", "persistent", "free", "poll", "late", "index", "collective", "reduction")
 
 
-@pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+@pytest.mark.parametrize(
+    ("mpi", "how"),
+    [*((mpi, how) for mpi in ("openmpi", "mpich") for how in HOWS), ("mpich", "parts")],
+)
 def test_what_came_is_seen(mpi: str, how: str, build: Build, tmp_path: Path) -> None:
     needs(mpi)
     program = build("mpi/unwaited.c", "-O1", compiler=f"mpicc.{mpi}")
@@ -22,7 +24,8 @@ def test_what_came_is_seen(mpi: str, how: str, build: Build, tmp_path: Path) -> 
     assert job.result.returncode == 0, job.result.stderr
     assert lines(job.result) == lines(native)
     assert len(lines(native)) == 2
-    assert ("never completed" in job.result.stderr) == (how not in ("free", "late", "index"))
+    said = job.result.stderr
+    assert ("never completed" in said) == (how not in ("free", "late", "index")), said
     job.expect_equal()
 
 
@@ -39,6 +42,13 @@ def test_what_finalize_brought_is_said(mpi: str, build: Build, tmp_path: Path) -
     job.expect_equal()
 
 
+@pytest.mark.parametrize("how", ["barrier", "reduction"])
+def test_what_an_order_cannot_bring_is_said(how: str, build: Build, rdb: Rdb) -> None:
+    program = build("mpi/unwaited.c", "-O1")
+    done = rdb("run", "--record=order", "-n", "2", "--", program, how, "order")
+    assert "has not seen the data, which without --record=order it would have" in done.stderr
+
+
 def test_info_says_what_was_never_completed(rdb: Rdb, build: Build) -> None:
     program = build("mpi/unwaited.c", "-O1")
     for how, came in (("barrier", 1), ("never", 0)):
@@ -48,6 +58,9 @@ def test_info_says_what_was_never_completed(rdb: Rdb, build: Build) -> None:
         assert len(said) == 1 and said[0].startswith("rank 1, 1 receive was posted"), said
         assert f" {came} of them had a message" in said[0] and "from rank 0, tag 3" in said[0]
         assert ("never completed" in done.stderr) == bool(came)
+    rdb("run", "--name", "reduction", "-n", "2", "--", program, "reduction")
+    said = rdb("info", "reduction").stdout
+    assert "rank 1, 1 nonblocking collective was begun and never completed (MPI_Wait" in said
     rdb("run", "--name", "late", "-n", "2", "--", program, "late")
     assert "never completed" not in rdb("info", "late").stdout
 

@@ -17,6 +17,7 @@ from rdb.live.coordinated import committed, slots_of, unrecorded
 from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
 from rdb.recording.checkpoints import read_images
 from rdb.recording.communication import RankCommunication
+from rdb.recording.describe import mpi_name
 from rdb.recording.order import order_ranks, unexpanded
 from rdb.recording.queues import ANY, never_completed
 from rdb.recording.verbs import HEADER, Verbs
@@ -152,12 +153,28 @@ def _program_row(program: RankRecording, glance: bool) -> dict[str, Any]:
 
 
 def _never_completed(recording: RankRecording) -> list[str]:
-    """Receives that a rank of MPI had posted, and not completed, when it exited."""
+    """Requests that a rank of MPI had begun, and not completed, when it exited."""
     if not recording.state.startswith("exited") or recording.no_beginning is not None:
         return []
     first = int(recording.meta.get("world_first", 0))
     communication = RankCommunication(recording.path, first, recording.rank)
-    found = never_completed(communication, recording.rank)
+    return [*_collectives(communication), *_receives(communication, recording.rank)]
+
+
+def _collectives(communication: RankCommunication) -> list[str]:
+    begun = [communication.item(place) for place in communication.unfinished()]
+    if not begun:
+        return []
+    first = min(begun, key=lambda one: one.event)
+    return [
+        f"{len(begun)} nonblocking collective{'s were' if len(begun) > 1 else ' was'} begun and "
+        f"never completed (MPI_Wait, MPI_Test): the first at event {first.event}, "
+        f"{mpi_name(first.nr)}"
+    ]
+
+
+def _receives(communication: RankCommunication, rank: int) -> list[str]:
+    found = never_completed(communication, rank)
     if not found:
         return []
     post, _ = found[0]

@@ -335,6 +335,16 @@ class RankCommunication:
             before += 1
         return before
 
+    def unfinished(self) -> list[int]:
+        """Places of nonblocking collectives that the rank never completed."""
+        later, nrs = _nonblocking(), self._column(_NR, "I")
+        return [
+            place
+            for name, places in self.collectives.items()
+            for number, place in enumerate(places)
+            if nrs[place] in later and (name, number) not in self.completed
+        ]
+
     def calls(self, name: str) -> Iterator[tuple[int, int, int | None]]:
         """Of each collective on that communicator: which call it was, its root (of one on a window
         what it asserts), and the event by which it was complete; None: it never was."""

@@ -1,11 +1,13 @@
-/* What a receive has brought before the program completes it.
+/* What a receive, a nonblocking collective or a read has brought before the program completes it.
  *
- * The real MPI receives into a shadow (requests.c), and the program's buffer is written at the call that completes the
+ * The real MPI writes to memory of its own (requests.c, pending.c, inflight.c), and the program's buffer is written at the call that completes the
  * request.  A program may look into the buffer before, because a barrier told it that the message is there, or never
- * complete the request at all.  MPI forbids the first (MPI-4.0, 3.7.2), and without rdb it works.  So receives that are
- * complete reach the program earlier, at calls that make MPI go on: at once at those that all ranks make together, and
+ * complete the request at all.  MPI forbids the first (MPI-4.0, 3.7.2), and without rdb it works.  So what is
+ * complete reaches the program earlier, at calls that make MPI go on: at once at those that all ranks make together, and
  * at others the more seldom the longer nothing has come.  The bytes are a part of that event; that the message was
  * received is noted at the call that completes it, or at MPI_Finalize. */
+#include "inflight.h"
+#include "pending.h"
 #include "requests.h"
 #include "status.h"
 #include "together.h"
@@ -74,10 +76,14 @@ static bool goes_on(unsigned index)
 	}
 }
 
+/* A receive, a nonblocking collective or a read that has more to bring. */
 static bool looked_for(const struct vreq *request)
 {
-	return request->receive && request->active && request->o.real && !request->delivered && !request->blocking &&
-	       !request->waiting && !request->partitioned && !request->instead;
+	const bool brings = request->receive || (request->pending && pending_brings(request->pending)) ||
+			    (request->inflight && !request->inflight->delivered);
+
+	return brings && request->active && request->o.real && !request->delivered && !request->blocking &&
+	       !request->waiting && !request->instead;
 }
 
 /* A persistent one that was asked is inactive for MPICH 4.2 from then on: who waits for it gets an empty status.  A request that is
@@ -109,10 +115,12 @@ static bool brought(struct vreq *request, bool note)
 
 	if (!request_ended(request, &status))
 		return false;
-	if (note)
+	if (note || !request->receive || request->pending)
 		request_peek(request, &status);
 	else
 		request_early(request, &status);
+	if (note || !request->receive || request->pending)
+		request->early = !note;
 	return true;
 }
 
@@ -156,12 +164,20 @@ void early_after(unsigned index)
 static unsigned end_once(void)
 {
 	unsigned unwaited = 0;
+	MPI_Status status = status_empty;
 
 	for (uint32_t id = RDB_FIRST_DYNAMIC; id < tables[RDB_REQUEST].next; id++) {
 		struct vreq *request = request_of(id);
 
-		if (request->o.id == id && looked_for(request))
-			unwaited += brought(request, true);
+		if (request->o.id != id)
+			continue;
+		if (request->active && request->early &&
+		    !looked_for(request)) { /* it has all, and was not asked again */
+			request->early = false;
+			unwaited++;
+		} else if (looked_for(request)) {
+			unwaited += host->order ? request_ended(request, &status) : brought(request, true);
+		}
 	}
 	return unwaited;
 }
@@ -170,16 +186,15 @@ void early_end(void)
 {
 	unsigned unwaited = 0, found;
 
-	if (host->order)
-		return;
 	do { /* each look makes MPI go on */
 		found = end_once();
 		unwaited += found;
-	} while (found);
+	} while (found && !host->order);
 	if (unwaited)
-		host->warn(
-			"rank %d: MPI_Finalize, and %u receive%s brought %s message%s and %s never completed (MPI_Wait, "
-			"MPI_Test): the program may have seen the data later than without rdb",
-			host->rank, unwaited, unwaited > 1 ? "s have" : " has", unwaited > 1 ? "their" : "its",
-			unwaited > 1 ? "s" : "", unwaited > 1 ? "were" : "was");
+		host->warn("rank %d: MPI_Finalize, and %u request%s brought %s data and %s never completed (MPI_Wait, "
+			   "MPI_Test): the program %s",
+			   host->rank, unwaited, unwaited > 1 ? "s have" : " has", unwaited > 1 ? "their" : "its",
+			   unwaited > 1 ? "were" : "was",
+			   host->order ? "has not seen the data, which without --record=order it would have"
+				       : "may have seen the data later than without rdb");
 }

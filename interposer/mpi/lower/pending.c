@@ -75,6 +75,11 @@ bool pending_has_operation(const struct pending *pending)
 	return pending->op != NULL;
 }
 
+bool pending_brings(const struct pending *pending)
+{
+	return pending->land.part_count && !pending->made;
+}
+
 void pending_deliver(struct pending *pending)
 {
 	operation_done(pending);

@@ -23,6 +23,9 @@ void pending_free(struct pending *pending);
 /* The datatype of a reduction that is going on; the program may have freed its handle. */
 const struct vtype *pending_type(MPI_Datatype real);
 
+/* Are there results, and nothing else that happens when it is complete? */
+bool pending_brings(const struct pending *pending);
+
 /* Of the program's own? */
 bool pending_has_operation(const struct pending *pending);
 

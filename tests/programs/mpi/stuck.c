@@ -357,8 +357,8 @@ static void circle(void)
 	MPI_Request request;
 	MPI_Comm circle;
 
-	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, sources, MPI_UNWEIGHTED, 1, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-				       &circle);
+	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, sources, MPI_UNWEIGHTED, 1, to, MPI_UNWEIGHTED, MPI_INFO_NULL,
+				       0, &circle);
 	waits();
 	if (rank == 0)
 		MPI_Recv(&value, 1, MPI_INT, 1, 9, circle, MPI_STATUS_IGNORE);
@@ -492,14 +492,33 @@ static const struct {
 	const char *name;
 	void (*call)(void);
 } kinds[] = {
-	{"taken", taken},         {"polls", polls},           {"inter", inter},     {"epochs", epochs},
-	{"later", later},         {"freed", freed},           {"halves", halves},   {"group", group},
-	{"started", started},     {"locked", locked},         {"comm", comm},       {"merged", merged},
-	{"requested", requested}, {"persistent", persistent}, {"accepts", accepts}, {"spawns", spawns},
-	{"shared", shared},       {"root", root},             {"neighbours", neighbours}, {"circle", circle},
-	{"generalized", generalized}, {"threads", threads},   {"sleeping", sleeping},     {"connects", connects},
+	{"taken", taken},
+	{"polls", polls},
+	{"inter", inter},
+	{"epochs", epochs},
+	{"later", later},
+	{"freed", freed},
+	{"halves", halves},
+	{"group", group},
+	{"started", started},
+	{"locked", locked},
+	{"comm", comm},
+	{"merged", merged},
+	{"requested", requested},
+	{"persistent", persistent},
+	{"accepts", accepts},
+	{"spawns", spawns},
+	{"shared", shared},
+	{"root", root},
+	{"neighbours", neighbours},
+	{"circle", circle},
+	{"generalized", generalized},
+	{"threads", threads},
+	{"sleeping", sleeping},
+	{"connects", connects},
 #if MPI_VERSION >= 4
-	{"parts", parts},         {"arrives", arrives},
+	{"parts", parts},
+	{"arrives", arrives},
 #endif
 };
 

@@ -20,11 +20,13 @@ int main(int argc, char **argv)
 	MPI_Datatype gaps;
 	MPI_Request request;
 
+	const int other = !strcmp(how, "collective") || !strcmp(how, "reduction") || !strcmp(how, "parts");
+
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Type_vector(4, 1, 2, MPI_INT, &gaps);
 	MPI_Type_commit(&gaps);
-	if (rank == 1) {
+	if (rank == 1 && !other) {
 		if (!strcmp(how, "persistent") || !strcmp(how, "index")) {
 			MPI_Recv_init((void *)got, 1, gaps, 0, 3, MPI_COMM_WORLD, &request);
 			MPI_Start(&request);
@@ -34,10 +36,26 @@ int main(int argc, char **argv)
 		if (!strcmp(how, "free"))
 			MPI_Request_free(&request);
 	}
+	if (!strcmp(how, "collective"))
+		MPI_Ibcast(rank ? (void *)got : sent, rank ? 1 : 4, rank ? gaps : MPI_INT, 0, MPI_COMM_WORLD, &request);
+	if (!strcmp(how, "reduction"))
+		MPI_Iallreduce(sent, (void *)got, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+#if MPI_VERSION >= 4
+	if (!strcmp(how, "parts") && rank == 0)
+		MPI_Psend_init(sent, 2, 2, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+	else if (!strcmp(how, "parts"))
+		MPI_Precv_init((void *)got, 2, 2, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+	if (!strcmp(how, "parts"))
+		MPI_Start(&request);
+	if (!strcmp(how, "parts") && rank == 0) {
+		MPI_Pready_range(0, 1, request);
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+	}
+#endif
 	MPI_Barrier(MPI_COMM_WORLD);
-	if (rank == 0 && strcmp(how, "never"))
+	if (rank == 0 && strcmp(how, "never") && !other)
 		MPI_Send(sent, 4, MPI_INT, 1, 3, MPI_COMM_WORLD);
-	if (!strcmp(how, "poll")) {
+	if (!strcmp(how, "poll") || (other && argc < 3)) {
 		while (rank == 1 && !got[0])
 			MPI_Iprobe(MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 		if (rank == 1)
