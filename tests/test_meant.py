@@ -135,6 +135,27 @@ def test_print_at_gdbs_own_prompt(gdb: Gdb, recorded: Recorded) -> None:
         assert plain.run("print 2 * 3") == "$1 = 6\n"
 
 
+def test_other_commands_at_gdbs_own_prompt(gdb: Gdb) -> None:
+    """Inside a library, in its innermost frame, they mean what the program means."""
+    for name, text in NAMES.items():
+        if name != "buf[0]":
+            assert gdb.run(f"output {name}") == text
+            assert gdb.run(f"call {name}").endswith(f" = {text}\n")
+            assert f": {name} = {text}\n" in gdb.run(f"display {name}")
+    assert gdb.frames()[0]["func"] != "work" and gdb.fails("output n_is_nowhere")
+    gdb.run("frame 0")
+    assert gdb.run("rdb-meant output nbytes") == "1"  # the library's own
+    gdb.run("tbreak work if n == 3")
+    gdb.run("continue")
+    gdb.run("tbreak write")
+    gdb.run("continue")
+    gdb.run("watch data[2]")
+    gdb.run("undo")
+    gdb.run("redo")
+    assert "New value = -1" in gdb.run("continue")
+    gdb.expect_at("names_of_libraries.c:18")
+
+
 def test_over_ranks(tmp_path: Path) -> None:
     """The console's commands name the variable, once for ranks that agree."""
     if shutil.which("mpifort.openmpi") is None:

@@ -47,6 +47,12 @@ class Meant:
 @contextmanager
 def here(expression: str, as_gdb: bool = False) -> Iterator[Meant]:
     """Meanwhile the names mean these variables; Unbound if they mean nothing."""
+    with as_selected(), _here(expression, as_gdb) as meant:
+        yield meant
+
+
+@contextmanager
+def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
     chosen = gdb.selected_frame()
     if chosen.level() and not in_own_file(chosen):
         yield Meant(expression)
@@ -135,7 +141,7 @@ def execute(line: str, from_tty: bool = False) -> None:
 
 class Print(gdb.Command):
     """print and inspect at GDB's own prompt.  GDB's `call` does what they did, but for what has no
-    value; of `display`, `output` and the watch commands there is nothing like it."""
+    value; nothing else does what `call` does, or the commands in _HOOKED."""
 
     def __init__(self, name: str) -> None:
         self.__doc__ = gdb.execute(f"help {name}", to_string=True)
@@ -149,6 +155,53 @@ class Print(gdb.Command):
             raise gdb.GdbError(str(error)) from None
 
 
+# Commands of GDB's own that nothing can take the place of: they cannot be told what to evaluate,
+# but where.  Inside a library they get the program's own frame, unless a person has chosen one.
+_HOOKED = ("call", "output", "display", "watch", "rwatch", "awatch")
+_HOOKS = """define hook-{0}
+python import rdb_gdb.meant; rdb_gdb.meant.to_own()
+end
+define hookpost-{0}
+python import rdb_gdb.meant; rdb_gdb.meant.back()
+end"""
+
+_decided = 0
+_came_from: Any = None
+
+
+@contextmanager
+def as_selected() -> Iterator[None]:
+    """The frame that is selected is meant by GDB's own commands, too."""
+    global _decided
+    _decided += 1
+    try:
+        yield
+    finally:
+        _decided -= 1
+
+
+def to_own() -> None:
+    """Before a command."""
+    global _came_from
+    if _decided or not link.opened():
+        return
+    try:
+        chosen, own = gdb.selected_frame(), own_frames()
+        if not chosen.level() and not in_own_file(chosen) and own:
+            _came_from = chosen
+            own[0].select()
+    except gdb.error:
+        return  # no frame here: the command says so
+
+
+def back() -> None:
+    """After it; after one that has failed, at the next prompt."""
+    global _came_from
+    if _came_from is not None and _came_from.is_valid():
+        _came_from.select()
+    _came_from = None
+
+
 _taken = False
 
 
@@ -158,6 +211,9 @@ def take_over() -> None:
     if not _taken:
         for name in ("print", "inspect"):
             Print(name)
+        for name in _HOOKED:
+            gdb.execute(_HOOKS.format(name), to_string=True)
+        gdb.events.before_prompt.connect(back)
         _taken = True
 
 

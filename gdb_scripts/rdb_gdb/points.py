@@ -11,7 +11,7 @@ from typing import Any
 
 import gdb
 
-from . import catchpoints, dprintfs, hits, scopes
+from . import catchpoints, dprintfs, hits, meant, scopes
 
 _first: dict[int, int] = {}  # number now -> identity
 _WATCH_COMMANDS = {
@@ -156,7 +156,8 @@ def _create(one: PointState) -> Any:
     if one.scope is not None and scopes.find(one.scope) is None:
         raise gdb.error("its frame is not there")
     before = {point.number for point in everything()}
-    with scopes.selected_scope(one.scope, one.spec if one.is_watch else None):
+    of_watch = one.spec if one.is_watch else None
+    with scopes.selected_scope(one.scope, of_watch), meant.as_selected():
         # By command, because what gdb.Breakpoint says cannot be kept from the terminal.
         gdb.execute(f"{_command(one)} {one.spec}", to_string=True)
         dprintfs.forget()
