@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pexpect
 import pytest
 from conftest import PROGRAMS, Build
-from gdbdriver import SCRIPT, Gdb, Recorded
+from gdbdriver import DEADLINE_S, SCRIPT, Gdb, Recorded
 from scenario import go
 from terminal import hang_up
 
@@ -382,3 +383,33 @@ def test_a_script_ends_with_its_own_code(recorded: Recorded, tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stderr
     assert "break files" in done.stdout and "(undone)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("commands", "said"),
+    [
+        (("break tick", "continue", "delete 1", "undo"), "Breakpoint 2: tick is back (it was 1)."),
+        (("last $boom(1)",), "Error occurred in Python: boom!"),
+        (("changes $boom(1)",), "Error occurred in Python: boom!"),
+    ],
+)
+def test_no_command_prints_an_exception_of_python(
+    recorded: Recorded, commands: tuple[str, ...], said: str
+) -> None:
+    """Of rdb's own, or of a function of the user's before the error that says it."""
+    rdb = Path(sys.executable).parent / "rdb"
+    boom = (
+        'python gdb.Boom = type("Boom", (gdb.Function,), '
+        '{"invoke": lambda self, one: exec("raise ValueError(\'boom!\')")}); gdb.Boom("boom")'
+    )
+    lines = ("rdb-open job", boom, *commands)
+    done = subprocess.run(
+        ["gdb", "-nx", "-q", "-batch", "-x", SCRIPT, *(f"-ex={line}" for line in lines)],
+        env={**os.environ, "RDB_HOME": str(recorded.home), "RDB_EXECUTABLE": str(rdb)},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert said in done.stdout + done.stderr
+    assert "Python Exception" not in done.stdout + done.stderr

@@ -9,8 +9,9 @@ import gdb
 
 from . import edges, history, link, place, quoting, searching
 from .command import Command, typed
-from .evaluate import Judge, raising
+from .evaluate import Judge
 from .lookups import Undefined
+from .symbols import raising
 
 _USAGE = (
     "bisect EXPRESSION [--first|--last] [--from POSITION] [--to POSITION] "

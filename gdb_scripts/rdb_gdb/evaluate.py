@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import gdb
@@ -16,17 +15,6 @@ from .own_frames import lacks
 from .words import functions_named
 
 _LOOKS = (9, 33)  # events at which the names are looked for
-
-
-@contextmanager
-def raising() -> Iterator[None]:
-    """What a function in Python raises is why it has no value: GDB does not print it each time."""
-    before = gdb.parameter("python print-stack")
-    gdb.execute("set python print-stack none", to_string=True)
-    try:
-        yield
-    finally:
-        gdb.execute(f"set python print-stack {before}", to_string=True)
 
 
 class Judge:

@@ -47,7 +47,7 @@ class Meant:
 @contextmanager
 def here(expression: str, as_gdb: bool = False) -> Iterator[Meant]:
     """Meanwhile the names mean these variables; Unbound if they mean nothing."""
-    with as_selected(), _here(expression, as_gdb) as meant:
+    with as_selected(), symbols.raising(), _here(expression, as_gdb) as meant:
         yield meant
 
 

@@ -73,7 +73,9 @@ def find(scope: Scope) -> Any:
 
 def in_scope(point: Any) -> bool:
     scope = _scopes.get(point.number)
-    return meant.has_meaning(point.expression) if scope is None else find(scope) is not None
+    if scope is not None:
+        return find(scope) is not None
+    return point.type not in WATCHES or meant.has_meaning(point.expression)
 
 
 @contextmanager

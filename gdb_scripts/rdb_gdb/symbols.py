@@ -73,3 +73,14 @@ def _made() -> bool:
         return False
     symtab = None if function is None else function.symtab
     return symtab is not None and symtab.filename == _MADE
+
+
+@contextmanager
+def raising() -> Iterator[None]:
+    """What a function in Python raises is why it has no value: GDB does not print it each time."""
+    before = gdb.parameter("python print-stack")
+    gdb.execute("set python print-stack none", to_string=True)
+    try:
+        yield
+    finally:
+        gdb.execute(f"set python print-stack {before}", to_string=True)
