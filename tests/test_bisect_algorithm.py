@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from fake_replica import DATA, Answer, FakeReplica, Program, State, all_states
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rdb.errors import RdbError
+from rdb.server.bisecting import Bisecting
 from rdb.timeline.bisect import Bisect, Probe, Refused, Result, Unstable, Verdict
 from rdb.timeline.position import Position
 from rdb.timeline.timeline import Timeline
@@ -272,3 +276,18 @@ def test_what_has_a_value_between_events_only(
         after = index_of(timeline, result.after, states)
         assert (before, after) == edges[-1 if last else 0]
         assert result.gap == (after > before + 1)
+
+
+def test_a_request_that_failed_is_not_a_missing_value() -> None:
+    """Else the rank would be left out as one that has no such statement."""
+    with Timeline(None, FakeReplica.start(program_of([(GOOD, 3)] * 10))) as timeline:
+        motion: Any = SimpleNamespace(timeline=timeline, trouble=None)
+        motion.seek = lambda text: timeline.seek(Position.parse(text))
+        search = Bisecting(motion, False, None, None)
+        search.begin()
+        assert "ask" in search.answer("undefined:not there")
+        motion.trouble = RdbError("the replica has ended")
+        assert "ask" in search.answer("good")
+        motion.trouble = RdbError("the replica has ended")
+        with pytest.raises(RdbError, match="cannot go on: the replica has ended"):
+            search.answer("undefined:cannot be read")

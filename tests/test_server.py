@@ -204,6 +204,19 @@ def test_memory(client: Client, run: Trace) -> None:
     assert client.ask(b"X%x,9:ab" % values) == b"E01"
 
 
+def test_a_request_that_failed_is_told_once(
+    client: Client, timeline: FakeTimeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(addr: int, length: int) -> bytes:
+        raise RdbError("the replica has ended")
+
+    assert client.rdb("qRdb.trouble") == {"text": ""}
+    monkeypatch.setattr(timeline, "read_memory", ended)
+    assert client.ask(b"m1000,8").startswith(b"E")
+    assert client.rdb("qRdb.trouble") == {"text": "the replica has ended"}
+    assert client.rdb("qRdb.trouble") == {"text": ""}
+
+
 def test_only_what_the_client_knows_is_reported(client: Client, run: Trace) -> None:
     """It names the words that it knows when it asks for ours."""
     for type_, word in ((0, b"swbreak"), (1, b"hwbreak")):

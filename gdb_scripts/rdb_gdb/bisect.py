@@ -113,7 +113,14 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
         first = info["first_event"] if request["low"] is None else request["low"]
         if first > last:
             raise link.Refused(f"there is no event {first}: the recording ends at event {last}")
-        judge.bind(first, last if high is None else max(first, high), look, arrive)
+        link.ask("trouble")
+        try:
+            judge.bind(first, last if high is None else max(first, high), look, arrive)
+        except Undefined:
+            trouble = link.ask("trouble")["text"]
+            if trouble:
+                raise gdb.GdbError(f"the search cannot go on: {trouble}") from None
+            raise
         request["alive"] = judge.exits
         answer = link.ask("bisect-start", json.dumps(request).encode("utf-8").hex())
         started = True

@@ -45,6 +45,10 @@ class Bisecting:
         verdict, _, why = text.partition(":")
         if verdict not in ("good", "bad", "undefined"):
             raise Usage(f"{verdict!r} is not a verdict", "good, bad or undefined")
+        trouble = self._motion.trouble
+        if verdict == "undefined" and trouble is not None:
+            # What could not be asked for is not what has no value: the rank would be left out.
+            raise RdbError(f"the search cannot go on: {trouble.message}", trouble.hint)
         return self._next(lambda: self._search.answer(cast(Verdict, verdict), why))
 
     def _next(self, step: Callable[[], Probe | Result]) -> Answer:
@@ -59,6 +63,7 @@ class Bisecting:
         stopped = self._motion.seek(str(target))
         if stopped.reason == "interrupt":
             raise RdbError("interrupted", exit_code=130)
+        self._motion.trouble = None
         self._ahead.prepare(step.soon if isinstance(step, Probe) else ())
         if isinstance(step, Probe):
             return {"ask": step.stage, "progress": step.done, "so_far": self._search.so_far}

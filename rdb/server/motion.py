@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable
 
+from rdb.errors import RdbError
 from rdb.server.breakpoints import Breakpoints
 from rdb.server.marks import Mark, Marks
 from rdb.server.target import Debuggee, StoppedLike
@@ -22,6 +23,8 @@ class Motion:
         self.points = points
         self.marks = Marks(timeline)
         self._interrupted = threading.Event()
+        self.trouble: RdbError | None = None
+        """Why a request for memory or registers failed last; GDB hears that they cannot be read."""
 
     def changed(self) -> None:
         """The rank is not where (or what) it was: marks made before are of another state."""

@@ -54,6 +54,7 @@ class Queries:
             "last-receive": self._last_receive,
             "bisect-start": self._bisect_start,
             "bisect-answer": self._bisect_answer,
+            "trouble": self._trouble,
             "bisect-known": lambda text: {
                 "known": self._bisecting.known if self._bisecting else ""
             },
@@ -201,6 +202,11 @@ class Queries:
         """{"fold": N, "extents": [...], "operands": [...], "steps": [...]} in hex."""
         plan = ArrayPlan.of(json.loads(bytes.fromhex(text)))
         return self._timeline.fold(plan)._asdict()
+
+    def _trouble(self, text: str) -> Answer:
+        """Why memory or registers could not be asked for since this was asked last, if so."""
+        trouble, self._motion.trouble = self._motion.trouble, None
+        return {"text": trouble.message if trouble is not None else ""}
 
     def _bisect_start(self, text: str) -> Answer:
         """{"last": bool, "low": event or null, "high": ..., "jobs": N or null,

@@ -74,6 +74,7 @@ class Stub:
         try:
             return self._handle(packet)
         except RdbError as error:
+            self.motion.trouble = error
             return told(error) if packet[:1] in _ERRORS_SHOWN else BAD
         except (ValueError, KeyError, IndexError, OverflowError):
             return BAD
