@@ -317,7 +317,7 @@ def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gdb]:
 
 KINDS = [
     "deque", "turned", "list", "set", "multiset", "map", "multimap", "uset", "umultiset",
-    "umap", "umultimap", "queue", "stack",
+    "umap", "umultimap", "queue", "stack", "forward",
 ]  # fmt: skip
 
 
@@ -330,7 +330,7 @@ def test_elements_that_lie_apart(apart: Gdb, kind: str) -> None:
         check(apart, {f"count({name} >= 0)": count, f"sum({name})": total, f"allfinite({name})": 1})
         if count:
             check(apart, {f"max({name})": most, f"min({name})": least, f"all({name} < {most})": 0})
-        if kind not in ("uset", "umultiset", "umap", "umultimap", "multimap"):
+        if kind not in ("uset", "umultiset", "umap", "umultimap", "multimap", "forward"):
             check(apart, {f"sorted({name})": 1, f"count({name} - {name} == 0)": count})
 
 
@@ -340,6 +340,7 @@ def test_elements_that_lie_apart(apart: Gdb, kind: str) -> None:
         ("all(all_5000.deque != 4321)", "all_5000.deque[4321] = 4321"),
         ("all(all_5000.turned != 4321)", "all_5000.turned[4321] = 4321"),
         ("all(all_5000.list != 4321)", "all_5000.list[4321] = 4321"),
+        ("all(all_5000.forward != 4321)", "all_5000.forward[678] = 4321"),
         ("max(all_7.set)", "all_7.set[6] = 6"),
         ("max(all_7.map)", "all_7.map[6] = 6"),
         ("max(all_7.umultimap)", 'all_7.umultimap["6"] = 6'),
@@ -358,7 +359,11 @@ def test_nodes_that_lead_nowhere(apart: Gdb) -> None:
     assert "memory at 0x10" in apart.fails("rdb-number max(all_7.list)")
     apart.run("set var all_7.list._M_impl._M_node._M_next->_M_next = $kept")
     assert "no numbers" in apart.fails("rdb-number max(words)")
-    assert "lie apart, in a way unknown" in apart.fails("rdb-number max(all_7.forward)")
+    node = "((std::_Fwd_list_node_base *) all_7.forward._M_impl._M_head._M_next->_M_next)->_M_next"
+    apart.run(f"set $kept = {node}")
+    apart.run(f"set var {node} = all_7.forward._M_impl._M_head._M_next")
+    assert "more than 10000 elements" in apart.fails("rdb-number max(all_7.forward)")
+    apart.run(f"set var {node} = $kept")
 
 
 def test_a_function_of_the_programs_own_is_that(tmp_path: Path) -> None:

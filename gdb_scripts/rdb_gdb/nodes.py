@@ -13,6 +13,7 @@ from .elements import inner
 # interposer/agent/agent.h: enum agent_array_walk
 _CHAIN, _TREE, _BLOCKS = range(1, 4)
 _POINTER = 8
+_FORWARD_MAX = 10_000  # each is read on its own to count them
 _PARENT, _LEFT, _RIGHT, _TREE_NODE = 8, 16, 24, 32  # _Rb_tree_node_base
 # Nodes in a row: the first one, how many there are, and how long their pointers are together.
 _CHAINS = (
@@ -63,6 +64,10 @@ def nodes(value: Any) -> Nodes | None:
         return _tree(value["_M_t"], _is_map(value))
     if inner(value, "_M_impl._M_start._M_node") is not None:
         return _blocks(value)
+    first_of_forward = inner(value, "_M_impl._M_head._M_next")
+    if first_of_forward is not None:
+        begins = int(first_of_forward)
+        return _of_nodes(_CHAIN, begins, [0], _length(begins), _argument(value, 0), _POINTER, False)
     for first, count, links in _CHAINS:
         begins = inner(value, first)
         if begins is not None:
@@ -71,6 +76,15 @@ def nodes(value: Any) -> Nodes | None:
             many = int(inner(value, count))
             return _of_nodes(_CHAIN, int(begins), [0], many, element, links, _is_map(value))
     return None
+
+
+def _length(node: int) -> int:
+    """Of a std::forward_list, which does not know it."""
+    for count in range(_FORWARD_MAX + 1):
+        if node == 0:
+            return count
+        node = _pointer(node)
+    raise gdb.error(f"the list has more than {_FORWARD_MAX} elements, which nobody has counted.")
 
 
 def _tree(tree: Any, is_map: bool) -> Nodes:
