@@ -56,3 +56,13 @@ def test_what_the_program_sees_of_them_in_proc(tmp_path: Path, build: Build) -> 
     made = record(tmp_path, program, tmp_path / "file")
     assert (made.result.returncode, made.result.stdout) == (0, expected)
     verify_all(made, "maps")
+
+
+@pytest.mark.parametrize("how", ["ftruncate", "truncate", "open"])
+def test_cut_while_an_image_is_written(tmp_path: Path, build: Build, how: str) -> None:
+    """The image has what was stored there before."""
+    program = build("file_cut.c", "-O1", "-w")
+    options = ("--checkpoint-every", "3")
+    made = record(tmp_path, program, tmp_path / "file", how, options=options)
+    assert (made.result.returncode, made.result.stdout) == (0, "done\n")
+    verify_all(made, how)

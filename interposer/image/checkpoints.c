@@ -153,6 +153,22 @@ static void look(bool wait)
 	finished(status, &ru);
 }
 
+bool checkpoint_is_written(void)
+{
+	return ckpt.child && !ckpt.report->written;
+}
+
+void checkpoint_wait(void)
+{
+	const struct timespec soon = {.tv_nsec = 200000};
+	siginfo_t gone = {.si_pid = 0};
+	while (checkpoint_is_written() && !gone.si_pid) {
+		if (waitid(P_PID, (id_t)ckpt.child, &gone, WEXITED | WNOHANG | WNOWAIT | __WCLONE))
+			return;
+		nanosleep(&soon, NULL);
+	}
+}
+
 static void child(const struct image_plan *plan, unsigned pack)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};

@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "threads/blocking.h"
+#include "image/cut_files.h"
 #include "boundary/boundary.h"
 #include "process/descriptors.h"
 #include "syscalls/socket_notes.h"
@@ -271,6 +272,8 @@ void syscall_event(ucontext_t *uc)
 	struct kept kept;
 	struct attributes attributes;
 	if (there) {
+		if (!answered)
+			cut_files_before(ev);
 		kept_before(ev, &kept);
 		attributes_before(ev, &attributes);
 	}

@@ -1,0 +1,10 @@
+/* A file that is cut takes its pages from whoever maps it, with what was stored there privately (truncate(2)): also from
+ * the child that writes an image.  So the image has them first. */
+#ifndef RDB_CUT_FILES_H
+#define RDB_CUT_FILES_H
+#include "boundary/event.h"
+
+/* The call is about to be made; its strings can be read. */
+void cut_files_before(const struct event *ev);
+
+#endif
