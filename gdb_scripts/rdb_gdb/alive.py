@@ -39,11 +39,12 @@ def exits(symbols: list[Any], frame: Any) -> list[int]:
 def _instances(symbols: list[Any], frame: Any) -> Iterator[int]:
     """An address in the function, and in each copy of it that was put into another one."""
     yield frame.pc() - (frame.level() > 0)
+    symtab = frame.find_sal().symtab  # a symbol's may have been made by link-time optimisation
     for symbol in symbols:
-        if symbol.symtab is None:
+        if symtab is None:
             continue
         try:
-            places = gdb.decode_line(f"'{symbol.symtab.filename}':{symbol.line}")[1] or ()
+            places = gdb.decode_line(f"'{symtab.filename}':{symbol.line}")[1] or ()
         except gdb.error:
             continue  # no line of it has code
         for place in places:

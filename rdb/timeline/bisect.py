@@ -403,6 +403,9 @@ class Bisect:
                 if last - first > 1
             )
             verdict = yield from self._ask_event(middle, soon)
+            if verdict == "undefined" and self._alive is not None:
+                self._places[middle] = self._places[low]  # the last one that is known
+                verdict = self._places[low][1]
             for distance in range(1, _NEIGHBOURS + 1):
                 if verdict != "undefined" or self._alive is not None:
                     break
