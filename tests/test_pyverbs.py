@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import shutil
 from pathlib import Path
@@ -38,13 +39,23 @@ MODULES = (
 
 
 @pytest.mark.skipif(not RDMA_CORE_TESTS.exists(), reason="rdma-core's tests are not installed")
-def test_rdma_cores_own_tests(rdb: Rdb, tmp_path: Path) -> None:
+def test_rdma_cores_own_tests(rdb: Rdb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some hundred of them in one process, under rdb, which is then replayed."""
     tests = tmp_path / "tests"
     shutil.copytree(RDMA_CORE_TESTS, tests)
     for packed in tests.glob("*.py.gz"):
         packed.with_suffix("").write_bytes(gzip.decompress(packed.read_bytes()))
         packed.unlink()
+    device = tests / "test_device.py"
+    text = device.read_text()
+    if "get_pkey_from_kernel" in text:  # of rdma-core 56, from sysfs
+        device.write_text(text.replace("def test_get_pkey_index(", "def of_kernels_pkey("))
+    # Those of rdma-core 56 ask the kernel for the interface, and it may have no RDMA.
+    asks = tmp_path / "bin" / "rdma"
+    asks.parent.mkdir()
+    asks.write_text("#!/bin/sh\necho '[]'\n")
+    asks.chmod(0o755)
+    monkeypatch.setenv("PATH", str(asks.parent), prepend=os.pathsep)
     words = [PYTHON, "tests/run_tests.py", "-v"]
     for module in MODULES:
         words += ["-k", module]
