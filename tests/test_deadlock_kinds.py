@@ -110,13 +110,13 @@ def test_who_polls_may_do_something_else(
     assert said.startswith("unknown whether there is a deadlock of 0-3:"), said
 
 
-@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 @pytest.mark.parametrize(
-    ("kind", "why"),
-    [
-        ("accepts", "whether the others of MPI_Comm_accept come"),
-        ("connects", "whether the others of MPI_Comm_connect come"),
-        ("threads", "it has other threads"),
+    ("mpi", "kind", "why"),
+    [  # Debian 12's MPICH has no ports
+        ("openmpi", "accepts", "whether the others of MPI_Comm_accept come"),
+        ("openmpi", "connects", "whether the others of MPI_Comm_connect come"),
+        ("openmpi", "threads", "it has other threads"),
+        ("mpich", "threads", "it has other threads"),
     ],
 )
 def test_what_no_log_says_is_unknown(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def test_a_signal_while_the_program_is_started_reaches_it(
     spawn = inherited.spawn
 
     def slowly(line: list[str], env: Mapping[str, str]) -> int:
-        os.kill(os.getpid(), number)
+        signal.pthread_kill(threading.get_ident(), number)  # as if it had no other threads
         return spawn(line, env)
 
     monkeypatch.setattr(inherited, "spawn", slowly)

@@ -398,7 +398,7 @@ def test_bisect_takes_no_other_variable_where_the_nearest_one_has_no_value(much:
         gdb.run("break step")
         gdb.run("continue")
         said = gdb.fails("bisect 1/(i - i) > 0")
-        assert "step is not running (i in step, searches.c:" in said, said
+        assert "step is not running" in said and "(i in step, searches.c:" in said, said
 
 
 def test_calls_mean_the_programs_own_function(much: Recorded) -> None:

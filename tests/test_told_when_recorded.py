@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import Rdb
 
+from rdb.crc32c import crc32c
 from rdb.recording import open_job
 from rdb.recording.cautions import may_not_replay
 from rdb.recording.ranges import format_processes
@@ -53,7 +54,8 @@ def test_a_pool_of_workers_is_one_line(rdb: Rdb, tmp_path: Path) -> None:
     # of several reasons the strongest, wherever it stands
     below = open_job("pool").path / "rank-0" / "child-3" / "cautions"
     unknown = "system call 999 is not known to rdb"
-    below.write_text(below.read_text() + f"event 900: {unknown}: its answer is logged\n")
+    line = f"event 900: {unknown}: its answer is logged".encode()
+    below.write_bytes(below.read_bytes() + line + f" ~{crc32c(0, line):08x}\n".encode())
     assert may_not_replay(open_job("pool")) == [
         f"0,0.1-0.2,0.4 may not replay: {SHARED}",
         f"0.3 may not replay: {unknown}",

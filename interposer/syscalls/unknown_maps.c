@@ -176,6 +176,8 @@ static void note(struct event *ev, uint64_t start, uint64_t end, const struct ra
 		forget(start, end);
 	else
 		ends_protected(start, end, now->prot);
+	if (now)
+		arena_chosen(start, end);
 	event_note(ev, RDB_NOTE_MAPPED, &one, sizeof(one));
 	if (one.anew && now->inode && !now->shared) {
 		end = own(start, end, now->prot);
@@ -218,12 +220,14 @@ void unknown_maps_recorded(const struct log_chunk *c)
 	if (one->prot != GONE && !one->anew)
 		return;
 	forget(one->start, one->end);
+	if (one->taken) /* before anything is there */
+		arena_take(len, false);
 	if (one->prot == GONE)
 		munmap((void *)one->start, len);
 	else if (memory_map_zero(one->start, len, PROT_READ | PROT_WRITE))
 		rdb_fatal("memory at %#lx cannot be mapped", (unsigned long)one->start);
-	if (one->taken)
-		arena_take(len, false);
+	else
+		arena_chosen(one->start, one->end);
 }
 
 void unknown_maps_protect(const struct log_record *rec)

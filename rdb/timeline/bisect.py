@@ -176,6 +176,14 @@ class Bisect:
                 break
             without.add(self._alive.pc_of(found))
             before = found
+        # What was passed over may have had a value just before: then an event that is known to
+        # have one is nearer.
+        known = [one for one, said in self._known.items() if said != "undefined" and not one.moves]
+        nearer = max(
+            (one for one in known if one.event < event), key=lambda one: one.event, default=None
+        )
+        if verdict != "undefined" and nearer is not None and nearer.event > place.event:
+            low, place, verdict = nearer.event + 1, nearer, self._known[nearer]
         self._spans.append((low, event, place, verdict))
         return place, verdict
 

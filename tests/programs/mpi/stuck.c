@@ -2,6 +2,7 @@
  * which it stays. */
 #include <mpi.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -398,8 +399,11 @@ static void generalized(void)
 	MPI_Recv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static sem_t about_to;
+
 static void *sleeps(void *said)
 {
+	sem_post(&about_to);
 	while (said)
 		sleep(1000);
 	return NULL;
@@ -410,8 +414,12 @@ static void threads(void)
 {
 	pthread_t thread;
 
-	if (rank == 0)
+	sem_init(&about_to, 0, 0);
+	if (rank == 0) {
 		pthread_create(&thread, NULL, sleeps, &value);
+		sem_wait(&about_to);
+		usleep(100000); /* it sleeps longer than this thread, which is the last to do something */
+	}
 	waits();
 	MPI_Recv(&value, 1, MPI_INT, (rank + 1) % 4, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
