@@ -13,7 +13,7 @@ from rdb.cli.far_ranks import look_elsewhere
 from rdb.cli.output import print_json, print_table
 from rdb.errors import RdbError, UnknownJob
 from rdb.live.board import State
-from rdb.live.coordinated import committed, slots_of, unrecorded
+from rdb.live.coordinated import committed, damaged_commits, slots_of, unrecorded
 from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
 from rdb.recording.checkpoints import read_images
 from rdb.recording.communication import RankCommunication
@@ -205,7 +205,10 @@ def info_command(args: argparse.Namespace) -> int:
     look_elsewhere(job, processes, args.hosts)
     verbs = _verbs(job, args.at)
     programs = [program for row in processes for program in row["programs"]]
-    damaged = any(row["damage"] for row in programs)
+    lost = damaged_commits(job) if unrecorded(job) else []
+    for text in lost:
+        print(f"rdb: {text}", file=sys.stderr)
+    damaged = bool(lost) or any(row["damage"] for row in programs)
     if args.json:
         ranks = [row for row in processes if row["process"] == str(row["rank"])]
         print_json(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from rdb.errors import RdbError
+from rdb.errors import DamagedRecording, RdbError
 from rdb.launch.where import Where
 from rdb.live.branch import make_branch, removed_if_refused
 from rdb.live.coordinated import Together
@@ -44,11 +44,15 @@ def prepare(
 ) -> str:
     """Makes the branch: its directory."""
     launched = needs_launcher(job, one)
+    recordings = {rank: job.rank(rank) for rank in range(one.nranks)}
+    for recording in recordings.values():
+        if "argv" not in recording.meta:
+            segment = recording.path / "log-000000.seg"
+            raise DamagedRecording(f"{segment}: expected what was run in its first record")
     place = Where(0, one.nranks if launched else None, "mpirun" if launched else "none", None)
     cut = dict.fromkeys(range(one.nranks), one.number)
     branch = make_branch(job, cut, place, name, in_place, hosts, record)
     ranks: dict[int, dict[str, object]] = {}
-    recordings = {rank: job.rank(rank) for rank in range(one.nranks)}
     for rank in range(one.nranks):
         recording = recordings[rank]
         meta = recording.meta
