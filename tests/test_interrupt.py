@@ -50,9 +50,8 @@ def test_a_job_that_ctrl_c_ended_says_130(mpi: str, tmp_path: Path, build: Build
     assert code == 130 and "recorded job job (2 ranks, exit code 130)" in said, said
     recording = open_job(home / "job").rank(0)
     last = recording.last_event
-    before = (
-        next(at for at in range(last, 0, -1) if recording.describe(at).startswith("write(")) - 1
-    )
+    events = ((at, recording.describe(at)) for at in range(last, 0, -1))
+    before = next(at for at, said in events if said.removeprefix("thread 1: ")[:6] == "write(") - 1
     line = ("restart", "job", "--at", str(before), "--mpi", mpi, "--name", "branch")
     code, said = interrupted(home, "branch", line, 1)
     assert code == 130 and f"a branch of job at event {before} of rank 0, " in said, said
