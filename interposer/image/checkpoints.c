@@ -153,7 +153,7 @@ static void look(bool wait)
 	finished(status, &ru);
 }
 
-bool checkpoint_is_written(void)
+bool checkpoint_under_way(void)
 {
 	return ckpt.child && !ckpt.report->written;
 }
@@ -162,7 +162,7 @@ void checkpoint_wait(void)
 {
 	const struct timespec soon = {.tv_nsec = 200000};
 	siginfo_t gone = {.si_pid = 0};
-	while (checkpoint_is_written() && !gone.si_pid) {
+	while (checkpoint_under_way() && !gone.si_pid) {
 		if (waitid(P_PID, (id_t)ckpt.child, &gone, WEXITED | WNOHANG | WNOWAIT | __WCLONE))
 			return;
 		nanosleep(&soon, NULL);

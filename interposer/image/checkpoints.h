@@ -10,8 +10,9 @@ void checkpoint_if_due(ucontext_t *uc);
 void checkpoint_request(void);
 /* That trap has come. */
 void checkpoint_at_trap(ucontext_t *uc);
-/* Is the program's memory being written to an image?  And until it is not. */
-bool checkpoint_is_written(void);
+/* Does a child still write the program's memory to an image? */
+bool checkpoint_under_way(void);
+/* Until it has, or is gone. */
 void checkpoint_wait(void);
 /* In a child after fork: what the parent had under way is its own. */
 void checkpoints_forked(void);

@@ -1,6 +1,5 @@
 #include "image/cut_files.h"
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include "image/checkpoints.h"
@@ -23,7 +22,7 @@ static bool file_cut(const struct event *ev, struct stat *st)
 	}
 }
 
-static void found(const struct file_mapping *f, void *arg)
+static void is_mapped(const struct file_mapping *f, void *arg)
 {
 	(void)f;
 	*(bool *)arg = true;
@@ -32,10 +31,10 @@ static void found(const struct file_mapping *f, void *arg)
 void cut_files_before(const struct event *ev)
 {
 	struct stat st;
-	if (!checkpoint_is_written() || !file_cut(ev, &st))
+	if (!checkpoint_under_way() || !file_cut(ev, &st))
 		return;
 	bool mapped = shared_is_followed(&st);
-	arena_files_of(st.st_dev, st.st_ino, found, &mapped);
+	arena_files_of(st.st_dev, st.st_ino, is_mapped, &mapped);
 	if (mapped)
 		checkpoint_wait();
 }
