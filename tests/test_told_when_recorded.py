@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -153,12 +152,12 @@ int main(void)
 def test_each_gib_of_a_log_is_told(rdb: Rdb, build_text: BuildText, rdb_home: Path) -> None:
     program = build_text("reads", READS)
     done = rdb("run", "--name", "it", "--", program)
-    shutil.rmtree(rdb_home / "it")
+    assert rdb("rm", "it").returncode == 0 and not list(rdb_home.iterdir())
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stderr.splitlines() if "GiB" in line] == [
         f"rdb: {rdb_home}/it/rank-0: its log has 1 GiB; rdb run --keep 500MB keeps the end of it, "
         "--log-budget 500MB the beginning, --record=order of MPI messages their order alone"
     ]
     bounded = rdb("run", "--name", "bounded", "--keep", "64MB", "--", program)
-    shutil.rmtree(rdb_home / "bounded")
+    assert rdb("rm", "bounded").returncode == 0 and not list(rdb_home.iterdir())
     assert (bounded.returncode, "GiB" in bounded.stderr) == (0, False), bounded.stderr

@@ -176,7 +176,10 @@ class Job:
             from rdb.recording.unpacking import forget
 
             if not forget(self.path, home().resolve() / _PACKS):
-                shutil.rmtree(self.path)
+                # a checkpoint that is still written when its program has ended has nowhere to go, then
+                gone = self.path.with_name(f".{self.path.name}.removed.{os.getpid()}")
+                self.path.rename(gone)
+                shutil.rmtree(gone)
         except OSError as error:
             raise RdbError(f"cannot remove {self.path}: {error.strerror}") from error
 

@@ -70,8 +70,9 @@ struct node {
 	uint64_t visits;
 };
 
+/* On pages of its own: a mark compares whole pages. */
 static struct world {
-	uint64_t n;
+	_Alignas(RDB_PAGE) uint64_t n;
 	volatile uint64_t counter, other;
 	uint64_t cells[CELLS];
 	double a[CELLS], b[CELLS];
@@ -359,6 +360,13 @@ static bool in_loop(uint64_t pc)
 	uint64_t size = (uint64_t)(__stop_upper_text - __start_upper_text);
 
 	return pc - (uint64_t)__start_upper_text < size || pc - moved_by - (uint64_t)__start_upper_text < size;
+}
+
+/* A count may look like an address, and what is there may be this program's own: other memory in the second run. */
+static bool is_ours(uint64_t start, uint64_t end)
+{
+	const uint64_t at = (uint64_t)&world, top = (uint64_t)stack;
+	return !(start >= at && end <= at + sizeof(world)) && !(start >= top && end <= top + STACK);
 }
 
 /* A copy in the arena, and memory in use for 4 GB above it, as of a large program. */
@@ -704,6 +712,7 @@ int main(int argc, char **argv)
 	if (stack == MAP_FAILED || argc < 2)
 		return 2;
 	sigaltstack(&alt, NULL);
+	mark_contested = is_ours;
 	handle(SIGALRM, on_alarm);
 	handle(SIGTRAP, on_trap);
 	handle(SIGILL, on_fault);

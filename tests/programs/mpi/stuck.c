@@ -425,11 +425,14 @@ static void threads(void)
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t begun = PTHREAD_COND_INITIALIZER, never = PTHREAD_COND_INITIALIZER;
+static int begins;
 
 static void *waits_for_main(void *said)
 {
 	pthread_mutex_lock(&mutex);
+	begins = 1;
+	pthread_cond_signal(&begun);
 	while (said)
 		pthread_cond_wait(&never, &mutex);
 	return NULL;
@@ -440,8 +443,13 @@ static void sleeping(void)
 {
 	pthread_t thread;
 
-	if (rank == 0)
+	if (rank == 0) {
+		pthread_mutex_lock(&mutex);
 		pthread_create(&thread, NULL, waits_for_main, &value);
+		while (!begins)
+			pthread_cond_wait(&begun, &mutex); /* it has the mutex until it waits */
+		pthread_mutex_unlock(&mutex);
+	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	waits();
 	MPI_Recv(&value, 1, MPI_INT, (rank + 1) % 4, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
