@@ -176,7 +176,7 @@ class Job:
             from rdb.recording.unpacking import forget
 
             if not forget(self.path, home().resolve() / _PACKS):
-                # a checkpoint that is still written when its program has ended has nowhere to go, then
+                # a checkpoint that is still written after the end has nowhere to go, then
                 gone = self.path.with_name(f".{self.path.name}.removed.{os.getpid()}")
                 self.path.rename(gone)
                 shutil.rmtree(gone)
