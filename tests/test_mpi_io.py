@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 from conftest import Build
-from mpijob import lines, mpirun, record
+from mpijob import launch, lines, record
+from test_mpi_abi import MPICC, MPIRUN, needs
+from test_mpi_abi import record as record_over
 
 
 def test_files(build: Build, tmp_path: Path) -> None:
@@ -19,12 +21,34 @@ def test_files(build: Build, tmp_path: Path) -> None:
     assert not data.exists()
 
 
-@pytest.mark.parametrize("writable", [(), ("writable",)])
-def test_files_that_are_mapped(build: Build, tmp_path: Path, writable: tuple[str, ...]) -> None:
-    """Of what MPI writes the mappings show as much as natively, and in a replay."""
-    program = build("mpi/file_mapped.c", "-O1", "-w")
-    native = mpirun(1, program, tmp_path / "native", *writable)
-    done = record(tmp_path, 1, program, tmp_path / "file", *writable)
+@pytest.mark.parametrize("writable", [(), ("writable",)], ids=["read-only", "writable"])
+@pytest.mark.parametrize("size", [1, 4096, 192 << 10])
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_files_that_are_mapped(
+    build: Build, tmp_path: Path, name: str, size: int, writable: tuple[str, ...]
+) -> None:
+    """Of what MPI writes, in each way, the mappings show as much as natively, and in a replay."""
+    needs(name)
+    program = build("mpi/file_mapped.c", "-O1", "-w", compiler=MPICC[name])
+    arguments = (str(size), *writable)
+    native = launch(MPIRUN[name], 1, program, tmp_path / "native", *arguments)
+    done = record_over(tmp_path, name, 1, program, tmp_path / "file", *arguments)
     assert (done.result.returncode, done.result.stdout) == (0, native.stdout), done.result.stderr
-    assert "again: 14 12 13 0 99" in native.stdout
+    assert len(native.stdout.splitlines()) == 33
+    assert "is open for writing through MPI" in (done.path / "rank-0/cautions").read_text()
+    done.expect_equal()
+
+
+@pytest.mark.parametrize("size", [64, 300_000])
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
+def test_a_mapped_file_that_all_ranks_write(
+    build: Build, tmp_path: Path, name: str, size: int
+) -> None:
+    needs(name)
+    program = build("mpi/file_mapped_ranks.c", "-O1", "-w", compiler=MPICC[name])
+    (tmp_path / "native").touch()
+    (tmp_path / "file").touch()
+    native = launch(MPIRUN[name], 2, program, tmp_path / "native", str(size))
+    done = record_over(tmp_path, name, 2, program, tmp_path / "file", str(size))
+    assert (done.result.returncode, done.result.stdout) == (0, native.stdout), done.result.stderr
     done.expect_equal()

@@ -19,7 +19,21 @@ bool followed_never(int fd)
 	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
 }
 
-bool followed_mpi_writes;
+/* Files that MPI has opened for writing. */
+enum { MPI_FILES = 64 };
+static struct {
+	dev_t dev;
+	ino_t ino;
+} mpi_files[MPI_FILES];
+static unsigned nmpi_files;
+
+bool followed_mpi_writes(const struct stat *st)
+{
+	for (unsigned i = 0; i < nmpi_files; i++)
+		if (mpi_files[i].ino == st->st_ino && mpi_files[i].dev == st->st_dev)
+			return true;
+	return nmpi_files == MPI_FILES; /* there were more: it may be one of those */
+}
 
 bool followed_from_start(int fd, bool shared, int prot)
 {
@@ -31,10 +45,10 @@ bool followed_from_start(int fd, bool shared, int prot)
 	if (shared_is_followed(&st))
 		return true;
 	/* MPI's library has descriptors of its own */
-	const bool writable = followed_mpi_writes ||
-			      (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
+	const bool mpi_writes = followed_mpi_writes(&st);
+	const bool writable = mpi_writes || (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
 	if (shared)
-		return shared_volatile(fd) || followed_mpi_writes;
+		return shared_volatile(fd) || mpi_writes;
 	/* who loads libraries opens them for reading; of a program's own copy only what it runs stays as it is */
 	return (writable && !(prot & PROT_EXEC)) || ((writable || !st.st_nlink) && !followed_never(fd));
 }
@@ -230,10 +244,16 @@ static void mpi_opened(struct event *ev)
 		memcpy(path, note->path, len);
 		path[len] = 0;
 		const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+		struct stat st;
+		if (fd < 0 || fstat(fd, &st))
+			continue;
 		followed_mapped(ev, fd);
-		if (fd >= 0)
-			close(fd);
-		followed_mpi_writes = true;
+		shared_mpi_writes(&st);
+		if (!followed_mpi_writes(&st)) {
+			mpi_files[nmpi_files].dev = st.st_dev;
+			mpi_files[nmpi_files++].ino = st.st_ino;
+		}
+		close(fd);
 	}
 }
 

@@ -4,8 +4,9 @@
 #include "boundary/event.h"
 #include "memory/arena.h"
 
-/* MPI has opened a file for writing: its calls may write to what is mapped. */
-extern bool followed_mpi_writes;
+struct stat;
+/* Has MPI opened this file for writing?  Then it may write to what is mapped, at any time. */
+bool followed_mpi_writes(const struct stat *st);
 /* While recording: must a mapping of this file be one of shared_memory.h from the start?  Others are when the file is
  * written, for most never are. */
 bool followed_from_start(int fd, bool shared, int prot);

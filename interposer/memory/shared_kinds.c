@@ -2,7 +2,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include "memory/followed.h"
 #include "memory/shared_kinds.h"
 
 static bool writes_files(uint32_t nr)
@@ -113,7 +112,7 @@ static bool keeps_to_itself(uint32_t nr)
 bool shared_call_synchronises(const struct event *ev, bool contested)
 {
 	if (ev->kind != LOG_SYSCALL)
-		return (contested && ev->kind != LOG_TSC) || (ev->kind == LOG_HYPERCALL && followed_mpi_writes);
+		return contested && ev->kind != LOG_TSC;
 	return contested ? !keeps_to_itself(ev->nr) : writes_files(ev->nr);
 }
 

@@ -41,7 +41,8 @@ struct region {
 	uint64_t file_dev, file_ino; /* as fstat(2) has it, which some file systems do otherwise; 0: no file */
 	char *frozen;                /* what it holds, while an image is begun; NULL: the shadow does */
 	int kind;
-	bool follows; /* a private mapping: a page shows the file until the program stores there */
+	bool follows;    /* a private mapping: a page shows the file until the program stores there */
+	bool mpi_writes; /* its file */
 	bool cautioned;
 };
 
@@ -106,7 +107,7 @@ static uint64_t total(bool only_contested)
 
 static bool every_event(const struct region *r)
 {
-	if (total(false) <= SMALL)
+	if (r->mpi_writes || total(false) <= SMALL)
 		return true;
 	return contested(r) && total(true) <= EVERY_EVENT;
 }
@@ -247,9 +248,15 @@ static void be_cautious(struct region *r)
 {
 	static const char *const names[] = {"anonymous memory", "a file without a name", "a file made to be shared",
 					    "System V shared memory", "a file"};
-	if (!contested(r) || r->cautioned)
+	if ((!contested(r) && !r->mpi_writes) || r->cautioned)
 		return;
 	r->cautioned = true;
+	if (r->mpi_writes) {
+		caution("a file that is mapped at %#lx-%#lx is open for writing through MPI: a replay may differ where "
+			"the program looks at it before a write of its own is complete, or while other ranks write",
+			(unsigned long)r->start, (unsigned long)r->end);
+		return;
+	}
 	caution("shared memory at %#lx-%#lx (%s) may be written by other processes: a replay may differ from here "
 		"on where the program looks at it between two events",
 		(unsigned long)r->start, (unsigned long)r->end, names[r->kind]);
@@ -343,6 +350,26 @@ static void of_file(struct region *r, int fd)
 		return;
 	r->file_dev = st.st_dev;
 	r->file_ino = st.st_ino;
+	r->mpi_writes = followed_mpi_writes(&st);
+	be_cautious(r);
+}
+
+static void same_file(struct region *r, const struct region *was)
+{
+	r->file_dev = was->file_dev;
+	r->file_ino = was->file_ino;
+	r->mpi_writes = was->mpi_writes;
+}
+
+void shared_mpi_writes(const struct stat *st)
+{
+	for (unsigned i = 0; i < shared_regions; i++) {
+		struct region *r = &regions[i];
+		if (r->file_ino != st->st_ino || r->file_dev != st->st_dev || !r->shadow)
+			continue;
+		r->mpi_writes = true;
+		be_cautious(r);
+	}
 }
 
 bool shared_is_followed(const struct stat *st)
@@ -440,8 +467,7 @@ static void note_new(struct event *ev, uint64_t at, size_t len, const struct reg
 {
 	struct region *r = new_region(at, len, was->kind, alias);
 	r->follows = true;
-	r->file_dev = was->file_dev;
-	r->file_ino = was->file_ino;
+	same_file(r, was);
 	note_follows(ev, r);
 	copy_all(r, ev);
 }
@@ -468,8 +494,7 @@ long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		if (old_len)
 			shared_unmapped(old, old + old_len);
 		shared_adopt(ev, at, new_len, was.kind);
-		regions[shared_regions - 1].file_dev = was.file_dev;
-		regions[shared_regions - 1].file_ino = was.file_ino;
+		same_file(&regions[shared_regions - 1], &was);
 		return 0;
 	}
 	const long alias = second_alias(&was, old, new_len), left = keep ? second_alias(&was, old, old_len) : 0;
@@ -589,6 +614,28 @@ static void log_page(struct event *ev, uint64_t addr, const char *page, char *sh
 		keep_lines(addr, shadow);
 }
 
+static bool is_own(const struct region *r, uint64_t at)
+{
+	bool own[BATCH / RDB_PAGE];
+	find_own(r, at - r->start, RDB_PAGE, own);
+	return own[0];
+}
+
+/* MPI may write while mappings of a file are looked at one after the other: all show what the last look has seen, as they
+ * do in a replay, where they are one page. */
+static void seen_last(struct event *ev, const struct region *r, uint64_t off, const char *page)
+{
+	for (unsigned i = 0; r->mpi_writes && i < shared_regions; i++) {
+		struct region *o = &regions[i];
+		const uint64_t at = r->offset + off - o->offset;
+		if (o == r || !o->mpi_writes || o->file_ino != r->file_ino || o->file_dev != r->file_dev ||
+		    at >= o->end - o->start || !memcmp(page, o->shadow + at, RDB_PAGE))
+			continue;
+		if (!o->follows || !is_own(o, o->start + at))
+			log_page(ev, o->start + at, page, o->shadow + at, o->follows);
+	}
+}
+
 static void sync_region(struct event *ev, struct region *r)
 {
 	/* what the program had stored in a private mapping may be gone */
@@ -612,6 +659,7 @@ static void sync_region(struct event *ev, struct region *r)
 			} else if (memcmp(now, shadow, RDB_PAGE)) {
 				log_page(ev, r->start + off + p, now, shadow, r->follows);
 			}
+			seen_last(ev, r, off + p, shadow);
 		}
 	}
 }
@@ -669,13 +717,6 @@ void shared_in_child(void)
 		be_cautious(&regions[i]);
 		copy_all(&regions[i], NULL);
 	}
-}
-
-static bool is_own(const struct region *r, uint64_t at)
-{
-	bool own[BATCH / RDB_PAGE];
-	find_own(r, at - r->start, RDB_PAGE, own);
-	return own[0];
 }
 
 uint64_t shared_followed_until(uint64_t at)
