@@ -6,6 +6,7 @@ in `p[3]@100`.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,8 @@ _KINDS = {(True, 1): 1, (False, 1): 2, (True, 2): 3, (False, 2): 4, (True, 4): 5
           (True, 8): 7, (False, 8): 8}  # fmt: skip
 _REALS = {2: 12, 4: 9, 8: 10, 16: 11}  # interposer/agent/agent.h: enum agent_array_type
 _SIZES = {kind: size for (_, size), kind in _KINDS.items()} | {9: 4, 10: 8, 11: 16, 12: 2}
+_STRUCTURES = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
+_EACH = "(*$_rdb_each)"
 _WHOLE = (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_BOOL, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_ENUM)
 # Containers in one piece: where the first element is, and where the last one ends or how many.
 _PIECES = (
@@ -26,12 +29,18 @@ _PIECES = (
     ("__begin_", "__end_"),
     ("_M_data", "_M_size"),  # std::valarray
     ("_M_ptr", "_M_extent._M_extent_value"),  # std::span
+    ("__data", "__size"),
+    ("__data_", "__size_"),
     ("array", "len"),  # Go
     ("ptr", "length"),  # D
     ("data_ptr", "length"),  # Rust
     ("m_storage.m_data", "m_storage.m_rows"),  # Eigen
 )
 _ADAPTER = re.compile(r"std::(\w+::)*(stack|queue|priority_queue)<")
+
+
+class NoArray(gdb.error):
+    """It is a structure."""
 
 
 @dataclass
@@ -46,13 +55,20 @@ class Array:
     is_complex: bool = False
     steps: list[int] = field(default_factory=list)  # between indices, of a section
     fixed: dict[int, str] = field(default_factory=dict)  # indices that the section keeps
-    first: Any = None  # of a container: the pointer to its first element
     nodes: Nodes | None = None  # of one whose elements lie apart
+    leaf: Any = None  # the type of an element
+    member: Array | None = None  # that is meant of each element
 
     @classmethod
-    def of_nodes(cls, text: str, found: Nodes, spoken: str) -> Array:
-        kind = _kind(found.kind.strip_typedefs(), text)
-        return cls(found.address, kind, [(0, found.count, 0)], text, spoken, nodes=found)
+    def of_nodes(cls, text: str, found: Nodes, spoken: str, path: str) -> Array:
+        member = _member(text, found.kind, path, spoken) if path else None
+        if member is not None:
+            if member.dimensions:
+                raise gdb.error(f"{text}: {path} of an element that lies apart is no number.")
+            found = found.member(member.address, member.leaf)
+        kind = _kind(found.kind, text)
+        dimensions = [(0, found.count, 0)]
+        return cls(found.address, kind, dimensions, text, spoken, nodes=found, member=member)
 
     @property
     def walk(self) -> int:
@@ -80,48 +96,53 @@ class Array:
 
     def name(self, number: int, node: int) -> str:
         """Of the element that comes NUMBERth, from 0, at its NODE."""
+        behind, dimensions = "", self.dimensions
+        if self.member is not None:
+            number, within = divmod(number, math.prod(self.member.extents))
+            behind = self.member.name(within, 0)
+            dimensions = dimensions[len(self.member.dimensions) :]
+        elif self.is_complex:
+            number //= 2
+            dimensions = dimensions[1:]
         if self.nodes:
-            return self.base + self.nodes.name(number, node)
+            return self.base + self.nodes.name(number, node) + behind
         indices: list[int | str] = []
-        for place, (low, extent, _) in enumerate(self.dimensions):
-            if self.is_complex and place == 0:
-                number //= extent
-                continue
+        for low, extent, _ in dimensions:
             step = self.steps[len(indices)] if self.steps else 1
             indices.append(low + number % extent * step)
             number //= extent
         for place in sorted(self.fixed):
             indices.insert(place, self.fixed[place])
-        return self.base + elements.element(self.spoken, indices[::-1])
+        return (
+            self.base + (elements.element(self.spoken, indices[::-1]) if indices else "") + behind
+        )
 
     def shown(self, number: int, node: int) -> str:
         if self.nodes:
             return self.nodes.shown(number, node)
-        try:
-            value = symbols.evaluated(self.name(number, node))
-        except gdb.error:  # the program never calls its operator[]
-            if self.first is None or len(self.dimensions) > 1:
-                raise
-            value = (self.first + number).dereference()
+        at, of = self.address, number // 2 * 2 if self.is_complex else number
+        for _, extent, stride in self.dimensions:
+            at, of = at + of % extent * stride, of // extent
+        value = gdb.Value(at).cast(self.leaf.pointer()).dereference()
         return str(value.format_string())
 
 
-def located(text: str, value: Any) -> Array | None:
-    """None: it is no array, but one value."""
+def located(text: str, value: Any, path: str = "") -> Array | None:
+    """PATH: of a member of each element, `.pos[0]`.  None: it is no array, but one value."""
     kind = value.type.strip_typedefs()
     if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
-        return located(text, value.referenced_value())
+        return located(text, value.referenced_value(), path)
     spoken = elements.language(text)
-    if kind.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
-        return _container(text, value, spoken)
+    if kind.code in _STRUCTURES:
+        return _container(text, value, spoken, path)
     if kind.code != gdb.TYPE_CODE_ARRAY:
         return None
-    found = _array(text, value, spoken)
+    found = _array(text, value, spoken, path)
     _name_as_written(found, text)
     return found
 
 
-def _array(text: str, value: Any, spoken: str) -> Array:
+def _array(text: str, value: Any, spoken: str, path: str) -> Array:
     if value.is_optimized_out:
         raise gdb.error(f"{text} is optimized out here.")
     if value.address is None:
@@ -138,18 +159,76 @@ def _array(text: str, value: Any, spoken: str) -> Array:
         stride = int(one[low + 1].address) - int(first.address) if extent > 1 else 0
         dimensions.append((low, extent, stride))
         one = first
-    inner = one.type.strip_typedefs()
-    if inner.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
-        nested = _container(text, one, spoken)
-        if nested is None or not _fixed_size(inner):
-            raise gdb.error(f"the elements of {text} are no numbers: {inner}.")
-        dimensions += nested.dimensions[::-1]
-        return Array(int(one.address), nested.kind, dimensions[::-1], text, spoken)
-    array = Array(int(one.address), _kind(inner, text), dimensions[::-1], text, spoken)
-    if inner.code == gdb.TYPE_CODE_COMPLEX:
-        array.is_complex = True
-        array.dimensions.insert(0, (0, 2, inner.sizeof // 2))
+    leaf = one.type.strip_typedefs()
+    array = Array(int(one.address), 0, dimensions[::-1], text, spoken, leaf=leaf)
+    if leaf.code in _STRUCTURES and (path or _fixed_size(leaf)):
+        inner = _member(text, leaf, path, spoken) if path else _container("", one, spoken, "")
+        assert inner is not None
+        array.kind, array.leaf, array.is_complex = inner.kind, inner.leaf, inner.is_complex
+        array.address += inner.address if path else 0
+        array.dimensions = inner.dimensions + array.dimensions
+        array.member = inner if path else None
+        return array
+    if path:
+        raise gdb.error(f"the elements of {text} have no members: {leaf}.")
+    if re.match(r"std::(\w+::)*complex<", leaf.name or ""):
+        array.is_complex, of = True, leaf.template_argument(0).strip_typedefs()
+        array.kind = _kind(of, text)
+    else:
+        array.is_complex = leaf.code == gdb.TYPE_CODE_COMPLEX
+        array.kind = _kind(leaf, text)
+    if array.is_complex:
+        array.dimensions.insert(0, (0, 2, leaf.sizeof // 2))
     return array
+
+
+def _member(text: str, kind: Any, path: str, spoken: str) -> Array:
+    """Of an element, as if that were at address 0."""
+    gdb.set_convenience_variable("_rdb_each", gdb.Value(0).cast(kind.pointer()))
+    away = f"{path} does not lie in the elements of {text} themselves."
+    try:
+        within = _within(path)
+        if not within:
+            raise gdb.error(away)
+        value = symbols.evaluated(within)
+        found = located(within, value)
+        if found is None:
+            leaf = value.type.strip_typedefs()
+            found = Array(int(value.address), _kind(leaf, text + path), [], path, spoken, leaf=leaf)
+    except gdb.MemoryError:
+        raise gdb.error(away) from None
+    if found.nodes or not 0 <= found.address < kind.sizeof:
+        raise gdb.error(away)
+    if _is_of_bits(kind, path):
+        raise gdb.error(f"{path} of {text} is a field of bits.")
+    found.base = re.sub(rf"{re.escape(_EACH)}|\.({'|'.join(elements.STD_ARRAY)})", "", found.base)
+    found.spoken = spoken
+    return found
+
+
+def _within(path: str) -> str:
+    """As GDB reads it without calling an operator of the program; empty: it cannot."""
+    said = _EACH
+    for part in re.split(r"(?=\[)", path):
+        kind = symbols.evaluated(said).type.strip_typedefs()
+        if part.startswith("[") and kind.code in _STRUCTURES:
+            names = [one.name for one in kind.fields() if one.name in elements.STD_ARRAY]
+            if not names:
+                return ""
+            said += f".{names[0]}"
+        said += part
+    return said
+
+
+def _is_of_bits(kind: Any, path: str) -> bool:
+    """Is the last member of PATH, which is none of an array then?"""
+    name = re.search(r"(\w+)\s*$", path)
+    fields = [one for one in kind.fields() if name and hasattr(one, "bitpos")]
+    return any(one.name == name[1] and one.bitsize for one in fields if name) or any(
+        _is_of_bits(one.type.strip_typedefs(), path)
+        for one in fields
+        if one.type.strip_typedefs().code in _STRUCTURES
+    )
 
 
 def _fixed_size(kind: Any) -> bool:
@@ -176,14 +255,14 @@ def _wider(kind: Any) -> Any:
     return gdb.lookup_type("long") if kind.sizeof < 8 else kind
 
 
-def _container(text: str, value: Any, spoken: str) -> Array | None:
+def _container(text: str, value: Any, spoken: str, path: str) -> Array | None:
     kind = value.type.strip_typedefs()
     for one in kind.fields():
         if one.name in elements.STD_ARRAY:
-            return located(text, value[one])
+            return located(text, value[one], path)
     for first, end in _PIECES:
         start, last = elements.inner(value, first), elements.inner(value, end)
-        if last is None and re.match(r"std::span<.*>$", kind.name or ""):
+        if last is None and re.match(r"std::(\w+::)*span<", kind.name or ""):
             last = kind.template_argument(1)  # how many is a part of the type
         if start is None or last is None or start.type.strip_typedefs().code != gdb.TYPE_CODE_PTR:
             continue
@@ -193,17 +272,15 @@ def _container(text: str, value: Any, spoken: str) -> Array | None:
         if count == 0:
             return Array(0, _REALS[8], [(0, 0, 0)], text, spoken)
         pointer = start.type.strip_typedefs().target().array(count - 1).pointer()
-        found = _array(text, start.cast(pointer).dereference(), spoken)
-        found.first = start
-        return found
+        return _array(text, start.cast(pointer).dereference(), spoken, path)
     found = nodes(value)
     if found is not None:
-        return Array.of_nodes(text, found, spoken)
+        return Array.of_nodes(text, found, spoken, path)
     if _ADAPTER.match(kind.name or ""):
-        return located(text, value["c"])
+        return located(text, value["c"], path)
     if elements.is_container(value):
         raise gdb.error(f"{text}: the elements of a {kind.name} lie apart, in a way unknown here.")
-    raise gdb.error(f"{text} is neither an array nor a container: name one of its members.")
+    raise NoArray(f"{text} is neither an array nor a container: name one of its members.")
 
 
 def _name_as_written(array: Array, text: str) -> None:
@@ -219,7 +296,7 @@ def _name_as_written(array: Array, text: str) -> None:
         return
     array.base = section[1]
     whole = elements.ranges(gdb.parse_and_eval(section[1]).type)[0][::-1]
-    offset = int(array.is_complex)
+    offset = len(array.member.dimensions) if array.member else int(array.is_complex)
     array.steps = []
     for place, part in enumerate(section[2].split(",")):
         if ":" not in part:

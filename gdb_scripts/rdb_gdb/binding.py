@@ -134,7 +134,7 @@ class Binding:
                         found[int(value.address), value.type.sizeof] = None
                 except gdb.error:
                     continue  # this operand has no value here
-            if self._python:
+            if self._python or predicates.arguments(self.expression):
                 self.value()
                 found.update(dict.fromkeys(predicates.read()))
         return list(found)

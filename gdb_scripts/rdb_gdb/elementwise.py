@@ -13,7 +13,7 @@ from typing import Any
 import gdb
 
 from . import link, pynames, symbols
-from .arrays import Array, located
+from .arrays import Array, NoArray, located
 
 # interposer/agent/agent.h: enum agent_array_op
 _LOAD, _NUMBER, _ABS, _NEGATE, _NOT, _FINITE, _NAN = range(1, 8)
@@ -172,9 +172,14 @@ def _operand(plan: Plan, text: str) -> None:
     if named is not None:
         _number(plan, named)
         return
-    repeated = _repeated(text)
-    value = symbols.evaluated(text) if repeated is None else repeated
-    array = located(text, value)
+    array = _of_each(text, gdb.TYPE_CODE_ARRAY)
+    try:
+        value = None if array else _evaluated(text)
+        array = array or located(text, value)
+    except gdb.error:
+        array = _of_each(text, gdb.TYPE_CODE_STRUCT)
+        if array is None:
+            raise
     if array is None:
         kind = value.type.strip_typedefs()
         if kind.code == gdb.TYPE_CODE_PTR:
@@ -190,11 +195,30 @@ def _load(plan: Plan, array: Array) -> None:
     plan.steps.append((_LOAD, len(plan.arrays) - 1, 0.0, 0.0))
 
 
-def _repeated(text: str) -> Any:
-    """`p[0]@n`, which GDB would read as a whole, and refuse if it is large."""
+def _of_each(text: str, code: int) -> Array | None:
+    """`cells.pos[0]`, `p[0]@n.x`: a member of each element.  To GDB it is nothing, or that of the
+    first element."""
+    for found in re.finditer(r"\s*[.%]\s*(?=[A-Za-z_])", text):
+        whole = text[: found.start()]
+        if whole.count("(") != whole.count(")") or whole.count("[") != whole.count("]"):
+            continue
+        try:
+            value = _evaluated(whole)
+        except gdb.error:
+            continue
+        if value.type.strip_typedefs().code == code:
+            try:
+                return located(whole, value, text[found.start() :])
+            except NoArray:
+                continue  # a member that is an array may follow
+    return None
+
+
+def _evaluated(text: str) -> Any:
+    """`p[0]@n` GDB would read as a whole, and refuse if it is large."""
     first, sign, count = text.rpartition("@")
     if not sign:
-        return None
+        return symbols.evaluated(text)
     value, number = symbols.evaluated(first), int(symbols.evaluated(count))
     if value.address is None or number < 1:
         return symbols.evaluated(text)  # GDB says what is wrong

@@ -138,7 +138,7 @@ def _evaluated(name: str, argument: str) -> Any:
 
 def _result(name: str, plan: Plan) -> Any:
     found, number, nodes = plan.run()
-    _read.extend(array.span for array in plan.arrays)
+    _read.extend(array.span for array in plan.arrays if not array.nodes)
     if plan.fold not in (_COUNT, _SUM, _CHECKSUM) and number is not None:
         placed = enumerate(plan.arrays)
         _decided.extend(_element(array, number, nodes[place]) for place, array in placed)

@@ -188,7 +188,12 @@ enum agent_array_walk {
 	AGENT_BLOCKS   /* addr is that of a row of pointers to blocks */
 };
 enum { AGENT_NODE_VALUE = 0, AGENT_NODE_NEXT, AGENT_TREE_LEFT = 1, AGENT_TREE_RIGHT, AGENT_TREE_PARENT };
-enum { AGENT_BLOCK_ELEMENTS = 1, AGENT_BLOCK_FIRST /* that counts, in the first block */ };
+enum {
+	AGENT_BLOCK_STRIDE = 0, /* bytes from one element to the next */
+	AGENT_BLOCK_ELEMENTS,
+	AGENT_BLOCK_FIRST, /* that counts, in the first block */
+	AGENT_BLOCK_VALUE  /* where in an element is what counts */
+};
 struct agent_array {
 	uint32_t fold, dimensions, operands, steps;
 	uint64_t extent[AGENT_DIMENSIONS];
@@ -203,9 +208,9 @@ struct agent_array {
 	} step[AGENT_STEPS];
 };
 struct agent_array_found {
-	double high, low;  /* the value is their sum */
-	uint64_t elements; /* that there are */
-	uint64_t index;    /* of the first element that decided, counted from 0; UINT64_MAX: none did */
+	double high, low;              /* the value is their sum */
+	uint64_t elements;             /* that there are */
+	uint64_t index;                /* of the first element that decided, counted from 0; UINT64_MAX: none did */
 	uint64_t node[AGENT_OPERANDS]; /* where that is, of operands that walk along nodes */
 };
 

@@ -33,17 +33,29 @@ static bool successor(const int64_t *at, uint64_t *node, arrays_read *read)
 	return false;
 }
 
+/* N elements, or what is meant of each of them, one behind the other in memory. */
+static bool in_a_row(uint64_t addr, uint64_t stride, size_t size, size_t n, char *to, arrays_read *read)
+{
+	if (stride == size)
+		return read(addr, to, n * size);
+	for (size_t i = 0; i < n; i++)
+		if (!read(addr + i * stride, to + i * size, size))
+			return false;
+	return true;
+}
+
 static bool blocks(const struct agent_array_operand *operand, uint64_t addr, uint64_t index, size_t size, size_t n,
 		   char *to, arrays_read *read)
 {
-	uint64_t in_block = (uint64_t)operand->stride[AGENT_BLOCK_ELEMENTS], block;
+	const int64_t *at = operand->stride;
+	uint64_t in_block = (uint64_t)at[AGENT_BLOCK_ELEMENTS], stride = (uint64_t)at[AGENT_BLOCK_STRIDE], block;
 
-	index += (uint64_t)operand->stride[AGENT_BLOCK_FIRST];
+	index += (uint64_t)at[AGENT_BLOCK_FIRST];
 	while (n) {
 		uint64_t skipped = index % in_block;
 		size_t here = in_block - skipped < n ? (size_t)(in_block - skipped) : n;
 		if (!pointer(addr, (int64_t)(index / in_block * sizeof(block)), &block, read) ||
-		    !read(block + skipped * size, to, here * size))
+		    !in_a_row(block + skipped * stride + (uint64_t)at[AGENT_BLOCK_VALUE], stride, size, here, to, read))
 			return false;
 		to += here * size;
 		index += here;

@@ -19,7 +19,7 @@ from .stepped import first_edges
 PACKAGES = (
     *("gcc", "g++", "gfortran", "gdc", "gccgo", "gnat", "clang", "lld", "rustc"),
     *("flang-19", "openmpi-bin", "libopenmpi-dev", "libc6-dbg", "binutils"),
-    *("libomp-dev", "default-jdk-headless"),
+    *("libomp-dev", "libc++-dev", "libc++abi-dev", "default-jdk-headless"),
 )
 _MARK = re.compile(r"(?://|!|--|#)([=0])(\d+) (.+?)(?: \*/)?$")
 # What an answer says that claims nothing about a place.
