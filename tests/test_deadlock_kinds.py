@@ -22,6 +22,7 @@ RANKS = 4
 KINDS = ["taken", "file", "inter", "epochs", "later", "freed", "halves", "group", "started"]
 KINDS += ["locked", "closes", "comm", "merged", "requested", "writes", "persistent"]
 KINDS += ["shared", "root", "neighbours", "circle", "generalized", "sleeping"]
+KINDS += ["joins", "both"]
 OF_OPEN_MPI = ["spawns"]  # of MPICH's ranks all but one left with an error
 OF_MPI_4 = ["parts"]
 
@@ -71,9 +72,9 @@ def _wait_for_the_logs(path: Path, last_of_0: str) -> None:
             assert time.monotonic() < deadline, f"rank {rank} logged no {last}...)"
 
 
-def graph_of(kind: str, rdb: Rdb) -> dict[str, Any]:
+def graph_of(kind: str, rdb: Rdb, code: int = 1) -> dict[str, Any]:
     done = rdb("deadlock", kind, "--json")
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == code, done.stderr
     graph: dict[str, Any] = json.loads(done.stdout)["graph"]
     return graph
 
@@ -98,6 +99,17 @@ def test_all_are_deadlocked(
         assert any("went to the receive that was posted at event" in note for note in notes)
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_a_rank_goes_on_if_one_of_its_threads_can(
+    mpi: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
+) -> None:
+    stuck("either", build, rdb_home, tmp_path, mpi)
+    graph = graph_of("either", rdb, 0)
+    assert graph["deadlocked"] == [] and not graph["unknown"], graph
+    assert [one["rank"] for one in graph["waiters"]] == [0, 2, 3] and graph["free"] == [1]
+    assert [need["ranks"] for need in graph["waiters"][0]["needs"]] == [[3], [1]]
+
+
 @pytest.mark.parametrize(("mpi", "kind"), [("openmpi", "polls"), ("mpich", "arrives")])
 def test_who_polls_may_do_something_else(
     mpi: str, kind: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
@@ -117,6 +129,7 @@ def test_who_polls_may_do_something_else(
         ("openmpi", "connects", "whether the others of MPI_Comm_connect come"),
         ("openmpi", "threads", "it has other threads"),
         ("mpich", "threads", "it has other threads"),
+        ("openmpi", "asleep", "all its threads wait for each other"),
     ],
 )
 def test_what_no_log_says_is_unknown(

@@ -270,7 +270,7 @@ def check_matching(player: Player) -> int:
     messages = player.messages()
     at = {one.number: one.event for one in player.ranks}
     calls = {one.number: call for one in player.ranks if (call := player.call(one))}
-    matching = Matching(messages, at, calls)
+    matching = Matching(messages, at, {rank: (call,) for rank, call in calls.items()})
     worlds, more = matching.worlds()
     assert not more
     found = 0

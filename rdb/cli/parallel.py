@@ -58,8 +58,8 @@ def _asked_at_end(job: Job) -> dict[int, Call]:
             why = f"what it waits in at its end is not known: {error.message}"
             print(f"rdb: rank {rank}: {why}", file=sys.stderr)
             continue
-        if raw:
-            found[rank] = Call(raw["call"], raw["text"], raw["arguments"])
+        for call in raw["calls"][:1]:
+            found[rank] = Call(call["call"], call["text"], call["arguments"])
     return found
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -119,7 +119,9 @@ class Takers:
 class Matching:
     """What is posted and sent where the ranks stand; CALLS are those in which they wait."""
 
-    def __init__(self, messages: Messages, at: Mapping[int, int], calls: Mapping[int, Call]):
+    def __init__(
+        self, messages: Messages, at: Mapping[int, int], calls: Mapping[int, Sequence[Call]]
+    ):
         self._messages = messages
         self.at = at
         self._calls = calls
@@ -156,15 +158,15 @@ class Matching:
                 if (to, on) == (dest, comm):
                     made = [(sender.event(place), place) for place in places]
                     found[(source, tag)] += [one for one in made if one[0] <= event]
-            call = self._calls.get(source)
-            name = SENDS.get(call.name) if call else None
-            if call is None or name is None or call.arguments["dest"] == PROC_NULL:
-                continue
-            number = call.arguments["comm"]
-            if self.name(source, number) == comm:
-                to = self.member(source, number, call.arguments["dest"])
-                if to == dest:
-                    found[(source, call.arguments[name])].append((event + 1, 0))
+            for call in self._calls.get(source, ()):
+                name = SENDS.get(call.name)
+                if name is None or call.arguments["dest"] == PROC_NULL:
+                    continue
+                number = call.arguments["comm"]
+                if self.name(source, number) == comm:
+                    to = self.member(source, number, call.arguments["dest"])
+                    if to == dest:
+                        found[(source, call.arguments[name])].append((event + 1, 0))
         return found
 
     # What a rank has posted.
@@ -181,16 +183,16 @@ class Matching:
             if not row.done:
                 takers.by_request[row.request] = row
         self.last[rank] = posted.last
-        call = self._calls.get(rank)
-        name = RECEIVES.get(call.name) if call else None
-        if call is None or name is None or call.arguments["source"] == PROC_NULL:
-            return
-        number = call.arguments["comm"]
-        source = self.member(rank, number, call.arguments["source"])
-        comm = self.name(rank, number)
-        row = Taker(self.at[rank] + 1, source, call.arguments[name], comm, 0)
-        self.takers[(rank, comm)].rows.append(row)
-        self.takers[(rank, comm)].by_request[0] = row
+        for call in self._calls.get(rank, ()):
+            name = RECEIVES.get(call.name)
+            if name is None or call.arguments["source"] == PROC_NULL:
+                continue
+            number = call.arguments["comm"]
+            source = self.member(rank, number, call.arguments["source"])
+            comm = self.name(rank, number)
+            row = Taker(self.at[rank] + 1, source, call.arguments[name], comm, 0)
+            self.takers[(rank, comm)].rows.append(row)
+            self.takers[(rank, comm)].by_request[0] = row
 
     # The worlds.
 

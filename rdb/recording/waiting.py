@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from rdb.recording.collectives import (
     NOPRECEDE,
@@ -49,8 +50,10 @@ POLLS = frozenset(
         "MPI_Parrived",
     )
 )
-THREADS = "a thread"
-"""In place of a call: all threads of the rank wait, and some of them perhaps in MPI."""
+ASLEEP = "a thread"
+"""In place of a call: each thread of the rank waits for another one."""
+_ASLEEP = "all its threads wait for each other: only a signal or another process may wake them"
+_TWO_ALIKE = "two of its threads send or receive at once: which did so first is not known"
 _OTHER_THREADS = "it has other threads, and what those do next is not known"
 _LOCKING = frozenset(
     (
@@ -93,6 +96,7 @@ class Call:
     arguments: Mapping[str, int]
     requests: tuple[int, ...] = ()
     """Of a call that waits for requests: their ids, of those that are no MPI_REQUEST_NULL."""
+    thread: int = 1
 
 
 @dataclass(frozen=True)
@@ -158,19 +162,21 @@ def wait_for(
     answered: Collection[int] = (),
     lost: Collection[int] = (),
     threaded: Collection[int] = (),
+    beside: Mapping[int, Sequence[Call]] = MappingProxyType({}),
 ) -> WaitFor:
     """AT: where each rank stands; CALLS: what those ask for that have not ended; ANSWERED: those
     of them that got their answer later in the recording; LOST: ranks of which nothing is known;
-    THREADED: those of which other threads may do something."""
-    matching = Matching(messages, at, calls)
+    THREADED: those of which other threads may do something; BESIDE: what other threads ask for."""
+    stands = {rank: (call, *beside.get(rank, ())) for rank, call in calls.items()}
+    matching = Matching(messages, at, stands)
     worlds, more = matching.worlds()
-    job = _Job(messages, matching, calls, ended, lost, threaded)
+    job = _Job(messages, matching, stands, ended, lost, threaded)
     cases = [_Case(_Needs(job, world)) for world in worlds]
     every = [case.stuck(ended, answered, doubtful) for case in cases for doubtful in (0, 1)]
     surely = set() if more else set.intersection(*every)
     perhaps = set.union(*every) - surely
     graph = _worst(cases, every).waiters
-    waits = [rank for rank, call in calls.items() if rank not in answered and _blocks(call)]
+    waits = [rank for rank in stands if rank not in answered and all(map(_blocks, stands[rank]))]
     free = [rank for rank in at if rank not in graph and rank not in ended]
     return WaitFor(
         tuple(
@@ -203,7 +209,7 @@ def _blocks(call: Call) -> bool:
     comm = _comm_of(call.arguments)
     known = {one for one, _ in collectives().values()}
     return (
-        name in _PROBES | _INITS | _FREES | _OUTSIDE | _LOCKING | {THREADS}
+        name in _PROBES | _INITS | _FREES | _OUTSIDE | _LOCKING | {ASLEEP}
         or name in ("MPI_Recv", "MPI_Finalize", "MPI_Mrecv", *SENDS, *RECEIVES)
         or name in ("MPI_Win_fence", "MPI_Win_wait", "MPI_Win_complete", "MPI_Win_start")
         or name in meetings().values()
@@ -218,7 +224,8 @@ class _Job:
 
     messages: Messages
     matching: Matching
-    calls: Mapping[int, Call]
+    calls: Mapping[int, Sequence[Call]]
+    """Of each rank: at least one."""
     ended: Mapping[int, str]
     lost: Collection[int]
     threaded: Collection[int]
@@ -228,19 +235,37 @@ class _Job:
         return self.messages.partitioned()
 
 
+def _any_of(call: Call) -> bool:
+    return call.name in _WAITS_ANY | POLLS - {"MPI_Testall"}
+
+
+def _either(calls: Sequence[Call], asked: Sequence[Sequence[Need]]) -> Iterable[Need]:
+    """What threads wait for of which one is enough."""
+    first = 0
+    for call, needs in zip(calls, asked, strict=True):
+        thread = f" (thread {call.thread}: {call.name})" if len(calls) > 1 else ""
+        for need in needs:
+            of = first + (need.of if _any_of(call) else 0)
+            yield replace(need, what=need.what + thread, of=of)
+        first += 1 + max(need.of for need in needs)
+
+
 class _Case:
     """One world, and who waits in it."""
 
     def __init__(self, needs: _Needs) -> None:
         self.waiters: dict[int, Waiter] = {}
         self._known = needs.at
-        for rank, call in needs.calls.items():
-            found = needs.of(rank, call)
-            if rank in needs.threaded:
-                found = [replace(need, doubt=_OTHER_THREADS, perhaps_none=True) for need in found]
-            if found:
-                any_of = call.name in _WAITS_ANY | POLLS - {"MPI_Testall"}
-                self.waiters[rank] = Waiter(rank, needs.at[rank], call, tuple(found), any_of)
+        for rank, calls in needs.calls.items():
+            asked = [needs.of(rank, call) for call in calls]
+            if not all(asked):
+                continue  # one of its threads goes on
+            why = _OTHER_THREADS if rank in needs.threaded else needs.doubt(calls)
+            found = list(_either(calls, asked))
+            if why:
+                found = [replace(need, doubt=why, perhaps_none=True) for need in found]
+            any_of = len(calls) > 1 or _any_of(calls[0])
+            self.waiters[rank] = Waiter(rank, needs.at[rank], calls[0], tuple(found), any_of)
 
     def stuck(self, ended: Mapping[int, str], answered: Collection[int], doubtful: int) -> set[int]:
         """Ranks that can never go on, if needs in doubt are real (DOUBTFUL), or are not."""
@@ -381,8 +406,8 @@ class _Needs:
             found.append(self._probe(rank, arguments["source"], arguments["tag"], comm))
         elif name == "MPI_Finalize":
             found.append(self._finalize(rank))
-        elif name == THREADS:
-            found.append(Need("its other threads", ()))
+        elif name == ASLEEP:
+            found.append(Need("its other threads", (), doubt=_ASLEEP, perhaps_none=True))
         elif name in file_collectives().values():
             file = self._messages.communication(rank).file(arguments["fh"], self.at[rank])
             if file is not None:
@@ -391,7 +416,7 @@ class _Needs:
         elif name in _INITS:
             found.append(self._init(rank, name))
         elif name in _FREES:
-            found.append(self._free(rank, name, arguments))
+            found.append(self._free(rank, call))
         elif name == "MPI_Intercomm_create":
             found += self._intercomm(rank, arguments)
         elif name == "MPI_Comm_create_group":
@@ -407,7 +432,7 @@ class _Needs:
 
     def _completion(self, rank: int, call: Call, comm: Communicator | None) -> list[Need]:
         """Of requests, waited for or polled; of a message that is polled for."""
-        any_of = call.name in _WAITS_ANY | POLLS - {"MPI_Testall"}
+        any_of = _any_of(call)
         asked = [self._request(rank, of) for of in call.requests]
         found = [needs for needs in asked if needs is not None]
         if call.name in ("MPI_Iprobe", "MPI_Improbe") and comm:
@@ -434,7 +459,7 @@ class _Needs:
     def mismatches(self) -> Iterable[str]:
         """Collectives that are not the same one in all ranks."""
         groups: dict[tuple[str, int], dict[str, list[int]]] = {}
-        for rank, call in self.calls.items():
+        for rank, call in self._each():
             comm = self._comm(rank, _comm_of(call.arguments))
             if comm and call.name in self._numbers:
                 number = self._done(rank, comm.name)
@@ -446,9 +471,20 @@ class _Needs:
                 )
                 yield f"collective {number + 1} of {comm_name} is not the same one: {said}"
 
-    def _finalizes(self, rank: int) -> bool:
-        call = self.calls.get(rank)
-        return call is not None and call.name == "MPI_Finalize"
+    def _each(self) -> Iterable[tuple[int, Call]]:
+        return ((rank, call) for rank, calls in self.calls.items() for call in calls)
+
+    def _called(self, rank: int, name: str) -> Call | None:
+        """Its call of that procedure in which it stands."""
+        return next((call for call in self.calls.get(rank, ()) if call.name == name), None)
+
+    def doubt(self, calls: Sequence[Call]) -> str:
+        """Of a rank with several threads in calls."""
+        for kind in (SENDS, RECEIVES):
+            comms = [call.arguments["comm"] for call in calls if call.name in kind]
+            if len(set(comms)) < len(comms):
+                return _TWO_ALIKE
+        return ""
 
     def _comm(self, rank: int, number: int | None) -> Communicator | None:
         if number is None:
@@ -528,10 +564,12 @@ class _Needs:
                 done = self._done(one, comm.name)
                 if done > number:
                     continue
-                call = self.calls.get(one)
-                theirs = self._where(one, call) if call else None
-                same = call is not None and _alike(call.name, name) and theirs is not None
-                if done == number and same and theirs and theirs.name == comm.name:
+                theirs = [
+                    self._where(one, call)
+                    for call in self.calls.get(one, ())
+                    if _alike(call.name, name)
+                ]
+                if done == number and any(own and own.name == comm.name for own in theirs):
                     continue
             missing.append(one)
         return missing
@@ -592,9 +630,10 @@ class _Needs:
             held = own.held(self.at[rank]) if own else ()
             exclusive = any(one.exclusive for one in held if one.target == target)
         holders, perhaps = self._holders(rank, window, target, exclusive)
-        for other in self.calls if not holders else ():  # locks may be given in the order of asking
-            there = self.calls[other]
-            queued = there.name == "MPI_Win_lock" and self._on(other, window) and other != rank
+        asking = self._each() if not holders else ()  # locks may be given in the order of asking
+        for other, there in asking:
+            queued = there.name == "MPI_Win_lock" and self._on(other, there, window)
+            queued = queued and other != rank
             first = queued and there.arguments.get("lock_type") == EXCLUSIVE
             if first and target in (ALL, self._target(there)):
                 behind, more = self._holders(other, window, self._target(there), True)
@@ -613,9 +652,9 @@ class _Needs:
     def _target(call: Call) -> int:
         return ALL if "_all" in call.name else call.arguments["rank"]
 
-    def _on(self, rank: int, window: Communicator) -> bool:
-        """Does it stand in a call on that window?"""
-        there = self._where(rank, self.calls[rank])
+    def _on(self, rank: int, call: Call, window: Communicator) -> bool:
+        """Is the call, in which it stands, on that window?"""
+        there = self._where(rank, call)
         return there is not None and there.name == window.name
 
     def _holders(
@@ -632,8 +671,9 @@ class _Needs:
                 if (lock.exclusive or exclusive)
                 and (lock.target == target or ALL in (lock.target, target))
             ]
-            call = self.calls.get(one)
-            if one != rank and call and call.name in _LOCKING and self._on(one, window):
+            calls = self.calls.get(one, ()) if one != rank else ()
+            call = next((call for call in calls if call.name in _LOCKING), None)
+            if call and self._on(one, call, window):
                 if exclusive and call.name == "MPI_Win_lock_all":  # of some targets it may have it
                     found.append(one)
                 if held and {lock.target for lock in held} == {self._target(call)} - {ALL}:
@@ -647,7 +687,7 @@ class _Needs:
         missing = [
             one
             for one in (*self.at, *self._lost)
-            if one != rank and not self._ended.get(one) and not self._finalizes(one)
+            if one != rank and not self._ended.get(one) and not self._called(one, "MPI_Finalize")
         ]
         return Need("MPI_Finalize of all ranks", tuple(missing)) if missing else None
 
@@ -655,16 +695,12 @@ class _Needs:
         others = [
             one
             for one in self._all(WORLD)
-            if one != rank and not self._has_begun(one) and self._called(one) != name
+            if one != rank and not self._has_begun(one) and not self._called(one, name)
         ]
         if not others:
             return None
         why = f"the log does not say who has made its call of {name}"
         return Need(f"{name} of other ranks", tuple(others), doubt=why)
-
-    def _called(self, rank: int) -> str:
-        call = self.calls.get(rank)
-        return call.name if call else ""
 
     def _met(self, rank: int, *key: object) -> int:
         """How often RANK has made a call there where it stands."""
@@ -688,11 +724,8 @@ class _Needs:
         return self._lacking(f"{name} on {where.name}", missing)
 
     def _stands_in(self, rank: int, name: str, where: Communicator) -> bool:
-        call = self.calls.get(rank)
-        if call is None or call.name != name:
-            return False
-        there = self._where(rank, call)
-        return there is not None and there.name == where.name
+        theirs = [self._where(rank, call) for call in self.calls.get(rank, ()) if call.name == name]
+        return any(there is not None and there.name == where.name for there in theirs)
 
     def _lacking(self, what: str, ranks: Sequence[int]) -> Need | None:
         if not ranks:
@@ -702,8 +735,8 @@ class _Needs:
         ]
         return Need(what, tuple(ranks), notes=tuple(notes))
 
-    def _free(self, rank: int, name: str, arguments: Mapping[str, int]) -> Need | None:
-        where = self._where(rank, self.calls[rank])
+    def _free(self, rank: int, call: Call) -> Need | None:
+        name, where = call.name, self._where(rank, call)
         if where is None:
             return None
         if name != "MPI_File_close":  # a name is used once: who has it no more has freed it
@@ -723,7 +756,7 @@ class _Needs:
             return []
         found = [self._meeting(rank, name, local, self._members(local))]
         leader = self._world(local, arguments["local_leader"])
-        call = self.calls.get(leader)
+        call = self._called(leader, name)
         if call is None or not self._stands_in(leader, name, local):
             return found  # it is past that, or missing
         peers = self._comm(leader, call.arguments["peer_comm"])
@@ -735,8 +768,8 @@ class _Needs:
         number = self._met(leader, name, peers.name, there, tag)
         if self._met(remote, name, peers.name, own, tag) > number:
             return found
-        theirs = self.calls.get(remote)
-        said = theirs.arguments if theirs and theirs.name == name else {}
+        theirs = self._called(remote, name)
+        said = theirs.arguments if theirs else {}
         same = said.get("tag") == tag and said.get("remote_leader") == own
         if theirs is None or not same:
             found.append(self._lacking(f"{name} of the other group", (remote,)))

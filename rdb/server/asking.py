@@ -1,4 +1,4 @@
-"""Which MPI call a rank asks for where it stands."""
+"""Which MPI calls the threads of a rank ask for where it stands."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _HANDLE = struct.Struct("<Q")
 _REQUESTS = 0x4005  # of a dynamic handle's upper bits: RDB_DYNAMIC | RDB_REQUEST << 48 (handles.h)
 _MOST = 1 << 16
 _SYSCALL = b"\x0f\x05"
+_GATE_CALL = b"\xff\x50\x10"  # call *16(%rax): gate.h
 _FUTEX, _COMMAND, _WAIT, _WAIT_BITSET = 202, 0x7F, 0, 9
 _FREES = {
     "MPI_Comm_free": "comm",
@@ -24,33 +25,65 @@ _FREES = {
     "MPI_File_close": "fh",
 }
 
+Question = tuple[int, int, tuple[int, ...]]
+"""Kind of event, number, arguments."""
+
 
 def asked(timeline: Debuggee, recording: RankRecordingLike) -> dict[str, Any]:
-    """The call that is answered next, or, at the end of the recording, that never was.
+    """The calls of MPI that are answered next, or, at the end of the recording, that never were.
 
-    No `call`: it is none of MPI.  `requests` are the ids of those that the call is about, as they
-    lie in memory where the rank stands.  `threads`: other threads may do something, or are in
-    calls; not those that wait for each other.
+    `calls` has that of each thread that is in one, of the thread that goes on next first; the
+    `requests` of each are the ids of those that it is about, as they lie in memory where the rank
+    stands.  `asks`: that thread is in one; `sleeps`: it waits until another one wakes it.
+    `threads`: others may do
+    something, or are in calls that are none of MPI; not those that wait for each other.
     """
-    others = [one for one in timeline.threads() if one.number != timeline.thread]
-    awake = [one for one in others if not _sleeps(timeline, one)]
-    found: dict[str, Any] = {"threads": bool(awake)}
     question = _next(timeline, recording)
-    if question is None:
-        return found
+    calls = [None if question is None else _call(timeline, timeline.thread, question)]
+    awake = False
+    for one in timeline.threads():
+        if one.number == timeline.thread:
+            continue
+        parked = _parked(timeline, one)
+        call = None if parked is None else _call(timeline, one.number, parked)
+        calls.append(call)
+        awake |= call is None and (parked is None or not _waits_for_a_thread(parked))
+    return {
+        "calls": [call for call in calls if call is not None],
+        "asks": calls[0] is not None,
+        "sleeps": question is not None and _waits_for_a_thread(question),
+        "threads": awake,
+    }
+
+
+def _parked(timeline: Debuggee, thread: Thread) -> Question | None:
+    """What a thread has asked for; its registers are those with which it did."""
+    if thread.state != ThreadState.PARKED:
+        return None
+    gpr = timeline.registers(thread.number).gpr
+    code = timeline.read_memory(gpr.rip, len(_GATE_CALL))
+    if code[: len(_SYSCALL)] == _SYSCALL:
+        args = (gpr.rdi, gpr.rsi, gpr.rdx, gpr.r10, gpr.r8, gpr.r9)
+        return Kind.SYSCALL, gpr.rax & 0xFFFFFFFF, args
+    if code != _GATE_CALL:
+        return None
+    data = timeline.read_memory(gpr.rdx, (gpr.rsi & 0xFFFFFFFF) * _HANDLE.size)
+    return Kind.HYPERCALL, gpr.rdi & 0xFFFFFFFF, tuple(one for (one,) in _HANDLE.iter_unpack(data))
+
+
+def _call(timeline: Debuggee, thread: int, question: Question) -> dict[str, Any] | None:
+    """None: it is none of MPI."""
     kind, nr, args = question
     name = mpi_name(nr) if kind == Kind.HYPERCALL else None
     if name is None:
-        futex = kind == Kind.SYSCALL and _waits_for_a_thread(nr, args[1], args[3])
-        if futex and awake and all(one.state == ThreadState.PARKED for one in awake):
-            found["parked"] = True
-        return found
+        return None
     arguments = mpi_arguments(nr, args)
     freed = _FREES.get(name)
     if freed is not None:  # where the handle lies
         (handle,) = _HANDLE.unpack(timeline.read_memory(arguments[freed], _HANDLE.size))
         arguments[freed] = handle & 0xFFFFFFFF
-    return found | {
+    return {
+        "thread": thread,
         "call": name,
         "text": mpi_call(nr, args),
         "arguments": arguments,
@@ -58,23 +91,14 @@ def asked(timeline: Debuggee, recording: RankRecordingLike) -> dict[str, Any]:
     }
 
 
-def _sleeps(timeline: Debuggee, thread: Thread) -> bool:
-    """Does it wait until another one wakes it?"""
-    if thread.state != ThreadState.PARKED:
-        return False
-    gpr = timeline.registers(thread.number).gpr
-    at_syscall = timeline.read_memory(gpr.rip, len(_SYSCALL)) == _SYSCALL
-    return at_syscall and _waits_for_a_thread(gpr.rax, gpr.rsi, gpr.r10)
-
-
-def _waits_for_a_thread(nr: int, operation: int, timeout: int) -> bool:
+def _waits_for_a_thread(question: Question) -> bool:
     """futex(2), without a time after which it goes on."""
-    return nr == _FUTEX and operation & _COMMAND in (_WAIT, _WAIT_BITSET) and not timeout
+    kind, nr, args = question
+    futex = kind == Kind.SYSCALL and nr == _FUTEX
+    return futex and args[1] & _COMMAND in (_WAIT, _WAIT_BITSET) and not args[3]
 
 
-def _next(
-    timeline: Debuggee, recording: RankRecordingLike
-) -> tuple[int, int, tuple[int, ...]] | None:
+def _next(timeline: Debuggee, recording: RankRecordingLike) -> Question | None:
     if timeline.event == recording.last_event:
         return timeline.asked()
     try:

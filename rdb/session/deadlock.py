@@ -10,7 +10,7 @@ from typing import Any
 from rdb.errors import RdbError
 from rdb.recording.describe import call_name
 from rdb.recording.messages import Messages
-from rdb.recording.waiting import POLLS, THREADS, Call, WaitFor, wait_for
+from rdb.recording.waiting import ASLEEP, POLLS, Call, WaitFor, wait_for
 from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
 from rdb.session.session import Session
@@ -43,17 +43,17 @@ async def deadlock(session: Session) -> Deadlock:
     asked = [rank for rank in session.ranks if rank not in ended]
     answers = await session.look(_asked, asked)
     states = session.states
-    calls, places, problems, threaded = {}, {}, {}, set()
+    calls, beside, places, problems, threaded = {}, {}, {}, {}, set()
     for rank, answer in answers.items():
         if isinstance(answer, RdbError):
             problems[rank] = answer.message
             continue
-        call, place, threads = answer
+        found, place, threads = answer
         places[rank] = place or states[rank].place
         if threads:
             threaded.add(rank)
-        if call is not None:
-            calls[rank] = call
+        if found:
+            calls[rank], *beside[rank] = found
     at = {
         rank: states[rank].event if rank in states else session.job.rank(rank).last_event
         for rank in session.ranks
@@ -64,7 +64,7 @@ async def deadlock(session: Session) -> Deadlock:
         if rank not in calls and rank not in ended and (polls := _polls(session, rank, at[rank])):
             calls[rank] = polls
     lost = {*problems, *session.job.missing}
-    graph = wait_for(Messages(session.job), at, calls, ended, answered, lost, threaded)
+    graph = wait_for(Messages(session.job), at, calls, ended, answered, lost, threaded, beside)
     return Deadlock(graph, places, problems)
 
 
@@ -100,13 +100,14 @@ async def asked_at_end(session: Session, ranks: Sequence[Rank]) -> dict[Rank, Ca
     for rank, answer in (await session.look(_asked, waits)).items():
         if isinstance(answer, RdbError):
             raise answer
-        if answer[0] is not None:
-            found[rank] = answer[0]
+        if answer[0]:
+            found[rank] = answer[0][0]
     return found
 
 
-async def _asked(rank: Looking) -> tuple[Call | None, Place | None, bool]:
-    """And whether other threads of it may do something."""
+async def _asked(rank: Looking) -> tuple[list[Call], Place | None, bool]:
+    """The calls in which its threads wait, unless one of them can go on without an answer of MPI;
+    and whether other threads of it may do something."""
     answer = await rank.gdb.execute("rdb-asked")
     line = next((line for line in answer.text.splitlines() if line.startswith("{")), None)
     if answer.error is not None or line is None:
@@ -114,10 +115,11 @@ async def _asked(rank: Looking) -> tuple[Call | None, Place | None, bool]:
     raw: dict[str, Any] = json.loads(line)
     own = own_frame(await rank.frames(_FRAMES))
     place = None if own is None else own.place
-    threads = bool(raw["threads"])
-    if raw.get("parked"):
-        return Call(THREADS, "a call of another thread", {}), place, threads
-    if "call" not in raw:
-        return None, place, threads
-    call = Call(raw["call"], raw["text"], raw["arguments"], tuple(raw["requests"]))
-    return call, place, threads
+    calls = [
+        Call(one["call"], one["text"], one["arguments"], tuple(one["requests"]), one["thread"])
+        for one in raw["calls"]
+    ]
+    if raw["sleeps"] and not calls and not raw["threads"]:
+        return [Call(ASLEEP, "another thread", {})], place, False
+    goes_on = not raw["sleeps"] and not raw["asks"]
+    return [] if goes_on else calls, place, bool(raw["threads"])

@@ -11,6 +11,7 @@ enum { BIG = 1 << 20 };
 
 static char big[BIG], other[BIG];
 static int rank, value;
+static const char *kind;
 
 static void waits(void)
 {
@@ -170,6 +171,15 @@ static void started(void)
 	MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+static void put_alone(int target, MPI_Win win)
+{
+	const int one = 1;
+
+	MPI_Win_lock(MPI_LOCK_EXCLUSIVE, target, 0, win);
+	MPI_Put(&one, 1, MPI_INT, target, 0, 1, MPI_INT, win);
+	MPI_Win_unlock(target, win);
+}
+
 /* 0 has the lock that 1 wants, and waits for it. */
 static void locked(void)
 {
@@ -184,11 +194,8 @@ static void locked(void)
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	waits();
-	if (rank == 1) {
-		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, win);
-		MPI_Put(&one, 1, MPI_INT, 2, 0, 1, MPI_INT, win);
-		MPI_Win_unlock(2, win);
-	}
+	if (rank == 1)
+		put_alone(2, win);
 	MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
@@ -320,11 +327,8 @@ static void shared(void)
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
 	waits();
-	if (rank == 1) {
-		MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 3, 0, win);
-		MPI_Put(&value, 1, MPI_INT, 3, 0, 1, MPI_INT, win);
-		MPI_Win_unlock(3, win);
-	}
+	if (rank == 1)
+		put_alone(3, win);
 	MPI_Recv(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
@@ -455,6 +459,46 @@ static void sleeping(void)
 	MPI_Recv(&value, 1, MPI_INT, (rank + 1) % 4, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* 0 waits for what only a signal or another process could bring. */
+static void asleep(void)
+{
+	sem_init(&about_to, 0, 0);
+	waits();
+	if (rank == 0)
+		sem_wait(&about_to);
+	MPI_Recv(&value, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static MPI_Comm of_threads;
+
+static void *receives(void *from)
+{
+	sem_post(&about_to);
+	MPI_Recv(&value, 1, MPI_INT, *(int *)from, 9, of_threads, MPI_STATUS_IGNORE);
+	return NULL;
+}
+
+/* 0 has another thread, which waits for 1 in MPI. */
+static void with_a_thread(void)
+{
+	static int from = 1;
+	pthread_t thread;
+
+	MPI_Comm_dup(MPI_COMM_WORLD, &of_threads);
+	sem_init(&about_to, 0, 0);
+	if (rank == 0) {
+		pthread_create(&thread, NULL, receives, &from);
+		sem_wait(&about_to);
+		usleep(100000); /* until it is there */
+	}
+	waits();
+	if (rank == 0 && !strcmp(kind, "joins"))
+		pthread_join(thread, NULL);
+	if (rank == 1 && !strcmp(kind, "either"))
+		sleep(1000);
+	MPI_Recv(&value, 1, MPI_INT, (rank + 3) % 4, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* 0 connects to what 1 has opened, and 1 does not accept: somebody else might. */
 static void connects(void)
 {
@@ -531,6 +575,10 @@ static const struct {
 	{"generalized", generalized},
 	{"threads", threads},
 	{"sleeping", sleeping},
+	{"asleep", asleep},
+	{"joins", with_a_thread},
+	{"both", with_a_thread},
+	{"either", with_a_thread},
 	{"connects", connects},
 #if MPI_VERSION >= 4
 	{"parts", parts},
@@ -540,16 +588,20 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	MPI_Init(&argc, &argv);
+	int provided;
+
+	kind = argv[1];
+	const int several = !strcmp(kind, "joins") || !strcmp(kind, "both") || !strcmp(kind, "either");
+	MPI_Init_thread(&argc, &argv, several ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(argv[1], kinds[i].name))
+		if (!strcmp(kind, kinds[i].name))
 			kinds[i].call();
-	if (!strcmp(argv[1], "file"))
+	if (!strcmp(kind, "file"))
 		file(argv[2]);
-	if (!strcmp(argv[1], "closes"))
+	if (!strcmp(kind, "closes"))
 		closes(argv[2]);
-	if (!strcmp(argv[1], "writes"))
+	if (!strcmp(kind, "writes"))
 		writes(argv[2]);
 	MPI_Finalize();
 	return 0;
