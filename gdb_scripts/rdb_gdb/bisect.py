@@ -95,15 +95,6 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
         say(_BINDING * share, event)
         place.seek(str(event))
 
-    def arrive(pc: int) -> bool:
-        if link.pressed():
-            raise KeyboardInterrupt
-        place.seek(str(last))
-        found = searching.ask("last-at", addr=pc, sp=None)["position"]
-        if found is not None:
-            place.seek(found)
-        return found is not None
-
     try:
         info = link.ask("info")
         last = info["last_event"]
@@ -115,7 +106,7 @@ def search(judge: Judge, options: searching.Options, depth: str) -> dict[str, An
             raise link.Refused(f"there is no event {first}: the recording ends at event {last}")
         link.ask("trouble")
         try:
-            judge.bind(first, last if high is None else max(first, high), look, arrive)
+            judge.bind(first, last if high is None else max(first, high), look)
         except Undefined:
             trouble = link.ask("trouble")["text"]
             if trouble:

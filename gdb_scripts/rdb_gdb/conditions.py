@@ -13,7 +13,7 @@ from typing import Any
 
 import gdb
 
-from . import binding, link, predicates, scopes
+from . import binding, link, predicates, scopes, symbols
 from .binding import Binding
 from .lookups import Undefined, block_of
 from .quoting import is_constant, unquoted
@@ -32,6 +32,12 @@ def look(point: Any) -> None:
         _without_quotes(point, plain)
         return
     spec = (point.expression if point.type in scopes.WATCHES else point.location) or ""
+    if point.type == gdb.BP_WATCHPOINT and predicates.in_function(spec):
+        _say_once(
+            spec,
+            f"rdb: GDB looks at {spec} after each instruction, which is slow: find-event with the "
+            "predicate goes to the next event, bisect to the statement\n",
+        )
     if not condition or point.pending or (spec, condition) in _looked_at or not link.opened():
         return
     _looked_at.add((spec, condition))
@@ -52,6 +58,28 @@ def look(point: Any) -> None:
             f"rdb: GDB itself evaluates the condition of {what} {point.number}, which is slower: "
             f"{reason}\n"
         )
+
+
+def _say_once(spec: str, text: str) -> None:
+    if (spec, "") not in _looked_at:
+        _looked_at.add((spec, ""))
+        gdb.write(text)
+
+
+def name_elements(event: Any) -> None:
+    """Of a predicate that stopped the program: which element decided it."""
+    if not isinstance(event, gdb.BreakpointEvent):
+        return
+    for point in event.breakpoints:
+        texts = (point.expression if point.type in scopes.WATCHES else "", point.condition)
+        for text in texts:
+            if text and predicates.in_function(text):
+                try:
+                    symbols.evaluated(text)
+                except gdb.error:
+                    continue  # the stop itself has said so
+                for element in predicates.decided():
+                    gdb.write(f"rdb: {element}\n")
 
 
 def _of_libraries(point: Any, condition: str) -> str:
@@ -138,3 +166,4 @@ def define() -> None:
     _True()
     gdb.events.breakpoint_created.connect(look)
     gdb.events.breakpoint_modified.connect(look)
+    gdb.events.stop.connect(name_elements)

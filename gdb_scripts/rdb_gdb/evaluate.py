@@ -8,7 +8,7 @@ from typing import Any
 
 import gdb
 
-from . import binding
+from . import binding, place, searching
 from .binding import Binding
 from .lookups import Unbound, Undefined
 from .own_frames import lacks
@@ -32,11 +32,9 @@ class Judge:
         first: int,
         last: int,
         seek: Callable[[int, float], None],
-        arrive: Callable[[int], bool],
     ) -> None:
         """To what the names mean here, else at one of a few events between the two, else in a
-        function that is named.  `seek` goes to an event, and hears how far this is; `arrive` to the
-        last arrival at an address before event LAST, if there is one."""
+        function that is named.  `seek` goes to an event, and hears how far this is."""
         if self._bound():
             return
         looked: set[int] = set()
@@ -52,7 +50,12 @@ class Judge:
                         f"{self._problem}: the program has no such variable, nor a function."
                     )
         for pc in functions_named(self.expression):
-            if arrive(pc) and self._bound():
+            seek(last, 1)
+            arrival = searching.ask("last-at", addr=pc, sp=None)["position"]
+            if arrival is None:
+                continue
+            place.seek(arrival)
+            if self._bound():
                 return
         if not self._problem:
             self.binding = Binding(self.expression, gdb.newest_frame())

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sys
+
 import gdb
 
-from . import history, link, place, searching
+from . import history, link, place, predicate_events, searching
 from .command import Command, typed
+from .lookups import Undefined
 
 _LIST_MAX = 200
 
@@ -21,32 +25,92 @@ class FindEvent(Command):
     receive and send are true of any event that received or posted a message.
     Fields: kind, name, rank, thread, event, result, errno, time (seconds from the start), fd, path,
     bytes, source, dest, tag, arg0 to arg5, and the parameters of MPI functions by name.
+    A part with a predicate over arrays is asked of the program, right after each event of which the
+    rest is true:
+      find-event !allfinite(u)
+      find-event mpi.recv and max(abs(u)) >= 1e6
     --prev looks backwards, --all lists (--limit N of them, 200), --count counts; neither moves.
-    You come to stand right after the event was answered."""
+    You come to stand right after the event was answered.  --json prints rows."""
 
     name = "find-event"
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         self.dont_repeat()
         usage = "find-event QUERY [--next|--prev|--all|--count] [--limit N]"
-        options = searching.Options(argument, usage, "--next --prev --all --count", "--limit")
+        flags = "--next --prev --all --count --json"
+        options = searching.Options(argument, usage, flags, "--limit")
         query = options.need_text()
         link.connection()
-        if "--all" in options or "--count" in options:
-            self._list(query, "--count" in options, options.count("--limit", _LIST_MAX))
-            return
         way = "prev" if "--prev" in options else "next"
+        limit = options.count("--limit", _LIST_MAX)
+        if predicate_events.split(query)[1]:
+            self._of_program(argument, query, options, way, limit)
+            return
+        if "--all" in options or "--count" in options:
+            self._list(query, "--count" in options, limit)
+            return
         with history.log.command(typed("find-event", argument)):
             answer = searching.ask("find-event", query=query, way=way, limit=1)
             if not answer["rows"]:
                 if answer["interrupted"]:
                     raise gdb.GdbError("Interrupted; still where you were.")
-                side = "before" if way == "prev" else "after"
-                raise gdb.GdbError(f"No event {side} this one is: {query}")
+                raise gdb.GdbError(_none(way, query))
             row = answer["rows"][0]
             place.seek(str(row["event"]))
             gdb.write(f"Event {row['event']}: {row['text']}\n")
             place.show()
+
+    def _of_program(
+        self, argument: str, query: str, options: searching.Options, way: str, limit: int
+    ) -> None:
+        """Predicates are asked where the rank is brought to, so it comes back from there."""
+        history.log.settle()
+        start = history.log.current
+        assert start is not None
+        search = predicate_events.Search(query)
+        here = link.ask("state")
+        inside = here["position"].partition(":")[0] != here["position"]
+        before = here["event"] - (not inside)
+        with history.log.command(typed("find-event", argument)):
+            try:
+                if "--all" in options or "--count" in options:
+                    count_only = "--count" in options
+                    self._list_of_program(search, count_only, limit, "--json" in options)
+                    place.seek(f"@{start.mark}")
+                    return
+                between = (0, before) if way == "prev" else (here["event"] + 1, sys.maxsize)
+                found = next(search.run(*between, backwards=way == "prev"), None)
+                if found is None and search.interrupted:
+                    raise gdb.GdbError("Interrupted; still where you were.")
+                if found is None:
+                    raise gdb.GdbError(_none(way, query) + _undefined(search))
+            except (gdb.GdbError, gdb.error) as error:
+                place.seek(f"@{start.mark}")
+                if "--json" not in options or not isinstance(error, Undefined):
+                    raise
+                _write([], str(error), False)
+                return
+            place.seek(str(found.event))
+            gdb.write(f"Event {found.event}: {found.text}\n")
+            place.show()
+
+    def _list_of_program(
+        self, search: predicate_events.Search, count_only: bool, limit: int, as_json: bool
+    ) -> None:
+        count, rows = 0, []
+        for found in search.run(0, sys.maxsize):
+            count += 1
+            if not count_only and len(rows) < limit:
+                rows.append({"event": found.event, "text": found.text})
+            elif as_json:
+                break
+        if as_json:
+            _write(rows, _undefined(search).removeprefix("; "), search.interrupted)
+            return
+        if rows:
+            cells = [[str(row["event"]), str(row["text"])] for row in rows]
+            gdb.write(searching.table(["event", "what"], cells))
+        _say_count(count, len(rows), count, search.interrupted, _undefined(search))
 
     def _list(self, query: str, count_only: bool, limit: int) -> None:
         limit = 0 if count_only else limit
@@ -54,12 +118,29 @@ class FindEvent(Command):
         rows = [[str(row["event"]), row["text"]] for row in answer["rows"]]
         if rows:
             gdb.write(searching.table(["event", "what"], rows))
-        count = answer["count"]
-        records = answer["records"]
-        more = f", {len(rows)} shown" if rows and records > len(rows) else ""
-        gdb.write(f"{count} event{'' if count == 1 else 's'}{more}\n")
-        if answer["interrupted"]:
-            gdb.write(f"{searching.INTERRUPTED}\n")
+        _say_count(answer["count"], len(rows), answer["records"], answer["interrupted"])
+
+
+def _write(rows: list[dict[str, object]], undefined: str, interrupted: bool) -> None:
+    known = {"rows": rows, "undefined": undefined, "interrupted": interrupted}
+    gdb.write(json.dumps(known) + "\n")
+
+
+def _say_count(count: int, shown: int, records: int, interrupted: bool, more: str = "") -> None:
+    some = f", {shown} shown" if shown and records > shown else ""
+    gdb.write(f"{count} event{'' if count == 1 else 's'}{some}{more}\n")
+    if interrupted:
+        gdb.write(f"{searching.INTERRUPTED}\n")
+
+
+def _none(way: str, query: str) -> str:
+    return f"No event {'before' if way == 'prev' else 'after'} this one is: {query}"
+
+
+def _undefined(search: predicate_events.Search) -> str:
+    if not search.undefined:
+        return ""
+    return f"; undefined at {search.undefined} of {search.looked}: {search.why_undefined}"
 
 
 def define() -> None:

@@ -30,6 +30,7 @@ FOLDS: dict[str, tuple[int, str]] = {
 }
 _TRUTHS = (_ALL, _ANY, _SORTED)
 _CALL = re.compile(rf"(?<![\w$.>:%])({'|'.join(FOLDS)})\s*\(")
+_FUNCTION = re.compile(rf"\$({'|'.join(FOLDS)}|_rdb_true)\s*\(")
 _TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 
 _decided: list[str] = []
@@ -86,6 +87,11 @@ def in_gdbs(line: str) -> str:
         parts += [line[end:start], f"${name}({quoted(line[first:last])})"]
         end = last + 1
     return intrinsics.for_gdb("".join([*parts, line[end:]]))
+
+
+def in_function(text: str) -> bool:
+    """Is there a predicate in what GDB evaluates?"""
+    return _FUNCTION.search(text) is not None
 
 
 def quoted(text: str) -> str:

@@ -1,4 +1,5 @@
-"""`rdb find-event`: events of all ranks that a query is true of, from the logs alone."""
+"""`rdb find-event`: events of all ranks that a query is true of, from the logs alone, but for
+predicates over the program's arrays, for which the ranks are brought to their events."""
 
 from __future__ import annotations
 
@@ -6,20 +7,24 @@ import argparse
 import itertools
 import os
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
-from rdb.cli.debug import say_missing, sound_ranks
+from rdb.cli.debug import need_gdb, need_ranks, say_missing, sound_ranks
 from rdb.cli.output import print_json, print_table
-from rdb.errors import Usage
+from rdb.commands.quoting import has_predicate
+from rdb.errors import DamagedRecording, Usage
 from rdb.recording import Job, open_job
 from rdb.recording.find import find_events
 from rdb.recording.query import Query
 
 
 def find_command(args: argparse.Namespace) -> int:
-    """0: some, 1: none."""
+    """0: some, 1: none, 5: none, and ranks have given no answer."""
+    if has_predicate(args.query):
+        return _of_program(args)
     if Query(args.query).uses_paths:
         raise Usage(
             "the logs do not hold the paths that calls are given",
@@ -34,7 +39,30 @@ def find_command(args: argparse.Namespace) -> int:
             parts = list(pool.map(search, job.ranks))
     else:
         parts = [search(rank) for rank in job.ranks]
-    rows = sorted(itertools.chain(*parts), key=lambda row: (row["at_ns"], row["rank"]))
+    return _show(job, args, itertools.chain(*parts))
+
+
+def _of_program(args: argparse.Namespace) -> int:
+    job = need_ranks(args.job, args.rank)
+    need_gdb()
+    from rdb.console.lifetime import supervised
+    from rdb.session.found_events import found_events
+
+    async def work() -> int:
+        answers = await found_events(job, args.query, job.ranks, args.limit)
+        for one in answers:
+            said = one.problem or one.undefined
+            if said:
+                print(f"rdb: rank {job.address(one.rank)}: {said}", file=sys.stderr)
+        code = _show(job, args, itertools.chain(*(one.rows for one in answers)))
+        unknown = any(one.problem for one in answers)
+        return DamagedRecording.exit_code if code and unknown else code
+
+    return supervised(work())
+
+
+def _show(job: Job, args: argparse.Namespace, found: Iterable[dict[str, Any]]) -> int:
+    rows = sorted(found, key=lambda row: (row["at_ns"], row["rank"]))
     if args.json:
         print_json(rows)
     elif rows:

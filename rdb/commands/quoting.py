@@ -13,6 +13,7 @@ _PREDICATE = re.compile(
 # gdb_scripts/rdb_gdb/meant.py
 _TAKES_ONE = re.compile(r"(p(r(i(nt?)?)?)?|inspect|output|call|disp(l(ay?)?)?|[ra]?wa(t(ch?)?)?)\b")
 
+_TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 _AT_MPI = re.compile(r"\s*(b|br|break|tb|tbreak)\s+P?MPI_[A-Z]\w*(\s+if\b.*)?\s*$", re.DOTALL)
 
 
@@ -23,6 +24,11 @@ def word(text: str) -> str:
     except ValueError:
         return text  # a quote of its own: it's.rdb
     return words[0] if len(words) == 1 else text
+
+
+def has_predicate(query: str) -> bool:
+    """Is it asked of the program's memory, not of the log alone?"""
+    return _PREDICATE.search(_TEXTS.sub("", query)) is not None
 
 
 def as_meant(line: str) -> str:

@@ -33,9 +33,14 @@ async def find_event(session: Session, query: str) -> Outcome:
     `rank`, `thread`, `event`, `result`, `errno`, `time` (seconds from the start), `fd`, `path`,
     `bytes`, `source`, `dest`, `tag`, `arg0` to `arg5` and the parameters of MPI and verbs
     functions. A comparison with a field that an event does not have is false. Quotes around all
-    of it mean what they mean in a shell. `--prev` looks
-    backwards, `--all` lists, `--count` counts; these two do not move. `rdb find-event JOB QUERY`
-    lists those of all ranks.
+    of it mean what they mean in a shell.
+
+    A part of it with a predicate over arrays (docs/answers.md) is asked of the program, right after
+    each event that the rest is true of: `!allfinite(u)`, `mpi.recv and max(abs(u)) >= 1e6`. The
+    answer names the element. Each such event is gone to, so name the events where there are many.
+
+    `--prev` looks backwards, `--all` lists, `--count` counts; these two do not move.
+    `rdb find-event JOB QUERY` lists those of all ranks.
     """
     return await session.run(f"find-event {query}")
 

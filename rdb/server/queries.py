@@ -50,7 +50,7 @@ class Queries:
             "branch-drop": self._branch_drop,
             "maps": lambda text: {"maps": [list(one) for one in self._timeline.maps()]},
             "info": self._info,
-            "describe": lambda text: {"text": recording.describe(int(text))},
+            "describe": self._describe,
             "last-receive": self._last_receive,
             "bisect-start": self._bisect_start,
             "bisect-answer": self._bisect_answer,
@@ -188,6 +188,11 @@ class Queries:
             "lost": self._timeline.lost,
             "meta": {k: v for k, v in recording.meta.items() if isinstance(v, (str, int, list))},
         }
+
+    def _describe(self, text: str) -> Answer:
+        """EVENT: as its record says it; EVENT,TIMES: so many in a row."""
+        event, _, times = text.partition(",")
+        return {"text": self._recording.describe(int(event), int(times) if times else None)}
 
     def _last_receive(self, text: str) -> Answer:
         before = int(text) if text else self._timeline.event + 1

@@ -108,7 +108,8 @@ class Searches:
 
     def _find_event(self, text: str) -> Answer:
         """{"query", "way": next|prev|all, "limit"}: rows, one for each run of events that one
-        record stands for; `count` says how many events there are, `records` in how many rows."""
+        record stands for; `count` says how many events there are, `records` in how many rows.
+        With "first" and "last" between these instead of from here."""
         asked = _options(text)
         query = Query(asked["query"])
         here, timeline = self._timeline.position, self._timeline
@@ -117,6 +118,7 @@ class Searches:
             first = here.event + 1
         elif asked["way"] == "prev":
             last = here.event if here.moves else here.event - 1
+        first, last = asked.get("first", first), asked.get("last", last)
         rows: list[Answer] = []
         answer: Answer = {"rows": rows, "count": 0, "records": 0}
         with self._search(answer):
@@ -131,8 +133,9 @@ class Searches:
                 if len(rows) < asked["limit"]:
                     event = found.events[-1 if backwards else 0]
                     text = self._recording.describe(event, len(found.events))
-                    rows.append({"event": event, "at_ns": found.record.at_ns, "text": text})
-                if asked["way"] != "all":
+                    ends = {"first": found.events[0], "last": found.events[-1]}
+                    rows.append({"event": event, "at_ns": found.record.at_ns, "text": text, **ends})
+                if asked["way"] != "all" and len(rows) == asked["limit"]:
                     break
         return answer
 

@@ -1,0 +1,80 @@
+"""Events of all ranks at which predicates over the program's arrays are true.
+
+Each rank is brought to its events by the GDB extension (gdb_scripts/rdb_gdb/predicate_events.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rdb.errors import RdbError
+from rdb.session.debugger import RankDebugger
+from rdb.session.ranks import Rank
+from rdb.session.session import JobLike
+
+_LINE_S = 5.0
+
+
+@dataclass(frozen=True)
+class FoundEvents:
+    rank: Rank
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    undefined: str = ""
+    """At how many events it had no value, and why."""
+    problem: str | None = None
+    """Why it is not known."""
+
+
+async def found_events(
+    job: JobLike, query: str, ranks: Sequence[Rank], limit: int
+) -> list[FoundEvents]:
+    slots = asyncio.Semaphore(len(os.sched_getaffinity(0)))
+
+    async def one(rank: Rank) -> FoundEvents:
+        async with slots:
+            try:
+                return await _found(job, query, rank, limit)
+            except RdbError as error:
+                return FoundEvents(rank, problem=error.message)
+
+    return list(await asyncio.gather(*(one(rank) for rank in ranks)))
+
+
+async def _found(job: JobLike, query: str, rank: Rank, limit: int) -> FoundEvents:
+    debugger = await RankDebugger.open(str(job.path), rank, address=job.address(rank))
+    debugger.gdb.on_progress = _Said(job.address(rank)).hear
+    try:
+        answer = await debugger.run(f"find-event --all --json --limit {limit} {query}")
+    finally:
+        await debugger.close()
+    if answer.error is not None:
+        raise RdbError(answer.error)
+    line = next((line for line in answer.text.splitlines() if line.startswith("{")), None)
+    if line is None:
+        raise RdbError(f"find-event answered {answer.text!r}")
+    known = json.loads(line)
+    rows = []
+    for row in known["rows"]:
+        record = next(iter(job.rank(rank).records(row["event"], row["event"])))
+        rows.append({"rank": rank, "events": 1, "at_ns": record.at_ns, **row})
+    return FoundEvents(rank, rows, known["undefined"])
+
+
+class _Said:
+    """How far it is, a line every few seconds."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._at = time.monotonic()
+
+    def hear(self, text: str) -> None:
+        if time.monotonic() - self._at >= _LINE_S:
+            self._at = time.monotonic()
+            print(f"rdb: rank {self._name}: {text}", file=sys.stderr, flush=True)

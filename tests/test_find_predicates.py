@@ -1,0 +1,134 @@
+"""find-event with predicates: events right after which arrays of the program are as asked."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import run_rdb
+from gdbdriver import Gdb, Recorded, in_console
+from test_predicates import home, number
+
+__all__ = ["home"]
+BAD = "!allfinite(chunk.density)"
+ELEMENT = "chunk.density[3][7] = -nan(0x8000000000000)"
+
+
+@pytest.fixture(scope="module")
+def gdb(home: Path) -> Iterator[Gdb]:
+    with Gdb("cells", rank=1, home=home) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def steps(gdb: Gdb) -> dict[int, int]:
+    """The step after each event of rank 1, by going to each."""
+    gdb.run("goto end")
+    found = {}
+    for event in range(event_of(gdb) + 1):
+        gdb.run(f"goto {event}")
+        found[event] = int(number(gdb, "chunk.step"))
+    return found
+
+
+def event_of(gdb: Gdb) -> int:
+    said = re.search(r"(\d+)", gdb.run("when"))
+    assert said is not None
+    return int(said[1])
+
+
+def rows(said: str) -> list[int]:
+    return [int(line.split()[0]) for line in said.splitlines() if line[:1].isdigit()][:-1]
+
+
+def test_next_and_prev(gdb: Gdb, steps: dict[int, int]) -> None:
+    bad = [event for event, step in steps.items() if step >= 5]
+    gdb.run("goto start")
+    said = gdb.run(f"find-event {BAD}")
+    assert said.startswith(f"Event {bad[0]}: MPI_Barrier(comm=COMM_WORLD); {ELEMENT}\n")
+    assert event_of(gdb) == bad[0]
+    assert "No event before this one" in gdb.fails(f"find-event {BAD} --prev")
+    gdb.run(f"find-event '{BAD}'")
+    assert event_of(gdb) == bad[1]
+    gdb.run("undo")
+    assert event_of(gdb) == bad[0]
+    gdb.run("goto end")
+    gdb.run(f"find-event {BAD} --prev")
+    assert event_of(gdb) == bad[-1]
+    assert "No event after this one" in gdb.fails(f"find-event {BAD}")
+    assert event_of(gdb) == bad[-1]
+
+
+def test_true_for_a_moment(gdb: Gdb, steps: dict[int, int]) -> None:
+    for step in (3, 7):
+        wanted = [event for event, now in steps.items() if now == step]
+        said = gdb.run(f"find-event min(chunk.density[0]) == {step} --all")
+        assert rows(said) == wanted and "chunk.density[0][0]" in said
+
+
+def test_of_some_events_only(gdb: Gdb, steps: dict[int, int]) -> None:
+    gdb.run("goto 3")
+    wanted = [event for event, step in steps.items() if step >= 5]
+    said = gdb.run(f"find-event mpi.barrier {BAD} --all")
+    found = rows(said)
+    assert found == [event for event in wanted if "MPI_Barrier" in described(gdb, event)]
+    assert gdb.run(f"find-event mpi.barrier and event > {found[1]} and {BAD} --count").startswith(
+        f"{len(found) - 2} events"
+    )
+    assert event_of(gdb) == 3
+
+
+def described(gdb: Gdb, event: int) -> str:
+    return gdb.run(f"find-event event=={event} --all")
+
+
+def test_what_is_undefined_is_said(gdb: Gdb, steps: dict[int, int]) -> None:
+    said = gdb.run("find-event any(m_e[0]@4096 < 0) --count")
+    total = len(steps)
+    assert re.search(
+        rf"^\d events; undefined at \d+ of {total}: memory at 0x0 cannot be read", said
+    )
+    assert 'No symbol "nowhere"' in gdb.fails("find-event all(nowhere > 1)")
+    assert "'x' is neither an event nor a field" in gdb.fails(f"find-event {BAD} and x > 3")
+
+
+def test_over_ranks(home: Path, steps: dict[int, int]) -> None:
+    bad = [event for event, step in steps.items() if step >= 5]
+    done = run_rdb(home, home.parent, "find-event", "cells", BAD, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [(row["rank"], row["event"]) for row in found] == [(1, event) for event in bad]
+    assert all(row["text"].endswith(ELEMENT) for row in found)
+    none = run_rdb(home, home.parent, "find-event", "cells", BAD, "--rank", "0")
+    assert none.returncode == 1 and none.stderr.startswith("rdb: no event of cells is like that")
+    wrong = run_rdb(home, home.parent, "find-event", "cells", "all(nowhere > 1)")
+    assert wrong.returncode == 1 and 'rank 0: No symbol "nowhere"' in wrong.stderr, wrong.stderr
+
+
+def test_a_stop_names_the_element(tmp_path: Path) -> None:
+    source = tmp_path / "turns.c"
+    source.write_text(
+        "#include <unistd.h>\n"
+        "double u[3];\n"
+        "int main(void)\n"
+        "{\n"
+        "	for (int i = 0; i < 9; i++) {\n"
+        "		u[i % 3] = i; /* @store */\n"
+        "		getppid();\n"
+        "	}\n"
+        "	return 0;\n"
+        "}\n"
+    )
+    program = tmp_path / "turns"
+    subprocess.run(["gcc", "-g", "-O0", "-o", program, source], check=True)
+    lines = ["goto start", "break getppid if any(u > 4)", "continue", "delete",
+             "watch max(u) > 6", "continue", "print u[1]"]  # fmt: skip
+    said = in_console(Recorded(tmp_path, program, source).home, "job", lines)
+    assert "rdb: u[2] = 5\n" in said[2], said
+    assert "after each instruction, which is slow" in said[4], said
+    assert '$max("u") > 6' in said[5] and "rdb: u[1] = 7\n" in said[5], said
+    assert said[6].rstrip().endswith("= 7"), said
