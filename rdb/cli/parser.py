@@ -307,7 +307,7 @@ def build_parser() -> argparse.ArgumentParser:
         json=True,
     )
     find.add_argument("job")
-    find.add_argument("query", metavar="QUERY", help="for example: 'mpi.recv source==3', '!allfinite(u)'")
+    find.add_argument("query", metavar="QUERY", help="'mpi.recv source==3', '!allfinite(u)'")
     find.add_argument("--rank", metavar="R", help="only in this rank or process (0.1, 0:1)")
     find.add_argument("--limit", type=_count, default=1000, metavar="N", help="at most N per rank")
 
