@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -33,10 +34,18 @@ static void wait_at_the_end(void)
 	void *low;
 	size_t size;
 	struct itimerval soon = {.it_value = {.tv_usec = 1000}};
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
 	pthread_getattr_np(pthread_self(), &attr);
 	pthread_attr_getstack(&attr, &low, &size);
 	setitimer(ITIMER_REAL, &soon, NULL);
-	__asm__ volatile("mov %0, %%rsp\n1: jmp 1b" : : "r"((char *)low + 256));
+	register long size_of_set __asm__("r10") = 8;
+	__asm__ volatile("mov %0, %%rsp; syscall\n1: jmp 1b" /* heard from here on only */
+			 :
+			 : "b"((char *)low + 256), "a"(SYS_rt_sigprocmask), "D"(SIG_UNBLOCK), "S"(&set), "d"(NULL),
+			   "r"(size_of_set)
+			 : "rcx", "r11", "memory");
 }
 
 static void *overflows(void *arg)
@@ -54,7 +63,7 @@ static void *overflows(void *arg)
 int main(int argc, char **argv)
 {
 	struct sigaction sa = {.sa_handler = handler};
-	pthread_attr_t attr;
+	sigset_t set;
 	pthread_t t;
 	if (argc != 3)
 		return 99;
@@ -64,18 +73,12 @@ int main(int argc, char **argv)
 	sigaction(SIGSEGV, &sa, NULL);
 	sa.sa_flags = 0;
 	sigaction(SIGALRM, &sa, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if (!strcmp(argv[1], "main"))
 		overflows(NULL);
-	if (!strncmp(how, "timer", 5)) { /* its thread is to hear it */
-		sigset_t set;
-		pthread_attr_init(&attr);
-		sigemptyset(&set);
-		pthread_create(&t, &attr, overflows, NULL);
-		sigaddset(&set, SIGALRM);
-		pthread_sigmask(SIG_BLOCK, &set, NULL);
-	} else {
-		pthread_create(&t, NULL, overflows, NULL);
-	}
+	pthread_create(&t, NULL, overflows, NULL);
 	pthread_join(t, NULL);
 	return 0;
 }
