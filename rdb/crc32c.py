@@ -1,4 +1,4 @@
-"""CRC-32C as interposer/log/crc32c.h has it: for what is small, or rare."""
+"""CRC-32C as interposer/base/crc32c.h has it: for what is small, or rare."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@
 #include "log/log_segment.h"
 #include "log/log_writer.h"
 #include "log/stamp.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "threads/thread.h"
 
 enum { LONGEST = 1 << 16, LITTLE = 400 };

@@ -184,7 +184,7 @@ def test_a_recording_with_hidden_features_runs_on_a_lesser_cpu(
 
 XSTATE = """
 #include <assert.h>
-#include <boundary/xstate.c>
+#include <base/xstate.c>
 enum { SIZE = 4096 };
 static uint8_t here[SIZE], there[SIZE];
 static void make(uint8_t *frame, uint8_t fill, uint32_t size, uint64_t features, uint64_t in_use)

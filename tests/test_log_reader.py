@@ -171,7 +171,7 @@ def test_scenario_29_a_flipped_bit_is_named_with_its_offset(
 CHECKSUMS = r"""
 #include <stdio.h>
 #include <stdlib.h>
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 /* bytes: the checksum of so much data, and whether the wide way agrees with the instruction */
 int main(int argc, char **argv)
 {

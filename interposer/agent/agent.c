@@ -13,7 +13,7 @@
 #include "agent/undo_log.h"
 #include "agent/upper_memory.h"
 #include "agent/watch.h"
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "memory/aliases.h"
 #include "replay/replica.h"
 #include "replay/settle.h"

@@ -11,7 +11,7 @@
 #include "agent/undo_log.h"
 #include "agent/upper_memory.h"
 #include "boundary/hot_stubs.h"
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "memory/arena.h"
 #include "replay/replica.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include "agent/arrays_walk.h"
 #include "agent/upper_memory.h"
-#include "boundary/guarded_copy.h"
-#include "log/crc32c.h"
+#include "base/guarded_copy.h"
+#include "base/crc32c.h"
 
 enum { PIECE = 1024, RAW = 65536, DEPTH = 6 };
 

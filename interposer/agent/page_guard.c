@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include "memory/arena.h"
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "agent/upper_memory.h"
 
 #define PIECES 512

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "agent/changes.h"
 #include "boundary/hot_stubs.h"
-#include "boundary/layout.h"
+#include "base/layout.h"
 #include "marks/mark.h"
 #include "memory/aliases.h"
 #include "agent/page_guard.h"

@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include "agent/page_guard.h"
 #include "agent/upper_memory.h"
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "memory/aliases.h"
 #include "memory/arena.h"
 

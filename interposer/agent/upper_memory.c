@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "memory/arena.h"
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 #define KNOWN_PAGES 1024
 #define HIGH_FD 700

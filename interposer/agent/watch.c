@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "agent/agent.h"
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "agent/page_guard.h"
 #include "memory/aliases.h"
 #include "agent/upper_memory.h"

@@ -87,6 +87,11 @@ void boundary_end(enum log_end how, int64_t value, const char *text)
 	end(how, value, text, false);
 }
 
+void boundary_end_unsupported(int exit_code, const char *text)
+{
+	end(LOG_END_UNSUPPORTED, exit_code, text, false);
+}
+
 void boundary_killed(int sig)
 {
 	end(LOG_END_SIGNAL, sig, NULL, true);

@@ -1,7 +1,7 @@
 /* Who writes to the log, and how writing ends: a signal may kill the program in one thread while another one appends. */
 #ifndef RDB_ENDING_H
 #define RDB_ENDING_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 struct thread;
 extern struct thread *volatile log_user;
@@ -34,6 +34,8 @@ bool ending_busy(void);
 void boundary_final_hash(void);
 /* Ends the recording; later calls do nothing. */
 void boundary_end(enum log_end how, int64_t value, const char *text);
+/* As rdb_fatal() ends it. */
+void boundary_end_unsupported(int exit_code, const char *text);
 /* The same: a signal from outside kills the program, which is no thread's doing. */
 void boundary_killed(int sig);
 /* In a child after fork: another thread may just have ended its parent's recording. */

@@ -9,7 +9,7 @@
 #include "boundary/ending.h"
 #include "boundary/piling.h"
 #include "boundary/sent.h"
-#include "clocks/monotonic.h"
+#include "base/monotonic.h"
 #include "image/checkpoints.h"
 #include "memory/device_memory.h"
 #include "memory/ends.h"

@@ -1,7 +1,7 @@
 /* One event in the making: what it was, and which bytes its answer put into upper memory. */
 #ifndef RDB_EVENT_H
 #define RDB_EVENT_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 struct event_chunk {
 	uint64_t addr; /* 0: a note */

@@ -4,7 +4,7 @@
  * The upper half's stack is not written to while the lower half works: its frames would differ from run
  * to run and so would the memory below the stack pointer.
  */
-#include "boundary/layout.h"
+#include "base/layout.h"
 
 /* struct gate_state, at the start of the thread that the GS base points to */
 #define LOWER_SP  %gs:0

@@ -13,7 +13,7 @@
 #ifndef RDB_GATE_H
 #define RDB_GATE_H
 #include <stdint.h>
-#include "boundary/layout.h"
+#include "base/layout.h"
 
 #define RDB_GATE_MAGIC 0x3165746167626472ull /* "rdbgate1" */
 #define RDB_GATE_VERSION 1

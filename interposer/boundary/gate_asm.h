@@ -2,7 +2,7 @@
 #ifndef RDB_GATE_ASM_H
 #define RDB_GATE_ASM_H
 #include <stdint.h>
-#include "boundary/layout.h"
+#include "base/layout.h"
 
 /* What the upper half had when it called the gate; lies on the lower stack. */
 struct gate_frame {

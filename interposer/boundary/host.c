@@ -14,7 +14,7 @@
 #include "boundary/boundary.h"
 #include "boundary/table.h"
 #include "live/coordinated.h"
-#include "boundary/guarded_copy.h"
+#include "base/guarded_copy.h"
 #include "boundary/order.h"
 #include "boundary/scratch.h"
 #include "clocks/clock.h"

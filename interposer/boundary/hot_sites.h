@@ -13,7 +13,7 @@
  */
 #ifndef RDB_HOT_SITES_H
 #define RDB_HOT_SITES_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 /* New executable bytes of the file `path` at `at`. */
 void hot_sites_look(uint64_t at, size_t len, const char *path);

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
-#include "boundary/layout.h"
+#include "base/layout.h"
 
 enum { HOT_SITE = 5, HOT_STUB = 32 }; /* bytes */
 

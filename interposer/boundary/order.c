@@ -1,5 +1,5 @@
 #include "boundary/order.h"
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 
 enum {
 	SMALL = 40, /* bytes: a note would not be shorter */

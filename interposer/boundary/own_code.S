@@ -3,7 +3,7 @@
  * own-code.elf, which the GDB extension adds; without it GDB cannot step where such code is.
  * Code itself is read from memory: of the gate's there are only the places here.
  */
-#include "boundary/layout.h"
+#include "base/layout.h"
 
 	.cfi_sections .debug_frame
 

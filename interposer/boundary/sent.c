@@ -1,7 +1,7 @@
 #include "boundary/sent.h"
-#include "boundary/guarded_copy.h"
-#include "boundary/layout.h"
-#include "log/crc32c.h"
+#include "base/guarded_copy.h"
+#include "base/layout.h"
+#include "base/crc32c.h"
 
 static uint32_t of_sample(const uint8_t *p, size_t len, unsigned phase)
 {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "boundary/gate.h"
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "clocks/clock_ids.h"
 #include "instructions/instructions.h"
 

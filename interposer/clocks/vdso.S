@@ -7,7 +7,7 @@
  * call of the gate puts there.  So its frame is known everywhere (.eh_frame below), and a debugger without
  * symbols for it guesses right.
  */
-#include "boundary/layout.h"
+#include "base/layout.h"
 #define CLOCK 0x00000001 /* RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK) */
 #define OFFSET(label) label - vdso_start
 

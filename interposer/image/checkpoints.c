@@ -20,8 +20,8 @@
 #include <unistd.h>
 #include "boundary/boundary.h"
 #include "image/checkpoints.h"
-#include "boundary/fsgsbase.h"
-#include "process/probe.h"
+#include "base/fsgsbase.h"
+#include "base/probe.h"
 #include "memory/device_memory.h"
 #include "memory/shared_memory.h"
 #include "instructions/tsc_sites.h"

@@ -1,7 +1,7 @@
 /* Checkpoints of a rank while it is recorded: when they are due, the child that writes them. */
 #ifndef RDB_CHECKPOINTS_H
 #define RDB_CHECKPOINTS_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 /* After an event.  uc: the program's context right after it; NULL (a hypercall): if one is due, the trap
  * after the hypercall takes it. */

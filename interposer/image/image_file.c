@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 #include "image/image.h"
 
 void image_path(char *path, size_t size, unsigned number, const char *suffix)

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 #include "image/image_pack.h"
-#include "process/io.h"
-#include "process/private_file.h"
+#include "base/io.h"
+#include "base/private_file.h"
 
 enum { PIECE = 1 << 20 };
 

@@ -7,7 +7,7 @@
 #include "memory/aliases.h"
 #include "memory/arena.h"
 #include "boundary/boundary.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "memory/device_memory.h"
 #include "image/image_pages.h"
 #include "memory/shared_kinds.h"

@@ -7,12 +7,12 @@
 #include <unistd.h>
 #include "memory/arena.h"
 #include "boundary/boundary.h"
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 #include "image/image.h"
 #include "image/image_pages.h"
-#include "process/io.h"
+#include "base/io.h"
 #include "log/log_writer.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 #include "threads/thread.h"
 
 enum { PIECE = 1 << 20 }; /* of one write */

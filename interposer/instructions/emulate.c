@@ -2,7 +2,7 @@
 #include <string.h>
 #include "agent/registers.h"
 #include "agent/upper_memory.h"
-#include "boundary/layout.h"
+#include "base/layout.h"
 #include "instructions/alu.h"
 #include "instructions/decode.h"
 #include "instructions/fetch.h"

@@ -6,7 +6,7 @@
  */
 #ifndef RDB_INSTRUCTIONS_H
 #define RDB_INSTRUCTIONS_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "instructions/tsc_sites.h"
 
 /* New executable bytes of a file. */

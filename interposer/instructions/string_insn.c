@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "instructions/alu.h"
-#include "boundary/layout.h"
+#include "base/layout.h"
 #include "agent/registers.h"
 #include "agent/upper_memory.h"
 

@@ -10,7 +10,7 @@
  */
 #ifndef RDB_TSC_SITES_H
 #define RDB_TSC_SITES_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 /* A confirmed rdtsc or rdtscp in new text.  False: not possible there, then all of them have to trap. */
 bool tsc_site_add(uint8_t *site, const uint8_t *end);

@@ -18,10 +18,10 @@
 #include "live/open_table.h"
 #include "live/own_shared.h"
 #include "live/scheduling.h"
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 #include "log/keep.h"
-#include "process/io.h"
-#include "process/private_file.h"
+#include "base/io.h"
+#include "base/private_file.h"
 #include "threads/halt.h"
 #include "threads/thread.h"
 

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "boundary/lower.h"
-#include "clocks/monotonic.h"
-#include "process/private_file.h"
+#include "base/lower.h"
+#include "base/monotonic.h"
+#include "base/private_file.h"
 
 int board_open(const char *path, unsigned nranks, struct board **out)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "live/live.h"
-#include "process/descriptors.h"
-#include "process/private_file.h"
+#include "base/descriptors.h"
+#include "base/private_file.h"
 
 size_t branch_file_load(const char *name, void *into, size_t room, size_t one)
 {

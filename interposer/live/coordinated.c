@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "boundary/boundary.h"
-#include "clocks/monotonic.h"
+#include "base/monotonic.h"
 #include "live/beside.h"
 #include "live/board.h"
 #include "live/interval.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "live/tree.h"
 #include "live/tree_share.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "replay/replay.h"
 
 int fd_path(const char *path)

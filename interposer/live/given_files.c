@@ -8,8 +8,8 @@
 #include "live/own_table.h"
 #include "live/tree.h"
 #include "live/written_copies.h"
-#include "process/descriptors.h"
-#include "process/private_file.h"
+#include "base/descriptors.h"
+#include "base/private_file.h"
 
 enum { LOOK_NS = 2000000, SAY_AFTER = 30000 /* looks */ };
 

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <time.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "signals/signals.h"
 
 static timer_t timer;

@@ -14,9 +14,9 @@
 #include "live/kernel_sockets.h"
 #include "live/open_files_saved.h"
 #include "live/open_table.h"
-#include "process/copy_bytes.h"
-#include "process/descriptors.h"
-#include "process/private_file.h"
+#include "base/copy_bytes.h"
+#include "base/descriptors.h"
+#include "base/private_file.h"
 #include "process/side_files.h"
 
 #define A(i) (ev->args[i])

@@ -9,7 +9,7 @@
 #include "boundary/boundary.h"
 #include "live/live.h"
 #include "log/log_reader.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "replay/replay.h"
 
 static struct {

@@ -6,7 +6,7 @@
 #include "live/live.h"
 #include "live/open_files.h"
 #include "live/open_table.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 
 static struct opened *of_library(uint32_t key)
 {

@@ -32,7 +32,7 @@
 #include "memory/shared_memory.h"
 #include "process/meta.h"
 #include "process/pids.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 #include "process/side_files.h"
 #include "process/process.h"
 #include "replay/replay.h"

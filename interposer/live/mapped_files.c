@@ -11,7 +11,7 @@
 #include "live/live.h"
 #include "live/own_table.h"
 #include "live/written_copies.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "process/pids.h"
 
 enum { MAPPED = 64, BATCH = 64 << 10, PAGE = 4096 };

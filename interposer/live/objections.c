@@ -11,7 +11,7 @@
 #include "live/kernel_files.h"
 #include "live/own_shared.h"
 #include "live/posix_timers.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "threads/thread.h"
 
 enum { CHILDREN_S = 5 };

@@ -7,7 +7,7 @@
 #include "live/own_files.h"
 #include "live/sockets.h"
 #include "live/tree.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 
 struct open_table open_table;
 

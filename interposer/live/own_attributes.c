@@ -9,11 +9,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 #include "boundary/host.h"
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "live/live.h"
 #include "live/own_table.h"
 #include "live/written_copies.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "replay/replay.h"
 
 #define A(i) (ev->args[i])

@@ -12,9 +12,9 @@
 #include "live/own_table.h"
 #include "live/tree.h"
 #include "live/written_copies.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "process/pids.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 
 static void place_of(const struct opened *f, char *place)
 {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "live/own_files.h"
 #include "live/own_table.h"
 

@@ -9,9 +9,9 @@
 #include "live/own_files.h"
 #include "live/own_table.h"
 #include "live/written_copies.h"
-#include "process/copy_bytes.h"
-#include "process/descriptors.h"
-#include "process/private_file.h"
+#include "base/copy_bytes.h"
+#include "base/descriptors.h"
+#include "base/private_file.h"
 
 const char *own_place(const char *path)
 {

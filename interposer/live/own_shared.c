@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include "boundary/boundary.h"
 #include "memory/arena.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 
 enum { MAPPINGS = 256 };
 static const uint64_t MOST = 1ul << 30; /* bytes: the rank stands still for as long as it takes to copy them */

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "boundary/lower.h"
-#include "process/descriptors.h"
-#include "process/private_file.h"
+#include "base/lower.h"
+#include "base/descriptors.h"
+#include "base/private_file.h"
 
 #define HANDED "own-here"
 

@@ -12,7 +12,7 @@
 #include "live/branch_file.h"
 #include "live/live.h"
 #include "live/open_table.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "replay/replay.h"
 #include "signals/signals.h"
 

@@ -18,8 +18,8 @@
 #include "live/live.h"
 #include "live/sockets.h"
 #include "live/unread.h"
-#include "process/descriptors.h"
-#include "process/private_file.h"
+#include "base/descriptors.h"
+#include "base/private_file.h"
 
 enum { RANKS = 4096, PATIENCE_MS = 120000, STRANGER_MS = 5000, LOOK_NS = 5000000, TOKEN = 33, ADDRESSES = 16 };
 /* So much longer than this rank may another one replay; and after so long a wait it is said. */

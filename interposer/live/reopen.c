@@ -16,7 +16,7 @@
 #include "live/reopen.h"
 #include "live/sockets.h"
 #include "live/timerfds.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "syscalls/syscall_table.h"
 #include "signals/signals.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "live/live.h"
 #include "live/shared_told.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "process/pids.h"
 
 static const struct told_head *told[PIDS];

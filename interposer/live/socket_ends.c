@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "live/kernel_sockets.h"
 #include "live/sockets.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 
 struct end {
 	char key[SOCKET_KEY];

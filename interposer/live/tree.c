@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "boundary/seccomp.h"
+#include "base/seccomp.h"
 #include "live/attributes.h"
 #include "live/file_locks.h"
 #include "live/live.h"
@@ -26,9 +26,9 @@
 #include "live/tree_share.h"
 #include "live/tree_sockets.h"
 #include "live/tree_streams.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "process/pids.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 #include "process/process.h"
 #include "replay/replay.h"
 #include "signals/signal_frame.h"

@@ -19,10 +19,10 @@
 #include "live/tree_share.h"
 #include "live/tree_streams.h"
 #include "live/written_copies.h"
-#include "process/descriptors.h"
-#include "process/io.h"
+#include "base/descriptors.h"
+#include "base/io.h"
 #include "process/pids.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 #include "process/process.h"
 
 /* shared-N */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "live/live.h"
 #include "live/tree_sockets.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 
 static void read_told(struct tree_ends *all, int folder, const char *name)
 {

@@ -9,7 +9,7 @@
 #include "live/tree_ends.h"
 #include "live/tree_share.h"
 #include "live/tree_sockets.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 
 enum { PATIENCE_MS = 5000 };
 

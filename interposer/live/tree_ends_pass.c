@@ -9,10 +9,10 @@
 #include "live/live.h"
 #include "live/tree.h"
 #include "live/tree_ends.h"
-#include "process/descriptors.h"
-#include "process/io.h"
+#include "base/descriptors.h"
+#include "base/io.h"
 #include "process/pids.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 
 enum { LOOK_MS = 100 };
 

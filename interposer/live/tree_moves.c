@@ -9,7 +9,7 @@
 #include "live/timerfds.h"
 #include "live/tree_born.h"
 #include "live/written_copies.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "replay/replay.h"
 
 /* ---- on the way ---- */

@@ -18,8 +18,8 @@
 #include "live/tree_born.h"
 #include "live/tree_moves.h"
 #include "live/tree_streams.h"
-#include "process/descriptors.h"
-#include "process/private_file.h"
+#include "base/descriptors.h"
+#include "base/private_file.h"
 
 enum { MODES = O_NONBLOCK | O_APPEND | O_DIRECT };
 

@@ -9,9 +9,9 @@
 #include "live/tree.h"
 #include "live/tree_ends.h"
 #include "live/tree_share.h"
-#include "process/descriptors.h"
-#include "process/io.h"
-#include "process/private_file.h"
+#include "base/descriptors.h"
+#include "base/io.h"
+#include "base/private_file.h"
 #include "replay/replay.h"
 
 enum { NUMBERED = 1u << 31 };

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "live/live.h"
-#include "process/descriptors.h"
-#include "process/io.h"
-#include "process/private_file.h"
+#include "base/descriptors.h"
+#include "base/io.h"
+#include "base/private_file.h"
 #include "replay/replay.h"
 
 enum { STREAMS = 4096 };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 
 struct question {
 	struct nlmsghdr head;

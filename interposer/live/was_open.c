@@ -18,8 +18,8 @@
 #include "live/timerfds.h"
 #include "live/tree_born.h"
 #include "live/written_copies.h"
-#include "process/descriptors.h"
-#include "process/private_file.h"
+#include "base/descriptors.h"
+#include "base/private_file.h"
 #include "replay/replay.h"
 
 static void save_part(int fd, const void *bytes, size_t len)

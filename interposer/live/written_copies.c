@@ -13,8 +13,8 @@
 #include "live/own_attributes.h"
 #include "live/own_files.h"
 #include "live/own_table.h"
-#include "process/descriptors.h"
-#include "process/private_file.h"
+#include "base/descriptors.h"
+#include "base/private_file.h"
 #include "process/side_files.h"
 #include "replay/replay.h"
 

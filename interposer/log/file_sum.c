@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 
 int file_sum(int fd, struct file_sum *sum)
 {

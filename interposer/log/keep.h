@@ -1,7 +1,7 @@
 /* --keep: which images and log segments a recording that goes on does without. */
 #ifndef RDB_KEEP_H
 #define RDB_KEEP_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 /* An image that is finished. */
 struct kept {

@@ -1,6 +1,6 @@
 #include "log/log_cycle.h"
 #include <errno.h>
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 #include "log/log_segment.h"
 #include "log/log_writer.h"
 

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "log/crc32c.h"
-#include "process/io.h"
+#include "base/crc32c.h"
+#include "base/io.h"
 #include "log/log_head.h"
 #include "process/meta.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 #include "boundary/table.h"
 
 static int add_record(uint32_t kind, const char *text, size_t len, void *arg)

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 #include "log/log_reader.h"
 #include "log/log_segments.h"
 #include "log/log_short.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 #include "log/log_format.h"
 
 void segments_find(int dirfd, unsigned *lowest, unsigned *highest)

@@ -3,7 +3,7 @@
 #define RDB_LOG_SHORT_H
 #include <stdbool.h>
 #include <string.h>
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 #include "log/log_format.h"
 
 /* In 64-bit words of a struct log_record. */

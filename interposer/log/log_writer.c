@@ -6,15 +6,15 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include "log/crc32c.h"
-#include "process/io.h"
+#include "base/crc32c.h"
+#include "base/io.h"
 #include "log/log_segment.h"
 #include "log/log_shorten.h"
 #include "log/log_writer.h"
 #include "log/pieces.h"
 #include "log/stamp.h"
 #include "threads/thread.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 
 enum {
 	FIRST_SEGMENT = 1 << 20, /* bytes; short programs stay small */

@@ -2,7 +2,7 @@
 #include <stdbool.h>
 #include <time.h>
 #include <x86intrin.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "instructions/instructions.h"
 #include "log/log_format.h"
 #include "log/stamp.h"

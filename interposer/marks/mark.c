@@ -1,8 +1,8 @@
 #include "marks/mark.h"
 #include <errno.h>
 #include <string.h>
-#include "log/crc32c.h"
-#include "boundary/layout.h"
+#include "base/crc32c.h"
+#include "base/layout.h"
 #include "marks/mark_pages.h"
 #include "memory/arena.h"
 #include "marks/mark_trace.h"

@@ -1,8 +1,8 @@
 #include "marks/mark_pages.h"
 #include <string.h>
 #include "agent/upper_memory.h"
-#include "boundary/layout.h"
-#include "log/crc32c.h"
+#include "base/layout.h"
+#include "base/crc32c.h"
 #include "marks/trampoline.h"
 
 bool (*mark_contested)(uint64_t start, uint64_t end);

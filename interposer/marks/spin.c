@@ -2,11 +2,11 @@
 #include <string.h>
 #include "agent/registers.h"
 #include "agent/upper_memory.h"
-#include "boundary/context.h"
+#include "base/context.h"
 #include "instructions/decode.h"
 #include "instructions/emulate.h"
 #include "instructions/fetch.h"
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 #include "marks/mark_trace.h"
 
 enum { FIRST_LOOK = 16, ALIKE = 3, STORED = 64, LOOKS = 64 };

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 #include "memory/arena.h"
-#include "boundary/layout.h"
+#include "base/layout.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000

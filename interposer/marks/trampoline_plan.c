@@ -1,7 +1,7 @@
 /* What can be displaced by a patch. */
 #include <errno.h>
 #include "instructions/fetch.h"
-#include "boundary/layout.h"
+#include "base/layout.h"
 #include "marks/trampoline_code.h"
 
 #define REACH 0x7fff0000ull

@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "memory/arena.h"
 #include "memory/shared_kinds.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 
 enum { RANGES = 2048, OBJECTS = 256, BATCH = 512 };
 

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "memory/arena.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "boundary/hot_stubs.h"
 #include "instructions/tsc_sites.h"
 #include "memory/device_memory.h"

@@ -1,7 +1,7 @@
 /* The memory map of the upper half. */
 #ifndef RDB_ARENA_H
 #define RDB_ARENA_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 struct mapping {
 	uint64_t start, end;

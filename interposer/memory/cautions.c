@@ -5,8 +5,8 @@
 #include <unistd.h>
 #include "log/file_sum.h"
 #include "memory/cautions.h"
-#include "process/descriptors.h"
-#include "boundary/lower.h"
+#include "base/descriptors.h"
+#include "base/lower.h"
 
 enum { LONGEST = 1024 };
 

@@ -1,7 +1,7 @@
 #include "memory/circle.h"
 #include <stdint.h>
 #include <string.h>
-#include "boundary/context.h"
+#include "base/context.h"
 #include "instructions/decode.h"
 #include "instructions/emulate.h"
 #include "instructions/fetch.h"

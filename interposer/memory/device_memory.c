@@ -3,7 +3,7 @@
 #include "live/live.h"
 #include "memory/cautions.h"
 #include "boundary/gate.h"
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "memory/shared_kinds.h"
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "memory/cautions.h"
 #include "memory/shared_kinds.h"
 #include "memory/shared_memory.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 
 bool followed_never(int fd)
 {

@@ -11,7 +11,7 @@
 #include "live/shared_again.h"
 #include "memory/aliases.h"
 #include "memory/arena.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "log/log_reader.h"
 #include "memory/memory_calls.h"
 #include "replay/replay.h"

@@ -19,7 +19,7 @@
 #include "memory/followed.h"
 #include "memory/shared_kinds.h"
 #include "memory/shared_memory.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "process/store.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "process/cpu_features.h"
 #include "log/log_reader.h"
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 enum { SHOWN_BY_DEFAULT = 3, ALL = 4 };
 

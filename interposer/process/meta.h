@@ -1,7 +1,7 @@
 /* What a log says about the process it is of: LOG_META and LOG_FILE records. */
 #ifndef RDB_META_H
 #define RDB_META_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 /* META for the present process running `path`.  No malloc: it is also called right after fork. */
 void meta_log(const char *path);

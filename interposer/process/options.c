@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "boundary/lower.h"
-#include "boundary/seccomp.h"
+#include "base/lower.h"
+#include "base/seccomp.h"
 #include "process/cpu_features.h"
-#include "process/limit.h"
-#include "process/probe.h"
+#include "base/limit.h"
+#include "base/probe.h"
 #include "threads/thread.h"
 
 static void __attribute__((noreturn)) usage(void)

@@ -11,7 +11,6 @@
  * Exit codes: the program's own; 127 not found, 126 cannot be executed, 125 rdb itself could not.
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +18,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 #include "boundary/boundary.h"
-#include "process/descriptors.h"
+#include "boundary/ending.h"
+#include "base/descriptors.h"
 #include "process/cpu_features.h"
-#include "boundary/fsgsbase.h"
+#include "base/fsgsbase.h"
 #include "boundary/gate_asm.h"
 #include "image/image.h"
 #include "live/coordinated.h"
@@ -36,49 +36,16 @@
 #include "process/meta.h"
 #include "process/options.h"
 #include "process/script.h"
-#include "process/probe.h"
+#include "base/probe.h"
 #include "process/side_files.h"
 #include "replay/expand.h"
 #include "replay/patience.h"
 #include "replay/replay.h"
 #include "replay/replica.h"
-#include "boundary/seccomp.h"
+#include "base/seccomp.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
 #include "agent/upper_memory.h"
-
-struct lower lower;
-
-static void say(const char *fmt, va_list ap)
-{
-	char line[1024] = "rdb: ";
-	int n = vsnprintf(line + 5, sizeof(line) - 7, fmt, ap);
-	size_t len = 5 + (n < (int)sizeof(line) - 7 ? (size_t)n : sizeof(line) - 8);
-	line[len++] = '\n';
-	raw_syscall(1 /* write */, 2, (long)line, (long)len, 0, 0, 0);
-}
-
-void rdb_warn(const char *fmt, ...)
-{
-	va_list ap;
-	va_start(ap, fmt);
-	say(fmt, ap);
-	va_end(ap);
-}
-
-void rdb_fatal(const char *fmt, ...)
-{
-	char text[512];
-	va_list ap;
-	va_start(ap, fmt);
-	say(fmt, ap);
-	va_end(ap);
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	boundary_end(LOG_END_UNSUPPORTED, 125, text);
-	_exit(125);
-}
 
 /* The program's environment is ours, with LD_BIND_NOW: lazy binding spills dead vector registers, whose
  * content after a call to the lower half is nobody's business (rr does the same). */
@@ -246,6 +213,7 @@ int main(int argc, char **argv, char **envp)
 		rdb_warn("no FSGSBASE instructions here, and they cannot be emulated: %s", strerror(-rc));
 		return 125;
 	}
+	lower_at_fatal = boundary_end_unsupported;
 	lower.pid = getpid();
 	lower.opt.slice_ms = 20;
 	lower.opt.patience_s = 60;

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "log/file_sum.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 
 void side_file_whole(const char *path)
 {

@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "log/file_sum.h"
-#include "process/copy_bytes.h"
-#include "process/private_file.h"
+#include "base/copy_bytes.h"
+#include "base/private_file.h"
 #include "process/store.h"
 #include "process/store_check.h"
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "log/file_sum.h"
 #include "replay/replay.h"
 

@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 #include "boundary/boundary.h"
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 #include "log/log_reader.h"
 #include "replay/payload.h"
 #include "replay/replay.h"

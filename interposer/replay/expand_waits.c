@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "boundary/boundary.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 #include "replay/expand.h"
 
 enum { LOOK_MS = 250 };

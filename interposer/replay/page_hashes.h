@@ -7,7 +7,7 @@
  */
 #ifndef RDB_PAGE_HASHES_H
 #define RDB_PAGE_HASHES_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 enum { PAGE_HASH_BITS = 28 };
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "boundary/boundary.h"
-#include "log/crc32c.h"
-#include "process/private_file.h"
+#include "base/crc32c.h"
+#include "base/private_file.h"
 
 enum { ROOM = 1 << 20 };
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "memory/aliases.h"
 #include "memory/arena.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 
 enum { REGIONS = 4096, CHUNK = 2 << 20, PAGES = CHUNK / RDB_PAGE };
 #define WORTH 64 /* pages of a chunk */

@@ -2,11 +2,11 @@
 #include <signal.h>
 #include <string.h>
 #include "boundary/boundary.h"
-#include "boundary/guarded_copy.h"
+#include "base/guarded_copy.h"
 #include "signals/signal_frame.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
-#include "boundary/xstate.h"
+#include "base/xstate.h"
 
 /* signal(7), sigreturn(2): what the kernel puts on the stack of an x86-64 handler. */
 struct signal_frame {

@@ -1,7 +1,7 @@
 /* The frame on the program's stack under a signal handler: signal(7), sigreturn(2). */
 #ifndef RDB_SIGNAL_FRAME_H
 #define RDB_SIGNAL_FRAME_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 #define BIT(sig) (1ul << ((sig)-1))
 #define SYNCHRONOUS (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | BIT(SIGFPE) | BIT(SIGTRAP) | BIT(SIGSYS))

@@ -5,8 +5,8 @@
 #include <time.h>
 #include <string.h>
 #include "boundary/arrivals.h"
-#include "clocks/monotonic.h"
-#include "boundary/guarded_copy.h"
+#include "base/monotonic.h"
+#include "base/guarded_copy.h"
 #include "live/coordinated.h"
 #include "threads/baton.h"
 #include "threads/newer_calls.h"

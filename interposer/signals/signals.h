@@ -1,7 +1,7 @@
 /* Signals of the upper half. */
 #ifndef RDB_SIGNALS_H
 #define RDB_SIGNALS_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 /* SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP: a trapped rdtsc, the program's own handler, or its death. */
 void signals_fault(int sig, siginfo_t *info, ucontext_t *uc);

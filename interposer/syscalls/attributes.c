@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "process/process.h"
 #include "syscalls/kept_files.h"
 

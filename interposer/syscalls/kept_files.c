@@ -8,13 +8,13 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "live/own_files.h"
 #include "live/written_copies.h"
-#include "process/copy_bytes.h"
-#include "process/descriptors.h"
+#include "base/copy_bytes.h"
+#include "base/descriptors.h"
 #include "process/kept_budget.h"
-#include "process/private_file.h"
+#include "base/private_file.h"
 #include "process/side_files.h"
 #include "process/process.h"
 #include "syscalls/kept_left.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "live/tree.h"
 #include "process/process.h"
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "memory/arena.h"
 #include "memory/ends.h"
 #include "memory/memory_calls.h"

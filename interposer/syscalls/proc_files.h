@@ -1,7 +1,7 @@
 /* What /proc says about the program itself, where it would show the lower half instead: proc(5). */
 #ifndef RDB_PROC_FILES_H
 #define RDB_PROC_FILES_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 /* While recording: opens maps, cmdline, environ or auxv of the program, made up in memory (*result: descriptor
  * or -errno).  False: another file. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 bool redirect_self(const char *path)
 {

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include "boundary/guarded_copy.h"
+#include "base/guarded_copy.h"
 
 #define A(i) (ev->args[i])
 

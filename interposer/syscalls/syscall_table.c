@@ -6,7 +6,7 @@
 #include "boundary/boundary.h"
 #include "memory/memory_calls.h"
 #include "memory/shared_memory.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "process/process.h"
 #include "replay/replay.h"
 #include "signals/signals.h"

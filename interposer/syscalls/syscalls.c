@@ -13,7 +13,7 @@
 #include "threads/blocking.h"
 #include "image/cut_files.h"
 #include "boundary/boundary.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "syscalls/socket_notes.h"
 #include "syscalls/attributes.h"
 #include "syscalls/ioctls.h"

@@ -12,7 +12,7 @@
 #include "memory/ends.h"
 #include "memory/memory_calls.h"
 #include "memory/shared_memory.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "syscalls/ioctls.h"
 
 enum { DESCRIPTORS = 1024, GONE = -1 };

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include "boundary/boundary.h"
-#include "clocks/monotonic.h"
+#include "base/monotonic.h"
 #include "instructions/instructions.h"
 #include "marks/spin.h"
 #include "signals/signals.h"

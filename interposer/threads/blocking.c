@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "clocks/monotonic.h"
+#include "base/monotonic.h"
 #include "threads/baton.h"
 #include "threads/bounce.h"
 #include "threads/newer_calls.h"

@@ -9,7 +9,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include "threads/bounce.h"
-#include "boundary/lower.h"
+#include "base/lower.h"
 #include "threads/newer_calls.h"
 
 enum { LARGEST = 16 << 20, EVENTS = 4096 };

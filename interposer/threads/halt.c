@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include "boundary/lower.h"
-#include "clocks/monotonic.h"
+#include "base/lower.h"
+#include "base/monotonic.h"
 #include "signals/signals.h"
 
 /* So long others stand still for one that does not come; after that they are left alone for so long. */

@@ -13,7 +13,7 @@
  */
 #ifndef RDB_THREAD_H
 #define RDB_THREAD_H
-#include "boundary/context.h"
+#include "base/context.h"
 #include "boundary/event.h"
 #include "boundary/gate_asm.h"
 #include "marks/spin.h"

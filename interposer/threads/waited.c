@@ -2,7 +2,7 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include "boundary/guarded_copy.h"
+#include "base/guarded_copy.h"
 #include "threads/newer_calls.h"
 
 static const int64_t SECOND = 1000000000;

@@ -1,4 +1,4 @@
-"""`--checkpoint-every`, `--keep` and `--log-budget`: as interposer/process/limit.h reads them;
+"""`--checkpoint-every`, `--keep` and `--log-budget`: as interposer/base/limit.h reads them;
 `--kept-budget`, which all processes of a job find in its directory
 (interposer/process/kept_budget.h)."""
 

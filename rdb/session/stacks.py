@@ -9,7 +9,7 @@ from typing import Any
 from rdb.session.ranks import Rank, format_ranks
 from rdb.session.state import Place
 
-# interposer/boundary/layout.h: RDB_LOW_END, RDB_PROG, RDB_INTERP
+# interposer/base/layout.h: RDB_LOW_END, RDB_PROG, RDB_INTERP
 _LINKED_END = 0x10000000000
 _PROGRAM = 0x102000000000
 _PROGRAM_END = 0x103000000000

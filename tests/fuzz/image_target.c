@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "log/crc32c.h"
-#include "process/descriptors.h"
+#include "base/crc32c.h"
+#include "base/descriptors.h"
 #include "image/image.h"
 #include "target.h"
 

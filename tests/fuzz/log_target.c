@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "log/crc32c.h"
+#include "base/crc32c.h"
 #include "log/log_index.h"
 #include "log/log_short.h"
 #include "target.h"

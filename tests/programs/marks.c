@@ -16,7 +16,7 @@
 #include "../../interposer/marks/mark.c" /* fill() too: marks at any pc */
 #include "memory/arena.h"
 #include "agent/breakpoints.h"
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 #include "instructions/emulate.h"
 #include "instructions/tsc_sites.h"
 #include "marks/mark_learn.h"

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "files.h"
-#include "process/copy_bytes.h"
+#include "base/copy_bytes.h"
 #include "real.h"
 
 /* Bytes that are copied, where the file system cannot share them. */

@@ -1,4 +1,4 @@
-#include "boundary/guarded_copy.h"
+#include "base/guarded_copy.h"
 #include <stdint.h>
 #include "threads/thread.h"
 

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 
 enum {
 	HIGHEST = 4096, /* a descriptor's number costs memory in the kernel, and time in fork */

@@ -14,9 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "process/cpu_features.h"
-#include "boundary/layout.h"
-#include "process/probe.h"
-#include "boundary/seccomp.h"
+#include "base/layout.h"
+#include "base/probe.h"
+#include "base/seccomp.h"
 
 /* linux/userfaultfd.h and linux/fs.h of 6.7; older headers lack them */
 enum { UFFD_WP_UNPOPULATED = 1 << 13, UFFD_WP_ASYNC = 1 << 15 };

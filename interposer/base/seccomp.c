@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "boundary/layout.h"
-#include "boundary/seccomp.h"
+#include "base/layout.h"
+#include "base/seccomp.h"
 
 static struct {
 	bool in_use, installed, left;

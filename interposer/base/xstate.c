@@ -1,6 +1,6 @@
 #include <stdint.h>
 #include <string.h>
-#include "boundary/xstate.h"
+#include "base/xstate.h"
 
 /* asm/sigcontext.h: struct _fpx_sw_bytes, in the bytes of FXSAVE that the processor leaves alone.  Intel SDM
  * vol. 1, 13.4: the header follows the 512 bytes of FXSAVE, AVX the header; what comes after lies elsewhere

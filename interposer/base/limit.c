@@ -1,4 +1,4 @@
-#include "process/limit.h"
+#include "base/limit.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

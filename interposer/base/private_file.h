@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "process/descriptors.h"
+#include "base/descriptors.h"
 
 /* openat(2) of a file that is made.  A descriptor or -errno. */
 static inline int private_create(int dirfd, const char *path, int flags)

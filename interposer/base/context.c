@@ -1,6 +1,6 @@
-#include "boundary/context.h"
+#include "base/context.h"
 #include <string.h>
-#include "boundary/xstate.h"
+#include "base/xstate.h"
 
 /* struct _fpx_sw_bytes at offset 464 of the FXSAVE area (asm/sigcontext.h) */
 static uint32_t xsave_len(const ucontext_t *uc)

@@ -4,8 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "boundary/boundary.h"
-#include "boundary/fsgsbase.h"
-#include "boundary/lower.h"
+#include "base/fsgsbase.h"
+#include "base/lower.h"
 
 enum { READ_FS, READ_GS, WRITE_FS, WRITE_GS }; /* the reg field of their ModRM byte */
 

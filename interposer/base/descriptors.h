@@ -1,7 +1,7 @@
 /* Our own descriptors: out of the program's way, above its limit where that can be. */
 #ifndef RDB_DESCRIPTORS_H
 #define RDB_DESCRIPTORS_H
-#include "boundary/lower.h"
+#include "base/lower.h"
 
 /* Decides where they live: once, at the start. */
 void descriptors_init(void);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include "log/crc32c_wide.h"
+#include "base/crc32c_wide.h"
 
 static inline uint32_t crc32c(uint32_t crc, const void *data, size_t len)
 {

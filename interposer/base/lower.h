@@ -8,8 +8,8 @@
 #include <sys/types.h>
 #include <ucontext.h>
 #include "boundary/host.h"
-#include "boundary/layout.h"
-#include "process/limit.h"
+#include "base/layout.h"
+#include "base/limit.h"
 #include "log/log_format.h"
 
 enum mode {
@@ -114,6 +114,8 @@ static inline bool replaying(void)
 	return lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA;
 }
 
+/* If set: what rdb_fatal() does before it exits; it may return. */
+extern void (*lower_at_fatal)(int exit_code, const char *text);
 /* Prints "rdb: ..." on stderr, ends the recording as unsupported, exits with 125. */
 void rdb_fatal(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* Prints "rdb: ..." on stderr. */
