@@ -223,7 +223,8 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 			break;
 		const bool part = done && (uint64_t)r == rest[2]; /* of a vector, of which there may be more */
 		done += (uint64_t)r;
-		if (!(self->interrupted || part) || shown != nr || signal_due(self) || done >= partial_asks(nr, args))
+		if (shown != nr || signal_due(self) || done >= partial_asks(nr, args) ||
+		    !(self->interrupted || part || partial_by_signal(nr, args)))
 			break;
 		if (coordinated_waits) {
 			self->asked_done = done;

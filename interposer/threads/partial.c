@@ -1,10 +1,14 @@
 #include "threads/partial.h"
+#include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include "base/lower.h"
 #include "threads/nonblocking.h"
 
 struct vector {
@@ -57,6 +61,25 @@ uint64_t partial_asks(long nr, const uint64_t args[6])
 	for (uint64_t i = 0; i < v.n; i++)
 		sum += v.parts[i].iov_len;
 	return sum;
+}
+
+bool partial_by_signal(long nr, const uint64_t args[6])
+{
+	struct pollfd p = {.fd = (int)args[0]}; /* its other end is closed, or it has an error */
+	struct stat st;
+	int at_mark = 0;
+	long r;
+	if (nr == SYS_getrandom || nr == SYS_read || nr == SYS_pread64)
+		return true;
+	if (fstat(p.fd, &st) || !(S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode)))
+		return false;
+	do
+		r = raw_syscall(SYS_poll, (long)&p, 1, 0, 0, 0, 0);
+	while (r == -EINTR);
+	if (r)
+		return false;
+	/* what is urgent ends a read (tcp(7)) */
+	return nr != SYS_recvfrom || ioctl(p.fd, SIOCATMARK, &at_mark) || !at_mark;
 }
 
 /* Of a vector the rest of the part that it is in: what follows is one more call. */

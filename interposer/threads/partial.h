@@ -7,6 +7,10 @@
 
 /* How many bytes it is to move; 0: it may move fewer at any time. */
 uint64_t partial_asks(long nr, const uint64_t args[6]);
+/* It has moved fewer, and no signal was handled in its thread.  One may have come all the same: the kernel wakes a thread for
+ * a signal of the process, and another takes it (kernel/signal.c: complete_signal, recalc_sigpending).  True: nothing
+ * else has ended it. */
+bool partial_by_signal(long nr, const uint64_t args[6]);
 /* After `done` bytes, which are fewer: the call that goes on (its arguments in rest), its number. */
 long partial_rest(long nr, const uint64_t args[6], uint64_t done, uint64_t rest[6]);
 
