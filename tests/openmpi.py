@@ -20,6 +20,8 @@ OVERSUBSCRIBE = {
 # Release 5 asks the kernel for the way to another process of the same host, hears of the loopback
 # interface, which it leaves out, and finds none to the processes of MPI_Comm_spawn.
 REACHABLE = {"OMPI_MCA_reachable": "weighted"}
+# Release 5 reduces wrongly by node between worlds that have not started each other.
+REDUCES = {"OMPI_MCA_coll": "^han"}
 
 
 @functools.cache

@@ -68,12 +68,16 @@ def test_partitioned_messages_of_a_branch(partitioned: Recorded) -> None:
     partitioned.rdb("rm", branch.name)
 
 
-@pytest.mark.skipif(openmpi.release() >= 5, reason="Open MPI 5 has partitioned messages")
-def test_an_mpi_without_partitioned_messages(partitioned: Recorded) -> None:
+def test_an_mpi_that_cannot_do_it(partitioned: Recorded) -> None:
+    """Open MPI 4 has no partitioned messages; 5 sends what is not ready when they start again."""
     at = str(events_called(partitioned.job.rank(0), "MPI_Pready(")[1])
     done = partitioned.rdb("restart", "job", "--at", at, "--mpi", "openmpi", "--name", "refused")
     assert done.returncode == 125, done.stderr
-    assert "send_init: it succeeded in the recording and fails over openmpi" in done.stderr
+    if openmpi.release() >= 5:
+        assert "takes partitions that are not ready for sent" in done.stderr
+    else:
+        assert "send_init: it succeeded in the recording and fails over openmpi" in done.stderr
+    partitioned.rdb("rm", "refused")
 
 
 def test_no_cut_goes_through_a_transfer(partitioned: Recorded) -> None:

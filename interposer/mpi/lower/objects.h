@@ -91,6 +91,8 @@ struct vreq {
 	int64_t room;
 	char *shadow; /* received bytes until completion: `own` or allocated */
 	struct pending *pending;
+	unsigned starts; /* of a partitioned send: how often, and */
+	unsigned others; /* how many calls of others there were before the last (partitioned.c) */
 	struct generalized *generalized;
 	void *instead;             /* after a restart: the persistent request, while a started send of it is complete */
 	struct inflight *inflight; /* what it brings of a window or a file */

@@ -6,6 +6,8 @@
 #include "pending.h"
 #include "requests.h"
 
+extern struct rdb_plugin rdb_plugin;
+
 int64_t addition_missing(const char *name)
 {
 	host->fatal("%s: the MPI library that the program runs with does not have it", name);
@@ -21,7 +23,38 @@ void partitioned_note(const struct vreq *request, const char *what)
 		host->note(RDB_NOTE_TEXT, text, (size_t)len);
 }
 
+/* Open MPI 5.0 takes the partitions of a send that is started again for sent wherever it comes to look before they are ready
+ * (mca_part_persist_start): it is complete too early, or never.  A program that was recorded over another MPI is told. */
+bool partitioned_watched, partitioned_restarted;
+static unsigned others;
+
+void partitioned_started(struct vreq *request)
+{
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION == 5
+	if (!partitioned_restarted || !request->partitioned || request->pending)
+		return;
+	request->others = others;
+	partitioned_watched |= request->starts++ > 0;
+#else
+	(void)request;
+#endif
+}
+
+void partitioned_before(unsigned index)
+{
+	others += index != RDB_Start && index != RDB_Startall && index != RDB_Pready && index != RDB_Pready_range &&
+		  index != RDB_Pready_list;
+}
+
 #if MPI_4
+static void ready(const struct vreq *request, const char *name)
+{
+	if (request->starts > 1 && request->others != others)
+		host->fatal("%s: %s takes partitions that are not ready for sent when their request is started "
+			    "again; restart over another MPI (--mpi)",
+			    name, rdb_plugin.name);
+}
+
 /* Not of a communicator: such messages are apart from all others, which are matched by their order. */
 static int64_t prepared(int rc, struct vreq *request, MPI_Request real, uint64_t upper)
 {
@@ -108,18 +141,21 @@ static int64_t done(int rc, uint64_t id)
 /* partition, request */
 int64_t real_Pready(const uint64_t *a)
 {
+	ready(request_of(a[1]), "MPI_Pready");
 	return done(PMPI_Pready((int)a[0], real_of(a[1])), a[1]);
 }
 
 /* partition_low, partition_high, request */
 int64_t real_Pready_range(const uint64_t *a)
 {
+	ready(request_of(a[2]), "MPI_Pready_range");
 	return done(PMPI_Pready_range((int)a[0], (int)a[1], real_of(a[2])), a[2]);
 }
 
 /* length, array_of_partitions, request */
 int64_t real_Pready_list(const uint64_t *a)
 {
+	ready(request_of(a[2]), "MPI_Pready_list");
 	return done(PMPI_Pready_list((int)a[0], (int *)a[1], real_of(a[2])), a[2]);
 }
 #else

@@ -196,6 +196,8 @@ static int64_t plugin_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 		args = large_arguments(index, nargs, args, large);
 	if (__builtin_expect(restart_later, 0))
 		restart_go_on();
+	if (__builtin_expect(partitioned_watched, 0))
+		partitioned_before(index);
 	if (windows_there)
 		windows_before(index);
 	given = together_on ? together_before(index, args, changed) : args;

@@ -305,6 +305,7 @@ static void started(struct vreq *request, MPI_Request real)
 	request->active = true;
 	request->delivered = request->early = false;
 	partitioned_note(request, "started");
+	partitioned_started(request);
 	if (request->pending)
 		pending_again(request->pending);
 	if (!request->receive && request->comm)

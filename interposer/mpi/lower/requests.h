@@ -30,6 +30,10 @@ void early_end(void);
 
 /* partitioned.c: a partitioned request is started, complete or freed, for who restarts from the log. */
 void partitioned_note(const struct vreq *request, const char *what);
+/* After a restart over Open MPI 5: the program starts a request, and makes any call while partitioned_watched. */
+void partitioned_started(struct vreq *request);
+void partitioned_before(unsigned index);
+extern bool partitioned_watched, partitioned_restarted;
 
 /* A restart: posts a receive under the number that it had, of `message` if it was matched.  0 or an MPI error. */
 int request_receive_again(uint32_t id, void *buf, int count, struct vtype *type, int source, int tag,

@@ -260,8 +260,10 @@ static const char *restart_step(enum rdb_restart step, uint32_t fn, uint32_t nar
 			cannot = ports_cut();
 		return cannot ? cannot : restart_cut();
 	}
-	if (step == RDB_RESTART_LIVE)
+	if (step == RDB_RESTART_LIVE) {
+		partitioned_restarted = true;
 		return restart_leave();
+	}
 	if (step == RDB_RESTART_BEGIN)
 		return begin((const char *)a[0]);
 	if (step == RDB_RESTART_SEND && !nargs)

@@ -106,6 +106,7 @@ const char *restart_parts_again(struct pending *one)
 	request->o.real = BITS(real);
 	request->active = true;
 	request->delivered = false;
+	request->starts = 1;
 	if (receives(one)) {
 		for (uint32_t i = 0; i < one->parts; i++)
 			if (one->settled[i])
