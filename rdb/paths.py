@@ -31,6 +31,11 @@ def log_library_path() -> Path:
     return _built("librdblog.so")
 
 
+def log_declarations_path() -> Path:
+    """A Python module with its declarations (interposer/log/librdblog.cdef)."""
+    return _built("librdblog_abi.py")
+
+
 def mpi_dir(flavour: str = "openmpi") -> Path:
     """The folder of one MPI's stub and real side; it need not exist."""
     return lib_dir() / "mpi" / flavour

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rdb.errors import VersionMismatch
-from rdb.recording import Kind, _log
+from rdb.recording import Kind, library
 from rdb.recording._log import LogIndex
 from rdb.recording.communication import RankCommunication
 from rdb.recording.threads import Schedule, read_schedule
@@ -294,8 +294,18 @@ def test_killed_anywhere(play: Play, period: int) -> None:
 
 def test_a_library_of_other_sources_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """It and this Python have to agree on where the fields of an entry are."""
-    other = _log._CDEF.replace("uint32_t segment, size, nr,", "uint32_t segment, nr, size,")
-    assert other != _log._CDEF
-    monkeypatch.setattr(_log, "_CDEF", other)
+    fields = library.ENTRY_FIELDS
+    other = (*fields[:5], fields[6], fields[5], *fields[7:])
+    monkeypatch.setattr(library, "ENTRY_FIELDS", other)
     with pytest.raises(VersionMismatch, match="built from other sources than this rdb: make dev"):
-        _log._library.__wrapped__()
+        library.log_library.__wrapped__()
+
+
+def test_what_is_declared_is_what_was_compiled() -> None:
+    ffi, built = library.log_library()
+    declared = [
+        (structure, name, field.offset, ffi.sizeof(field.type))
+        for structure in ("log_entry", "log_place")
+        for name, field in ffi.typeof(f"struct {structure}").fields
+    ]
+    assert declared == library.fields_of(ffi, built)

@@ -6,46 +6,17 @@ import bisect
 import errno
 import mmap
 import os
-import struct
 from collections.abc import Container, Iterator, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cffi import FFI
-
 from rdb.errors import DamagedRecording, RdbError, VersionMismatch
-from rdb.paths import log_library_path
+from rdb.recording.library import ENTRY as _ENTRY
+from rdb.recording.library import log_library
 from rdb.recording.record import Kind, Record
 from rdb.recording.short import expand, is_short
 from rdb.recording.turns import Places
 
-_CDEF = """
-struct log_entry {
-    uint64_t event; int64_t result; uint64_t at_ns; uint64_t offset;
-    uint32_t segment, size, nr, repeat;
-    uint16_t kind, nargs;
-    uint32_t thread;
-    uint64_t place;
-};
-struct log_place {
-    uint32_t how, segment;
-    uint64_t off, cycle, checked_end, next_event, at_ns;
-    uint32_t turns, counted;
-};
-int log_index_begin(const char *dir, unsigned tail, struct log_place *place,
-                    struct log_entry **entries, size_t *count, size_t *room, char *error);
-int log_index_more(const char *dir, struct log_place *place, struct log_entry *entries,
-                   size_t *count, size_t room, char *error);
-struct log_entry *log_index_copy(const struct log_entry *entries, size_t count, size_t room);
-void log_index_free(struct log_entry *entries);
-int log_grown(const char *dir, const struct log_entry *last);
-struct file_sum { uint64_t size; uint32_t crc; };
-struct log_field { const char *name; size_t offset, size; };
-const struct log_field *log_index_fields(void);
-int file_sum_check(const char *path, struct file_sum *expected, struct file_sum *found);
-"""
-_ENTRY = struct.Struct("<QqQQIIIIHHIQ")  # struct log_entry
 _NR, _REPEAT, _KIND, _NARGS, _THREAD, _PLACE = 6, 7, 8, 9, 10, 11
 _TURNS = 0x8000  # LOG_ENTRY_TURNS
 _ENTRY_WORDS = _ENTRY.size // 8
@@ -70,44 +41,10 @@ def _begins(directory: Path) -> bytes:
         return b""
 
 
-@cache
-def _library() -> tuple[FFI, Any]:
-    ffi = FFI()
-    ffi.cdef(_CDEF)
-    path = log_library_path()
-    library = ffi.dlopen(str(path))
-    if _fields_of(ffi, library) != _fields_known(ffi):
-        raise VersionMismatch(f"{path} was built from other sources than this rdb: make dev")
-    return ffi, library
-
-
-def _fields_of(ffi: FFI, library: Any) -> list[tuple[str, int, int]]:
-    """What librdblog gives; nothing, if it is too old to say."""
-    found: list[tuple[str, int, int]] = []
-    try:
-        field = library.log_index_fields()
-    except AttributeError:
-        return found
-    while field.name != ffi.NULL:
-        name = ffi.string(field.name)
-        assert isinstance(name, bytes)
-        found.append((name.decode(), field.offset, field.size))
-        field += 1
-    return found
-
-
-def _fields_known(ffi: FFI) -> list[tuple[str, int, int]]:
-    return [
-        (f"{struct_}.{name}", field.offset, ffi.sizeof(field.type))
-        for struct_ in ("log_entry", "log_place")
-        for name, field in ffi.typeof(f"struct {struct_}").fields
-    ]
-
-
 def file_sums(path: Path) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Of a stored file size and CRC-32C that it had, and those that it has; None: its name does not
     say."""
-    ffi, library = _library()
+    ffi, library = log_library()
     expected: Any = ffi.new("struct file_sum *")
     found: Any = ffi.new("struct file_sum *")
     status = library.file_sum_check(os.fsencode(path), expected, found)
@@ -129,7 +66,7 @@ class LogIndex:
     """
 
     def __init__(self, directory: Path, tail: bool = False) -> None:
-        ffi, library = _library()
+        ffi, library = log_library()
         self._directory = directory
         self._segments: dict[int, tuple[mmap.mmap, memoryview]] = {}
         self._place = ffi.new("struct log_place *")
@@ -166,7 +103,7 @@ class LogIndex:
 
     def _use(self, count: int, before: int) -> None:
         """Takes over so many entries; those from `before` on are new or longer than they were."""
-        ffi, _ = _library()
+        ffi, _ = log_library()
         self._entries = self.count = count
         size = count * _ENTRY.size
         self._view = memoryview(ffi.buffer(self._keep, size)).cast("B") if size else memoryview(b"")
@@ -180,7 +117,7 @@ class LogIndex:
 
     def more(self) -> bool:
         """Takes in what has been recorded since.  False: the log has to be read anew."""
-        ffi, library = _library()
+        ffi, library = log_library()
         if self.damage is not None or not self.count or _begins(self._directory) != self._begins:
             return False
         count, error = ffi.new("size_t *", self._entries), ffi.new("char[256]")
@@ -204,7 +141,7 @@ class LogIndex:
 
     def grown(self) -> bool:
         """May the log have more records by now?  Costs nothing that depends on the log."""
-        _, library = _library()
+        _, library = log_library()
         if not self.count:
             return True
         status: int = library.log_grown(

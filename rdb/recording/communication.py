@@ -22,10 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cffi import FFI
-
 from rdb.errors import DamagedRecording, RdbError, VersionMismatch
-from rdb.paths import log_library_path
 from rdb.recording.collectives import (
     collectives,
     file_collectives,
@@ -36,20 +33,9 @@ from rdb.recording.collectives import (
 )
 from rdb.recording.describe import mpi_functions, mpi_name
 from rdb.recording.epochs import Epochs
+from rdb.recording.library import log_library
 from rdb.recording.locks import Locks, lock_calls
 
-_CDEF = """
-struct log_message {
-    uint64_t event, at_ns;
-    uint64_t bytes, order, address;
-    int32_t peer, tag;
-    uint32_t comm, request, nr, what;
-};
-struct log_wanted { uint8_t what; int8_t comm, peer, tag, request, size; };
-int log_messages(const char *dir, uint32_t name_space, const struct log_wanted *wanted,
-                 size_t wanted_count, struct log_message **found, size_t *count, char *error);
-void log_messages_free(struct log_message *found);
-"""
 _BEGUN = "mpi-begun"  # what a branch began with: interposer/mpi/lower/restart_journal.c
 _SEND = re.compile(r"send peer=(-?\d+) tag=(\d+) comm=(\d+) bytes=(\d+)")
 _GOING = re.compile(r"collective request=(\d+) comm=(\d+)")
@@ -131,10 +117,9 @@ WORLD = Communicator("MPI_COMM_WORLD", None)
 
 
 @cache
-def _library() -> tuple[FFI, Any, Any, int]:
+def _library() -> tuple[Any, Any, Any, int]:
     """librdblog and its table of the calls that are wanted."""
-    ffi = FFI()
-    ffi.cdef(_CDEF)
+    ffi, library = log_library()
     functions = mpi_functions()
     count = 1 + max((int(one["nr"]) & 0xFFFF for one in functions), default=-1)
     wanted = ffi.new("struct log_wanted[]", max(count, 1))
@@ -182,7 +167,7 @@ def _library() -> tuple[FFI, Any, Any, int]:
             of = next((one for one in ("fh", "win") if one in params), None)
             row.comm = params.index(of) if of else -1
             row.peer = params.index("target_rank") if "target_rank" in params else -1
-    return ffi, ffi.dlopen(str(log_library_path())), wanted, count
+    return ffi, library, wanted, count
 
 
 def _makes_a_request(name: str) -> bool:

@@ -4,25 +4,9 @@
 from __future__ import annotations
 
 import os
-from functools import cache
 from pathlib import Path
-from typing import Any
 
-from cffi import FFI
-
-from rdb.paths import log_library_path
-
-_CDEF = """
-int64_t log_end(const char *path);
-int log_grow(const char *path, const char *newer);
-"""
-
-
-@cache
-def _library() -> Any:
-    ffi = FFI()
-    ffi.cdef(_CDEF)
-    return ffi.dlopen(str(log_library_path()))
+from rdb.recording.library import log_library
 
 
 def segment_end(path: Path) -> int:
@@ -30,7 +14,8 @@ def segment_end(path: Path) -> int:
 
     OSError: it cannot be read.
     """
-    return _checked(path, _library().log_end(os.fsencode(path)))
+    _, library = log_library()
+    return _checked(path, library.log_end(os.fsencode(path)))
 
 
 def grow_segment(path: Path, newer: Path) -> None:
@@ -38,7 +23,8 @@ def grow_segment(path: Path, newer: Path) -> None:
 
     OSError: one cannot be read or written.
     """
-    _checked(path, _library().log_grow(os.fsencode(path), os.fsencode(newer)))
+    _, library = log_library()
+    _checked(path, library.log_grow(os.fsencode(path), os.fsencode(newer)))
 
 
 def _checked(path: Path, status: int) -> int:
