@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from rdb.errors import RdbError
 from rdb.server.bisecting import Bisecting
-from rdb.timeline.bisect import Bisect, Probe, Refused, Result, Unstable, Verdict
+from rdb.timeline.asking import Probe, Verdict
+from rdb.timeline.bisect import Bisect, Refused, Result, Unstable
 from rdb.timeline.position import Position
 from rdb.timeline.timeline import Timeline
 
@@ -231,45 +232,50 @@ def test_what_has_a_value_first_between_two_samples() -> None:
         search(timeline)
 
 
-def between_events(phases: list[tuple[int, int, bool]]) -> tuple[Program, list[int]]:
+Phases = list[tuple[int, int, bool, bool]]
+
+
+def between_events(phases: Phases) -> tuple[Program, list[int]]:
     """Each phase: the cell is set and, a loop later, it has no value any more, or stays as it is;
-    an event.  Also the last instructions at which it has a value."""
+    perhaps an event.  Also the last instructions of the parts in which it keeps its value."""
     code: list[tuple[str, int, int]] = []
     exits: list[int] = []
-    for value, rounds, stays in phases:
-        if value == UNDEFINED:
-            exits.append(0x400000 + 16 * len(code))
+    for value, rounds, stays, event in phases:
+        exits.append(0x400000 + 16 * len(code))
         code += [("seti", CELL, value), ("seti", 0, rounds), ("addi", 1, 1)]
         code.append(("decjnz", 0, 0x400000 + 16 * (len(code) - 1)))
         if not stays:
             exits.append(0x400000 + 16 * len(code))
             code.append(("seti", CELL, UNDEFINED))
-        code += [("addi", 2, 3), ("sys", 0, 0)]
+        code += [("addi", 2, 3)] + [("sys", 0, 0)] * event
     code.append(("sys", 0, 0))
-    return Program(code, [Answer(0) for _ in phases]), exits
+    return Program(code, [Answer(0) for phase in phases if phase[3]]), exits
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
-        st.tuples(st.sampled_from([GOOD, BAD, UNDEFINED]), st.integers(1, 5), st.booleans()),
+        st.tuples(
+            st.sampled_from([GOOD, BAD, UNDEFINED]), st.integers(1, 5), st.booleans(), st.booleans()
+        ),
         min_size=1,
         max_size=28,
     ),
     st.booleans(),
 )
-def test_what_has_a_value_between_events_only(
-    phases: list[tuple[int, int, bool]], last: bool
-) -> None:
-    """Each event is looked at, so the first, or last, of all edges is found."""
-    program, exits = between_events([(GOOD, 1, False), *phases, (BAD, 1, False)])
+def test_what_has_a_value_between_events_only(phases: Phases, last: bool) -> None:
+    """Each event is looked at, so the first, or last, edge is found between the first, or last, two
+    events between which it turned."""
+    program, exits = between_events([(GOOD, 1, False, True), *phases, (BAD, 1, False, True)])
     states = all_states(program)
-    defined = [index for index, state in enumerate(states) if cell(state) in (GOOD, BAD)]
-    edges = [
-        (low, high)
-        for low, high in pairwise(defined)
-        if (cell(states[low]), cell(states[high])) == (GOOD, BAD)
-    ]
+    at = [cell(state) for state in states]
+    defined = [index for index, value in enumerate(at) if value in (GOOD, BAD)]
+    edges = [(low, high) for low, high in pairwise(defined) if (at[low], at[high]) == (GOOD, BAD)]
+    events = [one for one in range(1, len(at)) if states[one].event > states[one - 1].event]
+    known = [max(one for one in defined if one <= event) for event in events]
+    turns = [(low, high) for low, high in pairwise(known) if (at[low], at[high]) == (GOOD, BAD)]
+    low, high = turns[-1 if last else 0]
+    edges = [edge for edge in edges if low <= edge[0] and edge[1] <= high]
     with Timeline(None, FakeReplica.start(program)) as timeline:
         result, _ = search(timeline, last, alive=exits)
         before = index_of(timeline, result.before, states)

@@ -20,7 +20,8 @@ from gdbdriver import Gdb, Recorded
 from rdb.recording import open_job
 from rdb.server.searches import Searches
 from rdb.timeline import scan
-from rdb.timeline.bisect import Bisect, Probe, Result
+from rdb.timeline.asking import Probe
+from rdb.timeline.bisect import Bisect, Result
 from rdb.timeline.changes import Change, ChangeSearch
 from rdb.timeline.points import Points
 from rdb.timeline.position import Position

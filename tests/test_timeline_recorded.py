@@ -20,7 +20,8 @@ from rdb.recording.rank import RankRecording
 from rdb.replay.agent import Gpr, StopReason
 from rdb.replay.replica import Replica, unreaped, wait_all_gone
 from rdb.timeline import bases
-from rdb.timeline.bisect import Bisect, Probe, Result
+from rdb.timeline.asking import Probe
+from rdb.timeline.bisect import Bisect, Result
 from rdb.timeline.position import Position
 from rdb.timeline.stopped import Stopped
 from rdb.timeline.timeline import Timeline

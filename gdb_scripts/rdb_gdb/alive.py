@@ -16,7 +16,7 @@ from .lookups import key_of
 from .symbols import scope
 
 _SYMBOL = re.compile(r"^Symbol (\S+) is ", re.MULTILINE)
-_RANGE = re.compile(r"Range (0x[0-9a-f]+)-(0x[0-9a-f]+)")
+_RANGE = re.compile(r"Range (0x[0-9a-f]+)-(0x[0-9a-f]+): (.*)")
 _JUMP = re.compile(r"(?:notrack |bnd )?j\w+\s+(0x[0-9a-f]+)")
 _LEAVES = re.compile(r"(?:notrack |bnd |repz? )?(?:ret|jmp\s+\*)")
 
@@ -25,7 +25,7 @@ Ranges = list[tuple[int, int]]
 
 def exits(symbols: list[Any], frame: Any) -> list[int]:
     """The last instructions of each part of the frame's function in which all of these locals have
-    a value."""
+    a value: what the next part says of them may be another one."""
     found: dict[int, None] = {}
     for pc in _instances(symbols, frame):
         function = _around(pc)
@@ -71,18 +71,23 @@ def _all_alive(names: list[str], pc: int) -> Ranges | None:
     for name, text in zip(said[1::2], said[2::2], strict=True):
         if name not in names or not text.startswith("multi-location"):
             continue
-        mine = _joined([(int(low, 16), int(high, 16)) for low, high in _RANGE.findall(text)])
+        found = [(int(low, 16), int(high, 16), said) for low, high, said in _RANGE.findall(text)]
+        mine = _joined(found)
         both = mine if both is None else _common(both, mine)
     return both
 
 
-def _joined(ranges: Ranges) -> Ranges:
+def _joined(ranges: list[tuple[int, int, str]]) -> Ranges:
+    """What overlaps, or touches at the same place of the value, is one."""
     joined: Ranges = []
-    for low, high in sorted(ranges):
-        if joined and low <= joined[-1][1]:
+    before = ""
+    for low, high, said in sorted(ranges):
+        same = said == before and not said.startswith("a complex")  # whose text is cut short
+        if joined and low < joined[-1][1] + same:
             joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
         elif low < high:
             joined.append((low, high))
+        before = said
     return joined
 
 
@@ -92,18 +97,19 @@ def _common(some: Ranges, others: Ranges) -> Ranges:
 
 
 def _ways_out(ranges: Ranges, function: Any, architecture: Any) -> Iterator[int]:
-    """The last instruction of each, and what jumps or returns out of them."""
+    """The last instruction of each, and what jumps or returns out of it."""
     for one in architecture.disassemble(function.start, function.end - 1):
-        if not _within(ranges, one["addr"]):
+        part = _part(ranges, one["addr"])
+        if part is None:
             continue
         jump = _JUMP.match(one["asm"])
         if (
-            not _within(ranges, one["addr"] + one["length"])
+            _part(ranges, one["addr"] + one["length"]) != part
             or _LEAVES.match(one["asm"])
-            or (jump and not _within(ranges, int(jump[1], 16)))
+            or (jump and _part(ranges, int(jump[1], 16)) != part)
         ):
             yield one["addr"]
 
 
-def _within(ranges: Ranges, pc: int) -> bool:
-    return any(low <= pc < high for low, high in ranges)
+def _part(ranges: Ranges, pc: int) -> tuple[int, int] | None:
+    return next(((low, high) for low, high in ranges if low <= pc < high), None)

@@ -12,7 +12,8 @@ from typing import Any, cast
 
 from rdb.errors import RdbError, Usage
 from rdb.server.motion import Motion
-from rdb.timeline.bisect import Bisect, Probe, Result, Verdict
+from rdb.timeline.asking import Probe, Verdict
+from rdb.timeline.bisect import Bisect, Result
 from rdb.timeline.timeline import Timeline
 
 Answer = dict[str, Any]

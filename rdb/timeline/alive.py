@@ -33,15 +33,32 @@ class Alive:
             found.walker.close()
         return self._travel.name(found.position, found.gpr.rip)
 
+    def each(self, low: Position, high: Position, most: int) -> list[Position] | None:
+        """The arrivals between the two, in one interval, in order; None: more than that."""
+        counts = self._counts(low, high, ())
+        if sum(counts.values()) > most:
+            return None
+        places = [high]
+        for _ in range(sum(counts.values())):
+            place = self.last(places[-1], ())
+            assert place is not None  # it was counted
+            places.append(place)
+        return places[:0:-1]
+
     def middle(self, low: Position, high: Position, without: Collection[int]) -> Position | None:
         """Of the arrivals between the two, in one interval, one in the middle; None: none."""
+        counts = self._counts(low, high, without)
+        most = max(counts, key=lambda pc: counts[pc], default=0)
+        return low.then(Hit(most, (counts[most] + 1) // 2)) if counts.get(most) else None
+
+    def _counts(self, low: Position, high: Position, without: Collection[int]) -> dict[int, int]:
+        """Arrivals at each of them between the two."""
         exits, high_pc = self._left(without), narrow.pc_at(self._travel, high)
         others = [pc for pc in exits if pc != high_pc]
         counts = narrow.count(self._travel, low, high, others)
         if high_pc in exits:
             counts[high_pc] = narrow.passed(self._travel, low, high, high_pc) - 1
-        most = max(counts, key=lambda pc: counts[pc], default=0)
-        return low.then(Hit(most, (counts[most] + 1) // 2)) if counts.get(most) else None
+        return counts
 
     def pc_of(self, place: Position) -> int:
         """Of one that was found."""

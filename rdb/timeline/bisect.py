@@ -22,24 +22,19 @@ undefined right between good and bad is said so (`Result.gap`).  The answer was 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
-from typing import Literal
 
 from rdb.errors import RdbError
-from rdb.timeline import narrow
 from rdb.timeline.alive import Alive
-from rdb.timeline.position import Hit, Position, Steps
+from rdb.timeline.asking import NEIGHBOURS, Probe, Verdict
+from rdb.timeline.inside import Inside, Pair
+from rdb.timeline.position import Position
 from rdb.timeline.timeline import Timeline
 
-Verdict = Literal["good", "bad", "undefined"]
 _SAMPLES = 33
 _SAMPLES_MAX = 513
-_NEIGHBOURS = 8
-_REASONS = 3
 
 
 class Refused(RdbError):
@@ -52,16 +47,6 @@ class Unstable(RdbError):
     """The same position was judged differently: the expression depends on more than the state."""
 
     exit_code = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """Go there, evaluate, answer."""
-
-    position: Position
-    stage: Literal["events", "instructions", "verify"]
-    done: float  # 0..1, roughly
-    soon: tuple[Position, ...] = ()  # what may be asked for next
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +63,9 @@ class Result:
 
 
 Search = Generator[Probe, Verdict, Result]
-Pair = Generator[Probe, Verdict, tuple[Position, Position]]
 
 
-class Bisect:
+class Bisect(Inside):
     def __init__(
         self,
         timeline: Timeline,
@@ -92,22 +76,14 @@ class Bisect:
         alive: Sequence[int] = (),
     ) -> None:
         travel = timeline.travel
-        self._travel = travel
-        self._last = last
-        self._low = travel.origin.event if low is None else low
+        low = travel.origin.event if low is None else low
+        super().__init__(travel, low, Alive(travel, alive) if alive else None, last)
         self._high = travel.last_event if high is None else high
         self._to_end = high is None  # also what follows the last event
         self._events_only = events_only
         self._end = Position(self._high)
-        self._alive = Alive(travel, alive) if alive else None
         if self._low > self._high:
             raise Refused(f"no event lies between {self._low} and {self._high}")
-        self._known: dict[Position, Verdict] = {}
-        self._places: dict[int, tuple[Position, Verdict]] = {}  # of events
-        self._spans: list[tuple[int, int, Position, Verdict]] = []  # of events with one place
-        self._whys: Counter[str] = Counter()
-        self._probes = self._undefined = 0
-        self._done = 0.0
         self.so_far = ""
         """What is worth telling before the search ends."""
         self._search = self._run()
@@ -134,61 +110,7 @@ class Bisect:
 
     # The search.
 
-    def _ask(
-        self,
-        position: Position,
-        stage: Literal["events", "instructions", "verify"],
-        soon: tuple[Position, ...] = (),
-    ) -> Generator[Probe, Verdict, Verdict]:
-        if position not in self._known:
-            unknown = tuple(one for one in soon if one not in self._known)
-            self._known[position] = yield Probe(position, stage, self._done, unknown)
-        return self._known[position]
-
-    def _ask_event(
-        self, event: int, soon: tuple[Position, ...] = ()
-    ) -> Generator[Probe, Verdict, Verdict]:
-        """There, or where it had a value last before."""
-        place = Position(event)
-        verdict = yield from self._ask(place, "events", soon)
-        if verdict == "undefined" and self._alive is not None:
-            place, verdict = yield from self._ask_before(place)
-        self._places[event] = place, verdict
-        return verdict
-
-    def _ask_before(self, here: Position) -> Generator[Probe, Verdict, tuple[Position, Verdict]]:
-        """Where it had a value last before HERE; undefined: nowhere."""
-        assert self._alive is not None
-        event = here.event + bool(here.moves)
-        for first, last, place, verdict in self._spans:
-            if first <= event <= last:
-                return place, verdict
-        low, place, verdict = self._low, here, "undefined"
-        without: set[int] = set()
-        before = here
-        while len(without) < _NEIGHBOURS:
-            found = self._alive.last(before, without)
-            if found is None or found.event < self._low:
-                break
-            judged = yield from self._ask(found, "events")
-            if judged != "undefined":
-                low, place, verdict = found.event + 1, found, judged
-                break
-            without.add(self._alive.pc_of(found))
-            before = found
-        # What was passed over may have had a value just before: then an event that is known to
-        # have one is nearer.
-        known = [one for one, said in self._known.items() if said != "undefined" and not one.moves]
-        nearer = max(
-            (one for one in known if one.event < event), key=lambda one: one.event, default=None
-        )
-        if verdict != "undefined" and nearer is not None and nearer.event > place.event:
-            low, place, verdict = nearer.event + 1, nearer, self._known[nearer]
-        self._spans.append((low, event, place, verdict))
-        return place, verdict
-
     def _run(self) -> Search:
-        self._adjacent: set[tuple[Position, Position]] = set()
         found = yield from self._sample()
         if found is None:
             before, after = yield from self._within(self._high, self._end)
@@ -301,10 +223,6 @@ class Bisect:
             said += f", undefined at the other {len(undefined)} that were looked at: {self._why()}"
         return said
 
-    def _why(self) -> str:
-        """The reasons why it had no value, the most frequent first."""
-        return ", ".join(why for why, _ in self._whys.most_common(_REASONS) if why)
-
     def _defined_before(
         self, events: list[int], judged: list[tuple[int, Verdict]]
     ) -> Generator[Probe, Verdict, list[tuple[int, Verdict]]]:
@@ -354,44 +272,6 @@ class Bisect:
         earlier, later = yield from self._between(Position(good), end, lambda v: v != "good")
         return (earlier, later if self._known[later] == "bad" else after)
 
-    def _within(self, event: int, high: Position) -> Pair:
-        """From an event that counts as good to a bad place before, or at, the next one."""
-        good, start = self._places[event][0], Position(event)
-        low, high = yield from self._closer(start, high)
-        before, after = yield from self._between(low, high, lambda v: v == "bad")
-        if self._known[before] != "undefined":
-            return before, after
-        if self._known[low] == "undefined":  # and up to there since it was good last
-            return good, after
-        before, later = yield from self._between(low, before, lambda v: v != "good")
-        return before, later if self._known[later] == "bad" else after
-
-    def _closer(
-        self, low: Position, high: Position
-    ) -> Generator[Probe, Verdict, tuple[Position, Position]]:
-        """A place that is not bad and a bad one; between the two it keeps a value, or has none."""
-        without: set[int] = set()
-        while self._alive is not None and len(without) < _NEIGHBOURS:
-            place = self._alive.middle(low, high, without)
-            if place is None:
-                break
-            verdict = yield from self._ask(place, "instructions")
-            if verdict == "good":
-                low, high = place, self._renamed(low, place, high)
-            elif verdict == "bad":
-                high = place
-            else:
-                without.add(self._alive.pc_of(place))
-        return low, high
-
-    def _renamed(self, start: Position, low: Position, high: Position) -> Position:
-        """`high`, which is named from START, from LOW, which is on the way."""
-        if not _apart(low, high):
-            return high
-        pc = narrow.pc_at(self._travel, high)
-        left = narrow.passed(self._travel, start, high, pc)
-        return self._named_from(low, high, pc, left - narrow.passed(self._travel, start, low, pc))
-
     def _last_good(self, good: int, first: int) -> Generator[Probe, Verdict, Position]:
         """`first`, unless it is undefined there: then the last good event before it."""
         if self._known[Position(first)] != "good" and good < first:
@@ -414,7 +294,7 @@ class Bisect:
             if verdict == "undefined" and self._alive is not None:
                 self._places[middle] = self._places[low]  # the last one that is known
                 verdict = self._places[low][1]
-            for distance in range(1, _NEIGHBOURS + 1):
+            for distance in range(1, NEIGHBOURS + 1):
                 if verdict != "undefined" or self._alive is not None:
                     break
                 for near in (middle - distance, middle + distance):
@@ -427,72 +307,6 @@ class Bisect:
                 low = middle
         return low, high
 
-    def _inside(self, low: int, high: int, like_high: Callable[[Verdict], bool]) -> Pair:
-        return (yield from self._between(Position(low), Position(high), like_high))
-
-    def _between(self, low: Position, high: Position, like_high: Callable[[Verdict], bool]) -> Pair:
-        """Two positions one instruction apart, the second like `high`, the first not."""
-        travel = self._travel
-        while True:
-            self._done = min(0.98, max(self._done, 0.7) + 0.02)
-            high_pc = narrow.pc_at(travel, high)
-            window = narrow.window(travel, low, high, high_pc)
-            if window.reached:
-                pair = yield from self._halve(low, high, window.steps, Steps, like_high)
-                self._adjacent.add(pair)
-                return pair
-            end = low.then(Steps(window.steps))
-            verdict = yield from self._ask(end, "instructions")
-            if like_high(verdict):
-                high = end
-                continue
-            low = end
-            high = self._named_from(low, high, high_pc, window.left)
-            counts = narrow.count(travel, low, high, window.candidates)
-            pc = max(counts, key=lambda one: counts[one])
-            if counts[pc] > 0:
-                low, high = yield from self._halve(
-                    low, high, counts[pc] + 1, partial(Hit, pc), like_high
-                )
-                if low != end and _apart(low, high):
-                    left = window.left - narrow.passed(travel, end, low, high_pc)
-                    high = self._named_from(low, high, high_pc, left)
-
-    def _named_from(self, low: Position, high: Position, pc: int, left: int) -> Position:
-        """`high` as LEFT arrivals at PC, its own, after `low`, if its name is not from there: two
-        arrivals may be further apart than a window, and be told apart by those at another pc."""
-        if not _apart(low, high):
-            return high
-        named = low.then(Hit(pc, left))
-        self._known[named] = self._known[high]
-        return named
-
-    def _halve(
-        self,
-        low: Position,
-        high: Position,
-        count: int,
-        move: Callable[[int], Steps | Hit],
-        like_high: Callable[[Verdict], bool],
-    ) -> Pair:
-        """Halves 0..count, where 0 is `low` and `count` is `high`."""
-        first, last = 0, count
-        ends = {0: low, count: high}
-        while last - first > 1:
-            middle = (first + last) // 2
-            ends[middle] = low.then(move(middle))
-            verdict = yield from self._ask(ends[middle], "instructions")
-            if like_high(verdict):
-                last = middle
-            else:
-                first = middle
-        return ends[first], ends[last]
-
 
 def _events(found: list[int]) -> str:
     return f"{len(found)} event{'' if len(found) == 1 else 's'}"
-
-
-def _apart(low: Position, high: Position) -> bool:
-    """Does the way that names `high` not lead through `low`, before it in the same interval?"""
-    return high.event == low.event and high.after(low) is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,15 +56,30 @@ def first_edges(recorded: Recorded, wanted: list[tuple[int, int, str]]) -> list[
 
 def main() -> None:
     import gdb
-    from rdb_gdb import link, predicates
+    from rdb_gdb import link, predicates, symbols
+
+    def is_of(source: str, symtab: object) -> bool:
+        return symtab is not None and symtab.filename.rsplit("/", 1)[-1] == source  # type: ignore
+
+    def means_a_librarys(source: str, expression: str) -> bool:
+        """In a function that was put into another one GDB finds a library's variable first."""
+        for name in re.findall(r"[A-Za-z_]\w*", expression):
+            found = symbols.find(name)[0]
+            if found is None or found.symtab is None or found.type.code == gdb.TYPE_CODE_FUNC:
+                continue
+            if not is_of(source, found.symtab):
+                return True
+        return False
 
     def truth(source: str, expression: str) -> bool | None:
         frame = gdb.newest_frame()
         while frame is not None:
-            symtab = frame.find_sal().symtab
-            if symtab is not None and symtab.filename.rsplit("/", 1)[-1] == source:
+            if is_of(source, frame.find_sal().symtab):
                 frame.select()
                 try:
+                    if means_a_librarys(source, expression):
+                        frame = frame.older()
+                        continue
                     if "&'" in expression:  # by address
                         gdb.execute("set language c", to_string=True)
                     value = predicates.value(expression)
