@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import Build, run_rdb
 
-from rdb.agents.elsewhere import hosts_of
 from rdb.checked import to_json
+from rdb.cli.elsewhere import hosts_of
 from rdb.errors import Usage
 from rdb.launch.hosts import Host, Placed, place, read_hosts
 from rdb.recording import FORMAT, Job

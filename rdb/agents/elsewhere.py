@@ -6,7 +6,6 @@ The agents live in a thread of their own until `close`.
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
 from collections.abc import Collection, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,33 +14,10 @@ from typing import Any, TypeVar
 from rdb.agents.channel import Message
 from rdb.agents.fetching import apart, fetch
 from rdb.agents.starting import Agents
-from rdb.errors import DamagedRecording, RdbError
-from rdb.launch.hosts import read_hosts
+from rdb.errors import RdbError
 from rdb.recording import Job
 
 T = TypeVar("T")
-
-
-def hosts_of(job: Job, hosts_file: str | None = None) -> list[str]:
-    """The hosts that a job's ranks run on, or that have parts of it; none for one that is here."""
-    if job.packed and hosts_file is None:
-        return []
-    here = os.uname().nodename
-    unfinished = []
-    for rank in job.ranks:
-        last = job.process(rank).programs[-1].glance()
-        try:
-            host = last.meta.get("host")
-        except DamagedRecording:  # who reads its log says so
-            continue
-        if host is not None and last.end is None:
-            unfinished.append(str(host))
-    named = unfinished
-    if hosts_file is not None:
-        named = [one.name for one in read_hosts(hosts_file)] + unfinished
-    elif unfinished or len(job.ranks) < (job.meta.get("nranks") or 1):  # else all is here
-        named = [str(one) for one in job.meta.get("hosts", ())] + unfinished
-    return [name for name in dict.fromkeys(named) if name != here]
 
 
 class Elsewhere:

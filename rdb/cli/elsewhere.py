@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rdb.agents.elsewhere import Elsewhere, hosts_of
-from rdb.errors import RdbError
-from rdb.launch.hosts import folded
+from rdb.errors import DamagedRecording, RdbError
+from rdb.launch.hosts import folded, read_hosts
 from rdb.recording import Job
+
+if TYPE_CHECKING:
+    from rdb.agents.elsewhere import Elsewhere
 
 
 @contextmanager
@@ -19,6 +23,8 @@ def reached(job: Job, hosts_file: str | None = None) -> Iterator[Elsewhere | Non
     if not hosts:
         yield None
         return
+    from rdb.agents.elsewhere import Elsewhere  # late: asyncio takes as long as all else
+
     try:
         elsewhere = Elsewhere(job, hosts)
     except RdbError as error:
@@ -29,3 +35,25 @@ def reached(job: Job, hosts_file: str | None = None) -> Iterator[Elsewhere | Non
         for host, why in elsewhere.failed.items():
             print(f"rdb: {host} does not answer: {why}", file=sys.stderr)
         yield elsewhere if len(elsewhere.failed) < len(hosts) else None
+
+
+def hosts_of(job: Job, hosts_file: str | None = None) -> list[str]:
+    """The hosts that a job's ranks run on, or that have parts of it; none for one that is here."""
+    if job.packed and hosts_file is None:
+        return []
+    here = os.uname().nodename
+    unfinished = []
+    for rank in job.ranks:
+        last = job.process(rank).programs[-1].glance()
+        try:
+            host = last.meta.get("host")
+        except DamagedRecording:  # who reads its log says so
+            continue
+        if host is not None and last.end is None:
+            unfinished.append(str(host))
+    named = unfinished
+    if hosts_file is not None:
+        named = [one.name for one in read_hosts(hosts_file)] + unfinished
+    elif unfinished or len(job.ranks) < (job.meta.get("nranks") or 1):  # else all is here
+        named = [str(one) for one in job.meta.get("hosts", ())] + unfinished
+    return [name for name in dict.fromkeys(named) if name != here]
