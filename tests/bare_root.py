@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import rdb
-from rdb.paths import gdb_scripts_dir, log_library_path, rdb_exec_path
+from rdb.paths import gdb_scripts_dir, log_declarations_path, log_library_path, rdb_exec_path
 
 _PACKAGES = ("cffi", "_cffi_backend", "prompt_toolkit", "wcwidth", "pygdbmi", "rich", "pygments")
 _MORE_PACKAGES = ("markdown_it", "mdurl", "pycparser")
@@ -57,7 +57,7 @@ class BareRoot:
         self._tree(package, Path("/rdb/lib/rdb"), "_lib")
         self._tree(gdb_scripts_dir(), Path("/rdb/lib/gdb_scripts"))
         own_code = rdb_exec_path().parent / "own-code.elf"
-        for path in (rdb_exec_path(), log_library_path(), own_code):
+        for path in (rdb_exec_path(), log_library_path(), log_declarations_path(), own_code):
             self._file(path, Path("/rdb/lib/rdb/_lib", path.name))
         functions = rdb_exec_path().parent / "mpi" / "functions.json"
         self._file(functions, Path("/rdb/lib/rdb/_lib/mpi/functions.json"))
