@@ -12,6 +12,9 @@ import pytest
 from conftest import run_rdb
 from gdbdriver import DEADLINE_S, Gdb, in_console
 
+from rdb.paths import lib_dir
+from rdb.recording.places import place_name
+
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 C = {"MPI_Allreduce": "", "PMPI_Allreduce": "", "MPI_Allreduce_c": "mpich"}
 FORTRAN = ("OLD", "MODULE", "F08")
@@ -103,6 +106,64 @@ def test_with_a_condition(home: Path) -> None:
             gdb.run(f"break MPI_Allreduce if {condition}")
             assert hits(gdb, "continue") == hits(gdb, "reverse-continue") == expected
             gdb.run("delete")
+
+
+def build_without_symbols(way: str, folder: Path) -> Path:
+    """named.c, as it is shipped."""
+    program, tool = folder / "named", PROGRAMS / "mpi" / "tool.c"
+    command = ["mpicc.openmpi", "-DALLREDUCE=MPI_Allreduce", "-O1", "-o", program]
+    command.append(PROGRAMS / "mpi" / "named.c")
+    if way == "tool":
+        library = folder / "libtool.so"
+        subprocess.run(["mpicc.openmpi", "-shared", "-fPIC", "-o", library, tool], check=True)
+        command += [library, f"-Wl,-rpath,{folder}"]
+    elif way == "static tool":
+        subprocess.run(["mpicc.openmpi", "-c", "-o", folder / "tool.o", tool], check=True)
+        subprocess.run(["ar", "rcs", folder / "libtool.a", folder / "tool.o"], check=True)
+        command.append(folder / "libtool.a")
+    elif way == "MPI-5":
+        stub = lib_dir() / "mpi" / "mpi-abi"
+        command[0] = "gcc"
+        command += [f"-I{PROGRAMS / 'mpi' / 'abi5'}", stub / "libmpi_abi.so.1"]
+        command.append(f"-Wl,-rpath,{stub}")
+    subprocess.run([*command, "-s"], check=True)
+    return program
+
+
+@pytest.mark.parametrize("way", ["plain", "tool", "static tool", "MPI-5"])
+def test_in_programs_without_symbols(way: str, tmp_path: Path) -> None:
+    """A tool's function is one binding, what it passes the call on to is another."""
+    if shutil.which("mpicc.openmpi") is None:
+        pytest.skip("no mpicc.openmpi: install openmpi")
+    program = build_without_symbols(way, tmp_path)
+    run = ["run", "--name", "job", "-n", "1", "--mpi=openmpi", "--", str(program)]
+    done = run_rdb(tmp_path / "home", tmp_path, *run)
+    assert done.returncode == 0, done.stderr
+    each = ["PMPI_Allreduce"] if way in ("plain", "MPI-5") else ["MPI_Allreduce", "PMPI_Allreduce"]
+    with Gdb("job", home=tmp_path / "home") as gdb:
+        for command, functions in (("continue", each), ("reverse-continue", each[::-1])):
+            gdb.run("delete")
+            gdb.run("break MPI_Allreduce")
+            met = []
+            gdb.run(command)
+            while stopped(gdb):
+                met.append(gdb.function())
+                gdb.run(command)
+            assert met == functions * 3
+
+
+def test_what_called_it_in_programs_without_symbols(tmp_path: Path) -> None:
+    """The tool's function has a name that the program exports, the program's own has none."""
+    program = build_without_symbols("static tool", tmp_path)
+    places = subprocess.run(
+        ["objdump", "-d", program], check=True, capture_output=True, text=True
+    ).stdout
+    call = r"^ *([0-9a-f]+):.*(?:call|jmp) .*<(P?MPI_Allreduce)(?:@.*)?>$"
+    calls = re.findall(call, places, re.MULTILINE)
+    named = {name: place_name(program, "named", int(at, 16)) for at, name in calls}
+    own, passed_on = named["MPI_Allreduce"], named["PMPI_Allreduce"]
+    assert re.fullmatch(r"named\+0x[0-9a-f]+", own)
+    assert re.fullmatch(r"MPI_Allreduce \(named\+0x[0-9a-f]+\)", passed_on)
 
 
 def test_in_python_before_its_library_is_loaded(tmp_path: Path) -> None:
