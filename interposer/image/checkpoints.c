@@ -40,6 +40,8 @@ enum {
 	SKIPPED_NS = 1000000, /* if this little has passed */
 	FAULT_NS = 2500,      /* of the program, while the child lives */
 	PAGE_NS = 5000,       /* expected of the first: fork, write, fault */
+	PAUSE_NS = 200000,    /* between two looks at a child that is waited for */
+	STILL_LOOKS = 50000,  /* ten seconds: one that does nothing for so long is given up */
 };
 static const uint64_t DEFAULT_NS = 10 * 1000000000ul, LOOK_NS = 10 * 1000000ul, AGAIN_NS = 100 * 1000000ul;
 
@@ -56,7 +58,8 @@ static struct {
 	bool broken;     /* which pages were written to since is not known: the next image is a full one */
 	bool wanted;     /* at the trap after a hypercall */
 	bool warned;
-	pid_t child; /* 0: none */
+	bool given_up; /* the child, which has been killed */
+	pid_t child;   /* 0: none */
 	struct kept writing;
 	struct report *report;
 	unsigned packed;    /* images before this one have been compressed */
@@ -76,7 +79,7 @@ void checkpoint_request(void)
 
 static uint64_t clock_ns(clockid_t clock)
 {
-	struct timespec ts;
+	struct timespec ts = {0};
 	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
@@ -112,6 +115,7 @@ static void finished(int status, const struct rusage *ru)
 	char temp[4096];
 	uint64_t log_bytes = log_written();
 	ckpt.child = 0;
+	ckpt.given_up = false;
 	uint64_t cost = (uint64_t)(ru->ru_utime.tv_sec + ru->ru_stime.tv_sec) * 1000000000u +
 			(uint64_t)(ru->ru_utime.tv_usec + ru->ru_stime.tv_usec) * 1000u +
 			(uint64_t)(minor_faults() - ckpt.faults) * FAULT_NS;
@@ -137,14 +141,13 @@ static void finished(int status, const struct rusage *ru)
 }
 
 /* Has the child ended? */
-static void look(bool wait)
+static void look(void)
 {
 	struct rusage ru;
 	int status = 0;
 	long pid;
 	do
-		pid = raw_syscall(SYS_wait4, ckpt.child, (long)&status, (wait ? 0 : WNOHANG) | __WCLONE, (long)&ru, 0,
-				  0);
+		pid = raw_syscall(SYS_wait4, ckpt.child, (long)&status, WNOHANG | __WCLONE, (long)&ru, 0, 0);
 	while (pid == -EINTR);
 	if (pid == 0)
 		return;
@@ -155,18 +158,66 @@ static void look(bool wait)
 
 bool checkpoint_under_way(void)
 {
-	return ckpt.child && !ckpt.report->written;
+	return ckpt.child && !ckpt.given_up && !ckpt.report->written;
+}
+
+static bool child_gone(void)
+{
+	siginfo_t gone = {.si_pid = 0};
+	return waitid(P_PID, (id_t)ckpt.child, &gone, WEXITED | WNOHANG | WNOWAIT | __WCLONE) || gone.si_pid;
+}
+
+static void kill_child(void)
+{
+	raw_syscall(SYS_kill, ckpt.child, SIGKILL, 0, 0, 0, 0);
+}
+
+/* Until the child has ended, or for long enough has had no time of a processor: somebody has stopped it, or its disk does
+ * not answer.  Looks are counted, for time goes on while this process is stopped, too. */
+static void await_child(bool (*over)(void))
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	uint64_t used = 0;
+	clockid_t clock;
+	if (clock_getcpuclockid(ckpt.child, &clock))
+		return;
+	for (unsigned still = 0; !child_gone() && !(over && over()); still++) {
+		const uint64_t now = clock_ns(clock);
+		if (now != used)
+			still = 0;
+		used = now;
+		if (still >= STILL_LOOKS) {
+			if (!ckpt.report->written)
+				rdb_warn("%s: checkpoint %u is given up: the process that writes it does nothing; the "
+					 "program goes on",
+					 lower.opt.dir, ckpt.writing.number);
+			ckpt.warned = ckpt.given_up = true;
+			kill_child();
+			return;
+		}
+		nanosleep(&pause, NULL);
+	}
+}
+
+static bool image_written(void)
+{
+	return ckpt.report->written;
 }
 
 void checkpoint_wait(void)
 {
-	const struct timespec soon = {.tv_nsec = 200000};
-	siginfo_t gone = {.si_pid = 0};
-	while (checkpoint_under_way() && !gone.si_pid) {
-		if (waitid(P_PID, (id_t)ckpt.child, &gone, WEXITED | WNOHANG | WNOWAIT | __WCLONE))
-			return;
-		nanosleep(&soon, NULL);
-	}
+	if (checkpoint_under_way())
+		await_child(image_written);
+}
+
+/* False: it has not ended. */
+static bool child_ended(void)
+{
+	if (ckpt.child && !ckpt.given_up)
+		await_child(NULL);
+	if (ckpt.child)
+		look();
+	return !ckpt.child;
 }
 
 static void child(const struct image_plan *plan, unsigned pack)
@@ -277,8 +328,9 @@ int checkpoint_together(const ucontext_t *uc, unsigned number, int (*beside)(uns
 	if (ckpt.child) {
 		/* one that has written its image only compresses others, and nobody stands still for that */
 		if (ckpt.report->written)
-			raw_syscall(SYS_kill, ckpt.child, SIGKILL, 0, 0, 0, 0);
-		look(true);
+			kill_child();
+		if (!child_ended())
+			return -ETIMEDOUT;
 	}
 	plan.incremental = !ckpt.broken && ckpt.number && number == ckpt.number + 1 &&
 			   number - ckpt.base < keep_chain();
@@ -371,7 +423,7 @@ void checkpoint_if_due(ucontext_t *uc)
 		ckpt.started_ns = ckpt.taken_ns = now;
 	if (ckpt.child && now - ckpt.looked_ns >= LOOK_NS) {
 		ckpt.looked_ns = now;
-		look(false);
+		look();
 	}
 	/* What a vfork child wrote to is told by its having the pages to itself. */
 	if (!due(now))
@@ -381,7 +433,7 @@ void checkpoint_if_due(ucontext_t *uc)
 	    (device_regions && !device_memory_settled()))
 		return;
 	if (ckpt.child && (requested || lower.opt.checkpoint_every.unit == LIMIT_COUNT || outgrown()))
-		look(true);
+		child_ended();
 	if (ckpt.child)
 		return;
 	if (uc) {
@@ -416,7 +468,7 @@ void checkpoints_end(enum log_end how)
 	/* After execve it would be the child of a program that knows nothing of it; otherwise it finishes. */
 	if (how != LOG_END_EXEC)
 		return;
-	raw_syscall(SYS_kill, ckpt.child, SIGKILL, 0, 0, 0, 0);
+	kill_child();
 	ckpt.warned = true;
-	look(true);
+	child_ended();
 }

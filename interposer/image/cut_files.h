@@ -1,5 +1,6 @@
 /* A file that is cut takes its pages from whoever maps it, with what was stored there privately (truncate(2)): also from
- * the child that writes an image.  So the image has them first. */
+ * the child that writes an image.  So the image has them first.
+ * Cuts by other processes, other ranks and MPI_File_set_size are not seen before they are made. */
 #ifndef RDB_CUT_FILES_H
 #define RDB_CUT_FILES_H
 #include "boundary/event.h"

@@ -29,22 +29,37 @@ static bool writes_files(uint32_t nr)
 	}
 }
 
-bool shared_call_drops_pages(const struct event *ev, uint64_t start, uint64_t end)
+bool shared_call_cuts(const struct event *ev, struct cut_file *file)
 {
-	if (ev->kind != LOG_SYSCALL || ev->result < 0)
+	const uint64_t *a = ev->args;
+	if (ev->kind != LOG_SYSCALL)
 		return false;
+	*file = (struct cut_file){.dir = AT_FDCWD, .path = (const char *)a[0]};
 	switch (ev->nr) {
-	case SYS_madvise:
-		return (ev->args[2] == MADV_DONTNEED || ev->args[2] == 24 /* MADV_DONTNEED_LOCKED */) &&
-		       ev->args[0] < end && start < ev->args[0] + ev->args[1];
-	case SYS_ftruncate:
 	case SYS_truncate:
 	case SYS_creat: return true;
-	case SYS_open: return ev->args[1] & O_TRUNC;
-	case SYS_openat: return ev->args[2] & O_TRUNC;
-	case SYS_openat2: return true;
+	case SYS_open: return a[1] & O_TRUNC;
+	case SYS_openat:
+	case SYS_openat2:
+		*file = (struct cut_file){.dir = (int)a[0], .path = (const char *)a[1]};
+		return ev->nr == SYS_openat2 /* whatever its flags */ || a[2] & O_TRUNC;
+	case SYS_ftruncate:
+	case SYS_fallocate:
+		*file = (struct cut_file){.dir = (int)a[0]};
+		return ev->nr == SYS_ftruncate || a[1] & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE);
 	default: return false;
 	}
+}
+
+bool shared_call_drops_pages(const struct event *ev, uint64_t start, uint64_t end)
+{
+	struct cut_file file;
+	if (ev->kind != LOG_SYSCALL || ev->result < 0)
+		return false;
+	if (ev->nr == SYS_madvise)
+		return (ev->args[2] == MADV_DONTNEED || ev->args[2] == 24 /* MADV_DONTNEED_LOCKED */) &&
+		       ev->args[0] < end && start < ev->args[0] + ev->args[1];
+	return shared_call_cuts(ev, &file);
 }
 
 int shared_call_wrote(const struct event *ev)

@@ -17,6 +17,12 @@ int shared_kind_at(uint64_t addr);
 bool shared_call_synchronises(const struct event *ev, bool contested);
 /* Does it change the memory map?  Then addresses after it are not those before it. */
 bool shared_call_changes_map(const struct event *ev);
+struct cut_file {
+	int dir;
+	const char *path; /* NULL: dir is the file itself */
+};
+/* Does it cut a file, or move what is in it?  Private mappings lose what the program has stored there. */
+bool shared_call_cuts(const struct event *ev, struct cut_file *file);
 /* Does it take from private mappings of files in [start, end) what the program has stored there? */
 bool shared_call_drops_pages(const struct event *ev, uint64_t start, uint64_t end);
 /* The descriptor of the file that the call has written to; -1: none. */

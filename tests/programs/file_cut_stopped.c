@@ -1,0 +1,35 @@
+/* Stops the process that writes a checkpoint, then cuts a file that is mapped: that may not wait for ever.
+ * argv: a new file. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, OTHER = 64 << 20 };
+
+int main(int argc, char **argv)
+{
+	char path[64], text[32] = "", *other = malloc(OTHER);
+	const int fd = open(argc > 1 ? argv[1] : "", O_RDWR | O_CREAT, 0600);
+	if (ftruncate(fd, PAGE))
+		return 1;
+	char *map = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	*map = 1;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	while (!*text) {
+		memset(other, ++*map, OTHER); /* something to write */
+		const int children = open(path, O_RDONLY);
+		if (children < 0)
+			return 2;
+		(void)!read(children, text, sizeof(text) - 1);
+		close(children);
+	}
+	kill(atoi(text), SIGSTOP);
+	if (ftruncate(fd, 0))
+		return 3;
+	puts("cut");
+	return 0;
+}
