@@ -15,6 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from test_boundary import Made, record
 
+from rdb.recording import RankRecording
+from rdb.recording.record import Note
+
 SLOTS = st.integers(0, 7)
 FILES = st.integers(0, 3)
 SMALL = st.integers(0, 40)
@@ -141,6 +144,26 @@ def test_unrecorded_mappings_move_as_natively(tmp_path: Path, build: Build) -> N
     script = f"{moves}/store 3 1 1/map 4 1 0 0 3 0 2/remap 4 4 4/put 1 0 2 2"
     made = record(tmp_path, program, data, script, options=("--record=off",))
     assert (made.result.returncode, made.result.stdout) == (0, natively(program, script))
+
+
+@pytest.mark.parametrize("how", ["ends", "maps", "opens"])
+def test_large_shared_memory_is_compared_while_others_have_it(
+    tmp_path: Path, build: Build, how: str
+) -> None:
+    """What a child stores is in the replay; where none has it any more, nothing is looked for."""
+    program = build("shared_owners.c")
+    native = subprocess.run([program, how], capture_output=True, text=True, check=True, timeout=60)
+    made = record(tmp_path, program, how, hash_every=5)
+    assert (made.result.returncode, made.result.stdout) == (0, native.stdout)
+    verify_all(made, how)
+    recording = RankRecording(made.rank_dir, made.files)
+    sleeps = [
+        one
+        for one in recording.records()
+        if one.kind.is_event and recording.describe(one.event).startswith("clock_nanosleep(")
+    ]
+    assert len(sleeps) == 40
+    assert how != "ends" or not any(chunk.note == Note.SHARED for chunk in sleeps[-1].chunks)
 
 
 @pytest.mark.parametrize("how", ["file", "anonymous"])

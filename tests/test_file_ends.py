@@ -61,7 +61,7 @@ def test_what_the_program_sees_of_them_in_proc(tmp_path: Path, build: Build) -> 
 def test_cut_while_an_image_is_not_written_on(tmp_path: Path, build: Build) -> None:
     """Whoever writes it is stopped: the checkpoint is given up, and the program goes on."""
     program = build("file_cut_stopped.c", "-O1")
-    made = record(tmp_path, program, tmp_path / "file", options=("--checkpoint-every", "3"))
+    made = record(tmp_path, program, tmp_path / "file", options=("--checkpoint-every", "1s"))
     assert (made.result.returncode, made.result.stdout) == (0, "cut\n"), made.result
     assert "is given up: the process that writes it does nothing" in made.result.stderr
     verify_all(made, "stopped")

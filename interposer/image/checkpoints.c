@@ -36,13 +36,15 @@
 enum {
 	DEFAULT_LOG = 64 << 20, /* bytes */
 	COST_PERCENT = 1,
-	SKIPPED = 63,         /* events at most between two looks at the clock, */
-	SKIPPED_NS = 1000000, /* if this little has passed */
-	FAULT_NS = 2500,      /* of the program, while the child lives */
-	PAGE_NS = 5000,       /* expected of the first: fork, write, fault */
-	PAUSE_NS = 200000,    /* between two looks at a child that is waited for */
-	STILL_LOOKS = 50000,  /* ten seconds: one that does nothing for so long is given up */
+	SKIPPED = 63,            /* events at most between two looks at the clock, */
+	SKIPPED_NS = 1000000,    /* if this little has passed */
+	FAULT_NS = 2500,         /* of the program, while the child lives */
+	PAGE_NS = 5000,          /* expected of the first: fork, write, fault */
+	PAUSE_NS = 200000,       /* between two looks at a child that is waited for */
+	LOOK_MOST_NS = 50000000, /* so much a look counts: time goes on while this process is stopped, too */
 };
+/* A child that is waited for and does nothing for so long is given up. */
+static const uint64_t STILL_NS = 10 * 1000000000ul;
 static const uint64_t DEFAULT_NS = 10 * 1000000000ul, LOOK_NS = 10 * 1000000ul, AGAIN_NS = 100 * 1000000ul;
 
 /* What the child says. */
@@ -172,21 +174,21 @@ static void kill_child(void)
 	raw_syscall(SYS_kill, ckpt.child, SIGKILL, 0, 0, 0, 0);
 }
 
-/* Until the child has ended, or for long enough has had no time of a processor: somebody has stopped it, or its disk does
- * not answer.  Looks are counted, for time goes on while this process is stopped, too. */
+/* Until the child has ended, or has had no time of a processor for long: somebody has stopped it, or its disk does not
+ * answer. */
 static void await_child(bool (*over)(void))
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	uint64_t used = 0;
+	uint64_t used = 0, still = 0, looked_at = clock_ns(CLOCK_MONOTONIC);
 	clockid_t clock;
 	if (clock_getcpuclockid(ckpt.child, &clock))
 		return;
-	for (unsigned still = 0; !child_gone() && !(over && over()); still++) {
-		const uint64_t now = clock_ns(clock);
-		if (now != used)
-			still = 0;
-		used = now;
-		if (still >= STILL_LOOKS) {
+	while (!child_gone() && !(over && over())) {
+		const uint64_t now = clock_ns(CLOCK_MONOTONIC), uses = clock_ns(clock), passed = now - looked_at;
+		looked_at = now;
+		still = uses != used ? 0 : still + (passed < LOOK_MOST_NS ? passed : LOOK_MOST_NS);
+		used = uses;
+		if (still >= STILL_NS) {
 			if (!ckpt.report->written)
 				rdb_warn("%s: checkpoint %u is given up: the process that writes it does nothing; the "
 					 "program goes on",

@@ -1,33 +1,10 @@
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include "memory/shared_kinds.h"
-
-static bool writes_files(uint32_t nr)
-{
-	switch (nr) {
-	case SYS_write:
-	case SYS_writev:
-	case SYS_pwrite64:
-	case SYS_pwritev:
-	case SYS_pwritev2:
-	case SYS_ftruncate:
-	case SYS_truncate:
-	case SYS_fallocate:
-	case SYS_copy_file_range:
-	case SYS_sendfile:
-	case SYS_splice:
-	case SYS_open:
-	case SYS_openat:
-	case SYS_openat2:
-	case SYS_creat:   /* O_TRUNC */
-	case SYS_ioctl:   /* FICLONE */
-	case SYS_madvise: /* MADV_REMOVE */
-	case SYS_msync: return true;
-	default: return false;
-	}
-}
 
 bool shared_call_cuts(const struct event *ev, struct cut_file *file)
 {
@@ -60,6 +37,28 @@ bool shared_call_drops_pages(const struct event *ev, uint64_t start, uint64_t en
 		return (ev->args[2] == MADV_DONTNEED || ev->args[2] == 24 /* MADV_DONTNEED_LOCKED */) &&
 		       ev->args[0] < end && start < ev->args[0] + ev->args[1];
 	return shared_call_cuts(ev, &file);
+}
+
+static bool writes_files(const struct event *ev)
+{
+	struct cut_file file;
+	switch (ev->nr) {
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_ftruncate:
+	case SYS_truncate:
+	case SYS_fallocate:
+	case SYS_copy_file_range:
+	case SYS_sendfile:
+	case SYS_splice:
+	case SYS_ioctl:   /* FICLONE */
+	case SYS_madvise: /* MADV_REMOVE */
+	case SYS_msync: return true;
+	default: return shared_call_cuts(ev, &file);
+	}
 }
 
 int shared_call_wrote(const struct event *ev)
@@ -128,17 +127,48 @@ bool shared_call_synchronises(const struct event *ev, bool contested)
 {
 	if (ev->kind != LOG_SYSCALL)
 		return contested && ev->kind != LOG_TSC;
-	return contested ? !keeps_to_itself(ev->nr) : writes_files(ev->nr);
+	return contested ? !keeps_to_itself(ev->nr) : writes_files(ev);
+}
+
+/* Who knows a name needs no descriptor. */
+static bool is_nameless(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) || (S_ISREG(st.st_mode) && !st.st_nlink);
+}
+
+static bool passes_nameless(const struct msghdr *message)
+{
+	struct msghdr m = *message;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (const unsigned char *at = CMSG_DATA(c); at < (const unsigned char *)c + c->cmsg_len;
+		     at += sizeof(int)) {
+			int fd;
+			memcpy(&fd, at, sizeof(fd));
+			if (is_nameless(fd))
+				return true;
+		}
+	}
+	return false;
 }
 
 bool shared_call_gives_away(const struct event *ev)
 {
 	if (ev->kind != LOG_SYSCALL || ev->result < 0)
 		return false;
+	const struct mmsghdr *several = (const void *)ev->args[1];
 	switch (ev->nr) {
-	case SYS_pidfd_getfd: return true;
+	case SYS_pidfd_getfd: return is_nameless((int)ev->result);
 	case SYS_sendmsg:
-	case SYS_recvmsg: return ((const struct msghdr *)ev->args[1])->msg_controllen > 0;
+	case SYS_recvmsg: return passes_nameless((const struct msghdr *)ev->args[1]);
+	case SYS_sendmmsg:
+	case SYS_recvmmsg:
+		for (int64_t i = 0; i < ev->result; i++)
+			if (passes_nameless(&several[i].msg_hdr))
+				return true;
+		return false;
 	default: return false;
 	}
 }

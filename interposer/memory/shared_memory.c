@@ -19,6 +19,7 @@
 #include "memory/followed.h"
 #include "memory/shared_kinds.h"
 #include "memory/shared_memory.h"
+#include "memory/sole_owner.h"
 #include "base/descriptors.h"
 #include "process/store.h"
 
@@ -32,6 +33,8 @@ enum {
 	FEW_PAGES = 16 * RDB_PAGE,
 	FEW_BYTES = 256, /* what changes more at once is data, not what processes wait for */
 };
+/* After a fork, until it is looked whether the child has what we have; in the end so much */
+static const uint64_t SOON_NS = 50 * 1000000ul, LATER_NS = 2000 * 1000000ul;
 
 struct region {
 	uint64_t start, end;
@@ -49,6 +52,10 @@ struct region {
 static struct region regions[REGIONS];
 unsigned shared_regions;
 static bool relatives; /* a process was forked, or a descriptor went away: others have what we have */
+static bool given;     /* a descriptor went away */
+static struct {
+	uint64_t at_ns, wait_ns; /* when it is looked for relatives that are left */
+} left;
 static uint64_t buffer[BATCH / 8];
 
 /* Lines that change little by little.  A semaphore that this program has raised and another has lowered since the
@@ -90,10 +97,14 @@ void shared_retire(char *begin, size_t len)
 	retired_at = lower.event;
 }
 
+static bool inheritable(const struct region *r)
+{
+	return r->kind == SHARED_ANONYMOUS || r->kind == SHARED_NAMELESS;
+}
+
 static bool contested(const struct region *r)
 {
-	return r->kind == SHARED_SYSV || r->kind == SHARED_NAMED ||
-	       (relatives && (r->kind == SHARED_ANONYMOUS || r->kind == SHARED_NAMELESS));
+	return r->kind == SHARED_SYSV || r->kind == SHARED_NAMED || (relatives && inheritable(r));
 }
 
 static uint64_t total(bool only_contested)
@@ -664,14 +675,24 @@ static void sync_region(struct event *ev, struct region *r)
 	}
 }
 
+/* `wrote`: the file that the call has written to, if it is known. */
+static bool may_change(const struct event *ev, const struct region *r, const struct stat *wrote)
+{
+	if (wrote && !contested(r) && (r->file_ino || r->kind == SHARED_ANONYMOUS))
+		return r->file_ino == wrote->st_ino && r->file_dev == wrote->st_dev;
+	return shared_call_synchronises(ev, contested(r));
+}
+
 void shared_sync_before(struct event *ev)
 {
 	if (lower.mode != MODE_RECORD || !lower.started)
 		return;
 	drop_retired();
+	struct stat st;
+	const int fd = shared_call_wrote(ev);
+	const struct stat *wrote = fd >= 0 && !fstat(fd, &st) ? &st : NULL;
 	for (unsigned i = 0; i < shared_regions; i++)
-		if (regions[i].shadow &&
-		    (every_event(&regions[i]) || shared_call_synchronises(ev, contested(&regions[i])))) {
+		if (regions[i].shadow && (every_event(&regions[i]) || may_change(ev, &regions[i], wrote))) {
 			sync_region(ev, &regions[i]);
 			if (contested(&regions[i]))
 				log_lines(ev, &regions[i]);
@@ -685,14 +706,37 @@ uint64_t shared_clock_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+static bool is_inheritable(uint64_t dev, uint64_t ino)
+{
+	for (unsigned i = 0; i < shared_regions; i++)
+		if (inheritable(&regions[i]) && regions[i].ino == ino && regions[i].dev == dev)
+			return true;
+	return false;
+}
+
+/* Children that have ended, or become other programs, write no more: to compare much at every event is dear. */
+static void look_for_relatives(void)
+{
+	uint64_t bytes = 0;
+	for (unsigned i = 0; i < shared_regions; i++)
+		bytes += inheritable(&regions[i]) ? regions[i].end - regions[i].start : 0;
+	if (bytes <= SMALL || shared_clock_ns() < left.at_ns)
+		return;
+	relatives = !sole_owner(is_inheritable);
+	left.wait_ns = left.wait_ns < LATER_NS ? left.wait_ns * 2 : left.wait_ns;
+	left.at_ns = shared_clock_ns() + left.wait_ns;
+}
+
 void shared_sync(struct event *ev)
 {
 	if (ev->asked_ns && total(true) && shared_clock_ns() > ev->asked_ns + SHARED_QUICK_NS)
 		event_note(ev, RDB_NOTE_ASKED, &ev->asked_ns, sizeof(ev->asked_ns));
 	if (!shared_call_changes_map(ev))
 		shared_sync_before(ev);
-	if (!relatives && shared_call_gives_away(ev)) {
-		relatives = true;
+	if (relatives && !given)
+		look_for_relatives();
+	if (!given && shared_call_gives_away(ev)) {
+		relatives = given = true;
 		for (unsigned i = 0; i < shared_regions; i++)
 			be_cautious(&regions[i]);
 	}
@@ -701,6 +745,8 @@ void shared_sync(struct event *ev)
 void shared_before_fork(void)
 {
 	relatives = true;
+	left.wait_ns = SOON_NS;
+	left.at_ns = shared_clock_ns() + SOON_NS;
 	if (lower.mode != MODE_RECORD)
 		return;
 	for (unsigned i = 0; i < shared_regions; i++) {

@@ -129,6 +129,7 @@ class Board:
     """Mapped; every look is a fresh one."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         with path.open("r+b") as file:
             empty = os.fstat(file.fileno()).st_size < _PAGE + _SLOT_BYTES
             if not empty:
@@ -177,7 +178,13 @@ class Board:
         self._map[at : at + min(len(data), _SLOT_BYTES)] = data[:_SLOT_BYTES]
 
     def slot(self, rank: int) -> Slot:
-        return parse_slot(self.raw(rank))
+        try:
+            return parse_slot(self.raw(rank))
+        except (ValueError, struct.error):
+            at = _PAGE + rank * _SLOT_BYTES
+            raise DamagedRecording(
+                f"{self._path}: expected a slot of a rank at offset {at}"
+            ) from None
 
     def slots(self) -> list[Slot]:
         return [self.slot(rank) for rank in range(self.nranks)]
