@@ -108,6 +108,8 @@ def test_a_rank_goes_on_if_one_of_its_threads_can(
     assert graph["deadlocked"] == [] and not graph["unknown"], graph
     assert [one["rank"] for one in graph["waiters"]] == [0, 2, 3] and graph["free"] == [1]
     assert [need["ranks"] for need in graph["waiters"][0]["needs"]] == [[3], [1]]
+    shown = rdb("messages", "either")  # 1 stands in no call of MPI
+    assert shown.returncode == 0 and not shown.stderr, shown
 
 
 @pytest.mark.parametrize(("mpi", "kind"), [("openmpi", "polls"), ("mpich", "arrives")])

@@ -12,7 +12,9 @@ import pytest
 from conftest import Build, run_rdb
 
 from rdb.checked import from_json, line_of, to_json
+from rdb.errors import DamagedRecording
 from rdb.live.coordinated import committed, damaged_commits
+from rdb.live.rank import plan_line, write_plan
 from rdb.recording import Job, RankRecording, open_job
 
 OWN_CHECKSUMS = ("log-", "ckpt-")  # looked at where they are read
@@ -135,3 +137,12 @@ def test_what_a_branch_began_with(build: Build, tmp_path: Path) -> None:
     flip(folder / "sums", 3)
     done = run_rdb(tmp_path, tmp_path, "restart", "branch", "--at", "2", "--name", "again")
     assert done.returncode == 0 and "sums beside it is damaged" in done.stderr, done
+
+
+def test_a_plan_of_a_restart_that_is_damaged(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    write_plan(str(tmp_path), {0: {"argv": ["a"], "options": [], "mpi": None, "cwd": "/"}})
+    path = tmp_path / "restart.json"
+    path.write_text(path.read_text().replace('"/"', '"."'))
+    with pytest.raises(DamagedRecording, match=r"restart\.json: expected the CRC-32C"):
+        plan_line(str(tmp_path), 0)

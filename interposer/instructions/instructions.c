@@ -188,14 +188,21 @@ static bool has_rdtsc(uint8_t *begin, uint8_t *end, bool stays)
 	return found;
 }
 
+/* False: nothing else is answered from the log. */
+static bool look_for_others(uint8_t *begin, uint8_t *end, bool mixed)
+{
+	cpuid_look(begin, end, mixed);
+	if (lower.mode == MODE_PASS)
+		return false;
+	look_for_random(begin, end, mixed);
+	return true;
+}
+
 static void look(const struct text *t, uint64_t from, uint64_t to)
 {
 	uint8_t *begin = (uint8_t *)from, *end = (uint8_t *)to;
-	cpuid_look(begin, end, t->mixed);
-	if (lower.mode == MODE_PASS)
-		return;
-	look_for_random(begin, end, t->mixed);
-	if (instructions_tsc_traps() || known_harmless(t->name, from) || !has_rdtsc(begin, end, !t->mixed))
+	if (!look_for_others(begin, end, t->mixed) || instructions_tsc_traps() || known_harmless(t->name, from) ||
+	    !has_rdtsc(begin, end, !t->mixed))
 		return;
 	lower.upper.tsc_mode = 1;
 	if (!lower.started)
@@ -219,11 +226,7 @@ void instructions_look(const struct text *t)
 void instructions_look_made(uint64_t start, uint64_t end)
 {
 	uint8_t *from = (uint8_t *)start, *to = (uint8_t *)end;
-	cpuid_look(from, to, true);
-	if (lower.mode == MODE_PASS)
-		return;
-	look_for_random(from, to, true);
-	if (!instructions_tsc_traps() && has_rdtsc(from, to, false))
+	if (look_for_others(from, to, true) && !instructions_tsc_traps() && has_rdtsc(from, to, false))
 		instructions_tsc_trap();
 }
 

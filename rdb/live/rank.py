@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from contextlib import suppress
 
-from rdb.errors import Unsupported
+from rdb.checked import from_json, to_json
+from rdb.errors import DamagedRecording, Unsupported
 from rdb.launch.command import rdb_exec_line
 from rdb.launch.newjob import note_allocation, rank_directory
 from rdb.launch.unrecorded import checkpoints_options, several_hosts
@@ -20,14 +20,18 @@ _PLAN = "restart.json"
 def write_plan(branch: str, ranks: dict[int, dict[str, object]]) -> None:
     """RANKS: of each the recording, the event, the image, options, command line and directory."""
     with open(os.path.join(branch, _PLAN), "x", encoding="utf-8", opener=opener) as file:
-        json.dump(ranks, file)
+        file.write(to_json({str(rank): plan for rank, plan in ranks.items()}))
 
 
 def plan_line(branch: str, rank: int, launched: bool = False) -> tuple[list[str], str]:
     """The command line of that rank, and the directory in which it goes on."""
     check_job(branch)
-    with open(os.path.join(branch, _PLAN), encoding="utf-8") as file:
-        plan = json.load(file).get(str(rank))
+    path = os.path.join(branch, _PLAN)
+    with open(path, encoding="utf-8") as file:
+        try:
+            plan = from_json(file.read()).get(str(rank))
+        except ValueError as error:
+            raise DamagedRecording(f"{path}: {error}") from None
     if plan is None:
         raise Unsupported(f"the restart in {branch} has no rank {rank}")
     program, *arguments = plan["argv"]

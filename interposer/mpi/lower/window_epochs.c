@@ -3,27 +3,31 @@
 #include "windows.h"
 #include "worlds.h"
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER = 12, MOST = 80000 }; /* bytes of a rank in the text; ranks in it: a note has less than 1 MiB */
 
 static void note_ranks(const char *of, MPI_Group group)
 {
-	char text[512];
-	int *ranks, count, len = snprintf(text, sizeof(text), "%s ranks=", of);
+	int *ranks, count;
 
 	if (PMPI_Group_size(group, &count) != MPI_SUCCESS)
 		return;
+	const size_t size = strlen(of) + sizeof(" ranks=...") + (size_t)(count < MOST ? count : MOST) * NUMBER;
+	char *text = malloc(size);
 	ranks = malloc((count + 1) * sizeof(int));
-	if (!ranks)
+	if (!ranks || !text)
 		host->fatal("out of memory in the MPI boundary");
 	worlds_ranks(group, count, ranks);
-	for (int i = 0; i < count; i++) {
-		if (len >= (int)sizeof(text) - 16) {
-			len += snprintf(text + len, sizeof(text) - len, "...");
-			break;
-		}
-		len += snprintf(text + len, sizeof(text) - len, "%s%d", i ? "," : "", ranks[i]);
-	}
-	free(ranks);
+	size_t len = snprintf(text, size, "%s ranks=", of);
+	for (int i = 0; i < count && i < MOST; i++)
+		len += snprintf(text + len, size - len, "%s%d", i ? "," : "", ranks[i]);
+	if (count > MOST)
+		len += snprintf(text + len, size - len, "...");
 	host->note(RDB_NOTE_TEXT, text, len);
+	free(ranks);
+	free(text);
 }
 
 void window_epoch(const char *what, const uint64_t *a)
