@@ -9,6 +9,7 @@ cannot (a function call, floating point, a convenience variable): that is said b
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gdb
@@ -106,6 +107,33 @@ def _bind(point: Any, condition: str, strangers: str) -> None:
         "at a hit where they have no value it does not stop\n"
     )
     point.condition = f"$_rdb_true({predicates.quoted(condition)})"
+
+
+_OF_BREAK = re.compile(
+    r"(?:t?h?b|br|t?h?break)\s+(?P<place>\S.*?)\s+if\b(?P<condition>.+)", re.DOTALL
+)
+_OF_POINT = re.compile(r"cond\w*\s+(?P<number>\d+)\s+(?P<condition>\S.*)", re.DOTALL)
+
+
+def survivable(line: str) -> str:
+    """A command that gives a breakpoint a condition, as GDB survives it: names are bound at a hit
+    where it would not."""
+    found = _OF_BREAK.fullmatch(line) or _OF_POINT.fullmatch(line)
+    if found is None:
+        return line
+    try:
+        named = found.groupdict()
+        if "place" in named:
+            places = [one.pc for one in gdb.decode_line(named["place"])[1] or ()]
+        else:
+            numbered = [p for p in gdb.breakpoints() if str(p.number) == named["number"]]
+            places = [one.address for point in numbered for one in getattr(point, "locations", ())]
+    except gdb.error:
+        return line  # GDB says what is wrong with the place
+    if not symbols.fatal_at(places):
+        return line
+    text = unquoted(named["condition"])
+    return f"{line[: found.start('condition')]} $_rdb_true({predicates.quoted(text)})"
 
 
 _bound: dict[tuple[Any, str], Binding] = {}

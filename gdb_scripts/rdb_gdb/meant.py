@@ -16,7 +16,7 @@ from typing import Any
 
 import gdb
 
-from . import link, predicates, symbols
+from . import conditions, link, predicates, symbols
 from .command import Command
 from .lookups import NoneOfOwn, Unbound
 from .own_frames import in_own_file, lacks, own_frames
@@ -124,7 +124,7 @@ def execute(line: str, from_tty: bool = False) -> None:
     found = _TAKES_ONE.fullmatch(line)
     if found is None:
         with symbols.evaluating():
-            gdb.execute(predicates.in_gdbs(line), from_tty)
+            gdb.execute(predicates.in_gdbs(conditions.survivable(line)), from_tty)
         return
     command, expression, rest = found["command"], found["expression"], ""
     if "wa" in command.split()[0]:

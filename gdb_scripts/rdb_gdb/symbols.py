@@ -13,6 +13,7 @@ from typing import Any
 import gdb
 
 _MADE = "<artificial>"
+_MAKER = "GNU GIMPLE"  # who made the unit that the function is in, wherever it was written
 
 
 def find(name: str, block: Any = None) -> tuple[Any, bool]:
@@ -68,11 +69,26 @@ def _speaks_d() -> bool:
 
 def _made() -> bool:
     try:
-        function = gdb.selected_frame().function()
+        return _is_made(gdb.selected_frame().function())
     except gdb.error:
         return False
+
+
+def _is_made(function: Any) -> bool:
     symtab = None if function is None else function.symtab
-    return symtab is not None and symtab.filename == _MADE
+    return symtab is not None and (symtab.filename == _MADE or _MAKER in (symtab.producer or ""))
+
+
+def fatal_at(places: list[int]) -> bool:
+    """Would GDB not survive to look up a name at one of these instructions?"""
+    for pc in places:
+        block = gdb.block_for_pc(pc)
+        while block is not None and block.function is None:
+            block = block.superblock
+        function = None if block is None else block.function
+        if _is_made(function) and str(function.linkage_name).startswith("_D"):
+            return True
+    return False
 
 
 @contextmanager

@@ -13,6 +13,7 @@ _PREDICATE = re.compile(
 # gdb_scripts/rdb_gdb/meant.py
 _TAKES_ONE = re.compile(r"(p(r(i(nt?)?)?)?|inspect|output|call|disp(l(ay?)?)?|[ra]?wa(t(ch?)?)?)\b")
 
+_CONDITION = re.compile(r"(t?h?b|br|t?h?break)\s.*\sif\b|cond\w*\s+\d", re.DOTALL)
 _TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 _AT_MPI = re.compile(r"\s*(b|br|break|tb|tbreak)\s+P?MPI_[A-Z]\w*(\s+if\b.*)?\s*$", re.DOTALL)
 
@@ -40,6 +41,7 @@ def as_meant(line: str) -> str:
 
 
 def _as_meant(line: str) -> str:
-    if "\n" in line or not (_PREDICATE.search(line) or _TAKES_ONE.match(line)):
+    looked_at = _PREDICATE.search(line) or _TAKES_ONE.match(line) or _CONDITION.match(line)
+    if "\n" in line or not looked_at:
         return line
     return f"rdb-meant {line}"

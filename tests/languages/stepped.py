@@ -58,26 +58,25 @@ def main() -> None:
     import gdb
     from rdb_gdb import link, predicates, symbols
 
-    def is_of(source: str, symtab: object) -> bool:
-        return symtab is not None and symtab.filename.rsplit("/", 1)[-1] == source  # type: ignore
-
-    def means_a_librarys(source: str, expression: str) -> bool:
+    def means_a_librarys(expression: str) -> bool:
         """In a function that was put into another one GDB finds a library's variable first."""
+        program = gdb.selected_frame().find_sal().symtab.objfile
         for name in re.findall(r"[A-Za-z_]\w*", expression):
             found = symbols.find(name)[0]
             if found is None or found.symtab is None or found.type.code == gdb.TYPE_CODE_FUNC:
                 continue
-            if not is_of(source, found.symtab):
+            if found.symtab.objfile != program:
                 return True
         return False
 
     def truth(source: str, expression: str) -> bool | None:
         frame = gdb.newest_frame()
         while frame is not None:
-            if is_of(source, frame.find_sal().symtab):
+            symtab = frame.find_sal().symtab
+            if symtab is not None and symtab.filename.rsplit("/", 1)[-1] == source:
                 frame.select()
                 try:
-                    if means_a_librarys(source, expression):
+                    if means_a_librarys(expression):
                         frame = frame.older()
                         continue
                     if "&'" in expression:  # by address
