@@ -56,6 +56,7 @@ class Job:
             text = path.read_text(encoding="utf-8")
             meta = json.loads(text)
         except OSError as error:
+            os.stat(self.path)  # PermissionError: it is not the file alone that is closed to us
             return self._meta_of_ranks(f"{path}: {error.strerror}")
         except ValueError as error:
             offset = error.pos if isinstance(error, json.JSONDecodeError) else 0
