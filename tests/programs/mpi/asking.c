@@ -11,9 +11,14 @@
 enum { MOST = 16 };
 
 /* of MPI-4.1, which headers may lack */
-int MPI_Request_get_status_any(int, const MPI_Request *, int *, int *, MPI_Status *) __attribute__((weak));
-int MPI_Request_get_status_some(int, const MPI_Request *, int *, int *, MPI_Status *) __attribute__((weak));
-int MPI_Request_get_status_all(int, const MPI_Request *, int *, MPI_Status *) __attribute__((weak));
+#if !defined(MPICH_NUMVERSION) || MPICH_NUMVERSION < 40200000
+int MPI_Request_get_status_any(int, const MPI_Request *, int *, int *, MPI_Status *);
+int MPI_Request_get_status_some(int, const MPI_Request *, int *, int *, MPI_Status *);
+int MPI_Request_get_status_all(int, const MPI_Request *, int *, MPI_Status *);
+#endif
+#pragma weak MPI_Request_get_status_any
+#pragma weak MPI_Request_get_status_some
+#pragma weak MPI_Request_get_status_all
 
 static void end_by(int number)
 {
