@@ -25,3 +25,10 @@ def test_a_file_that_is_mapped(tmp_path: Path, build: Build, how: str) -> None:
     for _ in range(2):
         name = mapped.restart_near(chosen, name).name
     mapped.restart(0, name)
+
+
+def test_a_page_behind_the_end_of_a_mapped_file(tmp_path: Path, build: Build) -> None:
+    """The replay has closed it; in the branch it is there once the file has grown."""
+    mapped = Recorded(tmp_path, str(build("live_file_end.c")))
+    assert "before: signal 7\nthen: signal 7\ngrown: 120\nbehind: signal 7\n" in mapped.said
+    mapped.restart(mapped.events("getppid")[0])

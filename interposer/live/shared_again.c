@@ -17,6 +17,7 @@
 #include "live/shared_told.h"
 #include "live/tree.h"
 #include "memory/arena.h"
+#include "memory/ends.h"
 #include "memory/shared_kinds.h"
 #include "memory/shared_memory.h"
 #include "base/descriptors.h"
@@ -427,7 +428,9 @@ static int place(const struct mapping *m, void *arg)
 	const uint64_t end = m->end < p->r->end ? m->end : p->r->end;
 	if (start >= end)
 		return 0;
-	const long rc = raw_syscall(SYS_mmap, (long)start, (long)(end - start), m->prot, MAP_SHARED | MAP_FIXED, p->fd,
+	int prot = m->prot;
+	ends_at(start, &prot); /* the replay has closed what is behind the end of the file */
+	const long rc = raw_syscall(SYS_mmap, (long)start, (long)(end - start), prot, MAP_SHARED | MAP_FIXED, p->fd,
 				    (long)(p->r->offset + start - p->r->start));
 	return rc < 0 ? (int)rc : 0;
 }
@@ -488,6 +491,7 @@ void shared_again_map(void)
 		const int rc = arena_each(place, &p);
 		if (rc < 0)
 			live_refuse("its shared memory cannot be mapped again: %s", strerror(-rc));
+		ends_of_file(r->start, r->end);
 		close(p.fd);
 	}
 	save();
