@@ -62,6 +62,24 @@ def test_what_has_a_value_between_events_only(
 
 
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="needs rustc")
+@pytest.mark.parametrize("name", ["kept", "moved"])
+def test_a_function_in_two_pieces(tmp_path: Path, name: str) -> None:
+    """Ten functions between them end after it: its own last instruction is found nevertheless."""
+    source = PROGRAMS / "cold_parts.c"
+    program = tmp_path / "cold_parts"
+    options = ["-g", "-O2", "-fno-inline", "-freorder-blocks-and-partition"]
+    subprocess.run(["gcc", *options, "-o", program, source], check=True)
+    names = subprocess.run(["nm", program], check=True, capture_output=True, text=True).stdout
+    assert " t work.cold\n" in names
+    recorded = Recorded(tmp_path, program, source)
+    with recorded.gdb() as gdb:
+        gdb.run("goto end")
+        found = json.loads(gdb.run(f"bisect work::{name} > 0 --json"))
+        events = turns(gdb)
+    assert found.get("before_true") and found["after_false"] and not found["gap"], found
+    assert events[28] <= found["event"] < events[29], found
+
+
 def test_bisect_in_rust(tmp_path: Path) -> None:
     program = tmp_path / "turns"
     subprocess.run(["rustc", "-g", "-o", program, SOURCES / "turns.rs"], check=True)

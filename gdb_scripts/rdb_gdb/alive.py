@@ -6,6 +6,7 @@ makes events.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,7 @@ from .symbols import scope
 
 _SYMBOL = re.compile(r"^Symbol (\S+) is ", re.MULTILINE)
 _RANGE = re.compile(r"Range (0x[0-9a-f]+)-(0x[0-9a-f]+): (.*)")
+_PIECE = re.compile(r"^Address range (0x[0-9a-f]+) to (0x[0-9a-f]+):", re.MULTILINE)
 _JUMP = re.compile(r"(?:notrack |bnd )?j\w+\s+(0x[0-9a-f]+)")
 _LEAVES = re.compile(r"(?:notrack |bnd |repz? )?(?:ret|jmp\s+\*)")
 
@@ -31,8 +33,9 @@ def exits(symbols: list[Any], frame: Any) -> list[int]:
         function = _around(pc)
         if function is not None:
             ranges = _all_alive([one.name for one in symbols], pc)
-            ranges = [(function.start, function.end)] if ranges is None else ranges
-            found.update(dict.fromkeys(_ways_out(ranges, function, frame.architecture())))
+            pieces = _pieces(function)
+            ranges = pieces if ranges is None else ranges
+            found.update(dict.fromkeys(_ways_out(ranges, pieces, frame.architecture())))
     return list(found)
 
 
@@ -62,6 +65,15 @@ def _around(pc: int) -> Any:
         found = block if block.function is not None else found
         block = block.superblock
     return found
+
+
+def _pieces(function: Any) -> Ranges:
+    """Where its instructions are: what is seldom run lies behind other functions."""
+    said = gdb.execute(f"disassemble {function.start:#x}", to_string=True)
+    found = _PIECE.findall(said)
+    return [(int(low, 16), int(high, 16)) for low, high in found] or [
+        (function.start, function.end)
+    ]
 
 
 def _all_alive(names: list[str], pc: int) -> Ranges | None:
@@ -96,9 +108,9 @@ def _common(some: Ranges, others: Ranges) -> Ranges:
     return [(low, high) for low, high in both if low < high]
 
 
-def _ways_out(ranges: Ranges, function: Any, architecture: Any) -> Iterator[int]:
+def _ways_out(ranges: Ranges, pieces: Ranges, architecture: Any) -> Iterator[int]:
     """The last instruction of each, and what jumps or returns out of it."""
-    for one in architecture.disassemble(function.start, function.end - 1):
+    for one in itertools.chain(*(architecture.disassemble(low, high - 1) for low, high in pieces)):
         part = _part(ranges, one["addr"])
         if part is None:
             continue
