@@ -165,14 +165,18 @@ def test_over_ranks(tmp_path: Path) -> None:
     at_end = ["print s", "plot s", "print --stats i", "defset bad s /= s", "diff s 0 1", "watch s",
               "display s", "last s"]  # fmt: skip
     stopped = ["break MPI_Barrier if s /= s", "continue", *at_end[:5], "bisect s == s"]
-    said = console(tmp_path, "-n", "2", "--", str(program), lines=[*at_end, "goto start", *stopped])
+    at_7 = "break MPI_Barrier if steps == 40 .and. i == 7"  # names that MPI_Barrier does not know
+    of_the_caller = ["goto start", at_7, "continue", "print i"]
+    lines = [*at_end, "goto start", *stopped, *of_the_caller]
+    said = console(tmp_path, "-n", "2", "--", str(program), lines=lines)
     answers = dict(zip(at_end, said, strict=False))
     for line, text in answers.items():
         assert re.search(NO_SUCH, text), (line, text)
-    _, hit, shown, plot, figures, chosen, same, found = said[len(at_end) + 1 :]
+    _, hit, shown, plot, figures, chosen, same, found = said[len(at_end) + 1 : -len(of_the_caller)]
     where = r"[si] in (clash::)?work, clash\.f90:1[12]"
     for text in (hit, shown, plot, figures, chosen, same, found):
         assert re.search(where, text), text
     assert "nan" in shown and "bad: 0-1 (2 of 2)" in chosen
     assert "is the same in ranks 0 and 1" in same
     assert found.count("clash.f90:17") >= 2
+    assert re.search(r"= 7\b", said[-1]), said[-3:]

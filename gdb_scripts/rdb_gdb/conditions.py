@@ -10,6 +10,7 @@ cannot (a function call, floating point, a convenience variable): that is said b
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import gdb
@@ -118,6 +119,24 @@ _OF_POINT = re.compile(r"cond\w*\s+(?P<number>\d+)\s+(?P<condition>\S.*)", re.DO
 def survivable(line: str) -> str:
     """A command that gives a breakpoint a condition, as GDB survives it: names are bound at a hit
     where it would not."""
+    return _at_a_hit(line, symbols.fatal_at)
+
+
+def known_at_a_hit(line: str, error: gdb.error) -> str:
+    """The same for one that GDB refuses since the place has no variables, as a function of a
+    library without debug information, while its caller in the program has."""
+    if not str(error).startswith("No symbol "):
+        return line
+    bound = _at_a_hit(line, lambda places: not any(gdb.find_pc_line(one).symtab for one in places))
+    if bound != line:
+        gdb.write(
+            "rdb: the condition means variables of the program; at a hit where they have no value "
+            "it does not stop\n"
+        )
+    return bound
+
+
+def _at_a_hit(line: str, wanted: Callable[[list[int]], bool]) -> str:
     found = _OF_BREAK.fullmatch(line) or _OF_POINT.fullmatch(line)
     if found is None:
         return line
@@ -130,7 +149,7 @@ def survivable(line: str) -> str:
             places = [one.address for point in numbered for one in getattr(point, "locations", ())]
     except gdb.error:
         return line  # GDB says what is wrong with the place
-    if not symbols.fatal_at(places):
+    if not places or not wanted(places):
         return line
     text = unquoted(named["condition"])
     return f"{line[: found.start('condition')]} $_rdb_true({predicates.quoted(text)})"

@@ -124,7 +124,14 @@ def execute(line: str, from_tty: bool = False) -> None:
     found = _TAKES_ONE.fullmatch(line)
     if found is None:
         with symbols.evaluating():
-            gdb.execute(predicates.in_gdbs(conditions.survivable(line)), from_tty)
+            line = conditions.survivable(line)
+            try:
+                gdb.execute(predicates.in_gdbs(line), from_tty)
+            except gdb.error as error:
+                again = conditions.known_at_a_hit(line, error)
+                if again == line:
+                    raise
+                gdb.execute(predicates.in_gdbs(again), from_tty)
         return
     command, expression, rest = found["command"], found["expression"], ""
     if "wa" in command.split()[0]:
