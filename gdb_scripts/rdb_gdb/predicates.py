@@ -33,6 +33,7 @@ _CALL = re.compile(rf"(?<![\w$.>:%])({'|'.join(FOLDS)})\s*\(")
 _FUNCTION = re.compile(rf"\$({'|'.join(FOLDS)}|_rdb_true)\s*\(")
 _TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 
+_kept: list[str] = []
 _decided: list[str] = []
 _read: list[tuple[int, int]] = []
 
@@ -96,8 +97,14 @@ def in_function(text: str) -> bool:
 
 def quoted(text: str) -> str:
     """As a text of the language."""
-    if elements.language("") == "fortran":
+    spoken = elements.language("")
+    if spoken == "fortran":
         return "'" + text.replace("'", "''") + "'"
+    if spoken == "rust":  # GDB would put a text into the program's memory
+        if text not in _kept:
+            _kept.append(text)
+            gdb.set_convenience_variable(f"_rdb_text{_kept.index(text)}", text)
+        return f"$_rdb_text{_kept.index(text)}"
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
