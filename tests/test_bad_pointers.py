@@ -1,4 +1,4 @@
-"""Strings that are not there, and structures that clone3 does not take: what the kernel says."""
+"""Pointers to what is not there, and structures that clone3 does not take: what the kernel says."""
 
 from __future__ import annotations
 
@@ -32,6 +32,20 @@ def test_as_the_kernel_says(build: Build, rdb: Rdb, tmp_path: Path, record: str)
     assert native.stdout.count("EFAULT") > 200
     done = rdb("run", "--name", "job", f"--record={record}", "--", program)
     assert (done.returncode, done.stdout) == (0, native.stdout), done.stderr
+    if record == "full":
+        replayed = rdb("replay", "job")
+        assert replayed.returncode == 0, replayed.stderr
+
+
+@pytest.mark.parametrize("record", ["full", "off"])
+def test_any_argument(build: Build, rdb: Rdb, record: str) -> None:
+    program = build("bad_arguments.c", "-O1", "-D_GNU_SOURCE")
+    native = subprocess.run([program], capture_output=True, text=True, check=True)
+    assert native.stdout.count("EFAULT") > 600
+    done = rdb("run", "--name", "job", f"--record={record}", "--", program)
+    assert (done.returncode, done.stdout.splitlines()) == (0, native.stdout.splitlines()), (
+        done.stderr
+    )
     if record == "full":
         replayed = rdb("replay", "job")
         assert replayed.returncode == 0, replayed.stderr

@@ -1,4 +1,5 @@
 #include "live/posix_timers.h"
+#include "base/user.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -291,14 +292,15 @@ void posix_timers_from(const struct posix_timer *list, unsigned n)
 
 /* ---- live ---- */
 
-long posix_timer_create(uint64_t clock, const struct sigevent *how, uint64_t id)
+long posix_timer_create(uint64_t clock, uint64_t how, uint64_t id)
 {
 	struct sigevent now;
 	if (how) {
-		now = *how;
-		if (how->sigev_notify == SIGEV_THREAD_ID)
-			now._sigev_un._tid = (pid_t)threads_number_now((uint64_t)how->_sigev_un._tid);
-		signals_of_timer(how);
+		if (user_read(&now, how, sizeof(now)))
+			return -EFAULT;
+		signals_of_timer(&now);
+		if (now.sigev_notify == SIGEV_THREAD_ID)
+			now._sigev_un._tid = (pid_t)threads_number_now((uint64_t)now._sigev_un._tid);
 	}
 	return raw_syscall(SYS_timer_create, clock_id_now((clockid_t)clock), how ? (long)&now : 0, (long)id, 0, 0, 0);
 }

@@ -29,6 +29,6 @@ void posix_timers_restore(void);
 int posix_timers_look(struct posix_timer *list, unsigned room);
 void posix_timers_from(const struct posix_timer *list, unsigned n);
 /* timer_create(2) for a program whose threads may have other numbers now. */
-long posix_timer_create(uint64_t clock, const struct sigevent *how, uint64_t id);
+long posix_timer_create(uint64_t clock, uint64_t how, uint64_t id);
 
 #endif

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include "base/user.h"
 #include "signals/signal_frame.h"
 #include "signals/signal_queue.h"
 #include "signals/signals.h"
@@ -16,24 +17,26 @@ static bool ignored(int sig)
 	return h == (uint64_t)SIG_IGN || (h == (uint64_t)SIG_DFL && (IGNORED_BY_DEFAULT & BIT(sig)));
 }
 
-long signals_sigaction(int sig, const void *act, void *old, size_t size)
+long signals_sigaction(int sig, uint64_t act, uint64_t old, size_t size)
 {
 	struct upper_sigaction *sa = &lower.upper.sigactions[sig > 0 && sig <= 64 ? sig : 0];
-	if (size != 8 || sig < 1 || sig > 64 || (act && (sig == SIGKILL || sig == SIGSTOP)))
+	struct upper_sigaction before = *sa, now; /* struct kernel_sigaction: handler, flags, restorer, mask */
+	if (size != 8)
 		return -EINVAL;
-	struct upper_sigaction before = *sa;
+	if (act && user_read(&now, act, sizeof(now)))
+		return -EFAULT;
+	if (sig < 1 || sig > 64 || (act && (sig == SIGKILL || sig == SIGSTOP)))
+		return -EINVAL;
 	if (act) {
-		memcpy(sa, act, sizeof(*sa)); /* struct kernel_sigaction: handler, flags, restorer, mask */
+		*sa = now;
 		if (ignored(sig))
 			signal_discard(sig); /* sigaction(3p): what is pending and ignored from now on is gone */
 		signals_install_one(sig);
 	}
-	if (old)
-		memcpy(old, &before, sizeof(before));
-	return 0;
+	return old ? user_write(old, &before, sizeof(before)) : 0;
 }
 
-long signals_sigprocmask(int how, const void *set, void *old, size_t size)
+long signals_sigprocmask(int how, uint64_t set, uint64_t old, size_t size)
 {
 	struct thread *self = thread_self();
 	uint64_t *mask = &self->upper.sigmask;
@@ -41,7 +44,8 @@ long signals_sigprocmask(int how, const void *set, void *old, size_t size)
 	if (size != 8)
 		return -EINVAL;
 	if (set) {
-		memcpy(&arg, set, 8);
+		if (user_read(&arg, set, sizeof(arg)))
+			return -EFAULT;
 		arg &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
 		if (how == SIG_BLOCK)
 			*mask |= arg;
@@ -52,10 +56,8 @@ long signals_sigprocmask(int how, const void *set, void *old, size_t size)
 		else
 			return -EINVAL;
 	}
-	if (old)
-		memcpy(old, &before, 8);
 	signals_sync_kernel(self);
-	return 0;
+	return old ? user_write(old, &before, sizeof(before)) : 0;
 }
 
 uint64_t signals_pending(void)

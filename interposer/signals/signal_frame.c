@@ -3,10 +3,15 @@
 #include <string.h>
 #include "boundary/boundary.h"
 #include "base/guarded_copy.h"
+#include "base/user.h"
 #include "signals/signal_frame.h"
 #include "signals/signals.h"
 #include "threads/thread.h"
 #include "base/xstate.h"
+
+#ifndef SS_AUTODISARM
+#define SS_AUTODISARM (1u << 31) /* include/uapi/linux/signal.h */
+#endif
 
 /* signal(7), sigreturn(2): what the kernel puts on the stack of an x86-64 handler. */
 struct signal_frame {
@@ -108,27 +113,33 @@ void signals_sigreturn(ucontext_t *uc)
 	thread_self()->upper.sigmask = f->sigmask & ~(BIT(SIGKILL) | BIT(SIGSTOP));
 }
 
-long signals_sigaltstack(const stack_t *ss, stack_t *old, ucontext_t *uc)
+long signals_sigaltstack(uint64_t asked, uint64_t old, ucontext_t *uc)
 {
 	struct upper_thread *u = &thread_self()->upper;
 	bool on_it = u->sigalt_size && UC_REG(uc, RSP) - u->sigalt_sp <= u->sigalt_size;
 	stack_t before = {.ss_sp = (void *)u->sigalt_sp,
 			  .ss_size = u->sigalt_size,
-			  .ss_flags = u->sigalt_size ? (on_it ? SS_ONSTACK : (int)u->sigalt_flags) : SS_DISABLE};
-	if (ss) {
+			  .ss_flags = (u->sigalt_size ? (on_it ? SS_ONSTACK : 0) : SS_DISABLE) |
+				      (int)(u->sigalt_flags & SS_AUTODISARM)};
+	stack_t ss;
+	if (asked) {
+		if (user_read(&ss, asked, sizeof(ss)))
+			return -EFAULT;
 		if (on_it)
 			return -EPERM;
-		if (ss->ss_flags & SS_DISABLE) {
-			u->sigalt_sp = u->sigalt_size = 0;
-		} else {
-			if (ss->ss_size < 2048)
-				return -ENOMEM;
-			u->sigalt_sp = (uint64_t)ss->ss_sp;
-			u->sigalt_size = ss->ss_size;
-		}
-		u->sigalt_flags = (uint32_t)ss->ss_flags & ~(uint32_t)SS_ONSTACK;
+		const int mode = ss.ss_flags & ~(int)SS_AUTODISARM;
+		if (mode != 0 && mode != SS_DISABLE && mode != SS_ONSTACK)
+			return -EINVAL;
+		/* kernel/signal.c, do_sigaltstack: what changes nothing may be too small */
+		const bool same = (uint64_t)ss.ss_sp == u->sigalt_sp && ss.ss_size == u->sigalt_size &&
+				  (uint32_t)ss.ss_flags == u->sigalt_flags;
+		if (!same && mode == SS_DISABLE)
+			ss.ss_sp = NULL, ss.ss_size = 0;
+		else if (!same && ss.ss_size < 2048)
+			return -ENOMEM;
+		u->sigalt_sp = (uint64_t)ss.ss_sp;
+		u->sigalt_size = ss.ss_size;
+		u->sigalt_flags = (uint32_t)ss.ss_flags;
 	}
-	if (old)
-		*old = before;
-	return 0;
+	return old ? user_write(old, &before, sizeof(before)) : 0;
 }

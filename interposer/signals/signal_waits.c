@@ -7,6 +7,7 @@
 #include "boundary/arrivals.h"
 #include "base/monotonic.h"
 #include "base/guarded_copy.h"
+#include "base/user.h"
 #include "live/coordinated.h"
 #include "threads/baton.h"
 #include "threads/newer_calls.h"
@@ -241,18 +242,23 @@ long signals_syscall(long nr, const uint64_t args[6])
 }
 
 /* sigwaitinfo(2) */
-long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout, size_t size)
+long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t size)
 {
 	struct thread *self = thread_self();
-	struct timespec left = {0};
-	uint64_t wanted = *set & ~(BIT(SIGKILL) | BIT(SIGSTOP));
+	struct timespec left = {0}, limit;
+	uint64_t wanted;
 	siginfo_t got;
 	int sig;
-	if (size != 8 || (timeout && (timeout->tv_nsec < 0 || timeout->tv_nsec >= 1000000000)))
+	if (size != 8)
 		return -EINVAL;
-	const uint64_t shown[6] = {0, 0, (uint64_t)timeout};
+	if (user_read(&wanted, set, sizeof(wanted)) || (timeout && user_read(&limit, timeout, sizeof(limit))))
+		return -EFAULT;
+	if (timeout && (limit.tv_sec < 0 || limit.tv_nsec < 0 || limit.tv_nsec >= 1000000000))
+		return -EINVAL;
+	wanted &= ~(BIT(SIGKILL) | BIT(SIGSTOP));
+	const uint64_t shown[6] = {0, 0, timeout};
 	begins(self, SYS_rt_sigtimedwait, shown);
-	const int64_t until = timeout ? (int64_t)monotonic_ns() + timeout->tv_sec * 1000000000l + timeout->tv_nsec : 0;
+	const int64_t until = timeout ? (int64_t)monotonic_ns() + limit.tv_sec * 1000000000l + limit.tv_nsec : 0;
 	bool given = false;
 	long r = 0;
 	while (!r) {
@@ -290,9 +296,7 @@ long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timesp
 			r = -EINTR;
 	}
 	baton_block_end(given);
-	if (r > 0 && info)
-		*info = got;
-	return r;
+	return r > 0 && info && user_write(info, &got, sizeof(got)) ? -EFAULT : r;
 }
 
 void signals_suspend(uint64_t mask)

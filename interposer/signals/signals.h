@@ -47,14 +47,14 @@ void signals_thread_gone(struct thread *t);
 void signals_sync_kernel(struct thread *self);
 
 /* The system calls about signals: result or -errno. */
-long signals_sigaction(int sig, const void *act, void *old, size_t size);
-long signals_sigprocmask(int how, const void *set, void *old, size_t size);
-long signals_sigaltstack(const stack_t *ss, stack_t *old, ucontext_t *uc);
+long signals_sigaction(int sig, uint64_t act, uint64_t old, size_t size);
+long signals_sigprocmask(int how, uint64_t set, uint64_t old, size_t size);
+long signals_sigaltstack(uint64_t asked, uint64_t old, ucontext_t *uc);
 void signals_sigreturn(ucontext_t *uc);
 uint64_t signals_pending(void);
 void signals_by_descriptor(uint64_t set);
 uint64_t signals_read_by_descriptor(void);
-long signals_timedwait(const uint64_t *set, siginfo_t *info, const struct timespec *timeout, size_t size);
+long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t size);
 /* In a child after fork: what was pending for the parent is not for it. */
 void signals_forget(void);
 /* Before an exec, with all signals blocked: what waits here for delivery waits in the kernel instead. */

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sys/uio.h>
 #include <time.h>
+#include "base/user.h"
 #include "signals/signals.h"
 #include "syscalls/syscall_outputs.h"
 
@@ -17,6 +18,12 @@
 void out_if(struct event *ev, uint64_t addr, size_t len)
 {
 	if (addr && len)
+		event_out(ev, (void *)addr, len);
+}
+
+void out_perhaps(struct event *ev, uint64_t addr, size_t len)
+{
+	if (addr && len && user_writable(addr, len))
 		event_out(ev, (void *)addr, len);
 }
 
@@ -41,7 +48,7 @@ static void out_address(struct event *ev, uint64_t addr, uint64_t len)
 	if (!addr || !len)
 		return;
 	socklen_t n = *(const socklen_t *)len;
-	out_if(ev, addr, n < sizeof(struct sockaddr_storage) ? n : sizeof(struct sockaddr_storage));
+	out_perhaps(ev, addr, n < sizeof(struct sockaddr_storage) ? n : sizeof(struct sockaddr_storage));
 	out_if(ev, len, sizeof(socklen_t));
 }
 
@@ -93,12 +100,12 @@ void out_poll(struct event *ev)
 		out_if(ev, A(0), A(1) * sizeof(struct pollfd));
 }
 
-/* poll(2), "C library/kernel differences": the time left comes back */
+/* poll(2), "C library/kernel differences": the time left comes back, if that can be (fs/select.c, poll_select_finish) */
 void out_ppoll(struct event *ev)
 {
 	out_poll(ev);
 	if (ev->result != -EFAULT && ev->result != -EINVAL)
-		out_if(ev, A(2), sizeof(struct timespec));
+		out_perhaps(ev, A(2), sizeof(struct timespec));
 }
 
 void out_select(struct event *ev)
@@ -108,7 +115,7 @@ void out_select(struct event *ev)
 	size_t bytes = ((size_t)(int)A(0) + 63) / 64 * 8;
 	for (unsigned i = 1; i <= 3; i++)
 		out_if(ev, A(i), bytes);
-	out_if(ev, A(4), 16);
+	out_perhaps(ev, A(4), 16);
 }
 
 void out_mincore(struct event *ev)
@@ -153,7 +160,7 @@ void out_getres(struct event *ev)
 
 void out_capget(struct event *ev)
 {
-	out_if(ev, A(0), 8);
+	out_if(ev, A(0), 4); /* kernel/capability.c: the version that it knows, if it does not know the program's */
 	if (ev->result == 0)
 		out_if(ev, A(1), 24);
 }

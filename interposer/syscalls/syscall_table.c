@@ -7,6 +7,7 @@
 #include "memory/memory_calls.h"
 #include "memory/shared_memory.h"
 #include "base/descriptors.h"
+#include "base/user.h"
 #include "process/process.h"
 #include "replay/replay.h"
 #include "signals/signals.h"
@@ -27,12 +28,12 @@ enum {
 
 static long call_sigaction(struct event *ev, ucontext_t *uc)
 {
-	return signals_sigaction((int)A(0), P(1), P(2), A(3));
+	return signals_sigaction((int)A(0), A(1), A(2), A(3));
 }
 
 static long call_sigprocmask(struct event *ev, ucontext_t *uc)
 {
-	return signals_sigprocmask((int)A(0), P(1), P(2), A(3));
+	return signals_sigprocmask((int)A(0), A(1), A(2), A(3));
 }
 
 static long call_sigreturn(struct event *ev, ucontext_t *uc)
@@ -43,15 +44,16 @@ static long call_sigreturn(struct event *ev, ucontext_t *uc)
 
 static long call_sigaltstack(struct event *ev, ucontext_t *uc)
 {
-	return signals_sigaltstack(P(0), P(1), uc);
+	return signals_sigaltstack(A(0), A(1), uc);
 }
 
 static long call_arch_prctl(struct event *ev, ucontext_t *uc)
 {
+	const uint64_t none = 0;
 	switch (A(0)) {
 	case ARCH_SET_FS: thread_self()->upper.fs_base = A(1); return 0;
-	case ARCH_GET_FS: *(uint64_t *)P(1) = thread_self()->upper.fs_base; return 0;
-	case ARCH_GET_GS: *(uint64_t *)P(1) = 0; return 0;
+	case ARCH_GET_FS: return user_write(A(1), &thread_self()->upper.fs_base, sizeof(uint64_t));
+	case ARCH_GET_GS: return user_write(A(1), &none, sizeof(none));
 	case ARCH_SET_GS:
 		if (A(1))
 			rdb_fatal("the program uses the GS base (arch_prctl), which rdb needs for itself");
@@ -162,9 +164,25 @@ const struct row *syscall_row(uint64_t nr)
 	return nr < NROWS ? &rows[nr] : NULL;
 }
 
+/* copy_to_user of the kernel: what was there has been written to, of any argument. */
+static void out_until_fault(struct event *ev)
+{
+	enum { MOST = 2 * RDB_PAGE };
+	for (unsigned i = 0; i < 6; i++) {
+		uint64_t there = 0;
+		while (there < MOST && user_writable(A(i) + there, 1))
+			there += RDB_PAGE - (A(i) + there) % RDB_PAGE;
+		out_if(ev, A(i), there);
+	}
+}
+
 void syscall_row_outputs(struct event *ev, const struct row *row)
 {
 	bool ok = ev->result >= 0 || ev->result < -4095;
+	if (ev->result == -EFAULT && row->out.kind != O_END) {
+		out_until_fault(ev);
+		return;
+	}
 	switch (row->out.kind) {
 	case O_END: break;
 	case O_FIX:
@@ -182,7 +200,7 @@ void syscall_row_outputs(struct event *ev, const struct row *row)
 		break;
 	case O_VAL:
 		if (ok && P(row->out.arg) && P(row->out.n)) {
-			out_if(ev, A(row->out.arg), *(uint32_t *)P(row->out.n));
+			out_perhaps(ev, A(row->out.arg), *(uint32_t *)P(row->out.n));
 			out_if(ev, A(row->out.n), 4);
 		}
 		break;

@@ -14,6 +14,7 @@
 #include "image/cut_files.h"
 #include "boundary/boundary.h"
 #include "base/descriptors.h"
+#include "base/user.h"
 #include "syscalls/socket_notes.h"
 #include "syscalls/attributes.h"
 #include "syscalls/ioctls.h"
@@ -46,22 +47,23 @@
 static long pending_signals(struct event *ev)
 {
 	uint64_t set = signals_pending();
-	if (A(1) > sizeof(set))
-		return -EINVAL;
-	memcpy(P(0), &set, A(1));
-	return 0;
+	return A(1) > sizeof(set) ? -EINVAL : user_write(A(0), &set, A(1));
 }
 
-/* The signal mask that a call brings for its duration, or NULL. */
-static const uint64_t *mask_of_call(const struct event *ev)
+/* The signal mask that a call brings for its duration.  False: it brings none, or one that the kernel does not take and says
+ * why. */
+static bool mask_of_call(const struct event *ev, uint64_t *mask)
 {
+	uint64_t at_and_size[2];
 	switch (ev->nr) {
-	case SYS_rt_sigsuspend: return P(0);
-	case SYS_ppoll: return P(3);
+	case SYS_rt_sigsuspend: return A(1) == sizeof(*mask) && !user_read(mask, A(0), sizeof(*mask));
+	case SYS_ppoll: return A(4) == sizeof(*mask) && !user_read(mask, A(3), sizeof(*mask));
 	case SYS_epoll_pwait:
-	case SYS_epoll_pwait2: return P(4);
-	case SYS_pselect6: return P(5) ? *(const uint64_t *const *)P(5) : NULL;
-	default: return NULL;
+	case SYS_epoll_pwait2: return A(5) == sizeof(*mask) && !user_read(mask, A(4), sizeof(*mask));
+	case SYS_pselect6:
+		return !user_read(at_and_size, A(5), sizeof(at_and_size)) && at_and_size[1] == sizeof(*mask) &&
+		       !user_read(mask, at_and_size[0], sizeof(*mask));
+	default: return false;
 	}
 }
 
@@ -90,6 +92,8 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	uint64_t a[6];
 	long made;
 	char room[2][LONGEST];
+	uint64_t mask;
+	const bool masked = mask_of_call(ev, &mask);
 	bool done = false;
 	memcpy(a, ev->args, sizeof(a));
 	pids_in(ev->nr, a);
@@ -134,7 +138,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_clock_getres:
 	case SYS_clock_settime:
 	case SYS_clock_nanosleep: a[0] = (uint64_t)clock_id_now((clockid_t)a[0]); break;
-	case SYS_timer_create: return posix_timer_create(a[0], (const void *)a[1], a[2]);
+	case SYS_timer_create: return posix_timer_create(a[0], a[1], a[2]);
 	case SYS_setpriority:
 	case SYS_getpriority:
 		if (a[0] == PRIO_PROCESS)
@@ -150,12 +154,12 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		break;
 	case SYS_futex: return blocking_futex(ev);
 	case SYS_rt_sigpending: return pending_signals(ev);
-	case SYS_rt_sigtimedwait: return signals_timedwait((void *)a[0], (void *)a[1], (void *)a[2], a[3]);
+	case SYS_rt_sigtimedwait: return signals_timedwait(a[0], a[1], a[2], a[3]);
 	/* their masks are ours: signals_suspend() */
-	case SYS_ppoll: a[3] = 0; break;
+	case SYS_ppoll: a[3] = masked ? 0 : a[3]; break;
 	case SYS_epoll_pwait:
-	case SYS_epoll_pwait2: a[4] = 0; break;
-	case SYS_pselect6: a[5] = 0; break;
+	case SYS_epoll_pwait2: a[4] = masked ? 0 : a[4]; break;
+	case SYS_pselect6: a[5] = masked ? 0 : a[5]; break;
 	case SYS_readlink:
 		if (redirect_self((const char *)a[0]))
 			return redirect_readlink((char *)a[1], a[2]);
@@ -195,8 +199,8 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	}
 	case SYS_signalfd:
 	case SYS_signalfd4:
-		if (a[2] == 8)
-			signals_by_descriptor(*(const uint64_t *)a[1]);
+		if (a[2] == sizeof(mask) && !user_read(&mask, a[1], sizeof(mask)))
+			signals_by_descriptor(mask);
 		break;
 	case SYS_close:
 		if (descriptor_is_ours((int)a[0]))
@@ -208,7 +212,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 			return -EBADF;
 		break;
 	}
-	if (ev->nr == SYS_rt_sigsuspend) {
+	if (ev->nr == SYS_rt_sigsuspend && masked) {
 		const uint64_t none[6] = {0};
 		return blocking_syscall(SYS_pause, none);
 	}
@@ -252,9 +256,9 @@ void syscall_event(ucontext_t *uc)
 		event_replay_asked(ev, uc);
 	else
 		syscall_inputs(ev);
-	const uint64_t *mask = mask_of_call(ev);
-	if (mask)
-		signals_suspend(*mask);
+	uint64_t mask;
+	if (mask_of_call(ev, &mask))
+		signals_suspend(mask);
 
 	if (class == UNKNOWN && !answered && !lower.opt.lax)
 		rdb_fatal(

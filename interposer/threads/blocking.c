@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "base/monotonic.h"
+#include "base/user.h"
 #include "threads/baton.h"
 #include "threads/bounce.h"
 #include "threads/newer_calls.h"
@@ -224,11 +225,24 @@ long blocking_syscall(long nr, const uint64_t args[6])
 	return r == -EINTR && thread_self()->unmade ? not_interrupted(nr, args) : r;
 }
 
+/* What the kernel says to a wait that ends at once; -ETIMEDOUT: it would wait. */
+static long no_wait(const uint64_t *a, int op)
+{
+	const struct timespec none = {0}; /* absolute: long past */
+	struct timespec limit;
+	if (a[3] && (user_read(&limit, a[3], sizeof(limit)) || limit.tv_sec < 0 || limit.tv_nsec < 0 ||
+		     limit.tv_nsec >= 1000000000))
+		return raw_syscall(SYS_futex, (long)a[0], (long)a[1], (long)a[2], (long)a[3], 0, (long)a[5]);
+	return raw_syscall(SYS_futex, (long)a[0], (long)a[1], (long)a[2], (long)&none, 0,
+			   op == FUTEX_WAIT ? 0 : (long)a[5]);
+}
+
 long blocking_futex(struct event *ev)
 {
 	const uint64_t *a = ev->args;
 	int op = (int)a[1] & FUTEX_CMD_MASK;
 	struct thread *self = thread_self();
+	uint32_t word;
 	bool given = false;
 	long r;
 	if (pi_futex(ev))
@@ -237,9 +251,13 @@ long blocking_futex(struct event *ev)
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
 	case FUTEX_WAIT_REQUEUE_PI:
-		if ((op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && a[0] % 4 == 0 && a[0] &&
-		    __atomic_load_n((uint32_t *)a[0], __ATOMIC_SEQ_CST) != (uint32_t)a[2])
-			return -EAGAIN;
+		if ((op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) && a[0] % 4 == 0 &&
+		    !user_read(&word, a[0], sizeof(word)) &&
+		    __atomic_load_n((uint32_t *)a[0], __ATOMIC_SEQ_CST) != (uint32_t)a[2]) {
+			r = no_wait(a, op);
+			if (r != -ETIMEDOUT)
+				return r;
+		}
 		/* nothing but waiting since it was woken there */
 		if (self->waits_at == a[0] && self->asked == self->waits_asked + 1)
 			self->missed_at = a[0];

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
+#include "base/user.h"
 #include "signals/signals.h"
 #include "threads/baton.h"
 #include "threads/thread.h"
@@ -83,14 +85,24 @@ bool pi_futex(const struct event *ev)
 {
 	const int op = (int)ev->args[1] & FUTEX_CMD_MASK;
 	const bool one = op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 || op == FUTEX_TRYLOCK_PI || op == FUTEX_UNLOCK_PI;
-	return one && (lower.mode == MODE_RECORD || lower.upper.first_pid) && ev->args[0] && ev->args[0] % 4 == 0;
+	return one && (lower.mode == MODE_RECORD || lower.upper.first_pid) && ev->args[0] % 4 == 0 &&
+	       user_writable(ev->args[0], sizeof(uint32_t));
 }
 
 long pi_futex_call(struct event *ev)
 {
 	uint32_t *word = (uint32_t *)ev->args[0];
+	const int op = (int)ev->args[1] & FUTEX_CMD_MASK;
+	struct timespec limit;
 	long r;
-	switch ((int)ev->args[1] & FUTEX_CMD_MASK) {
+	if (op != FUTEX_UNLOCK_PI && op != FUTEX_TRYLOCK_PI &&
+	    ev->args[3]) { /* kernel/futex/syscalls.c: before all else */
+		if (user_read(&limit, ev->args[3], sizeof(limit)))
+			return -EFAULT;
+		if (limit.tv_sec < 0 || limit.tv_nsec < 0 || limit.tv_nsec >= 1000000000)
+			return -EINVAL;
+	}
+	switch (op) {
 	case FUTEX_UNLOCK_PI: r = unlock(word, ev->args); break;
 	case FUTEX_TRYLOCK_PI: r = acquire(word, false) ? 0 : -EAGAIN; break;
 	default: r = lock(word, ev->args);

@@ -1,0 +1,20 @@
+#include "base/user.h"
+
+struct range {
+	uint64_t at, last;
+};
+
+/* Others may write there at the same time: nothing changes. */
+static void touch(void *arg)
+{
+	const struct range *r = arg;
+	for (uint64_t at = r->at; at < r->last; at = (at | (RDB_PAGE - 1)) + 1)
+		__atomic_fetch_or((char *)at, 0, __ATOMIC_SEQ_CST);
+	__atomic_fetch_or((char *)r->last, 0, __ATOMIC_SEQ_CST);
+}
+
+bool user_writable(uint64_t at, size_t len)
+{
+	struct range r = {at, at + len - 1};
+	return r.last >= at && RDB_IS_UPPER(at) && RDB_IS_UPPER(r.last) && guarded_call(touch, &r);
+}
