@@ -117,11 +117,12 @@ long signals_sigaltstack(uint64_t asked, uint64_t old, ucontext_t *uc)
 {
 	struct upper_thread *u = &thread_self()->upper;
 	bool on_it = u->sigalt_size && UC_REG(uc, RSP) - u->sigalt_sp <= u->sigalt_size;
-	stack_t before = {.ss_sp = (void *)u->sigalt_sp,
-			  .ss_size = u->sigalt_size,
-			  .ss_flags = (u->sigalt_size ? (on_it ? SS_ONSTACK : 0) : SS_DISABLE) |
-				      (int)(u->sigalt_flags & SS_AUTODISARM)};
-	stack_t ss;
+	stack_t before, ss;
+	memset(&before, 0, sizeof(before)); /* as the kernel does: it has padding */
+	before.ss_sp = (void *)u->sigalt_sp;
+	before.ss_size = u->sigalt_size;
+	before.ss_flags = (u->sigalt_size ? (on_it ? SS_ONSTACK : 0) : SS_DISABLE) |
+			  (int)(u->sigalt_flags & SS_AUTODISARM);
 	if (asked) {
 		if (user_read(&ss, asked, sizeof(ss)))
 			return -EFAULT;
