@@ -39,50 +39,42 @@ bool shared_call_drops_pages(const struct event *ev, uint64_t start, uint64_t en
 	return shared_call_cuts(ev, &file);
 }
 
-static bool writes_files(const struct event *ev)
+/* Which argument is the descriptor of the file that the call writes to; -1: none is. */
+static int written_by(uint32_t nr)
 {
-	struct cut_file file;
-	switch (ev->nr) {
+	switch (nr) {
 	case SYS_write:
 	case SYS_writev:
 	case SYS_pwrite64:
 	case SYS_pwritev:
 	case SYS_pwritev2:
 	case SYS_ftruncate:
-	case SYS_truncate:
 	case SYS_fallocate:
-	case SYS_copy_file_range:
 	case SYS_sendfile:
+	case SYS_ioctl: return 0; /* FICLONE */
 	case SYS_splice:
-	case SYS_ioctl:   /* FICLONE */
-	case SYS_madvise: /* MADV_REMOVE */
-	case SYS_msync: return true;
-	default: return shared_call_cuts(ev, &file);
+	case SYS_copy_file_range: return 2;
+	default: return -1;
 	}
+}
+
+static bool writes_files(const struct event *ev)
+{
+	struct cut_file file;
+	const bool removes = ev->nr == SYS_madvise; /* MADV_REMOVE */
+	return written_by(ev->nr) >= 0 || removes || ev->nr == SYS_msync || shared_call_cuts(ev, &file);
 }
 
 int shared_call_wrote(const struct event *ev)
 {
+	struct cut_file file;
 	if (ev->kind != LOG_SYSCALL || ev->result < 0)
 		return -1;
-	switch (ev->nr) {
-	case SYS_write:
-	case SYS_writev:
-	case SYS_pwrite64:
-	case SYS_pwritev:
-	case SYS_pwritev2:
-	case SYS_ftruncate:
-	case SYS_fallocate:
-	case SYS_sendfile:
-	case SYS_ioctl: return (int)ev->args[0];
-	case SYS_splice:
-	case SYS_copy_file_range: return (int)ev->args[2];
-	case SYS_openat2:
-	case SYS_creat: return (int)ev->result;
-	case SYS_open: return ev->args[1] & O_TRUNC ? (int)ev->result : -1;
-	case SYS_openat: return ev->args[2] & O_TRUNC ? (int)ev->result : -1;
-	default: return -1;
-	}
+	const int which = written_by(ev->nr);
+	if (which >= 0)
+		return (int)ev->args[which];
+	/* those that are left open the file that they cut */
+	return ev->nr != SYS_truncate && shared_call_cuts(ev, &file) ? (int)ev->result : -1;
 }
 
 bool shared_call_changes_map(const struct event *ev)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include "boundary/arrivals.h"
 #include "boundary/boundary.h"
-#include "base/guarded_copy.h"
+#include "base/user.h"
 #include "boundary/piling.h"
 #include "image/checkpoints.h"
 #include "process/cpu_features.h"
@@ -53,11 +53,11 @@ static long clone_args(const struct event *ev, struct clone_args *c)
 		return -EINVAL;
 	memset(c, 0, sizeof(*c));
 	for (uint64_t at = from + known; at < from + size; at++)
-		if (!guarded_copy(&byte, (const void *)at, 1))
+		if (user_read(&byte, at, 1))
 			return -EFAULT;
 		else if (byte)
 			return -E2BIG;
-	return guarded_copy(c, (const void *)from, known) == known ? 0 : -EFAULT;
+	return user_read(c, from, known);
 }
 
 /* What the kernel refuses by itself (clone3_args_valid and copy_process in kernel/fork.c): 0 or -errno. */

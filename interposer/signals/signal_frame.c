@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <string.h>
 #include "boundary/boundary.h"
-#include "base/guarded_copy.h"
 #include "base/user.h"
 #include "signals/signal_frame.h"
 #include "signals/signals.h"
@@ -37,15 +36,6 @@ static bool on_alternate(const struct upper_thread *u, uint64_t sp)
 	return sp > u->sigalt_sp && sp - u->sigalt_sp <= u->sigalt_size;
 }
 
-/* Each page is, without a change: a byte of it is copied to itself. */
-static bool writable(uint64_t from, uint64_t to)
-{
-	for (uint64_t at = from; at < to; at = (at | (RDB_PAGE - 1)) + 1)
-		if (guarded_copy((void *)at, (const void *)at, 1) != 1)
-			return false;
-	return true;
-}
-
 bool signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc)
 {
 	struct upper_thread *u = &thread_self()->upper;
@@ -62,7 +52,7 @@ bool signal_frame_push(int sig, const siginfo_t *info, ucontext_t *uc)
 	uint64_t fp = sp;
 	sp = ((sp - sizeof(struct signal_frame)) & ~15ul) - 8;
 	/* arch/x86/kernel/signal.c, get_sigframe */
-	if ((on_alt && !on_alternate(u, sp)) || !writable(sp, top))
+	if ((on_alt && !on_alternate(u, sp)) || !user_writable(sp, top - sp))
 		return false;
 	memcpy((void *)fp, uc->uc_mcontext.fpregs, fp_len);
 	/* XSTATE_BV says which parts the processor thought in use, which differs from run to run; all parts

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include "base/guarded_copy.h"
+#include "base/user.h"
 
 #define A(i) (ev->args[i])
 
@@ -24,12 +24,6 @@ typedef void in_fn(struct event *ev);
 static void in(struct event *ev, uint64_t addr, size_t len)
 {
 	event_sent(ev, (const void *)addr, len);
-}
-
-/* What the kernel would find at addr; false: nothing is there. */
-static bool get(void *to, uint64_t addr, size_t len)
-{
-	return addr && RDB_IS_UPPER(addr) && guarded_copy(to, (const void *)addr, len) == len;
 }
 
 struct measured {
@@ -54,7 +48,7 @@ static void in_string(struct event *ev, uint64_t addr)
 static void in_strings(struct event *ev, uint64_t addr)
 {
 	uint64_t one, n = 0;
-	for (; n < STRINGS_MAX && get(&one, addr + 8 * n, 8) && one; n++)
+	for (; n < STRINGS_MAX && !user_read(&one, addr + 8 * n, 8) && one; n++)
 		in_string(ev, one);
 	in(ev, addr, 8 * (n + 1));
 }
@@ -64,7 +58,7 @@ static void in_vector(struct event *ev, uint64_t addr, uint64_t n)
 	struct iovec one;
 	n = n < IOV_MOST ? n : IOV_MOST;
 	in(ev, addr, n * sizeof(one));
-	for (uint64_t i = 0; i < n && get(&one, addr + i * sizeof(one), sizeof(one)); i++)
+	for (uint64_t i = 0; i < n && !user_read(&one, addr + i * sizeof(one), sizeof(one)); i++)
 		in(ev, (uint64_t)one.iov_base, one.iov_len);
 }
 
@@ -76,7 +70,7 @@ static void in_writev(struct event *ev)
 static void in_message(struct event *ev, uint64_t addr, bool sends)
 {
 	struct msghdr m;
-	if (!get(&m, addr, sizeof(m)))
+	if (user_read(&m, addr, sizeof(m)))
 		return;
 	in(ev, addr, sizeof(m));
 	if (!sends) {
@@ -131,7 +125,7 @@ static void in_pselect6(struct event *ev)
 {
 	uint64_t mask;
 	in(ev, A(5), 16);
-	if (get(&mask, A(5), 8))
+	if (!user_read(&mask, A(5), 8))
 		in(ev, mask, 8);
 }
 
@@ -193,7 +187,7 @@ static void in_capset(struct event *ev)
 {
 	uint32_t version = 0;
 	in(ev, A(0), 8);
-	get(&version, A(0), 4);
+	user_read(&version, A(0), 4);
 	in(ev, A(1), version == 0x19980330 ? 12 : 24);
 }
 
@@ -269,7 +263,7 @@ static void in_keyctl(struct event *ev)
 static void in_handle(struct event *ev)
 {
 	uint32_t bytes;
-	if (get(&bytes, A(1), 4))
+	if (!user_read(&bytes, A(1), 4))
 		in(ev, A(1), 8 + (size_t)(bytes < 128 ? bytes : 128));
 }
 
@@ -290,7 +284,7 @@ static void in_setxattrat(struct event *ev)
 		uint32_t size, flags;
 	} x;
 	in(ev, A(4), A(5));
-	if (get(&x, A(4), sizeof(x)))
+	if (!user_read(&x, A(4), sizeof(x)))
 		in(ev, x.value, x.size);
 }
 
@@ -336,7 +330,7 @@ static void one_input(struct event *ev, const struct input *i)
 	case I_ARR: in(ev, A(i->arg), (A(i->count) < 1 << 24 ? A(i->count) : 0) * i->size); break;
 	case I_BITS: in(ev, A(i->arg), ((A(i->count) < 1 << 20 ? A(i->count) : 0) + 63) / 64 * 8); break;
 	case I_SIZED:
-		if (get(&size, A(i->arg), 4))
+		if (!user_read(&size, A(i->arg), 4))
 			in(ev, A(i->arg), size < RDB_PAGE ? size : RDB_PAGE);
 		break;
 	case I_FN: i->fn(ev); break;

@@ -21,7 +21,7 @@ void out_if(struct event *ev, uint64_t addr, size_t len)
 		event_out(ev, (void *)addr, len);
 }
 
-void out_perhaps(struct event *ev, uint64_t addr, size_t len)
+void out_writable(struct event *ev, uint64_t addr, size_t len)
 {
 	if (addr && len && user_writable(addr, len))
 		event_out(ev, (void *)addr, len);
@@ -48,7 +48,7 @@ static void out_address(struct event *ev, uint64_t addr, uint64_t len)
 	if (!addr || !len)
 		return;
 	socklen_t n = *(const socklen_t *)len;
-	out_perhaps(ev, addr, n < sizeof(struct sockaddr_storage) ? n : sizeof(struct sockaddr_storage));
+	out_writable(ev, addr, n < sizeof(struct sockaddr_storage) ? n : sizeof(struct sockaddr_storage));
 	out_if(ev, len, sizeof(socklen_t));
 }
 
@@ -105,7 +105,7 @@ void out_ppoll(struct event *ev)
 {
 	out_poll(ev);
 	if (ev->result != -EFAULT && ev->result != -EINVAL)
-		out_perhaps(ev, A(2), sizeof(struct timespec));
+		out_writable(ev, A(2), sizeof(struct timespec));
 }
 
 void out_select(struct event *ev)
@@ -115,7 +115,7 @@ void out_select(struct event *ev)
 	size_t bytes = ((size_t)(int)A(0) + 63) / 64 * 8;
 	for (unsigned i = 1; i <= 3; i++)
 		out_if(ev, A(i), bytes);
-	out_perhaps(ev, A(4), 16);
+	out_writable(ev, A(4), 16);
 }
 
 void out_mincore(struct event *ev)

@@ -6,8 +6,8 @@
 
 /* event_out(), unless there is nothing. */
 void out_if(struct event *ev, uint64_t addr, size_t len);
-/* The kernel may have stopped before it, or written less: what cannot be written to is left out. */
-void out_perhaps(struct event *ev, uint64_t addr, size_t len);
+/* Nothing, if the memory cannot be written to: the kernel wrote less there than the call's answer says. */
+void out_writable(struct event *ev, uint64_t addr, size_t len);
 
 /* The first `bytes` bytes of a vector. */
 void out_iovec(struct event *ev, const struct iovec *iov, size_t n, uint64_t bytes);

@@ -200,7 +200,7 @@ void syscall_row_outputs(struct event *ev, const struct row *row)
 		break;
 	case O_VAL:
 		if (ok && P(row->out.arg) && P(row->out.n)) {
-			out_perhaps(ev, A(row->out.arg), *(uint32_t *)P(row->out.n));
+			out_writable(ev, A(row->out.arg), *(uint32_t *)P(row->out.n));
 			out_if(ev, A(row->out.n), 4);
 		}
 		break;
