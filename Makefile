@@ -42,7 +42,7 @@ help:
 	@echo "make test-orders  50 recordings of a job whose failure depends on the order of messages"
 	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
 	@echo "make dev    set everything up: Debian packages, .venv, build"
-	@echo "make lint   ruff, mypy, clang-format"
+	@echo "make lint   ruff, mypy, layers of the C core, clang-format"
 	@echo "make clean  remove what was built; make distclean removes .venv too"
 
 dev: $(STAMPS)/debian $(STAMPS)/venv build/build.ninja rdb/_lib
@@ -223,6 +223,7 @@ lint: dev
 	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --no-cache --check .
 	$(BIN)/mypy --strict rdb bench
+	$(BIN)/python3 -m tools.layers
 	@if command -v clang-format > /dev/null; then \
 	  git ls-files 'interposer/*.[ch]' 'demos/*.[ch]' | xargs clang-format --dry-run -Werror; \
 	else echo "clang-format is not installed: C formatting not checked"; fi
