@@ -13,6 +13,8 @@ from rdb.errors import NotYours
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
+HCA_KEY = "hca.key"
+"""In a job's directory: the secret that its software HCAs share."""
 
 
 def make_directory(path: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rdb.recording import Job, RankRecording
-from rdb.recording.describe import mpi_functions
+from rdb.recording.log.describe import mpi_functions
 
 
 def events_called(recording: RankRecording, *calls: str) -> list[int]:

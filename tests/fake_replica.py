@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 from dataclasses import dataclass, field, replace
 
-from rdb.recording.threads import Schedule
+from rdb.recording.log.threads import Schedule
 from rdb.replay import agent as real
 from rdb.replay.agent import (
     FOREVER,

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from rdb.recording.threads import RecordedThread, Schedule
+from rdb.recording.log.threads import RecordedThread, Schedule
 from rdb.replay.agent import AgentError, Gpr, Regs, Thread, ThreadState
 from rdb.replay.protocol import Op
 from rdb.timeline.position import Position, Steps

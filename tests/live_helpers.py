@@ -12,7 +12,7 @@ from events import finalized
 from test_restart_helpers import RANKS, Recorded, helpers
 
 from rdb.errors import RdbError
-from rdb.live.consistent import Traffic
+from rdb.live.cut.consistent import Traffic
 from rdb.recording import Job
 
 __all__ = ["helpers"]

@@ -14,8 +14,8 @@ import pytest
 from conftest import Build
 from test_together import RANKS, Running, sums
 
+from rdb.coordinate.coordinated import committed, take
 from rdb.errors import RdbError
-from rdb.live.coordinated import committed, take
 from rdb.recording import open_job
 
 MANY = min(int(os.environ.get("RDB_TEST_LIVE", "10")), 10)

@@ -32,10 +32,10 @@ from mpi_player_kinds import (
     remote,
 )
 
-from rdb.recording.communication import _ITEM, Item, RankCommunication, What
-from rdb.recording.describe import mpi_functions
-from rdb.recording.messages import Messages
-from rdb.recording.waiting import Call
+from rdb.recording.log.describe import mpi_functions
+from rdb.recording.messages.messages import Messages
+from rdb.recording.messages.waiting import Call
+from rdb.recording.mpi.communication import _ITEM, Item, RankCommunication, What
 
 Op = tuple[Any, ...]
 Program = list[list[Op]]

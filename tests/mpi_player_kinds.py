@@ -15,11 +15,11 @@ from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
-from rdb.recording.communication import RankCommunication, What
-from rdb.recording.describe import mpi_functions
-from rdb.recording.locks import ALL, EXCLUSIVE
-from rdb.recording.partitioned import Partitioned
-from rdb.recording.record import Note
+from rdb.recording.log.describe import mpi_functions
+from rdb.recording.log.record import Note
+from rdb.recording.messages.partitioned import Partitioned
+from rdb.recording.mpi.communication import RankCommunication, What
+from rdb.recording.mpi.locks import ALL, EXCLUSIVE
 
 INTER = 262  # between the even and the odd ranks
 BCAST, GATHER, SCAN, CART = 258, 259, 260, 261  # communicators, each for calls of one kind

@@ -14,10 +14,10 @@ import openmpi
 from events import finalized
 
 from rdb.errors import RdbError
-from rdb.live.consistent import Cut, Traffic
+from rdb.live.cut.consistent import Cut, Traffic
 from rdb.recording import Job
-from rdb.recording.record import Kind
-from rdb.recording.verbs_calls import NAMESPACE_VERBS, Call
+from rdb.recording.log.record import Kind
+from rdb.recording.log.verbs_calls import NAMESPACE_VERBS, Call
 
 ITERATIONS = 100
 KINDS = ("rc", "uc", "srq", "ud")

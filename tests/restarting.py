@@ -6,7 +6,7 @@ import subprocess
 from collections import Counter
 from collections.abc import Callable
 
-from rdb.live.consistent import Cut
+from rdb.live.cut.consistent import Cut
 from rdb.recording import Job
 
 

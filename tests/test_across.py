@@ -8,7 +8,7 @@ import pytest
 
 from rdb.console.plots import draw
 from rdb.errors import RdbError, Usage
-from rdb.recording.lanes import Span
+from rdb.recording.messages.lanes import Span
 from rdb.session.across import differences, stats
 from rdb.session.history import CommandLog
 from rdb.session.ranks import parse_ranks

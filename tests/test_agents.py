@@ -14,13 +14,13 @@ from typing import Any, cast
 
 import pytest
 
-from rdb.agents.channel import Channel, Closed, Message, Refused, accept, connect
-from rdb.agents.peer import Answer, Peer, serve
-from rdb.agents.secret import job_secret
 from rdb.agents.tree import Address, Tree, branches, node
 from rdb.cli import far_ranks
 from rdb.errors import NotYours, RdbError
 from rdb.recording import Job
+from rdb.wire.channel import Channel, Closed, Message, Refused, accept, connect
+from rdb.wire.peer import Answer, Peer, serve
+from rdb.wire.secret import job_secret
 
 SECRET = secrets.token_bytes(32)
 DEADLINE_S = 120

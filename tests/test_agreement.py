@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rdb.live.agreement import PAIR, at_rest, objection, unmoved
-from rdb.live.board import Slot, State
+from rdb.coordinate.agreement import PAIR, at_rest, objection, unmoved
+from rdb.coordinate.board import Slot, State
 
 WORLD = 12345
 HELD = Slot(State.HELD, 1, "a", 5, 3, 3, 0, 0, 0, 0, 0, 0, 0, {WORLD: 7})

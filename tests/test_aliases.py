@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from test_boundary import Made, record
 
 from rdb.recording import RankRecording
-from rdb.recording.record import Note
+from rdb.recording.log.record import Note
 
 SLOTS = st.integers(0, 7)
 FILES = st.integers(0, 3)

@@ -14,12 +14,12 @@ import pytest
 from conftest import PROGRAMS
 from jobstore import RANKS, Store
 
-from rdb.recording.clocks import Clocks
-from rdb.recording.collectives import Flow, collectives
-from rdb.recording.communication import WORLD, Item, RankCommunication, What
-from rdb.recording.messages import Messages
-from rdb.recording.queues import queues
-from rdb.recording.waiting import Call, wait_for
+from rdb.recording.messages.clocks import Clocks
+from rdb.recording.messages.messages import Messages
+from rdb.recording.messages.queues import queues
+from rdb.recording.messages.waiting import Call, wait_for
+from rdb.recording.mpi.collectives import Flow, collectives
+from rdb.recording.mpi.communication import WORLD, Item, RankCommunication, What
 
 
 def line_of(source: str, comment: str) -> int:

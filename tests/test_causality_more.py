@@ -9,12 +9,12 @@ import pytest
 from conftest import run_rdb
 
 from rdb.recording import Job, open_job
-from rdb.recording.clocks import Clocks
-from rdb.recording.epochs import Epochs, completed, missing, unposted
-from rdb.recording.locks import ALL, Locks, Section, released
-from rdb.recording.messages import Messages
-from rdb.recording.queues import posted_receives
-from rdb.recording.waiting import Call, wait_for
+from rdb.recording.messages.clocks import Clocks
+from rdb.recording.messages.messages import Messages
+from rdb.recording.messages.queues import posted_receives
+from rdb.recording.messages.waiting import Call, wait_for
+from rdb.recording.mpi.epochs import Epochs, completed, missing, unposted
+from rdb.recording.mpi.locks import ALL, Locks, Section, released
 
 RANKS = 3
 

@@ -10,9 +10,9 @@ import pytest
 from conftest import Rdb
 from test_boundary import BUILDS, build, record
 
-from rdb.recording.describe import clock_name
+from rdb.recording.log.describe import clock_name
+from rdb.recording.log.record import Kind
 from rdb.recording.rank import RankRecording
-from rdb.recording.record import Kind
 
 _SYSCALLS_MADE = 9  # by vdso.c on purpose: eight clocks and the time with its zone
 

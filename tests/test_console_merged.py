@@ -13,8 +13,8 @@ from rdb.console.queues import show_queues
 from rdb.console.tables import plain_table, show_table
 from rdb.console.waits import show_deadlock
 from rdb.errors import Usage
-from rdb.recording.queues import Message, Posted, Queues
-from rdb.recording.waiting import Call, Need, Waiter, WaitFor
+from rdb.recording.messages.queues import Message, Posted, Queues
+from rdb.recording.messages.waiting import Call, Need, Waiter, WaitFor
 from rdb.session.deadlock import Deadlock
 from rdb.session.state import Place
 

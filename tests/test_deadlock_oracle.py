@@ -40,11 +40,11 @@ from mpi_player_kinds import (
 
 from rdb.errors import RdbError
 from rdb.recording import open_job
-from rdb.recording.communication import RankCommunication, What
-from rdb.recording.describe import call_name, mpi_functions, mpi_name
-from rdb.recording.matching import Matching, Taker, Way
-from rdb.recording.messages import Messages
-from rdb.recording.waiting import WaitFor, wait_for
+from rdb.recording.log.describe import call_name, mpi_functions, mpi_name
+from rdb.recording.messages.matching import Matching, Taker, Way
+from rdb.recording.messages.messages import Messages
+from rdb.recording.messages.waiting import WaitFor, wait_for
+from rdb.recording.mpi.communication import RankCommunication, What
 
 PROGRAMS = int(os.environ.get("RDB_TEST_ORACLES", "400"))
 AT_ONCE = 100

@@ -14,7 +14,7 @@ from conftest import Build, Rdb
 
 from rdb.crc32c import crc32c, crc32c_data
 from rdb.recording import Kind, Note, RankRecording, open_job
-from rdb.recording.record import Record
+from rdb.recording.log.record import Record
 
 BuildText = Callable[..., Path]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from conftest import Build, run_rdb
 
-from rdb.live.expand_waits import WAITS, Stuck, Watch, _certain
+from rdb.live.expand.waits import WAITS, Stuck, Watch, _certain
 from rdb.recording import Job, open_job
-from rdb.recording.collectives import Flow
-from rdb.recording.communication import WORLD
+from rdb.recording.mpi.collectives import Flow
+from rdb.recording.mpi.communication import WORLD
 
 ROUNDS = 3
 
@@ -106,7 +106,7 @@ class Said:
         (self.folders[rank] / WAITS).write_text(text)
 
     def event_of_barrier(self, rank: int, number: int) -> int:
-        from rdb.recording.messages import Messages
+        from rdb.recording.messages.messages import Messages
 
         known = Messages(self.job).communication(rank)
         return known.event(known.collectives[WORLD.name][number])
@@ -213,7 +213,7 @@ def test_without_whom_a_collective_cannot_end(
 def test_a_collective_that_may_be_complete_counts_after_a_minute(
     said: Said, monkeypatch: pytest.MonkeyPatch, looks: int, stuck: bool
 ) -> None:
-    from rdb.live import expand_waits
+    from rdb.live.expand import waits as expand_waits
 
     last = said.event_of_barrier(0, ROUNDS - 1)
     monkeypatch.setattr(expand_waits, "collectives", lambda: {})

@@ -12,7 +12,7 @@ import pytest
 
 from rdb.crc32c import crc32c_data
 from rdb.paths import rdb_exec_path
-from rdb.recording.record import Note
+from rdb.recording.log.record import Note
 
 ROOT = Path(__file__).parent.parent
 DRIVER = r"""

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from rdb.errors import VersionMismatch
-from rdb.recording import Kind, library
-from rdb.recording._log import LogIndex
-from rdb.recording.communication import RankCommunication
-from rdb.recording.threads import Schedule, read_schedule
+from rdb.recording import Kind
+from rdb.recording.log import library
+from rdb.recording.log.index import LogIndex
+from rdb.recording.log.threads import Schedule, read_schedule
+from rdb.recording.mpi.communication import RankCommunication
 
 ROOT = Path(__file__).parent.parent
 SOURCES = (

@@ -12,9 +12,9 @@ from conftest import Build
 from mpijob import Job, record
 
 from rdb.recording import Kind
-from rdb.recording._log import LogIndex
-from rdb.recording.describe import mpi_functions
-from rdb.recording.record import Note, Record
+from rdb.recording.log.describe import mpi_functions
+from rdb.recording.log.index import LogIndex
+from rdb.recording.log.record import Note, Record
 
 TURNS = 2000
 HASH_EVERY = 1000

@@ -9,7 +9,7 @@ from faults import Rank
 from mpijob import record
 
 from rdb.recording import EndKind, Kind, RankRecording
-from rdb.recording.describe import mpi_functions
+from rdb.recording.log.describe import mpi_functions
 
 TURNS = 3000
 POLLS = ("Test", "Testall", "Testany", "Testsome", "Request_get_status", "Iprobe", "Improbe")

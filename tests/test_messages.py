@@ -13,8 +13,8 @@ from test_mpi_abi import record as record_over
 
 from rdb.errors import RdbError
 from rdb.recording import Kind, RankRecording
-from rdb.recording.messages import Messages
-from rdb.recording.record import Note, Receive
+from rdb.recording.log.record import Note, Receive
+from rdb.recording.messages.messages import Messages
 
 _MESSAGE = struct.Struct("<5i")  # struct message of programs/mpi/channels.c
 

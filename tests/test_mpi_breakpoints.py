@@ -13,7 +13,7 @@ from conftest import run_rdb
 from gdbdriver import DEADLINE_S, Gdb, in_console
 
 from rdb.paths import lib_dir
-from rdb.recording.places import place_name
+from rdb.recording.symbols.places import place_name
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 C = {"MPI_Allreduce": "", "PMPI_Allreduce": "", "MPI_Allreduce_c": "mpich"}

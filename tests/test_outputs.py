@@ -23,9 +23,9 @@ from test_timeline_recorded import symbol
 from rdb.crc32c import crc32c, crc32c_data
 from rdb.paths import mpi_dir
 from rdb.recording import Kind, RankRecording, open_job
-from rdb.recording.record import Record
-from rdb.recording.syscalls import SYSCALLS
-from rdb.recording.verbs_calls import _FUNCTIONS, Call
+from rdb.recording.log.record import Record
+from rdb.recording.log.syscalls import SYSCALLS
+from rdb.recording.log.verbs_calls import _FUNCTIONS, Call
 from rdb.timeline.stopped import Strayed
 from rdb.timeline.timeline import Timeline
 

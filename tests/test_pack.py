@@ -19,7 +19,7 @@ from conftest import Build, Rdb, run_rdb
 from rdb.errors import DamagedRecording, RdbError
 from rdb.recording import Job, open_job
 from rdb.recording.packing import pack
-from rdb.recording.symbols import build_id, debug_files, sections
+from rdb.recording.symbols.detached import build_id, debug_files, sections
 
 HEAT = Path(__file__).parent.parent / "demos" / "heat" / "heat.c"
 WITHOUT = "/none"  # of the machine's own files

@@ -19,7 +19,7 @@ from scenario import everything, go, moved
 
 from rdb.errors import UnknownJob, Usage
 from rdb.recording import Job, Kind, ProcessName, open_job
-from rdb.recording.log_head import SEGMENT_HEADER
+from rdb.recording.log.head import SEGMENT_HEADER
 from rdb.session.processes import descendants
 
 PYTHON = "/usr/bin/python3"

@@ -14,8 +14,8 @@ from gdbdriver import DEADLINE_S, Recorded
 
 from rdb.errors import Usage
 from rdb.recording import open_job
-from rdb.recording.find import find_events
-from rdb.recording.query import Query
+from rdb.recording.query.find import find_events
+from rdb.recording.query.query import Query
 
 
 @pytest.fixture(scope="module")

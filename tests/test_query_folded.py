@@ -14,8 +14,8 @@ from test_asking import alone, under_mpi
 
 from rdb.checked import to_json
 from rdb.recording import FORMAT, RankRecording
-from rdb.recording.find import find_events
-from rdb.recording.query import Query
+from rdb.recording.query.find import find_events
+from rdb.recording.query.query import Query
 
 TURNS = 300
 

@@ -16,8 +16,8 @@ from gdbdriver import DEADLINE_S, Gdb, Recorded
 from rdb.commands.quoting import word
 from rdb.errors import Usage
 from rdb.recording import open_job
-from rdb.recording.find import find_events
-from rdb.recording.query import Query
+from rdb.recording.query.find import find_events
+from rdb.recording.query.query import Query
 
 QUERY = "write fd==1 and name == 'write'"
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, VersionMismatch
 from rdb.recording import EndKind, Kind, RankRecording, home, list_jobs, open_job
-from rdb.recording.syscalls import SYSCALLS
+from rdb.recording.log.syscalls import SYSCALLS
 
 BuildText = Callable[..., Path]
 
@@ -297,8 +297,8 @@ def test_no_terminal_below_the_faces() -> None:
     pattern = re.compile(
         r"^\s*(?:import|from)\s+(rich|prompt_toolkit|gdb|rdb\.cli|rdb\.console)\b", re.M
     )
-    for layer in ("recording", "replay", "timeline", "launch", "doctor"):
-        for source in (root / layer).glob("*.py"):
+    for layer in ("wire", "recording", "replay", "timeline", "coordinate", "launch", "live", "doctor"):
+        for source in (root / layer).rglob("*.py"):
             assert not pattern.search(source.read_text()), source
     code = "import sys, rdb.recording, rdb.launch.newjob; assert 'rich' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,7 +11,7 @@ from conftest import Build, run_rdb
 from events import events_called
 from restarting import restart_at
 
-from rdb.live.consistent import Traffic
+from rdb.live.cut.consistent import Traffic
 from rdb.recording import Job, open_job
 
 RANKS = 3

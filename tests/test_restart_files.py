@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from conftest import Build, run_rdb
 
-from rdb.live.consistent import uses_mpi
-from rdb.live.later_files import lacks_files
+from rdb.live.cut.consistent import uses_mpi
+from rdb.live.files.later_files import lacks_files
 from rdb.recording import Job, Kind, open_job
 
 

@@ -15,8 +15,8 @@ from conftest import Build, run_rdb
 from events import events_called, finalized
 
 from rdb.errors import RdbError
-from rdb.live.consistent import Cut, Traffic
-from rdb.live.file_order import copies
+from rdb.live.cut.consistent import Cut, Traffic
+from rdb.live.files.file_order import copies
 from rdb.recording import Job, open_job
 
 MANY = int(os.environ.get("RDB_TEST_LIVE", "0"))

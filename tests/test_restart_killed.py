@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Build, Rdb
 
-from rdb.live.consistent import Traffic
+from rdb.live.cut.consistent import Traffic
 from rdb.recording import EndKind, open_job
 
 

@@ -18,10 +18,10 @@ from conftest import Build, run_rdb
 from events import finalized
 
 from rdb.errors import RdbError
-from rdb.live import consistent
-from rdb.live.consistent import Cut, Traffic
+from rdb.live.cut import consistent
+from rdb.live.cut.consistent import Cut, Traffic
 from rdb.recording import Job, open_job
-from rdb.recording.record import Kind
+from rdb.recording.log.record import Kind
 
 HEAT = Path(__file__).parent.parent / "demos" / "heat" / "heat.c"
 RANKS = 4

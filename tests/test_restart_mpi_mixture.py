@@ -13,7 +13,7 @@ from conftest import Build
 from events import events_called
 from test_restart_mpi import MANY, Recorded
 
-from rdb.live.consistent import Cut
+from rdb.live.cut.consistent import Cut
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ import pytest
 from conftest import Build, Rdb, run_rdb
 from restarting import branch_at, restart_at
 
-from rdb.live.consistent import Cut, Traffic
+from rdb.live.cut.consistent import Cut, Traffic
 from rdb.live.sockets import End, ends_of
 from rdb.recording import Job, open_job
 

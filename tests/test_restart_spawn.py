@@ -19,11 +19,11 @@ from events import events_called, finalized
 from openmpi import OVERSUBSCRIBE
 
 from rdb.errors import RdbError
-from rdb.live.consistent import Traffic
+from rdb.live.cut.consistent import Traffic
+from rdb.live.cut.worlds import there
 from rdb.live.plan import make_plan
-from rdb.live.worlds import there
 from rdb.recording import Job, open_job
-from rdb.recording.communication import RankCommunication
+from rdb.recording.mpi.communication import RankCommunication
 
 SAID = ["0: good", "1: good", "child 0: good", "child 1: good"]
 MANY = min(int(os.environ.get("RDB_TEST_LIVE", "0")), 20)

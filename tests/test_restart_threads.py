@@ -15,7 +15,7 @@ import pytest
 from conftest import Build, run_rdb
 
 from rdb.recording import Job, open_job
-from rdb.recording.record import Kind
+from rdb.recording.log.record import Kind
 
 MANY = int(os.environ.get("RDB_TEST_LIVE", "0"))
 EXIT, TGKILL, FUTEX = 60, 234, 202

@@ -10,7 +10,7 @@ from conftest import Build
 from test_restart_threads import Recorded
 from test_together import Running
 
-from rdb.recording.record import Kind
+from rdb.recording.log.record import Kind
 
 INTERPOSER = Path(__file__).resolve().parents[1] / "interposer"
 GETPPID, TIMER_SETTIME, TIMER_CREATE = 110, 223, 222

@@ -20,10 +20,10 @@ from restarting import branch_at, restart_at
 from verbspair import record_pair
 
 from rdb.errors import RdbError
-from rdb.live.consistent import Cut, Traffic
+from rdb.live.cut.consistent import Cut, Traffic
 from rdb.recording import Job, open_job
-from rdb.recording.record import Kind
-from rdb.recording.verbs_calls import NAMESPACE_VERBS, Call, posted
+from rdb.recording.log.record import Kind
+from rdb.recording.log.verbs_calls import NAMESPACE_VERBS, Call, posted
 
 RANKS = 4
 ROUNDS = 10

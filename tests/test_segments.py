@@ -18,8 +18,8 @@ from conftest import Build
 from mpijob import record
 
 from rdb.agents import fetching, parts
-from rdb.recording._log import LogIndex
-from rdb.recording.segments import grow_segment, segment_end
+from rdb.recording.log.index import LogIndex
+from rdb.recording.log.segments import grow_segment, segment_end
 
 SEGMENT = "log-000000.seg"
 HEADER_BYTES = 32

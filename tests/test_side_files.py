@@ -12,8 +12,8 @@ import pytest
 from conftest import Build, run_rdb
 
 from rdb.checked import from_json, line_of, to_json
+from rdb.coordinate.coordinated import committed, damaged_commits
 from rdb.errors import DamagedRecording
-from rdb.live.coordinated import committed, damaged_commits
 from rdb.live.rank import plan_line, write_plan
 from rdb.recording import Job, RankRecording, open_job
 

@@ -22,7 +22,7 @@ from fake_replica import all_states as states_of
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from rdb.recording.threads import Schedule
+from rdb.recording.log.threads import Schedule
 from rdb.timeline import ahead, before, scan, travel
 from rdb.timeline.position import Position
 from rdb.timeline.stopped import Stopped

@@ -10,8 +10,8 @@ import pytest
 
 from rdb.errors import RdbError
 from rdb.recording import Kind, open_job
+from rdb.recording.log.threads import MAIN
 from rdb.recording.rank import RankRecording
-from rdb.recording.threads import MAIN
 from rdb.replay.agent import Gpr, StopReason, ThreadState
 from rdb.replay.replica import Replica
 from rdb.timeline.position import Position, Steps

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import Build, replay_agrees, run_rdb
 
+from rdb.coordinate.board import Board, State, board_path
 from rdb.errors import DamagedRecording
-from rdb.live.board import Board, State, board_path
 
 BuildText = Callable[..., Path]
 

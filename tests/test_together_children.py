@@ -12,7 +12,7 @@ from pathlib import Path
 from test_together import DEADLINE_S, Running
 from test_together_calls import restarted
 
-from rdb.live.board import Board, board_path
+from rdb.coordinate.board import Board, board_path
 
 BuildText = Callable[..., Path]
 

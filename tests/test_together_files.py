@@ -8,7 +8,7 @@ import pytest
 from conftest import Build
 from test_together import DEADLINE_S, Running, sums
 
-from rdb.live.file_order import copies
+from rdb.live.files.file_order import copies
 
 RANKS = 2
 BEFORE = bytes(range(256)) * 4

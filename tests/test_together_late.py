@@ -15,8 +15,8 @@ import pytest
 from conftest import Build
 from test_together import DEADLINE_S, Running, sums
 
-from rdb.live.board import Board, Slot, State, Verdict, board_path
-from rdb.live.coordinated import committed
+from rdb.coordinate.board import Board, Slot, State, Verdict, board_path
+from rdb.coordinate.coordinated import committed
 
 WHOLE = ["rank 0 sum 0 more 0", "rank 1 sum 7 more 0", "rank 2 sum 80000200000 more 0"]
 

@@ -10,8 +10,8 @@ import pytest
 from conftest import Build
 from test_together import DEADLINE_S, Running
 
+from rdb.coordinate.board import Board, board_path
 from rdb.errors import DamagedRecording
-from rdb.live.board import Board, board_path
 
 GO_ON_S = 45.0
 """Less than a rank is held at most: it has to be let go sooner."""

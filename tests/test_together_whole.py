@@ -12,8 +12,8 @@ from conftest import Build
 from test_together import DEADLINE_S, Running, sums
 from test_together_calls import restarted
 
-from rdb.live.board import Board, board_path
-from rdb.live.coordinated import committed
+from rdb.coordinate.board import Board, board_path
+from rdb.coordinate.coordinated import committed
 
 BuildText = Callable[..., Path]
 _SEIZE, _INTERRUPT, _DETACH, _WALL = 0x4206, 0x4207, 17, 0x40000000

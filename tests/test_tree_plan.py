@@ -39,9 +39,9 @@ from fake_processes import (
 )
 
 from rdb.errors import RdbError
-from rdb.live.tree import Tree
-from rdb.live.tree_files import follow
-from rdb.live.tree_plan import TreePlan, plan_tree, write_tree
+from rdb.live.tree.open_files import follow
+from rdb.live.tree.plan import TreePlan, plan_tree, write_tree
+from rdb.live.tree.processes import Tree
 from rdb.recording import EndKind, Kind
 
 CLOEXEC, F_SETFD, F_DUPFD_CLOEXEC, RANGE_CLOEXEC = 0o2000000, 2, 1030, 4
@@ -51,7 +51,7 @@ MEMFD_CREATE = 319
 @pytest.fixture
 def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Log:
     """Of the first process: it has made a pipe (3 and 4) at its first event."""
-    monkeypatch.setattr("rdb.live.tree.RankRecording", opened)
+    monkeypatch.setattr("rdb.live.tree.processes.RankRecording", opened)
     Log.made.clear()
     log = Log(tmp_path / "rank-0", 100, 0)
     log.pipe(10, 3, 4)

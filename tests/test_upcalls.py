@@ -13,7 +13,7 @@ from conftest import run_rdb
 from test_faults_torn import starts
 
 from rdb.recording import open_job
-from rdb.recording.record import Kind
+from rdb.recording.log.record import Kind
 
 PROGRAM = r"""
 #include <mpi.h>

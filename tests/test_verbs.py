@@ -13,8 +13,8 @@ from verbspair import Pair, record_pair, record_pingpong
 
 from rdb.paths import lib_dir
 from rdb.recording import open_job
-from rdb.recording.verbs import verbs_at
-from rdb.recording.verbs_calls import Call
+from rdb.recording.log.verbs_calls import Call
+from rdb.recording.verbs.objects import verbs_at
 
 LIBRARY = "-libverbs"
 

@@ -17,11 +17,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from rdb.agents.channel import Message, accept
-from rdb.agents.peer import Answer, serve
 from rdb.agents.tree import FANOUT, Address, Tree, node
-from rdb.live.consistent import Traffic
+from rdb.live.cut.consistent import Traffic
 from rdb.recording import Job, open_job
+from rdb.wire.channel import Message, accept
+from rdb.wire.peer import Answer, serve
 
 RANKS = (64, 2_048, 32_768)
 PER_NODE = 64  # ranks

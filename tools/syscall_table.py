@@ -1,4 +1,4 @@
-"""The kernel's list of calls: interposer/syscalls/syscall_numbers.def, rdb/recording/syscalls.py.
+"""The kernel's list of calls: syscall_numbers.def of interposer, rdb/recording/log/syscalls.py.
 
 Numbers and names are those of <asm/unistd_64.h>; NEWER adds what this machine's header does not
 name yet, from arch/x86/entry/syscalls/syscall_64.tbl of Linux 6.18.  Signatures are from here.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 ROOT = Path(__file__).resolve().parent.parent
-OUTPUT = ROOT / "rdb" / "recording" / "syscalls.py"
+OUTPUT = ROOT / "rdb" / "recording" / "log" / "syscalls.py"
 NUMBERS = ROOT / "interposer" / "syscalls/syscall_numbers.def"
 
 # arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.18: common and 64; x32 is not supported.

@@ -15,9 +15,9 @@ from pathlib import Path
 from bench.figures import Section, ratio, response
 from bench.setup import Bench, BenchError, run
 from bench.ways import NATIVE, PLAIN, alternate, environment, scratch, through_mpi
+from rdb.coordinate.board import Board, board_path
+from rdb.coordinate.coordinated import take
 from rdb.launch.command import own_command
-from rdb.live.board import Board, board_path
-from rdb.live.coordinated import take
 from rdb.recording import open_job
 
 TITLE = "Checkpoints without a log, 4 ranks"

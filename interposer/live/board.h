@@ -1,10 +1,10 @@
 /* The board: a file in the job's directory that all its ranks have mapped, where each says of itself what the
  * others must know to take a checkpoint together.  Nobody answers anybody: a rank inside a collective cannot, and
- * what it had counted when it went in stands here all the same.  rdb/live/board.py reads it, too.
+ * what it had counted when it went in stands here all the same.  rdb/coordinate/board.py reads it, too.
  *
  * A checkpoint is a generation.  Whoever wants one makes `wanted` the next number; `verdict` says what became of it.
  * Ranks on several hosts have a board on each (`board-HOST`), and a process on each host copies what is said of others
- * to it (rdb/live/relay.py).  Such copies are old: there no rank decides, it objects, and one relay decides.
+ * to it (rdb/coordinate/relay.py).  Such copies are old: there no rank decides, it objects, and one relay decides.
  */
 #ifndef RDB_BOARD_H
 #define RDB_BOARD_H

@@ -44,7 +44,7 @@ struct state_head {
 	uint64_t magic;
 	uint32_t version, check; /* crc32c_data of all of the file, with 0 in its place */
 	uint64_t number;
-	uint64_t sockets;                /* so many, for which its ranks meet: rdb/live/unrecorded.py */
+	uint64_t sockets;                /* so many, for which its ranks meet: rdb/live/from_checkpoint.py */
 	uint64_t library_len, files_len; /* what follows: of the MPI library, then open files, */
 	uint64_t timers_len;             /* then timers of timer_create(2), */
 	uint64_t signals_len;            /* signals that the program has not got yet, */

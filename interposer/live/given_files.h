@@ -1,5 +1,5 @@
 /* Files that one rank of an MPI job had written by the cut, or goes on writing: all its ranks find there what that one has,
- * in the branch's directory, where the ranks are on hosts that share it (rdb/live/later_files.py). */
+ * in the branch's directory, where the ranks are on hosts that share it (rdb/live/files/later_files.py). */
 #ifndef RDB_GIVEN_FILES_H
 #define RDB_GIVEN_FILES_H
 #include <stdbool.h>

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From its plan (rdb/live/shared.py): PROCESS-PROGRAM-shared. */
+/* From its plan (rdb/live/tree/shared.py): PROCESS-PROGRAM-shared. */
 void shared_again_begin(void);
 /* The log is about to answer; it has (true: this was the last event, and the cut is where it asks for more); and it
  * has brought bytes that others may have written. */

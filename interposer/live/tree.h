@@ -3,7 +3,7 @@
  * child is then rdb-exec with that recording.  Those that replaced themselves do so again.  At the cut all wait for each
  * other: none may go live before all are as they were, or say why they cannot be.
  *
- * What is to be made is in files of the branch's directory `tree-RANK` (rdb/live/tree_plan.py): PROCESS-PROGRAM-EVENT, the
+ * What is to be made is in files of the branch's directory `tree-RANK` (rdb/live/tree/plan.py): PROCESS-PROGRAM-EVENT, the
  * command line of the child that the program forks there; PROCESS-PROGRAM-next, of the program that comes next;
  * PROCESS-0-begin-K, of those that a branch had when it began; PROCESS-0-session, how many of them its session does not
  * have; pids. */

@@ -81,7 +81,7 @@ void copy_keep_opened(const char *kept, const struct opened *f)
 	copy_keep(kept, link, copy_end(f));
 }
 
-/* Lines of the plan, which knows all processes: PLACE, a tab, the path that it is for (rdb/live/later_files.py). */
+/* Lines of the plan, which knows all processes: PLACE, a tab, the path that it is for (rdb/live/files/later_files.py). */
 static const char *plan_lines(void)
 {
 	static const char *lines;

@@ -1,6 +1,6 @@
 /* Who waits for whom while payloads are made again: a rank that has waited for a while says so, once and again, and who
  * goes on says that before anything else.  So what the files of all ranks say is true of one moment, and whoever reads
- * them (rdb/live/expand_waits.py) can tell a rank that is slow from one that will never go on. */
+ * them (rdb/live/expand/waits.py) can tell a rank that is slow from one that will never go on. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

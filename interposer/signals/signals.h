@@ -38,7 +38,7 @@ void signals_of_timer(const struct sigevent *how);
 #define SIGNALS_OWN 0x7264622d7475726eul
 /* The same signal with this value: all are to come to rest (halt.c). */
 #define SIGNALS_REST 0x7264622d72657374ul
-/* And with this one, from outside: a checkpoint is asked for (rdb/live/request.py). */
+/* And with this one, from outside: a checkpoint is asked for (rdb/coordinate/request.py). */
 #define SIGNALS_CHECKPOINT 0x7264622d636b7074ul
 struct thread;
 void signals_remind(struct thread *t);

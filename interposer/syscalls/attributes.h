@@ -1,5 +1,5 @@
 /* Mode, owner, times, links and extended attributes of a file before a recorded call that changes any of them, or what is in
- * it: noted with the call, for restarts from before it (rdb/live/attributes.py). */
+ * it: noted with the call, for restarts from before it (rdb/live/files/attributes.py). */
 #ifndef RDB_ATTRIBUTES_H
 #define RDB_ATTRIBUTES_H
 #include "boundary/event.h"

@@ -1,5 +1,5 @@
 /* Files that a recorded call is about to change for good: what was there goes beside the log, for restarts from before it
- * (rdb/live/files_before.py).  What is appended or new needs no copy, nor what this process has written itself: its replay
+ * (rdb/live/files/files_before.py).  What is appended or new needs no copy, nor what this process has written itself: its replay
  * has that. */
 #ifndef RDB_KEPT_FILES_H
 #define RDB_KEPT_FILES_H

@@ -3,7 +3,7 @@
  * Objects are named by ids, which are never used twice in a process.  Arguments are 64-bit values, in the order of
  * the comments; "-> id" is the result.  Names ending in * are upper addresses of the structs of <infiniband/verbs.h>,
  * whose own pointers do not count, or of those below; a failure is -errno.  `cookie` is the program's own object,
- * given back with events.  rdb/recording/verbs.py reads the same from a log.
+ * given back with events.  rdb/recording/verbs/objects.py reads the same from a log.
  */
 #ifndef RDB_VERBS_PROTOCOL_H
 #define RDB_VERBS_PROTOCOL_H

@@ -11,11 +11,11 @@ from collections.abc import Collection, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from rdb.agents.channel import Message
 from rdb.agents.fetching import apart, fetch
 from rdb.agents.starting import Agents
 from rdb.errors import RdbError
 from rdb.recording import Job
+from rdb.wire.channel import Message
 
 T = TypeVar("T")
 

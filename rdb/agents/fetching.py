@@ -11,12 +11,12 @@ import secrets
 from collections.abc import Collection
 from pathlib import Path
 
-from rdb.agents.channel import Message
 from rdb.agents.parts import CHUNK_BYTES
 from rdb.agents.starting import Agents
 from rdb.errors import RdbError
 from rdb.private import make_directories, opener
-from rdb.recording.segments import grow_segment
+from rdb.recording.log.segments import grow_segment
+from rdb.wire.channel import Message
 
 _TOKEN = ".shared"
 _AT_ONCE = CHUNK_BYTES

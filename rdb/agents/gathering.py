@@ -13,9 +13,9 @@ from pathlib import Path
 
 from rdb.agents.elsewhere import Elsewhere
 from rdb.agents.fetching import File, fetch_files, listed
+from rdb.coordinate.joining import APART, checkpoints_of
 from rdb.errors import RdbError, UnknownJob
 from rdb.launch.hosts import folded
-from rdb.launch.unrecorded import APART, checkpoints_of
 from rdb.recording import Job, open_job
 from rdb.recording.checkpoints import image_path
 from rdb.recording.packing import image_base

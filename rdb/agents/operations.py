@@ -7,15 +7,15 @@ import os
 import time
 from pathlib import Path
 
-from rdb.agents.channel import Message
 from rdb.agents.here import ranks_here
 from rdb.agents.parts import Parts
-from rdb.agents.peer import Answer
 from rdb.agents.published import news, packed, put, unpacked
+from rdb.coordinate.pausing import Pausing
+from rdb.coordinate.request import request, running, taken
 from rdb.errors import RdbError, Usage
-from rdb.live.pausing import Pausing
-from rdb.live.request import request, running, taken
 from rdb.recording import Job, RankRecording, open_job
+from rdb.wire.channel import Message
+from rdb.wire.peer import Answer
 
 _TIMEOUT_MAX_S = 600
 

@@ -10,14 +10,14 @@ import re
 import shutil
 from pathlib import Path
 
-from rdb.agents.channel import Message
-from rdb.agents.peer import Answer
-from rdb.agents.secret import write_keys
 from rdb.checked import from_json
+from rdb.coordinate.joining import APART, CENTRE, NO_CENTRE, checkpoints_of
 from rdb.errors import DamagedRecording, Usage
-from rdb.launch.unrecorded import APART, CENTRE, NO_CENTRE, checkpoints_of
 from rdb.private import check_job, make_directories, make_directory, opener
-from rdb.recording.segments import segment_end
+from rdb.recording.log.segments import segment_end
+from rdb.wire.channel import Message
+from rdb.wire.peer import Answer
+from rdb.wire.secret import write_keys
 
 CHUNK_BYTES = 4 << 20
 # job.json and what rank-N/ and files/ hold (ARCHITECTURE.md, On disk), and a branch's own files

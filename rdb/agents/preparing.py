@@ -13,11 +13,11 @@ from pathlib import Path
 from rdb.agents.elsewhere import Elsewhere
 from rdb.agents.fetching import listed, prepare, put_copy, put_pack
 from rdb.agents.mirror import Mirror
-from rdb.agents.secret import same_hca_key
+from rdb.coordinate.joining import APART, CENTRE, NO_CENTRE
 from rdb.errors import RdbError
-from rdb.launch.unrecorded import APART, CENTRE, NO_CENTRE
 from rdb.private import opener
 from rdb.recording import Job
+from rdb.wire.secret import same_hca_key
 
 _MADE_HERE = (
     *("job.json", "restart.json", "later-files", "sockets-ranks", "kept-budget"),

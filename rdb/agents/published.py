@@ -14,9 +14,9 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-from rdb.agents.peer import Answer
 from rdb.errors import Usage
 from rdb.private import opener
+from rdb.wire.peer import Answer
 
 _NAME = re.compile(r"(?:(?:sockets|verbs(?:-(?:reads|connected|ready))?)-\d+|relay\.json)\Z")
 _LOOK_S = 0.01

@@ -8,13 +8,13 @@ import os
 import socket
 import sys
 
-from rdb.agents.channel import VERSION, Closed, Message, accept
-from rdb.agents.munge import opened
 from rdb.agents.operations import Operations, known_job
-from rdb.agents.peer import serve
-from rdb.agents.secret import KEY_BYTES, job_secret
 from rdb.agents.tree import node
 from rdb.errors import RdbError, Usage, VersionMismatch
+from rdb.wire.channel import VERSION, Closed, Message, accept
+from rdb.wire.munge import opened
+from rdb.wire.peer import serve
+from rdb.wire.secret import KEY_BYTES, job_secret
 
 
 def agent_command(arguments: object) -> int:

@@ -10,14 +10,14 @@ import shutil
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
-from rdb.agents.channel import VERSION, Message
-from rdb.agents.munge import sealed
-from rdb.agents.peer import Answer
-from rdb.agents.secret import job_secret
 from rdb.agents.tree import Address, Tree
 from rdb.errors import MissingTool, RdbError, Unsupported
 from rdb.home import home
 from rdb.launch.command import own_command
+from rdb.wire.channel import VERSION, Message
+from rdb.wire.munge import sealed
+from rdb.wire.peer import Answer
+from rdb.wire.secret import job_secret
 
 _START_S = 60.0
 _STARTS_AT_ONCE = 64

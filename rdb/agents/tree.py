@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rdb.agents.channel import Closed, Message, connect
-from rdb.agents.peer import Answer, Handler, Peer
 from rdb.errors import RdbError
+from rdb.wire.channel import Closed, Message, connect
+from rdb.wire.peer import Answer, Handler, Peer
 
 FANOUT = 32
 

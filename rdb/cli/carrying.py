@@ -12,10 +12,10 @@ from pathlib import Path
 from rdb.agents.elsewhere import Elsewhere
 from rdb.agents.gathering import gather, is_apart
 from rdb.cli.elsewhere import reached
+from rdb.coordinate.coordinated import choose, unrecorded
+from rdb.coordinate.pack_checkpoints import pack_checkpoints
 from rdb.home import home
 from rdb.launch.hosts import folded, read_hosts
-from rdb.live.coordinated import choose, unrecorded
-from rdb.live.pack_checkpoints import pack_checkpoints
 from rdb.recording import Job, open_job
 from rdb.recording.packing import pack
 

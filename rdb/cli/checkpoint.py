@@ -7,14 +7,14 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from rdb.agents.channel import Message
 from rdb.agents.elsewhere import Elsewhere
 from rdb.cli.elsewhere import reached
+from rdb.coordinate.coordinated import alive, take, unrecorded
+from rdb.coordinate.request import request, running, taken
 from rdb.errors import RdbError
-from rdb.live.coordinated import alive, take, unrecorded
-from rdb.live.request import request, running, taken
 from rdb.recording import Job, open_job
 from rdb.recording.processes import ProcessName
+from rdb.wire.channel import Message
 
 
 def checkpoint_command(args: argparse.Namespace) -> int:

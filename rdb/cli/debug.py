@@ -9,8 +9,8 @@ import sys
 from rdb.cli.elsewhere import reached
 from rdb.cli.expand import expand_if_needed
 from rdb.cli.run import say_what_may_not_replay
+from rdb.coordinate.coordinated import unrecorded
 from rdb.errors import DamagedRecording, MissingTool, UnknownJob
-from rdb.live.coordinated import unrecorded
 from rdb.recording import Job, open_job
 from rdb.recording.processes import ProcessName
 from rdb.recording.ranges import format_ranks

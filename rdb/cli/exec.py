@@ -61,7 +61,7 @@ def exec_command(arguments: Sequence[str]) -> int:
 
         return restart_rank(arguments[1])
     if arguments[:1] == ["--expand"] and len(arguments) in (2, 4):
-        from rdb.live.expand import expand_rank
+        from rdb.live.expand.together import expand_rank
 
         return expand_rank(arguments[1], arguments[3] if len(arguments) == 4 else None)
     name: str | None = None
@@ -148,7 +148,7 @@ def exec_command(arguments: Sequence[str]) -> int:
         if place.launcher == "srun":
             note_allocation(path, place)
         if "--record=off" in options:
-            from rdb.launch.unrecorded import checkpoints_options, several_hosts
+            from rdb.coordinate.joining import checkpoints_options, several_hosts
 
             options.remove("--record=off")
             nranks = place.nranks or 1

@@ -29,7 +29,7 @@ def expand_if_needed(job: Job) -> None:
 
 
 def _expand(job: Job, mpi: str | None, launcher: str | None, hosts: str | None) -> None:
-    from rdb.live.expand import expand  # late: it knows launchers
+    from rdb.live.expand.together import expand  # late: it knows launchers
 
     shown = sys.stderr.isatty()
     start = time.monotonic()

@@ -17,8 +17,8 @@ from rdb.cli.output import print_json, print_table
 from rdb.commands.quoting import has_predicate
 from rdb.errors import DamagedRecording, Usage
 from rdb.recording import Job, open_job
-from rdb.recording.find import find_events
-from rdb.recording.query import Query
+from rdb.recording.query.find import find_events
+from rdb.recording.query.query import Query
 
 
 def find_command(args: argparse.Namespace) -> int:

@@ -11,16 +11,16 @@ from typing import Any
 from rdb.cli.debug import say_missing
 from rdb.cli.far_ranks import look_elsewhere
 from rdb.cli.output import print_json, print_table
+from rdb.coordinate.board import State
+from rdb.coordinate.coordinated import committed, damaged_commits, slots_of, unrecorded
 from rdb.errors import RdbError, UnknownJob
-from rdb.live.board import State
-from rdb.live.coordinated import committed, damaged_commits, slots_of, unrecorded
 from rdb.recording import Job, Process, RankRecording, find_job, home, list_jobs, open_job
 from rdb.recording.checkpoints import read_images
-from rdb.recording.communication import RankCommunication
-from rdb.recording.describe import mpi_name
+from rdb.recording.log.describe import mpi_name
+from rdb.recording.messages.queues import ANY, never_completed
+from rdb.recording.mpi.communication import RankCommunication
 from rdb.recording.order import order_ranks, unexpanded
-from rdb.recording.queues import ANY, never_completed
-from rdb.recording.verbs import HEADER, Verbs
+from rdb.recording.verbs.objects import HEADER, Verbs
 
 _OPEN, _KILLED = "open on ", "killed"
 _COMMAND_CHARS = 72  # of a program's command line in a table

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from rdb.cli.carrying import gathered
+from rdb.coordinate.coordinated import unrecorded
+from rdb.coordinate.pack_checkpoints import pack_checkpoints
 from rdb.errors import Usage
-from rdb.live.coordinated import unrecorded
-from rdb.live.pack_checkpoints import pack_checkpoints
 from rdb.recording import open_job
 from rdb.recording.packing import pack
 

@@ -11,10 +11,10 @@ from rdb.cli.debug import need_gdb, need_ranks
 from rdb.cli.output import print_json
 from rdb.errors import RdbError
 from rdb.recording import Job
-from rdb.recording.messages import Messages
+from rdb.recording.messages.messages import Messages
+from rdb.recording.messages.queues import queues
+from rdb.recording.messages.waiting import Call
 from rdb.recording.order import expanded, order_only
-from rdb.recording.queues import queues
-from rdb.recording.waiting import Call
 
 
 def messages_command(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from rdb.cli.output import print_json
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, Usage
 from rdb.paths import rdb_exec_path
 from rdb.recording import Job, ProcessName, RankRecording, find_process, open_job
-from rdb.recording.places import place_name
+from rdb.recording.symbols.places import place_name
 from rdb.replay.replica import cause, is_of_image
 
 

@@ -15,23 +15,23 @@ from rdb.agents.preparing import copies_elsewhere, prepared_hosts, recorded_else
 from rdb.cli.carrying import carried
 from rdb.cli.expand import expand_if_needed
 from rdb.cli.run import INTERRUPTED, run_foreground, say_what_may_not_replay
+from rdb.coordinate.coordinated import choose_whole, unrecorded
 from rdb.errors import Unsupported, Usage
 from rdb.launch.command import chosen_mpi
 from rdb.launch.hca import SOFT_DEVICE, hca_options
 from rdb.launch.limits import check_limit
 from rdb.launch.placement import Placement, launch, placed_lines, placement
 from rdb.launch.where import Where
-from rdb.live.apart_files import homes
 from rdb.live.branch import make_branch
-from rdb.live.coordinated import choose_whole, unrecorded
-from rdb.live.file_order import copies, write_files
-from rdb.live.later_files import give_nothing, later_copies, write_later
+from rdb.live.files.apart_files import homes
+from rdb.live.files.file_order import copies, write_files
+from rdb.live.files.later_files import give_nothing, later_copies, write_later
+from rdb.live.from_checkpoint import alone_in_place, needs_launcher, prepare
+from rdb.live.from_checkpoint import plan_lines as lines_of
 from rdb.live.plan import Plan, RankPlan, make_plan, plan_lines
 from rdb.live.rank import plan_line, write_plan
 from rdb.live.sockets import uses_sockets
-from rdb.live.tree_plan import tree_options, write_tree
-from rdb.live.unrecorded import alone_in_place, needs_launcher, prepare
-from rdb.live.unrecorded import plan_lines as lines_of
+from rdb.live.tree.plan import tree_options, write_tree
 from rdb.live.until_damage import until_damage
 from rdb.private import opener
 from rdb.recording import Job, open_job

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING
 
+from rdb.coordinate.joining import checkpoints_of, checkpoints_options
 from rdb.errors import CannotExecute, RdbError, Usage
 from rdb.launch import inherited
 from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
@@ -21,7 +22,6 @@ from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_ke
 from rdb.launch.newjob import create_job, rank_directory
 from rdb.launch.program import find_program
 from rdb.launch.recorded import have_cautions, recorded_processes, recorded_ranks
-from rdb.launch.unrecorded import checkpoints_of, checkpoints_options
 from rdb.launch.where import Where
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ _ENDED_BY_LAUNCHER = (1, 2)
 def _were_ended(job: str) -> bool:
     """Has a signal ended ranks?  MPICH's mpiexec that hears Ctrl-C late says 0 of them."""
     from rdb.recording import open_job
-    from rdb.recording.record import EndKind
+    from rdb.recording.log.record import EndKind
 
     found = open_job(job)
     ends = [found.rank(rank).end for rank in found.ranks]

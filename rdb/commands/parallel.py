@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import MessagesShown
-from rdb.recording.messages import Messages
-from rdb.recording.queues import queues
+from rdb.recording.messages.messages import Messages
+from rdb.recording.messages.queues import queues
 from rdb.session.deadlock import Deadlock, asked_at_end, deadlock
 from rdb.session.session import Session
 

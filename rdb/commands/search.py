@@ -6,7 +6,7 @@ import re
 
 from rdb.commands.registry import Group, Need, command
 from rdb.commands.values import Bisected
-from rdb.recording.messages import Messages
+from rdb.recording.messages.messages import Messages
 from rdb.session.causal_order import causal_order
 from rdb.session.debugger import RankAnswer
 from rdb.session.origin import Origin, origin

@@ -8,7 +8,7 @@ from rdb.commands.registry import Group, command
 from rdb.commands.sets import ranks_of
 from rdb.commands.values import Timeline
 from rdb.errors import RdbError, Usage
-from rdb.recording.lanes import RankTimes, whole
+from rdb.recording.messages.lanes import RankTimes, whole
 from rdb.session.session import Session
 
 _USAGE = "usage: timeline [RANKS] [SECONDS..SECONDS]"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from rdb.commands.registry import Command, Group
 from rdb.errors import RdbError
-from rdb.recording.lanes import RankTimes, Span
-from rdb.recording.queues import Queues
-from rdb.recording.verbs import Verbs
+from rdb.recording.messages.lanes import RankTimes, Span
+from rdb.recording.messages.queues import Queues
+from rdb.recording.verbs.objects import Verbs
 from rdb.session.across import Stats
 from rdb.session.causal_order import CausalOrder
 from rdb.session.history import Entry

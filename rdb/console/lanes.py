@@ -10,7 +10,7 @@ from rich.text import Text
 from rdb.commands.values import Timeline
 from rdb.console.narrow import flow
 from rdb.console.show import error_line, render
-from rdb.recording.lanes import Lane, Mark, Span
+from rdb.recording.messages.lanes import Lane, Mark, Span
 from rdb.session.merge import merge
 from rdb.session.ranks import format_ranks
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from rdb.console.spans import events, ranks_are, span
 from rdb.console.tables import plain_table, show_table
-from rdb.recording.queues import ANY, Message, Posted, Queues
+from rdb.recording.messages.queues import ANY, Message, Posted, Queues
 from rdb.session.merge import merge
 from rdb.session.ranks import format_ranks
 

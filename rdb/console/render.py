@@ -14,7 +14,7 @@ from rdb.console import lanes, many, parallel
 from rdb.console.show import error_line, labelled, render
 from rdb.console.tables import history_table, plain_table, show_table
 from rdb.errors import RdbError
-from rdb.recording.verbs import HEADER
+from rdb.recording.verbs.objects import HEADER
 from rdb.session.debugger import RankAnswer
 from rdb.session.merge import Group, merge
 from rdb.session.origin import Origin

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 
 from rdb.errors import Unsupported, Usage
-from rdb.private import make_directories, opener
+from rdb.private import HCA_KEY, make_directories, opener
 
 HCA_CHOICES = ("soft", "real", "auto")
 
 SOFT_DEVICE = "rdb0"
-HCA_KEY = "hca.key"
 _KEY_BYTES = 32
 
 

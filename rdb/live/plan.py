@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
-from rdb.live.consistent import Cut, Traffic, uses_mpi
-from rdb.live.cut import cut_event, names_an_event
-from rdb.live.file_order import FilePlan, copies
-from rdb.live.later_files import LaterFiles, lacks_files, later_files
-from rdb.live.mpi_files_begun import has_words
-from rdb.live.refusals import refused
-from rdb.live.refusals_begun import check_begun
-from rdb.live.refusals_between import refused_between
-from rdb.live.tree_plan import TreePlan, plan_tree, tree_lines
-from rdb.live.verbs import VerbsTraffic
-from rdb.live.verbs_rank import device_name
+from rdb.live.cut.consistent import Cut, Traffic, uses_mpi
+from rdb.live.cut.where import cut_event, names_an_event
+from rdb.live.cut.worlds import known_worlds, there, unknown, world_options
+from rdb.live.files.file_order import FilePlan, copies
+from rdb.live.files.later_files import LaterFiles, lacks_files, later_files
+from rdb.live.files.mpi_files_begun import has_words
+from rdb.live.refusals.at_event import refused
+from rdb.live.refusals.begun import check_begun
+from rdb.live.refusals.between import refused_between
+from rdb.live.tree.plan import TreePlan, plan_tree, tree_lines
+from rdb.live.verbs.cut import VerbsTraffic
+from rdb.live.verbs.rank import device_name
 from rdb.live.world import check_beginning, first_image, start_images
-from rdb.live.worlds import known_worlds, there, unknown, world_options
 from rdb.recording import Job, RankRecording
 from rdb.recording.checkpoints import check_image
 from rdb.recording.ranges import format_ranks
@@ -41,7 +41,7 @@ class Plan:
     launched: bool
     """By mpirun."""
     verbs: dict[int, list[str]]
-    """Of each rank that uses verbs at the cut its part of the plan (rdb/live/verbs.py)."""
+    """Of each rank that uses verbs at the cut its part of the plan (rdb/live/verbs/cut.py)."""
     verbs_begun: dict[int, str]
     """And what it begins with, for restarts of the branch."""
     verbs_under_way: list[str]

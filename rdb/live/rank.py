@@ -7,10 +7,10 @@ import signal
 from contextlib import suppress
 
 from rdb.checked import from_json, to_json
+from rdb.coordinate.joining import checkpoints_options, several_hosts
 from rdb.errors import DamagedRecording, Unsupported
 from rdb.launch.command import rdb_exec_line
 from rdb.launch.newjob import note_allocation, rank_directory
-from rdb.launch.unrecorded import checkpoints_options, several_hosts
 from rdb.launch.where import where
 from rdb.private import check_job, make_directory, opener
 

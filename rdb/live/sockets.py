@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rdb.recording import Job, RankRecording
-from rdb.recording.record import Kind, Note, Record
+from rdb.recording.log.record import Kind, Note, Record
 
 NEVER = 1 << 62
 _NOTE = struct.Struct("<iHH112s112s")  # struct rdb_note_socket

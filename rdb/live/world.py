@@ -13,8 +13,8 @@ from rdb.errors import DamagedRecording, RdbError
 from rdb.live.sockets import uses_sockets
 from rdb.recording import Checkpoint, RankRecording
 from rdb.recording.checkpoints import check_image
-from rdb.recording.describe import mpi_functions
-from rdb.recording.record import Kind, Record
+from rdb.recording.log.describe import mpi_functions
+from rdb.recording.log.record import Kind, Record
 
 # x86-64 system calls by what they do to the table of descriptors (syscalls(2))
 _OPEN = (2, 41, 43, 85, 213, 253, 257, 282, 283, 284, 288, 289, 290, 291, 294, 298, 319, 434, 437)

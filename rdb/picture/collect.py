@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rdb.errors import RdbError
-from rdb.recording.collectives import collectives
-from rdb.recording.describe import call_name
-from rdb.recording.messages import Messages, RanksLike
+from rdb.recording.log.describe import call_name
+from rdb.recording.log.record import Kind, signal_name
+from rdb.recording.log.verbs_calls import verbs_name
+from rdb.recording.messages.messages import Messages, RanksLike
+from rdb.recording.mpi.collectives import collectives
 from rdb.recording.rank import RankRecording
-from rdb.recording.record import Kind, signal_name
-from rdb.recording.verbs_calls import verbs_name
 
 _SENDS = ("Send", "Ssend", "Rsend", "Bsend", "Isend", "Issend", "Irsend", "Ibsend", "Start")
 _WAITS = ("Wait", "Test", "Probe", "Iprobe", "Mprobe", "Improbe", "Cancel", "Request")

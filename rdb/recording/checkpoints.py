@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rdb.errors import DamagedRecording, VersionMismatch
 from rdb.paths import rdb_exec_path
-from rdb.recording.record import Record
+from rdb.recording.log.record import Record
 
 _HEAD = struct.Struct("<QIIQ")  # struct image_header begins with magic, version, number, event
 _IMAGE = re.compile(r"ckpt-(\d{6,})\.img\Z")

@@ -1,7 +1,7 @@
 """Recordings of the order alone (`--record=order`): which they are, and which can be replayed.
 
 Their logs name what came in messages by its hash; `payload` beside a log has the bytes, once all
-ranks together have made them again (rdb/live/expand.py).
+ranks together have made them again (rdb/live/expand/together.py).
 """
 
 from __future__ import annotations

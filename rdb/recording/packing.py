@@ -18,7 +18,8 @@ from typing import BinaryIO
 from rdb.errors import DamagedRecording, RdbError, UnknownJob, Unsupported
 from rdb.private import opener
 from rdb.recording.checkpoints import check_image, read_images
-from rdb.recording.log_head import log_head
+from rdb.recording.log.head import log_head
+from rdb.recording.log.record import Kind
 from rdb.recording.order import unexpanded
 from rdb.recording.pack_format import (
     BESIDE,
@@ -31,10 +32,9 @@ from rdb.recording.pack_format import (
 )
 from rdb.recording.ranges import format_ranks
 from rdb.recording.rank import RankRecording
-from rdb.recording.record import Kind
 from rdb.recording.store import Job
 from rdb.recording.stored import check_stored, stored_keys
-from rdb.recording.symbols import DEBUG_FOLDER, SOURCES, SYMBOLS, debug_files, source_files
+from rdb.recording.symbols.detached import DEBUG_FOLDER, SOURCES, SYMBOLS, debug_files, source_files
 
 _SEGMENT = re.compile(r"log-(\d{6,})\.seg\Z")
 _BESIDE = re.compile(rf"(?:{BESIDE})\Z")

@@ -13,14 +13,14 @@ from typing import Any
 
 from rdb.checked import line_of
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
-from rdb.recording._log import LogIndex
 from rdb.recording.checkpoints import Checkpoint, checkpoint, read_images
-from rdb.recording.communication import last_received
-from rdb.recording.describe import call_name, describe
-from rdb.recording.log_head import SEGMENT_HEADER
-from rdb.recording.record import End, EndKind, Kind, Note, Receive, Record
-from rdb.recording.threads import RecordedThread, Schedule, read_schedule, read_threads
-from rdb.recording.verbs import Verbs, verbs_at
+from rdb.recording.log.describe import call_name, describe
+from rdb.recording.log.head import SEGMENT_HEADER
+from rdb.recording.log.index import LogIndex
+from rdb.recording.log.record import End, EndKind, Kind, Note, Receive, Record
+from rdb.recording.log.threads import RecordedThread, Schedule, read_schedule, read_threads
+from rdb.recording.mpi.communication import last_received
+from rdb.recording.verbs.objects import Verbs, verbs_at
 
 META_VERSION = 1
 _SAME_ROW = re.compile(r"(?<=^events )(\d+)-.*")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rdb.errors import DamagedRecording
-from rdb.recording._log import file_sums
+from rdb.recording.log.index import file_sums
+from rdb.recording.log.record import Kind
 from rdb.recording.rank import RankRecording
-from rdb.recording.record import Kind
 
 
 def stored_keys(recording: RankRecording) -> Iterator[str]:

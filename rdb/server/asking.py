@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from rdb.errors import UnknownJob
-from rdb.recording.describe import mpi_arguments, mpi_call, mpi_name
-from rdb.recording.record import Kind
+from rdb.recording.log.describe import mpi_arguments, mpi_call, mpi_name
+from rdb.recording.log.record import Kind
 from rdb.replay.protocol import Thread, ThreadState
 from rdb.server.target import Debuggee, RankRecordingLike
 

@@ -12,7 +12,7 @@ import stat as stat_bits
 import struct
 from pathlib import Path
 
-from rdb.recording.symbols import DEBUG_FOLDER, SYMBOLS
+from rdb.recording.symbols.detached import DEBUG_FOLDER, SYMBOLS
 from rdb.server.packets import PACKET_SIZE, escape
 from rdb.server.target import RankRecordingLike
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rdb.errors import RdbError
-from rdb.recording.symbols import SOURCES
+from rdb.recording.symbols.detached import SOURCES
 from rdb.replay.arrays import ArrayPlan
 from rdb.server.asking import asked
 from rdb.server.bisecting import Bisecting

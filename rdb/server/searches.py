@@ -14,11 +14,11 @@ from typing import Any, cast
 
 from rdb.errors import RdbError
 from rdb.recording import RankRecording
-from rdb.recording.fields import PATH_ARGUMENT
-from rdb.recording.find import find_events
-from rdb.recording.query import Query
-from rdb.recording.record import Record
-from rdb.recording.syscalls import SYSCALLS
+from rdb.recording.log.record import Record
+from rdb.recording.log.syscalls import SYSCALLS
+from rdb.recording.query.fields import PATH_ARGUMENT
+from rdb.recording.query.find import find_events
+from rdb.recording.query.query import Query
 from rdb.server.breakpoints import sp_is
 from rdb.server.calling import packed, plan_of
 from rdb.server.motion import Motion

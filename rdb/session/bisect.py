@@ -18,8 +18,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from rdb.errors import RdbError
-from rdb.recording.messages import Messages
-from rdb.recording.record import Receive
+from rdb.recording.log.record import Receive
+from rdb.recording.messages.messages import Messages
 from rdb.session.causal_order import CausalOrder, causal_order
 from rdb.session.cause import Sender, sender, writing_message
 from rdb.session.debugger import RankAnswer, RankDebugger

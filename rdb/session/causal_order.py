@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
-from rdb.recording.clocks import Clocks
-from rdb.recording.messages import Messages
+from rdb.recording.messages.clocks import Clocks
+from rdb.recording.messages.messages import Messages
 from rdb.session.ranks import Rank, format_ranks
 
 

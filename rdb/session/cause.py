@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdb.recording.messages import Came, Messages
+from rdb.recording.messages.messages import Came, Messages
 from rdb.session.debugger import RankDebugger
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rdb.errors import RdbError
-from rdb.recording.describe import call_name
-from rdb.recording.messages import Messages
-from rdb.recording.waiting import ASLEEP, POLLS, Call, WaitFor, wait_for
+from rdb.recording.log.describe import call_name
+from rdb.recording.messages.messages import Messages
+from rdb.recording.messages.waiting import ASLEEP, POLLS, Call, WaitFor, wait_for
 from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
 from rdb.session.session import Session

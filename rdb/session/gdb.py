@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rdb.errors import MissingTool, RdbError
-from rdb.recording.gdb_batch import gdb_environment, gdb_program
+from rdb.recording.symbols.gdb_batch import gdb_environment, gdb_program
 from rdb.session.mi import MiLine, console_command, parse_line
 from rdb.session.processes import Process, descendants
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol
 
+from rdb.coordinate.pausing import PAUSED, RUNNING, Pausing
 from rdb.errors import RdbError
-from rdb.live.pausing import PAUSED, RUNNING, Pausing
 from rdb.recording import Process
 from rdb.session.ranks import Rank
 

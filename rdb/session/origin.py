@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 
 from rdb.errors import RdbError
-from rdb.recording.messages import Messages
+from rdb.recording.messages.messages import Messages
 from rdb.session.debugger import RankAnswer, RankDebugger
 from rdb.session.ranks import Rank
 from rdb.session.session import Session

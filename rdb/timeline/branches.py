@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from rdb.errors import Diverged
-from rdb.recording.syscalls import SYSCALLS
+from rdb.recording.log.syscalls import SYSCALLS
 from rdb.replay.agent import Gpr, Stop
 from rdb.timeline.position import Position
 from rdb.timeline.walker import Walker

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from rdb.errors import Diverged
-from rdb.recording.threads import NOBODY
+from rdb.recording.log.threads import NOBODY
 from rdb.replay.agent import Gpr, Stop, StopReason
 from rdb.timeline.before import normal, trace_before
 from rdb.timeline.parallel import SideBySide, side_by_side

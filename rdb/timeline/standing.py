@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from rdb.errors import Diverged
-from rdb.recording.record import End
-from rdb.recording.threads import Schedule
+from rdb.recording.log.record import End
+from rdb.recording.log.threads import Schedule
 from rdb.replay.agent import Gpr, Map, Thread
 from rdb.replay.replica import Replica, Source
 from rdb.timeline.backlog import Backlog

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rdb.errors import Diverged
-from rdb.recording.threads import Schedule
+from rdb.recording.log.threads import Schedule
 from rdb.replay.agent import FOREVER, Gpr, Stop, StopReason
 from rdb.replay.snapshots import DEFAULT_LIMIT, Snapshots
 from rdb.timeline.ahead import LEG_EVENTS, Ahead, legs_to

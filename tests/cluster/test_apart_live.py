@@ -16,7 +16,7 @@ from events import finalized
 from cluster.disks import Disks, disks
 from cluster.host import until
 from rdb.errors import RdbError
-from rdb.live.consistent import Traffic
+from rdb.live.cut.consistent import Traffic
 from rdb.recording import Job
 
 pytestmark = pytest.mark.cluster

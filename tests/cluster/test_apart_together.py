@@ -13,9 +13,9 @@ from conftest import Build
 from cluster.disks import Disks, disks
 from cluster.host import until
 from cluster.test_together import sums
+from rdb.coordinate.board import Board, State, board_path
+from rdb.coordinate.coordinated import committed
 from rdb.errors import DamagedRecording
-from rdb.live.board import Board, State, board_path
-from rdb.live.coordinated import committed
 
 pytestmark = pytest.mark.cluster
 RANKS = 3

@@ -17,7 +17,7 @@ from cluster.conftest import Cluster
 from cluster.host import until
 from cluster.live_job import LiveJob
 from cluster.test_lost import goes_on, images, live_job
-from rdb.live.consistent import Traffic
+from rdb.live.cut.consistent import Traffic
 from rdb.recording import Job, open_job
 
 pytestmark = pytest.mark.cluster

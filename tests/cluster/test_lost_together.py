@@ -11,9 +11,9 @@ from cluster.conftest import Cluster
 from cluster.host import until
 from cluster.test_lost import doomed
 from cluster.test_together import sums
+from rdb.coordinate.board import Board, State, board_path
+from rdb.coordinate.coordinated import committed, slots_of
 from rdb.errors import DamagedRecording
-from rdb.live.board import Board, State, board_path
-from rdb.live.coordinated import committed, slots_of
 from rdb.recording import open_job
 
 pytestmark = pytest.mark.cluster

@@ -10,7 +10,7 @@ import pytest
 from conftest import Build
 
 from cluster.disks import Disks, disks
-from rdb.live.file_order import copies
+from rdb.live.files.file_order import copies
 from rdb.recording import Job, open_job
 
 pytestmark = pytest.mark.cluster

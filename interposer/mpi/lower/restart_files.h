@@ -1,5 +1,5 @@
 /* Between restart_files.c, which does again what the program did to files of MPI, and restart_files_order.c, which knows
- * from the plan what of it, and in which order of all ranks (rdb/live/file_order.py). */
+ * from the plan what of it, and in which order of all ranks (rdb/live/files/file_order.py). */
 #ifndef RDB_MPI_RESTART_FILES_H
 #define RDB_MPI_RESTART_FILES_H
 #include <stdio.h>

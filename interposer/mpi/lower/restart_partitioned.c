@@ -1,6 +1,6 @@
 /* Partitioned requests: nothing is made of them before the cut.  There they are made in their order, in all ranks, and
  * started if the program had, with the partitions that it had made ready; what had come and was seen to is the program's
- * own.  No cut has a transfer complete at one end and not at the other (rdb/recording/partitioned.py), so what is ready is still
+ * own.  No cut has a transfer complete at one end and not at the other (rdb/recording/messages/partitioned.py), so what is ready is still
  * where it was sent from. */
 #include "large.h"
 #include "pending.h"

@@ -1,5 +1,5 @@
 /* Windows on the way to the cut: made as they were, in no epoch, and what their memory holds is given to others at the
- * cut alone.  A cut has no operation under way (rdb/live/windows.py); epochs that are open without any begin again. */
+ * cut alone.  A cut has no operation under way (rdb/live/cut/windows.py); epochs that are open without any begin again. */
 #include "windows.h"
 #include "restart.h"
 #include "window_plan.h"

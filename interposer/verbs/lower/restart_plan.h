@@ -1,4 +1,4 @@
-/* What a restart has to post again and to give to the program, as rdb/live/verbs.py made it out from the logs. */
+/* What a restart has to post again and to give to the program, as rdb/live/verbs/cut.py made it out from the logs. */
 #ifndef RDB_VERBS_RESTART_PLAN_H
 #define RDB_VERBS_RESTART_PLAN_H
 #include "plugin.h"

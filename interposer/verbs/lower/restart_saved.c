@@ -1,6 +1,6 @@
 /* What a branch began with in verbs: its log does not say how it came to be.  `verbs-objects` in its directory has the
  * program's objects as it knows them, and the requests that were posted again; `verbs-device` names the device, and
- * `verbs-begun` is the plan's account for readers of the log (rdb/recording/verbs_begun.py). */
+ * `verbs-begun` is the plan's account for readers of the log (rdb/recording/verbs/begun.py). */
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,0 +1,459 @@
+"""A process on each host of a job that runs without a recording: it speaks for the host's ranks.
+
+They share a board (interposer/live/board.h) with each other alone.  The relay that was first, the
+**centre**, knows all slots, decides, and tells the others, which write it on their boards.  It says
+in the job's directory where it listens; who connects proves to know the job's secret.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from rdb.checked import to_json
+from rdb.coordinate.agreement import at_rest, objection, unmoved
+from rdb.coordinate.board import Board, Slot, State, Verdict, board_path, parse_slot, process_there
+from rdb.coordinate.joining import APART, CENTRE
+from rdb.coordinate.request import send_request
+from rdb.errors import RdbError
+from rdb.private import opener
+from rdb.recording.checkpoints import image_path
+from rdb.wire.channel import Channel, Closed, Message, accept, connect
+from rdb.wire.secret import job_secret
+
+_CENTRE = "relay.json"
+_IDLE_S, _BUSY_S = 0.05, 0.002
+_FIND_S = 60.0
+_BEGIN_S = 30.0
+_STATE_BYTES = 8  # of a slot: the state and the process
+
+
+class Relay:
+    """What the centre and the others have in common: the ranks of this host."""
+
+    def __init__(self, job: str, nranks: int, parent: int) -> None:
+        self.job = Path(job)
+        self.host = os.uname().nodename
+        self.board = Board(board_path(job, self.host))
+        self.board.speak(os.getpid())
+        self.nranks = nranks
+        self._parent = parent
+        self._said: dict[int, bytes] = {}
+        self._signalled = 0
+
+    def local(self) -> dict[int, bytes]:
+        """Slots of ranks that run here; one that was killed says nothing any more."""
+        found = {}
+        for rank in range(self.nranks):
+            raw = self.board.raw(rank)
+            slot = parse_slot(raw)
+            if slot.host != self.host or not slot.pid:
+                continue
+            if slot.there and not process_there(slot.pid):
+                raw = State.GONE.to_bytes(4, "little") + raw[4:]
+            found[rank] = raw
+        return found
+
+    def news(self) -> dict[int, bytes]:
+        """Those that have changed since they were asked for before.
+
+        While no checkpoint is being taken only whether they are there: they count all the time.
+        """
+        end = None if self.busy() else _STATE_BYTES
+        changed = {
+            rank: raw
+            for rank, raw in self.local().items()
+            if rank not in self._said or self._said[rank][:end] != raw[:end]
+        }
+        self._said.update(changed)
+        return changed
+
+    def over(self) -> bool:
+        """No rank of this host runs, and none will."""
+        if process_there(self._parent):
+            return False
+        return all(not parse_slot(raw).there for raw in self.local().values())
+
+    def want(self, generation: int) -> None:
+        """All ranks here hear of it."""
+        self.board.want(generation)
+        if generation <= self._signalled:
+            return
+        self._signalled = generation
+        for raw in self.local().values():
+            slot = parse_slot(raw)
+            if slot.there:
+                with suppress(RdbError):  # it has just ended, which its slot will say
+                    send_request(slot.pid)
+
+    def busy(self) -> bool:
+        """Is a checkpoint being taken?"""
+        wanted = self.board.wanted
+        if not wanted or self.board.committed >= wanted:
+            return False
+        verdict = self.board.verdict(wanted)
+        return verdict is Verdict.OPEN or (
+            verdict is Verdict.GO and not any(slot.failed >= wanted for slot in self.board.slots())
+        )
+
+    async def pause(self) -> None:
+        await asyncio.sleep(_BUSY_S if self.busy() else _IDLE_S)
+
+
+def write_commit(job: Path, told: Message) -> None:
+    """The record by which a checkpoint is one; where hosts share no disk each has its own."""
+    path = job / f"commit-{told['number']}"
+    part = job / f".commit-{told['number']}-{os.uname().nodename}"
+    with open(part, "w", encoding="ascii", opener=opener) as file:
+        file.write(to_json(told))
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(part, path)
+
+
+def image_bytes(job: Path, rank: int, raw: bytes) -> int:
+    """Of the newest image that a rank of this host has whole."""
+    try:
+        return image_path(job / f"rank-{rank}", parse_slot(raw).written).stat().st_blocks * 512
+    except FileNotFoundError:
+        return 0
+
+
+def _pack(slots: dict[int, bytes]) -> tuple[list[list[int]], bytes]:
+    return [[rank, len(raw)] for rank, raw in slots.items()], b"".join(slots.values())
+
+
+def _unpack(index: list[list[int]], data: bytes) -> dict[int, bytes]:
+    found, at = {}, 0
+    for rank, size in index:
+        found[int(rank)] = data[at : at + size]
+        at += size
+    return found
+
+
+class Other(Relay):
+    """On a host that is not the centre's."""
+
+    async def run(self, address: Message) -> None:
+        channel = await _reach(address, job_secret(str(self.job)))
+        listening = asyncio.create_task(self._listen(channel))
+        try:
+            await channel.send({"op": "host", "name": self.host})
+            while not self.over() and not listening.done():
+                await self._tell(channel, None)
+                await self.pause()
+            await self._tell(channel, None)
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+            await channel.closed()
+            self._alone()
+
+    async def _tell(self, channel: Channel, confirm: int | None) -> None:
+        news = self.local() if confirm is not None else self.news()
+        wanted = self.board.wanted
+        if news or confirm is not None or wanted > self._signalled:
+            self._signalled = max(wanted, self._signalled)
+            index, data = _pack(news)
+            why = self.board.why
+            message = {"op": "slots", "slots": index, "wanted": wanted, "why": why}
+            sizes = {str(rank): image_bytes(self.job, rank, raw) for rank, raw in news.items()}
+            await channel.send({**message, "confirm": confirm, "sizes": sizes}, data)
+
+    async def _listen(self, channel: Channel) -> None:
+        while True:
+            message, data = await channel.receive()
+            for rank, raw in _unpack(message.get("slots", []), data).items():
+                self.board.put_raw(rank, raw)
+            if message["op"] == "confirm":
+                await self._tell(channel, int(message["number"]))
+            elif message["op"] == "want":
+                self.want(int(message["wanted"]))
+            elif message["op"] == "verdict":
+                generation, verdict = int(message["generation"]), Verdict(message["verdict"])
+                self.board.decide(generation, verdict, str(message["why"]))
+            elif message["op"] == "commit":
+                with suppress(OSError):  # the centre has the record, too
+                    write_commit(self.job, message["told"])
+                self.board.commit(int(message["generation"]))
+
+    def _alone(self) -> None:
+        """Nobody is waited for that will not be heard of again."""
+        for rank in range(self.nranks):
+            raw = self.board.raw(rank)
+            if parse_slot(raw).host != self.host:
+                self.board.put_raw(rank, State.GONE.to_bytes(4, "little") + raw[4:])
+        self.board.refuse(self.board.wanted)
+
+
+async def _reach(address: Message, secret: bytes, patience_s: float = _FIND_S) -> Channel:
+    """By the name that the centre has here, or as it knows itself."""
+    until_s = time.monotonic() + patience_s
+    while True:
+        for name in ("name", "host"):
+            try:
+                return await connect(str(address[name]), int(address["port"]), secret)
+            except RdbError:
+                if name == "host" and time.monotonic() > until_s:
+                    raise
+        await asyncio.sleep(_IDLE_S)
+
+
+class Centre(Relay):
+    """The one that decides."""
+
+    def __init__(self, job: str, nranks: int, parent: int) -> None:
+        super().__init__(job, nranks, parent)
+        self._known: dict[int, bytes] = {}
+        self._channels: dict[str, Channel] = {}
+        self._asking: set[asyncio.Task[None]] = set()
+        self._confirming = 0
+        self._before: list[Slot] | None = None
+        self._answered: set[str] = set()
+        self._why = ""
+        self._refused = 0  # newest generation that a rank of another host objected to
+        self._begun_s = time.monotonic()
+        self._told = 0  # newest generation that the others were told of
+        self._sizes: dict[int, int] = {}
+
+    def slots(self) -> list[Slot]:
+        local = self.local()
+        return [
+            parse_slot(local.get(rank) or self._known.get(rank) or self.board.raw(rank))
+            for rank in range(self.nranks)
+        ]
+
+    async def listen(self) -> int:
+        server = await asyncio.start_server(self._welcome, "0.0.0.0", 0)
+        return int(server.sockets[0].getsockname()[1])
+
+    async def run(self) -> None:
+        while not (self.over() and not self._channels):
+            news = self.news()
+            if news:
+                index, data = _pack(news)
+                await self._all({"op": "slots", "slots": index}, data)
+            await self._step()
+            await self.pause()
+        for task in self._asking:
+            task.cancel()
+        await asyncio.gather(*self._asking, return_exceptions=True)
+
+    async def _all(self, message: Message, data: bytes = b"", but: str | None = None) -> None:
+        for host, channel in list(self._channels.items()):
+            if host != but:
+                with suppress(RdbError):  # its own task notices that it is gone
+                    await channel.send(message, data)
+
+    # ---- deciding ----
+
+    async def _step(self) -> None:
+        generation = self.board.wanted
+        if generation > self._told:
+            self._told = generation
+            self._before = None
+            self.want(generation)
+            await self._all({"op": "want", "wanted": generation})
+        if not generation or self.board.committed >= generation:
+            return
+        verdict = self.board.verdict(generation)
+        slots = self.slots()
+        if verdict is Verdict.GO:
+            if all(slot.failed < generation <= slot.written for slot in slots):
+                told = {"number": generation, "ranks": self.nranks, "at_ns": time.time_ns()}
+                write_commit(self.job, told)
+                self.board.commit(generation)
+                await self._all({"op": "commit", "generation": generation, "told": told})
+        elif verdict is Verdict.OPEN:
+            await self._decide(generation, slots)
+
+    async def _decide(self, generation: int, slots: list[Slot]) -> None:
+        elsewhere = self._refused >= generation
+        if any(not slot.pid for slot in slots) and time.monotonic() < self._begun_s + _BEGIN_S:
+            return  # one that has not been heard of yet
+        why = objection(slots, generation, self._why if elsewhere else self.board.why)
+        if why is not None:
+            await self._tell(generation, Verdict.NO, why)
+        elif self._before is None:
+            if at_rest(slots):
+                self._before = slots
+                self._answered = set()
+                self._confirming += 1
+                await self._all({"op": "confirm", "number": self._confirming})
+        elif self._answered.issuperset(self._channels):
+            before, self._before = self._before, None
+            if unmoved(before, slots):
+                await self._tell(generation, Verdict.GO, "")
+
+    async def _tell(self, generation: int, verdict: Verdict, why: str) -> None:
+        self.board.decide(generation, verdict, why)
+        message = {"op": "verdict", "generation": generation, "verdict": verdict, "why": why}
+        await self._all(message)
+
+    # ---- who connects ----
+
+    async def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._asking.add(task)
+        try:
+            channel = await accept(reader, writer, job_secret(str(self.job)))
+            message, _ = await channel.receive()
+            if message["op"] == "host":
+                await self._serve(channel, str(message["name"]))
+            elif message["op"] == "take":
+                await channel.send(await self._take(float(message["timeout_s"])))
+            elif message["op"] == "alive":
+                await channel.send({"alive": any(slot.there for slot in self.slots())})
+            await channel.closed()
+        except RdbError:  # a stranger, or one that is gone: the others go on
+            writer.close()
+        finally:
+            self._asking.discard(task)
+
+    async def _take(self, timeout_s: float) -> Message:
+        """For `rdb checkpoint`: until all have it whole, or it is certain that they will not."""
+        generation = self.board.want()
+        until_s = time.monotonic() + timeout_s
+        while True:
+            slots, late = self.slots(), time.monotonic() > until_s
+            verdict = self.board.verdict(generation)
+            failed = [rank for rank, slot in enumerate(slots) if slot.failed >= generation]
+            if verdict is Verdict.OPEN and late:
+                await self._tell(generation, Verdict.NO, "")
+            done = self.board.committed >= generation
+            done = done and not any(slot.state is State.HELD for slot in slots)
+            if verdict is Verdict.NO or done or failed or late:
+                break
+            await asyncio.sleep(_BUSY_S)
+        return {
+            "generation": generation,
+            "verdict": int(verdict),
+            "why": self.board.why,
+            "failed": failed,
+            "stood_ns": [slot.stood_ns for slot in slots],
+            "fork_ns": [slot.fork_ns for slot in slots],
+            "written": [slot.written for slot in slots],
+            "size_bytes": [
+                image_bytes(self.job, rank, self.board.raw(rank)) or self._sizes.get(rank, 0)
+                for rank in range(self.nranks)
+            ],
+        }
+
+    async def _serve(self, channel: Channel, host: str) -> None:
+        """A relay, until it is gone."""
+        everything = {**self._known, **self.local()}
+        index, data = _pack(everything)
+        await channel.send({"op": "slots", "slots": index}, data)
+        if self.board.wanted:
+            await channel.send({"op": "want", "wanted": self.board.wanted})
+        self._channels[host] = channel
+        mine: set[int] = set()
+        try:
+            while True:
+                message, data = await channel.receive()
+                heard = _unpack(message["slots"], data)
+                mine.update(heard)
+                self._sizes.update((int(rank), int(n)) for rank, n in message["sizes"].items())
+                if any(parse_slot(raw).objects > self._refused for raw in heard.values()):
+                    self._refused = max(parse_slot(raw).objects for raw in heard.values())
+                    self._why = str(message["why"])
+                await self._heard(heard, host)
+                if message["wanted"] > self.board.wanted:
+                    self.board.want(int(message["wanted"]))
+                if message.get("confirm") == self._confirming:
+                    self._answered.add(host)
+        finally:
+            del self._channels[host]
+            gone = State.GONE.to_bytes(4, "little")
+            await self._heard({rank: gone + self._known[rank][4:] for rank in mine}, host)
+
+    async def _heard(self, slots: dict[int, bytes], host: str) -> None:
+        if not slots:
+            return
+        self._known.update(slots)
+        for rank, raw in slots.items():
+            self.board.put_raw(rank, raw)
+        index, data = _pack(slots)
+        await self._all({"op": "slots", "slots": index}, data, but=host)
+
+
+# ---- asking, starting ----
+
+
+def centre_address(job: Path) -> Message | None:
+    """Where the centre of a job listens; None: it has none (all its ranks are on one host)."""
+    try:
+        return dict(json.loads((job / _CENTRE).read_text(encoding="ascii")))
+    except (OSError, ValueError):
+        return None
+
+
+def ask_centre(job: Path, message: Message) -> Message:
+    """Its answer."""
+    address = centre_address(job)
+    if address is None:
+        raise Closed("nobody speaks for the job's ranks")
+
+    async def ask() -> Message:
+        channel = await _reach(address, job_secret(str(job)), 0.0)
+        try:
+            await channel.send(message)
+            return (await channel.receive())[0]
+        finally:
+            await channel.closed()
+
+    return asyncio.run(ask())
+
+
+def _claim(job: str, port: int) -> bool:
+    """Says where the centre is, if no other relay has said so."""
+    name = os.uname().nodename
+    try:
+        host = socket.gethostbyname(name)
+    except OSError:
+        host = name
+    own = os.path.join(job, f".{_CENTRE}.{name}")
+    with open(own, "w", encoding="ascii", opener=opener) as file:
+        json.dump({"name": name, "host": host, "port": port}, file)
+    try:
+        os.link(own, os.path.join(job, _CENTRE))
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(own)
+    return True
+
+
+async def _run(job: str, nranks: int, parent: int) -> None:
+    if _may_be_here(Path(job)):
+        centre = Centre(job, nranks, parent)
+        if centre_address(Path(job)) is None and _claim(job, await centre.listen()):
+            await centre.run()
+            return
+    other = Other(job, nranks, parent)
+    until_s = time.monotonic() + _FIND_S
+    while (address := centre_address(Path(job))) is None:
+        if other.over() or time.monotonic() > until_s:
+            return
+        await asyncio.sleep(_IDLE_S)
+    await other.run(address)
+
+
+def _may_be_here(job: Path) -> bool:
+    """The centre: anywhere where all hosts see the job's directory, else on those of one."""
+    try:
+        return (job / APART).read_text(encoding="ascii") == CENTRE
+    except FileNotFoundError:
+        return True
+
+
+def relay(job: str, nranks: int, parent: int) -> None:
+    """Until no rank of this host runs any more.  PARENT: the rank that started it."""
+    with suppress(RdbError, FileNotFoundError):  # the job was removed: nobody asks any more
+        asyncio.run(_run(job, nranks, parent))

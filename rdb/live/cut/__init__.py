@@ -1,0 +1,1 @@
+"""A consistent cut of a job, and what asks for one."""

@@ -1,0 +1,1 @@
+"""Recordings of the order: all ranks make their messages again, together."""

@@ -1,0 +1,257 @@
+"""What a restart does again to files of MPI: in one order of all ranks, on copies of the branch's.
+
+The order is one of causes (clocks.py), and of those that nothing orders the one by time.  It is a
+chain of steps: a step is a call of one rank, or a collective of several.  What was in a file before
+the job wrote to it was kept while recording; a file that it wrote to only after the cut is given to
+the branch as it was before that.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import shutil
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rdb.errors import RdbError
+from rdb.live.files.mpi_files import NEVER, Call, Files, Opening, Was
+from rdb.private import make_directory, opener
+from rdb.recording.messages.clocks import Clocks
+from rdb.recording.messages.messages import Messages
+from rdb.recording.stored import check_stored
+
+_FOLDER = "mpi-files"
+_STAYS, _ABSENT, _COPY = "-", "a", "c"  # enum file_base in interposer/mpi/lower/restart_files.h
+
+
+@dataclass(slots=True)
+class _Step:
+    calls: dict[int, Call]
+    opening: Opening | None = None
+    """That begins with it."""
+
+    @property
+    def at_ns(self) -> int:
+        return min(call.at_ns for call in self.calls.values())
+
+    @property
+    def leader(self) -> int:
+        return min(self.calls)
+
+
+@dataclass(slots=True)
+class FilePlan:
+    steps: list[_Step] = field(default_factory=list)
+    open_paths: list[str] = field(default_factory=list)
+    """At the cut."""
+    begun: set[str] = field(default_factory=set)
+    """Files that were written to by then."""
+    later: dict[str, Opening] = field(default_factory=dict)
+    """Files that are written to only after it, by what first did."""
+    were: dict[str, Path | None] = field(default_factory=dict)
+    """What was in files when the job, a branch itself, began."""
+    left: list[str] = field(default_factory=list)
+    """Of which it is not known what was in them."""
+    users: dict[str, set[int]] = field(default_factory=dict)
+    """Ranks that open a file, before the cut or after it."""
+
+    @property
+    def moved(self) -> list[str]:
+        """Files of which the branch has copies."""
+        return sorted(self.begun | self.later.keys())
+
+    def lines(self) -> list[str]:
+        """As a user reads it."""
+        calls = len(self.steps)
+        return [
+            *(
+                f"file {path}: as it was{', and open' if path in self.open_paths else ''}"
+                for path in self.moved
+            ),
+            *([f"files of MPI: {calls} calls are made again on copies"] if calls else []),
+        ]
+
+
+def file_plan(files: Files, events: dict[int, int], messages: Messages) -> FilePlan:
+    plan = FilePlan(were=files.begun.were)
+    for one in files.openings:
+        plan.users.setdefault(one.path, set()).update(one.opened)
+    _sort_out(plan, files, events)
+    steps = []
+    for one in files.openings:
+        if one.needed(events) and one.path not in plan.left:
+            steps += _steps(one, events)
+    plan.steps = _ordered(steps, messages)
+    return plan
+
+
+def _sort_out(plan: FilePlan, files: Files, events: dict[int, int]) -> None:
+    known = {one.path for one in files.openings if one.writes and one.begun(events)}
+    known.update(files.begun.were)
+    for one in files.openings:
+        begun = one.begun(events)
+        if one.open_at(events):
+            plan.open_paths.append(one.path)
+        if one.was is Was.LOST and (begun or one.path not in known):
+            if begun and one.path in plan.open_paths:
+                raise RdbError(
+                    f"{one.path}: what was in it when rank {one.says} opened it, at event "
+                    f"{one.opened[one.says].event}, was too much to be kept",
+                    "choose an event before that",
+                )
+            if one.path not in plan.left:
+                plan.left.append(one.path)
+    later = [one for one in files.openings if one.writes and not one.begun(events)]
+    for one in sorted(later, key=lambda one: min(call.at_ns for call in one.opened.values())):
+        if one.path not in known and one.path not in plan.left:
+            plan.later.setdefault(one.path, one)
+    plan.begun = known - set(plan.left)
+
+
+def _steps(one: Opening, events: Mapping[int, int]) -> list[_Step]:
+    steps = [] if one.born else [_Step(dict(one.opened), one)]
+    for calls in one.together():
+        there = {rank: call for rank, call in calls.items() if call and call.event <= events[rank]}
+        if there:
+            steps.append(_Step(there))
+    for rank, own in one.calls.items():
+        steps += [
+            _Step({rank: call}) for call in own if not call.together and call.event <= events[rank]
+        ]
+    return steps
+
+
+def _ordered(steps: list[_Step], messages: Messages) -> list[_Step]:
+    """A chain in which each comes after all that happened before it."""
+    before = _before(steps, messages)
+    after: dict[int, list[int]] = defaultdict(list)
+    for number, needed in enumerate(before):
+        for one in needed:
+            after[one].append(number)
+    ready = [(steps[number].at_ns, number) for number, needed in enumerate(before) if not needed]
+    heapq.heapify(ready)
+    chain = []
+    while ready:
+        _, number = heapq.heappop(ready)
+        chain.append(steps[number])
+        for one in after[number]:
+            before[one].discard(number)
+            if not before[one]:
+                heapq.heappush(ready, (steps[one].at_ns, one))
+    if len(chain) < len(steps):
+        stuck = next(number for number, needed in enumerate(before) if needed)
+        call = next(iter(steps[stuck].calls.values()))
+        raise RdbError(
+            f"rank {call.rank} was in {call.name} (event {call.event}) while others did what needs "
+            "to come both before and after it: its files cannot be written again",
+            "choose an event before that",
+        )
+    return chain
+
+
+def _before(steps: list[_Step], messages: Messages) -> list[set[int]]:
+    clocks = Clocks(messages)
+    places: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for number, step in enumerate(steps):
+        for rank, call in step.calls.items():
+            places[rank].append((call.event, number))
+    for own in places.values():
+        own.sort()
+    before: list[set[int]] = [set() for _ in steps]
+    for number, step in enumerate(steps):
+        for rank, call in step.calls.items():
+            known = {**clocks.past(rank, call.event - 1), rank: call.event - 1}
+            for other, interval in known.items():
+                own = places.get(other, [])
+                at = bisect_right(own, (interval, NEVER)) - 1
+                if at >= 0 and own[at][1] != number:
+                    before[number].add(own[at][1])
+    return before
+
+
+def write_files(plan: FilePlan, branch: str, ranks: list[int]) -> dict[str, Path]:
+    """What each rank's plug-in reads (interposer/mpi/lower/restart_files_order.c), and the copies
+    of files that were written to only after the cut.  Where the branch's own files are."""
+    if not plan.steps and not plan.moved and not plan.open_paths:
+        return {}
+    folder = Path(branch) / _FOLDER
+    make_directory(str(folder))
+    place = {
+        path: folder / f"{number}-{Path(path).name[:200]}" for number, path in enumerate(plan.moved)
+    }
+    for path, was in plan.were.items():
+        if was is not None and path in place:
+            shutil.copyfile(was, place[path])
+            place[path].chmod(0o600)
+    for path, one in plan.later.items():
+        if one.kept is not None:
+            check_stored(one.kept)
+            shutil.copyfile(one.kept, place[path])
+            place[path].chmod(0o600)
+        elif one.was is Was.SAME:
+            raise RdbError(f"{path}: what was in it at the cut is not known")
+    lines = {rank: [f"file {place[path]}\t{path}\n" for path in plan.moved] for rank in ranks}
+    for rank, steps in _step_lines(plan.steps).items():
+        lines[rank] += steps
+    for rank in ranks:
+        name = os.path.join(branch, f"{_FOLDER}-{rank}")
+        with open(name, "x", encoding="utf-8", errors="surrogateescape", opener=opener) as file:
+            file.writelines(lines[rank])
+    return place
+
+
+def _step_lines(steps: list[_Step]) -> dict[int, list[str]]:
+    lines: dict[int, list[str]] = defaultdict(list)
+    open_count: dict[str, int] = defaultdict(int)
+    for number, step in enumerate(steps):
+        earlier = steps[number - 1].calls if number else {}
+        follower = steps[number + 1].leader if number + 1 < len(steps) else -1
+        base, source = _base(step.opening, open_count)
+        for rank, call in step.calls.items():
+            leads = rank == step.leader
+            wait = sorted(set(earlier) - {rank}) if leads else [step.leader]
+            go = sorted(set(step.calls) - {rank}) if leads else []
+            says = step.opening is not None and step.opening.says == rank
+            words = [
+                *("step", call.event, number, call.position, base if says else _STAYS),
+                *(len(wait), *wait, len(go), *go, follower if follower != rank else -1),
+                *((source,) if says and source else ()),
+            ]
+            lines[rank].append(" ".join(map(str, words)) + "\n")
+        closing = next(iter(step.calls.values()))
+        if closing.name == "MPI_File_close":
+            _count_closed(steps[:number], closing, open_count)
+    return lines
+
+
+def _base(one: Opening | None, open_count: dict[str, int]) -> tuple[str, Path | None]:
+    """What is to be in the file when it is opened; who writes to it meanwhile is not disturbed."""
+    if one is None or not one.writes:
+        return _STAYS, None
+    others = open_count[one.path]
+    if not one.closed or any(
+        call.event != one.closed.get(rank) for rank, call in one.opened.items()
+    ):
+        open_count[one.path] += 1
+    if others:
+        return _STAYS, None
+    if one.was is Was.KEPT:
+        return _COPY, one.kept
+    return (_ABSENT, None) if one.was is Was.ABSENT else (_STAYS, None)
+
+
+def _count_closed(steps: list[_Step], closing: Call, open_count: dict[str, int]) -> None:
+    for step in reversed(steps):
+        one = step.opening
+        if one is not None and one.writes and one.closed.get(closing.rank) == closing.event:
+            open_count[one.path] -= 1
+            return
+
+
+def copies(branch: Path) -> list[Path]:
+    """The branch's own files of MPI."""
+    return sorted((branch / _FOLDER).glob("*")) if (branch / _FOLDER).is_dir() else []

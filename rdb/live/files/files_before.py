@@ -1,0 +1,334 @@
+"""What had which name at the cut: from what is there now, back through all that the job did later.
+
+A recording notes, with each call that changes for good what has a name, what had it before
+(interposer/syscalls/kept_files.h).  Undone in the order of time, the newest first, these calls give
+of each name that they changed what it stood for at the cut, whichever process changed it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+
+from rdb.errors import DamagedRecording
+from rdb.live.files import attributes
+from rdb.live.files.attributes import Attributes, Noted
+from rdb.recording import RankRecording
+from rdb.recording.log.record import Note, Record
+from rdb.recording.stored import check_stored
+
+# x86-64 system calls
+_OPEN, _OPENAT, _CREAT = 2, 257, 85
+_RENAMES, _LINKS = (82, 264, 316), (86, 265)
+_OTHERS = (76, 77, 83, 84, 87, 88, 133, 258, 259, 263, 266)
+_ATTRIBUTES = (*attributes.CALLS, *attributes.XATTRS_AT)
+CALLS = (_OPEN, _OPENAT, _CREAT, *_RENAMES, *_LINKS, *_OTHERS, *_ATTRIBUTES)
+_RENAMEAT2, _EXCHANGE = 316, 2
+_SIZE_BYTES = 8  # struct rdb_note_opened
+_HEAD_BYTES = 32  # struct rdb_note_was
+
+
+class Was(IntEnum):
+    """enum rdb_was in interposer/boundary/host.h."""
+
+    ABSENT = 0
+    EMPTY = 1
+    KEPT = 2
+    SAME = 3
+    LOST = 4
+    DIRECTORY = 5
+    LINK = 6
+    OTHER = 7
+    FIFO = 8
+
+
+@cache
+def _damage(place: str, changed_ns: int) -> str:
+    """CHANGED_NS: one that is put back is looked at again."""
+    try:
+        check_stored(Path(place))
+    except DamagedRecording as error:
+        return error.message
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a name stood for."""
+
+    was: Was
+    place: str = ""
+    """Of a file: where that is now; of a link: where it led."""
+    size_bytes: int = 0
+    mode: int = 0
+    changed_ns: int = 0
+    event: int = 0
+    rank: int = 0
+    over_budget: bool = False
+    """Of one that is lost: --kept-budget did not let it be kept."""
+
+    def damage(self) -> str:
+        """Of a file that was kept beside a log: how it is not what was kept."""
+        if os.path.basename(self.place).startswith("kept-") and self.was is Was.KEPT:
+            with suppress(FileNotFoundError):
+                return _damage(self.place, os.lstat(self.place).st_mtime_ns)
+        return ""
+
+    def lost(self) -> bool:
+        """It is not any more what it was."""
+        try:
+            there = os.lstat(self.place)
+        except OSError:
+            return True
+        altered = self.changed_ns and there.st_mtime_ns != self.changed_ns
+        if altered or not stat.S_ISREG(there.st_mode) or there.st_size < self.size_bytes:
+            return True
+        return bool(self.damage())
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A call that changed what has a name."""
+
+    rank: int
+    event: int
+    at_ns: int
+    nr: int
+    path: str
+    other: str
+    """Of one with two names: the first."""
+    flags: int
+    size_bytes: int
+    """Of a file that was opened: when it was."""
+    before: Content | None
+    """None: not said."""
+    noted: Noted | None = None
+    """Of a file that it changes, or stands in the way of: not always the one that has the path."""
+
+    @property
+    def opens(self) -> bool:
+        return self.nr in (_OPEN, _OPENAT, _CREAT)
+
+    @property
+    def appends(self) -> bool:
+        return bool(self.flags & os.O_APPEND) and not self.flags & os.O_TRUNC
+
+
+def changes_of(recording: RankRecording, rank: int) -> Iterator[Change]:
+    index = recording.index
+    for place in index.of_calls(*CALLS):
+        record = index.record(place)
+        if record.result >= 0:
+            yield from _change(recording.path, record, rank)
+
+
+def _change(folder: Path, record: Record, rank: int) -> Iterator[Change]:
+    opened = was = None
+    for chunk in record.chunks:
+        if not chunk.addr and chunk.note == Note.OPENED and len(chunk.data) > _SIZE_BYTES:
+            opened = bytes(chunk.data)
+        elif not chunk.addr and chunk.note == Note.WAS and len(chunk.data) > _HEAD_BYTES:
+            was = bytes(chunk.data)
+    flags, size = 0, 0
+    path = other = ""
+    noted = attributes.noted(record)
+    before = None
+    if was is not None:
+        path, other, before = _before(folder, record, was, rank)
+    if record.nr in (_OPEN, _OPENAT, _CREAT):
+        if opened is None:
+            return
+        path = path or os.fsdecode(opened[_SIZE_BYTES:])
+        size = int.from_bytes(opened[:_SIZE_BYTES], "little")
+        flags = os.O_CREAT | os.O_TRUNC
+        if record.nr != _CREAT:
+            flags = record.args[1 if record.nr == _OPEN else 2]
+    elif record.nr == _RENAMEAT2:
+        flags = record.args[4]
+    elif record.nr in _ATTRIBUTES and noted is not None:
+        path = noted.path
+    if path and not any(char in path + other for char in "\n\t"):
+        event, at_ns, nr = record.event, record.at_ns, record.nr
+        yield Change(rank, event, at_ns, nr, path, other, flags, size, before, noted)
+
+
+def _before(folder: Path, record: Record, note: bytes, rank: int) -> tuple[str, str, Content]:
+    what, number, mode = (int.from_bytes(note[at : at + 4], "little") for at in (0, 4, 8))
+    size, changed = (int.from_bytes(note[at : at + 8], "little") for at in (16, 24))
+    texts = [os.fsdecode(one) for one in note[_HEAD_BYTES:].split(b"\0")]
+    two = record.nr in (*_RENAMES, *_LINKS)
+    place = str(folder / f"kept-{number}") if what == Was.KEPT else ""
+    if what == Was.LINK:
+        place = texts[1 + two]
+    over = what == Was.LOST and number == 1
+    content = Content(Was(what), place, size, mode, changed, record.event, rank, over)
+    return texts[0], texts[1] if two else "", content
+
+
+class Names:
+    """What has which name, going back."""
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        """PLACES: where the job, a branch itself, has its own."""
+        self.places = places
+        self.known: dict[str, Content] = {}
+        self.attributes: dict[str, Attributes] = {}
+        self.folders: dict[str, Attributes] = {}
+        """Of directories, which stay where they are."""
+        self.names: dict[tuple[int, int], set[str]] = defaultdict(set)
+        """That a file has, or had; for those with several."""
+
+    def before(self, changes: Iterable[Change]) -> Mapping[str, Content]:
+        """CHANGES: all since then."""
+        for one in sorted(changes, key=lambda one: one.at_ns, reverse=True):
+            self._undo(one)
+            if one.noted is not None:
+                self._attributes_back(one.noted)
+        linked = {path: had for path, had in self.attributes.items() if had.links > 1}
+        self._beside(linked)
+        for path, had in linked.items():
+            for other in self.names[had.inode].difference(self.known):
+                self._also_named(other, had, self._now(path))
+        return self.known
+
+    def _beside(self, linked: Mapping[str, Attributes]) -> None:
+        """Names in the same directories, and of a branch's own files."""
+        wanted = {had.inode[1]: had.inode for had in linked.values()}
+        for folder in {os.path.dirname(path) for path in linked}:
+            for name, number in _inodes(folder):
+                if number in wanted:
+                    self.names[wanted[number]].add(name)
+        for path, place in self.places.items() if linked else ():
+            with suppress(OSError):
+                found = os.lstat(place)
+                self.names[found.st_dev, found.st_ino].add(path)
+
+    def _attributes_back(self, noted: Noted) -> None:
+        if noted.made:
+            self.attributes.pop(noted.path, None)
+            return
+        had = noted.attributes
+        if stat.S_ISDIR(had.mode):
+            self.folders[noted.path] = had.with_xattrs_of(self.folders.get(noted.path))
+            return
+        self.attributes[noted.path] = had.with_xattrs_of(self.attributes.get(noted.path))
+        if noted.path not in self.known:
+            self.known[noted.path] = self._now(noted.path)
+
+    def _also_named(self, path: str, had: Attributes, content: Content) -> None:
+        """Nothing was done by this name: it stands for the same file as another one."""
+        place = place_of(self.places, path)
+        try:
+            there = os.lstat(place)
+        except OSError:
+            return
+        if (there.st_dev, there.st_ino) == had.inode:
+            self.known[path] = content
+            self.attributes[path] = had
+
+    def _now(self, path: str) -> Content:
+        """Going back so far."""
+        if path in self.known:
+            return self.known[path]
+        folder = path
+        while folder != "/" and folder:
+            folder = os.path.dirname(folder)
+            known = self.known.get(folder)
+            if known is not None:
+                moved = known.was is Was.DIRECTORY and known.place
+                return now(known.place + path[len(folder) :]) if moved else Content(Was.ABSENT)
+        return now(place_of(self.places, path))
+
+    def _undo(self, one: Change) -> None:
+        if one.nr in _RENAMES:
+            self._named_back(one)
+        elif one.opens and one.before is None:
+            now = self._now(one.path)
+            if one.flags & os.O_EXCL:
+                self._set(one.path, Content(Was.ABSENT))
+            elif not one.size_bytes and not one.flags & os.O_TRUNC:
+                self._set(one.path, Content(Was.EMPTY))
+            elif not one.appends:
+                self._set(one.path, Content(Was.LOST, event=one.event, rank=one.rank))
+            elif now.was in (Was.KEPT, Was.EMPTY):
+                self._set(one.path, replace(now, size_bytes=one.size_bytes))
+            elif now.was is Was.SAME:
+                self._set(one.path, replace(now, event=one.event, rank=one.rank))
+        elif one.before is not None:
+            self._set(one.path, one.before)
+
+    def _set(self, path: str, content: Content) -> None:
+        if content.was is Was.ABSENT:
+            for name in [name for name in self.known if name.startswith(path + "/")]:
+                del self.known[name]
+            self.attributes.pop(path, None)
+        self.known[path] = content
+
+    def _named_back(self, one: Change) -> None:
+        if one.before is None:
+            return
+        first, second = one.other, one.path
+        now = self._now(second)
+        if first in self.places or second in self.places:  # its own list had it (own_paths.c)
+            now = Content(Was.LOST, event=one.event, rank=one.rank)
+        below = {
+            name: content for name, content in self.known.items() if name.startswith(second + "/")
+        }
+        had = self._taken(second)
+        other = one.before
+        if one.nr == _RENAMEAT2 and one.flags & _EXCHANGE:
+            other = self._now(first)
+            self.attributes |= {second + name: one for name, one in self._taken(first).items()}
+        self._set(second, other)
+        for name in below:
+            self.known.pop(name, None)
+        self._set(first, now)
+        for name, content in below.items():
+            self.known[first + name[len(second) :]] = content
+        self.attributes |= {first + name: one for name, one in had.items()}
+
+    def _taken(self, path: str) -> dict[str, Attributes]:
+        """Of what has that name and what is below it, by what follows the name."""
+        names = [name for name in self.attributes if name == path or name.startswith(path + "/")]
+        return {name[len(path) :]: self.attributes.pop(name) for name in names}
+
+
+def _inodes(folder: str) -> list[tuple[str, int]]:
+    """What is in there now; nothing, if it is gone."""
+    try:
+        with os.scandir(folder) as entries:
+            return [(one.path, one.inode()) for one in entries]
+    except OSError:
+        return []
+
+
+def place_of(places: Mapping[str, str], path: str) -> str:
+    """Where that is, itself or in a directory that is elsewhere."""
+    above = path
+    while above not in places and os.path.dirname(above) != above:
+        above = os.path.dirname(above)
+    return places[above] + path[len(above) :] if above in places else path
+
+
+def now(path: str) -> Content:
+    """As it is now."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return Content(Was.ABSENT)
+    if stat.S_ISREG(found.st_mode):
+        return Content(Was.KEPT, path, found.st_size, found.st_mode)
+    if stat.S_ISLNK(found.st_mode):
+        return Content(Was.LINK, os.readlink(path))
+    if stat.S_ISDIR(found.st_mode):
+        return Content(Was.DIRECTORY, path)
+    if stat.S_ISFIFO(found.st_mode):
+        return Content(Was.FIFO, mode=found.st_mode)
+    return Content(Was.OTHER)

@@ -1,0 +1,1 @@
+"""What no restart brings back."""

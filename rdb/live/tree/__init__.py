@@ -1,0 +1,1 @@
+"""Programs with child processes: who they are at the cut, and what they share."""

@@ -1,0 +1,464 @@
+"""What a restart of a program with child processes is to do: where each process is at the cut, and
+the files that tell rdb-exec (interposer/live/tree.h).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rdb.errors import RdbError
+from rdb.launch.command import rdb_exec_line
+from rdb.live.refusals.at_event import refused, system_v
+from rdb.live.tree.born import (
+    PID_ENTRY,
+    BornNode,
+    born_numbers,
+    born_sockets,
+    children_before,
+    is_born,
+    write_born,
+)
+from rdb.live.tree.open_files import Connection, Ends, Held, HeldKind, follow
+from rdb.live.tree.processes import NOT_YET, Node, Tree, begun_ns, forks_of, programs_of
+from rdb.live.tree.reapers import reapers_refused
+from rdb.live.tree.shared import shared_at, shares_memory
+from rdb.private import make_directory, opener
+from rdb.recording import EndKind, Kind, RankRecording
+from rdb.recording.processes import child_numbers
+
+_HEAD, _ENTRIES, _ALSO_BYTES = struct.Struct("<IIII"), 256, 64 * 8  # struct pids
+
+
+@dataclass(frozen=True)
+class TreePlan:
+    """Where each process is at the cut, and what becomes of it."""
+
+    places: dict[Node, int]
+    lives: list[Node]
+    zombies: list[Node]
+    ghosts: list[Node]
+    """Waited for, or init has them."""
+    counts: set[Node]
+    """Of the latter two, those whose doings are in what others have, or whose children live."""
+    told: set[Node]
+    """Zombies of which the parent has heard, by SIGCHLD."""
+    shared: dict[Node, list[str]]
+    """Of those that share memory: what rdb-exec is told of it."""
+
+    def adopter(self, node: Node) -> Node | None:
+        """Below whose recording is that of one that has outlived its parent; None: it has not."""
+        if node.parent is None or node.parent in self.lives or node not in self.lives:
+            return None
+        above = node.parent
+        while above not in self.lives and above.parent is not None:
+            above = above.parent
+        return above
+
+    def child(self, node: Node) -> int:
+        """N of the directory of its recording, child-N."""
+        adopter = self.adopter(node)
+        if adopter is None:
+            return node.child
+        program, event = adopter.at(self.places[adopter])
+        recording = adopter.programs[program]
+        forks = sum(one.event <= event for one in forks_of(recording))
+        before = self.adopted(adopter).index(node)
+        return children_before(recording.path) + forks + before + 1
+
+    def adopted(self, node: Node) -> list[Node]:
+        return [one for one in self.lives if self.adopter(one) is node]
+
+    @property
+    def made(self) -> list[Node]:
+        ghosts = self.counts.intersection(self.ghosts)
+        return sorted([*self.lives, *self.zombies, *ghosts], key=lambda node: node.number)
+
+
+def plan_tree(top: RankRecording, event: int, *, of_job: bool = False) -> TreePlan | None:
+    """None: it has no child process there, and shares no memory.  Refuses what cannot be made
+    again; OF_JOB: it is a rank of an MPI job, whose windows are the library's."""
+    shares = not of_job and shares_memory(top, event)
+    _refuse_earlier_children(top, event)
+    if not (shares or is_born(top.path) or any(True for _ in top.path.glob("child-*"))):
+        return None
+    tree = Tree(top)
+    _refuse_unknown_sockets(tree)
+    places = _cut(tree, event)
+    waited = {
+        node
+        for node, where in tree.waited.items()
+        if node.parent is not None and places[node.parent] >= where
+    }
+    begun = [
+        node
+        for node in tree.nodes
+        if node.parent is None or places[node.parent] >= node.forked > NOT_YET
+    ]
+    begun = [node for node in begun if _line(node) <= set(begun)]
+    lives = [node for node in begun if places[node] < node.over]
+    ended = [node for node in begun if node not in lives]
+    zombies = [node for node in ended if node not in waited and node.parent in lives]
+    ghosts = [node for node in ended if node not in zombies]
+    counts = _counting(tree, places, lives, ended)
+    counts.update(*(_line(node).intersection(ended) for node in lives))
+    if len(lives) == 1 and not zombies and not counts and not is_born(top.path) and not shares:
+        return None
+    shared = {} if of_job else shared_at(tree, places, lives, ended)
+    for node in (*lives, *zombies):
+        if node.parent in lives and node.program_of_parent < _program(node.parent, places):
+            raise _refused(node, places, "its parent has become another program since")
+    for node, why in reapers_refused(tree, places, lives, ended):
+        raise _refused(node, places, why)
+    lines = [line for node in lives for line in _refusals(node, places, of_job)]
+    programs = [
+        (one, places[node] - node.bases[k]) for node in begun for k, one in enumerate(node.programs)
+    ]
+    lines += [
+        f"rank {top.name} cannot be restarted at event {event}, with other processes: {what}"
+        for what, _ in system_v(programs)
+    ]
+    lines += _signals(tree, places, lives)
+    if lines:
+        raise RdbError("\nrdb: ".join(lines), "choose another event")
+    told = {
+        node
+        for node, where in tree.told.items()
+        if node.parent is not None and where <= places[node.parent]
+    }
+    return TreePlan(places, lives, zombies, ghosts, counts, told, shared)
+
+
+def _refuse_earlier_children(top: RankRecording, event: int) -> None:
+    """Of programs that this one has replaced."""
+    at_ns = top.event(event).at_ns if event else 0
+    folder = top.path
+    while folder.name == "exec":
+        folder = folder.parent
+        for number in child_numbers(folder):
+            name = f"{top.name}, a child {number} of the program before"
+            child = Node(
+                number, name, list(programs_of(folder / f"child-{number}", top.files_dir, name))
+            )
+            if child.by_time(at_ns) < child.over - 1:
+                raise RdbError(
+                    f"rank {top.name} cannot be restarted at event {event}: a child process "
+                    f"({folder}/child-{number}) of the program that it was before lives still",
+                    "choose another event",
+                )
+
+
+def _refuse_unknown_sockets(tree: Tree) -> None:
+    for node in tree.nodes:
+        if not (node.born and node.programs):
+            continue
+        path = node.programs[0].path
+        known = {number for one in born_sockets(path) for number in one.numbers}
+        if any(one.kind == "socket" and one.number not in known for one in born_numbers(path)):
+            raise RdbError(
+                f"rank {tree.top.name} began with sockets between its processes: it is a branch "
+                "that an older rdb has made",
+                "restart the job that it is a branch of",
+            )
+
+
+def _line(node: Node) -> set[Node]:
+    return {node} if node.parent is None else {node} | _line(node.parent)
+
+
+def _program(node: Node, places: dict[Node, int]) -> int:
+    return node.at(places[node])[0]
+
+
+def _cut(tree: Tree, event: int) -> dict[Node, int]:
+    top = tree.top
+    least = tree.closed({**dict.fromkeys(tree.nodes, NOT_YET), top: event})
+    if least[top] > event:
+        raise RdbError(
+            f"rank {top.name} has heard at event {event} of what another process did later",
+            f"try --at {min(least[top], top.over - 1)}",
+        )
+    at_ns = top.programs[0].event(event).at_ns
+    places = {
+        node: event if node is top else max(least[node], node.by_time(at_ns)) for node in tree.nodes
+    }
+    tree.back(places, least)
+    return places
+
+
+def _refused(node: Node, places: dict[Node, int], why: str) -> RdbError:
+    _, event = node.at(places[node])
+    name = f"process {node.name}" if node.parent else f"rank {node.name}"
+    return RdbError(f"{name} cannot be restarted at event {event}: {why}", "choose another event")
+
+
+def _refusals(node: Node, places: dict[Node, int], of_job: bool) -> Iterator[str]:
+    program, event = node.at(places[node])
+    recording = node.programs[program]
+    yield from refused(recording, event, shares=not of_job, of_tree=True)
+    name = f"process {node.name}" if node.parent else f"rank {node.name}"
+    at = f"{name} cannot be restarted at event {event}, with other processes"
+    index = recording.index
+    libraries = (2,) if node.parent is None else (1, 2)
+    if any(index.number(one) >> 16 in libraries for one in index.of_kind(Kind.HYPERCALL)):
+        yield f"{at}: it has called {'verbs' if node.parent is None else 'MPI or verbs'}"
+
+
+def _counting(
+    tree: Tree, places: dict[Node, int], lives: list[Node], ended: list[Node]
+) -> set[Node]:
+    """Those that have ended, but whose doings are in what others have open."""
+    followed = follow(tree.top, places)
+    ends, operations = followed.ends, followed.operations
+    found: set[Node] = set()
+    for key, connection in followed.connections.items():
+        _check_connection(places, connection, tree.connections[key], ends)
+    for held, both in ends.items():
+        if not both.holders.intersection(lives):
+            continue
+        doers = {one.node for one in operations.get(held, [])}
+        if any(one.copies for one in operations.get(held, [])):
+            raise _refused(
+                next(iter(both.holders)),
+                places,
+                f"{held.what} was used by a call of sendfile's kind",
+            )
+        if held.kind is HeldKind.SOCKET and doers:
+            raise _refused(
+                next(iter(both.holders.intersection(lives))),
+                places,
+                f"{held.what} is a socket of datagrams",
+            )
+        gone = doers.intersection(ended)
+        if held.kind is HeldKind.EPOLL and (gone or len(doers) > 1):
+            raise _refused(
+                next(iter(both.holders.intersection(lives))),
+                places,
+                f"several of its processes have changed what the epoll at {held.what} watches",
+            )
+        if held.kind is not HeldKind.SIGNALS:
+            for node in gone:
+                found |= _line(node)
+    return found.intersection(ended)
+
+
+def _check_connection(
+    places: dict[Node, int], one: Connection, all_of: Connection, ends: Mapping[Held, Ends]
+) -> None:
+    """One that is open: its ends are of the program, and nobody else's have the same name; ALL_OF:
+    with those that had it later."""
+    holders = ends[one.first].holders | ends[one.second].holders
+    if not holders:
+        return
+    made = one.connected or one.accepted
+    node, _, number = made[0]
+    if node not in holders:
+        node = next(iter(holders))
+    if not (all_of.connected and all_of.accepted):
+        raise _refused(
+            node,
+            places,
+            f"descriptor {number} is a socket that is connected to a process that is not of the "
+            "program",
+        )
+    if len(all_of.connected) > 1 or len(all_of.accepted) > 1:
+        raise _refused(
+            node,
+            places,
+            f"descriptor {number} is a socket of which nobody can tell who is at the other end: "
+            "several processes have accepted connections of one there",
+        )
+
+
+def _signals(tree: Tree, places: dict[Node, int], lives: list[Node]) -> Iterator[str]:
+    """Sent by one process to another that has not got it yet."""
+    known: set[tuple[Node, int]] = set()
+    for sender, where, at_ns, whom, which in tree.signals:
+        if where > places[sender] or whom not in lives or not which:
+            continue
+        begun = begun_ns(sender, where)
+        # the answer of a call that had begun by then may be logged later
+        taken = next(
+            (
+                one.place
+                for one in tree.taken[whom]
+                if one.signal == which
+                and (one.at_ns >= at_ns or (one.at_ns >= begun and (whom, one.place) not in known))
+            ),
+            None,
+        )
+        if taken is not None:
+            known.add((whom, taken))
+        end = whom.programs[-1].end
+        dies = (
+            which == signal.SIGKILL
+            if end is None
+            else end.kind is EndKind.SIGNAL and end.value == which
+        )
+        if dies or (taken is not None and taken > places[whom]):
+            name = signal.Signals(which).name if which < 32 else str(which)
+            yield (
+                f"process {whom.name} cannot be restarted at event {whom.at(places[whom])[1]}: "
+                f"{name} from process {sender.name} is on its way"
+            )
+
+
+# ---- what rdb-exec is told ----
+
+
+def _folder(branch: str, rank: int) -> str:
+    return os.path.join(branch, f"tree-{rank}")
+
+
+def tree_options(branch: str, rank: int) -> list[str]:
+    """Of the rank's own process."""
+    return ["--tree", _folder(branch, rank), "--process", "0-0"]
+
+
+def write_tree(
+    branch: str, plan: TreePlan, rank: int, common: Sequence[str], mpi: str | None
+) -> None:
+    """The rank's directory `tree-R`, and those of the branch's own recordings."""
+    folder = _folder(branch, rank)
+    make_directory(folder)
+    past = set(plan.ghosts)
+    made = sorted(plan.made, key=lambda node: node in past)  # those that a branch begins with first
+    numbers = {node: number for number, node in enumerate(made)}
+    write_born(Path(folder), [_begins(plan, node, numbers) for node in numbers if node not in past])
+    with open(os.path.join(folder, "pids"), "xb", opener=opener) as file:
+        file.write(_HEAD.pack(len(numbers), 0, 0, 0))
+        for node in numbers:
+            known = node.pid or _own_pid(node.programs[0])
+            file.write(PID_ENTRY.pack(known, 0, 0, node.group, node.session))
+        file.truncate(_HEAD.size + _ENTRIES * PID_ENTRY.size + _ALSO_BYTES)
+    if len(numbers) > _ENTRIES:
+        raise RdbError(
+            f"it has {len(numbers)} processes: no more than {_ENTRIES} can be brought back",
+            "choose another event",
+        )
+    writer = _Writer(branch, folder, plan, numbers, rank, common, mpi)
+    for node in numbers:
+        writer.node(node)
+
+
+def _begins(plan: TreePlan, node: Node, numbers: dict[Node, int]) -> BornNode:
+    above = plan.adopter(node) or node.parent
+    return BornNode(
+        numbers[above] if above is not None else -1,
+        plan.child(node),
+        node in plan.lives,
+        0 if node in plan.lives else node.status,
+        node in plan.told,
+        plan.adopter(node) is not None,
+    )
+
+
+def _own_pid(recording: RankRecording) -> int:
+    return int(recording.meta.get("pid", 0))
+
+
+@dataclass
+class _Writer:
+    branch: str
+    folder: str
+    plan: TreePlan
+    numbers: dict[Node, int]
+    rank: int
+    common: Sequence[str]
+    mpi: str | None
+    begin: dict[Node, list[Node]] = field(default_factory=dict)
+    """Those that a branch begins with: first the children that are not of its parent's session."""
+
+    def node(self, node: Node) -> None:
+        number = self.numbers[node]
+        if node.born:
+            self._children(node)
+        if node in self.plan.zombies and node not in self.plan.counts:
+            self._fork(node, "ended", [])
+            return
+        newest, _ = node.at(self.plan.places[node])
+        for program in range(1, newest + 1):
+            self._words(f"{number}-{program - 1}-next", self._line(node, program)[1:])
+        if node not in self.plan.lives:
+            self._words(f"{number}-{newest}-end", [str(node.status)])
+        elif node in self.plan.shared:
+            self._text(f"{number}-{newest}-shared", "".join(self.plan.shared[node]))
+        kind = "ghost" if node in self.plan.ghosts else "zombie"
+        if node in self.plan.lives:
+            kind = "orphan" if self.plan.adopter(node) else "lives"
+            adopted = len(self.plan.adopted(node))
+            if adopted:
+                self._words(f"{number}-{newest}-adopts", [str(adopted)])
+        self._fork(node, kind, self._line(node, 0)[1:])
+
+    def _children(self, node: Node) -> None:
+        born = [one for one in node.children if one.born]
+        leads = bool(node.session) and node.session == node.pid
+        before = [one for one in born if leads and one.session != node.session]
+        self.begin[node] = [*before, *(one for one in born if one not in before)]
+        if leads:
+            count = len([one for one in before if one in self.numbers])
+            self._words(f"{self.numbers[node]}-0-session", [str(count)])
+
+    def _fork(self, node: Node, kind: str, line: Sequence[str]) -> None:
+        if node.parent is None:
+            return
+        tell = node in self.plan.zombies and node not in self.plan.told
+        status = 0 if node in self.plan.lives else node.status
+        words = [str(self.numbers[node]), kind, str(status), "1" if tell else "0"]
+        parent = f"{self.numbers[node.parent]}-{node.program_of_parent}"
+        if not node.born:
+            self._words(f"{parent}-{node.fork_event}", [*words, *line])
+            return
+        place = [one for one in self.begin[node.parent] if one in self.numbers].index(node)
+        self._words(f"{parent}-begin-{place}", [*words, *line])
+
+    def recording(self, node: Node) -> str:
+        if node.parent is None:
+            return os.path.join(self.branch, f"rank-{self.rank}")
+        above = self.plan.adopter(node) or node.parent
+        return os.path.join(self.recording(above), f"child-{self.plan.child(node)}")
+
+    def _line(self, node: Node, program: int) -> list[str]:
+        newest, event = node.at(self.plan.places[node])
+        recording = node.programs[program]
+        until = event if program == newest else recording.last_event
+        argv = [str(word) for word in recording.meta["argv"]]
+        options = ["--restart", str(recording.path), "--at", str(until), "--checkpoint", "0"]
+        options += ["--tree", self.folder, "--process", f"{self.numbers[node]}-{program}"]
+        return rdb_exec_line(
+            self.recording(node),
+            os.path.join(self.branch, "files"),
+            self.rank,
+            argv[0],
+            argv[1:],
+            [*options, *self.common],
+            self.mpi,
+        )
+
+    def _text(self, name: str, text: str) -> None:
+        with open(os.path.join(self.folder, name), "x", opener=opener) as file:
+            file.write(text)
+
+    def _words(self, name: str, words: Sequence[str]) -> None:
+        with open(os.path.join(self.folder, name), "xb", opener=opener) as file:
+            file.write(b"".join(os.fsencode(word) + b"\0" for word in words))
+
+
+def tree_lines(plan: TreePlan) -> Iterator[str]:
+    """As a user reads it; the first process has a line already."""
+    for node in plan.made:
+        if node.parent is None:
+            continue
+        if node in plan.lives:
+            program, event = node.at(plan.places[node])
+            what = node.programs[program].describe(event) if event else "its beginning"
+            yield f"process {node.name}: replay to event {event}, then live, after {what}"
+        elif node in plan.zombies:
+            yield f"process {node.name}: has ended and waits to be waited for"
+        else:
+            yield f"process {node.name}: has ended; replayed for what it wrote"

@@ -1,0 +1,1 @@
+"""Verbs at a cut: queues, devices, and what a restart posts again."""

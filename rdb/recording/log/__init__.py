@@ -1,0 +1,1 @@
+"""One log: its records, its index, its calls in words."""

@@ -1,0 +1,347 @@
+"""librdblog (interposer/log/log_index.h) through cffi: the index of a log, and its bytes."""
+
+from __future__ import annotations
+
+import bisect
+import errno
+import mmap
+import os
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from rdb.errors import DamagedRecording, RdbError, VersionMismatch
+from rdb.recording.log.library import ENTRY as _ENTRY
+from rdb.recording.log.library import log_library
+from rdb.recording.log.record import Kind, Record
+from rdb.recording.log.short import expand, is_short
+from rdb.recording.log.turns import Places
+
+_NR, _REPEAT, _KIND, _NARGS, _THREAD, _PLACE = 6, 7, 8, 9, 10, 11
+_TURNS = 0x8000  # LOG_ENTRY_TURNS
+_ENTRY_WORDS = _ENTRY.size // 8
+_ENTRY_HALVES = _ENTRY.size // 2
+_KIND_HALF = 24  # offset of log_entry.kind in 16-bit units
+_NR_WORD = 10  # of log_entry.nr in 32-bit units
+_PLACE_WORD = 7  # of log_entry.place in 64-bit units
+_THREAD_WORD = 13  # of log_entry.thread in 32-bit units
+_HEADER_BYTES = 32  # struct log_segment_header
+_TAIL_SEGMENTS = 2  # the newest may have been opened just now and be empty
+_NOT_SAID = 2  # file_sum_check(): the name of the file does not tell
+# Kinds of which a log may be full; of the others there are few, and where they are is kept.
+_MANY = frozenset((int(Kind.SYSCALL), int(Kind.HYPERCALL), int(Kind.TSC), _TURNS))
+
+
+def _begins(directory: Path) -> bytes:
+    """What its first segment is: another one when the log has lost its beginning."""
+    try:
+        with (directory / "log-000000.seg").open("rb") as file:
+            return file.read(_HEADER_BYTES)
+    except OSError:
+        return b""
+
+
+def file_sums(path: Path) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Of a stored file size and CRC-32C that it had, and those that it has; None: its name does not
+    say."""
+    ffi, library = log_library()
+    expected: Any = ffi.new("struct file_sum *")
+    found: Any = ffi.new("struct file_sum *")
+    status = library.file_sum_check(os.fsencode(path), expected, found)
+    if status < 0:
+        raise DamagedRecording(f"{path}: {os.strerror(-status)}")
+    if status == _NOT_SAID:
+        return None
+    return (expected.size, expected.crc), (found.size, found.crc)
+
+
+class LogIndex:
+    """Every record of one rank's log as it was when opened; the bytes stay in the mapped files.
+
+    A record is named by its place.  Each turn of a cycle has one, but all of them together are one
+    entry of librdblog's.
+
+    With `tail` only the first record and those of the last segments.  `more` takes in what has been
+    recorded since; what was given before stays as it was.
+    """
+
+    def __init__(self, directory: Path, tail: bool = False) -> None:
+        ffi, library = log_library()
+        self._directory = directory
+        self._segments: dict[int, tuple[mmap.mmap, memoryview]] = {}
+        self._place = ffi.new("struct log_place *")
+        self._begins = _begins(directory)
+        entries = ffi.new("struct log_entry **")
+        count, room = ffi.new("size_t *"), ffi.new("size_t *")
+        error = ffi.new("char[256]")
+        status = library.log_index_begin(
+            os.fsencode(directory),
+            _TAIL_SEGMENTS if tail else 0,
+            self._place,
+            entries,
+            count,
+            room,
+            error,
+        )
+        text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
+        if status == -errno.EPROTO:
+            raise VersionMismatch(f"{directory}: {text}", "record it again with this rdb")
+        if status != 0 and status != -errno.EBADMSG:
+            raise RdbError(f"{directory}: {text or os.strerror(-status)}", exit_code=5)
+        self.damage: str | None = f"{directory}/{text}" if status else None
+        self.count = 0
+        self.read: int = count[0]
+        """So many records have been read for it, those that were read again included."""
+        self._few: dict[int, list[int]] = {}
+        self._threads_seen = 0  # the highest number so far
+        self._sorted = 0  # entries that `_few` and `_threads_seen` know
+        self._room: int = room[0]
+        # Views borrow C memory: `_keep` frees it when the last of them has gone.
+        self._keep = ffi.gc(entries[0], library.log_index_free)
+        self._plain = True  # no entry has turns
+        self._use(count[0], 0)
+
+    def _use(self, count: int, before: int) -> None:
+        """Takes over so many entries; those from `before` on are new or longer than they were."""
+        ffi, _ = log_library()
+        self._entries = self.count = count
+        size = count * _ENTRY.size
+        self._view = memoryview(ffi.buffer(self._keep, size)).cast("B") if size else memoryview(b"")
+        words = self._view.cast("Q")
+        self._events, self._places = words[::_ENTRY_WORDS], words[_PLACE_WORD::_ENTRY_WORDS]
+        if count:
+            last = self._entry(count - 1)
+            self.count = last[_PLACE] + 1 + (last[_REPEAT] if last[_KIND] == _TURNS else 0)
+            new = self._view[before * _ENTRY.size :].cast("H")[_KIND_HALF::_ENTRY_HALVES]
+            self._plain = self._plain and _TURNS not in new.tolist()
+
+    def more(self) -> bool:
+        """Takes in what has been recorded since.  False: the log has to be read anew."""
+        ffi, library = log_library()
+        if self.damage is not None or not self.count or _begins(self._directory) != self._begins:
+            return False
+        count, error = ffi.new("size_t *", self._entries), ffi.new("char[256]")
+        before, full = self._entries - 1, -errno.ENOSPC
+        status = full
+        while status == full:
+            if count[0] + 1 >= self._room:
+                self._room = 2 * self._room
+                copy = library.log_index_copy(self._keep, count[0], self._room)
+                if copy == ffi.NULL:
+                    raise RdbError("out of memory for the index of a log")
+                self._keep = ffi.gc(copy, library.log_index_free)
+            status = library.log_index_more(
+                os.fsencode(self._directory), self._place, self._keep, count, self._room, error
+            )
+        if status != 0:
+            return False
+        self.read += count[0] - before
+        self._use(count[0], before)
+        return True
+
+    def grown(self) -> bool:
+        """May the log have more records by now?  Costs nothing that depends on the log."""
+        _, library = log_library()
+        if not self.count:
+            return True
+        status: int = library.log_grown(
+            os.fsencode(self._directory), self._keep + (self._entries - 1)
+        )
+        return status != 0
+
+    def check(self) -> None:
+        """Refuses a damaged log: an answer from a part of it could be wrong."""
+        if self.damage is not None:
+            raise DamagedRecording(self.damage)
+
+    def of_kind(self, *kinds: Kind) -> Sequence[int]:
+        """Places of all records of these kinds, in order."""
+        wanted = {int(kind) for kind in kinds}
+        if wanted & _MANY:
+            return self._those(
+                [number for number, kind in enumerate(self._kinds()) if kind in wanted]
+            )
+        self._sort()
+        found = [place for kind in wanted for place in self._few.get(kind, ())]
+        return sorted(found) if len(wanted) > 1 else found
+
+    def highest_thread(self) -> int:
+        """Of all records."""
+        self._sort()
+        return self._threads_seen
+
+    def _sort(self) -> None:
+        """Looks at the records that have come since the last time."""
+        if self._sorted == self._entries:
+            return
+        part = self._view[self._sorted * _ENTRY.size :]
+        for number, kind in enumerate(part.cast("H")[_KIND_HALF::_ENTRY_HALVES], self._sorted):
+            if kind not in _MANY:
+                self._few.setdefault(kind, []).append(self._places[number])
+        threads = part.cast("I")[_THREAD_WORD :: _ENTRY.size // 4]
+        self._threads_seen = max(self._threads_seen, max(threads))
+        self._sorted = self._entries
+
+    def of_calls(self, *numbers: int) -> Sequence[int]:
+        """Places of all system calls with these numbers, in order."""
+        return self._calls(Kind.SYSCALL, numbers)
+
+    def of_hypercalls(self, numbers: frozenset[int]) -> Sequence[int]:
+        """Places of all calls through the gate with these numbers, in order."""
+        return self._calls(Kind.HYPERCALL, numbers)
+
+    def _calls(self, wanted: Kind, numbers: Container[int]) -> Sequence[int]:
+        if not self.count:
+            return []
+        calls = self._view.cast("I")[_NR_WORD :: _ENTRY.size // 4].tolist()
+        kinds = enumerate(self._kinds())
+        return self._those([at for at, kind in kinds if kind == wanted and calls[at] in numbers])
+
+    def _kinds(self) -> list[int]:
+        """The kind of each entry."""
+        return self._view.cast("H")[_KIND_HALF::_ENTRY_HALVES].tolist() if self.count else []
+
+    def _those(self, entries: list[int]) -> Sequence[int]:
+        """Their places, and those of the turns that stand for them."""
+        if self._plain:
+            return entries
+        found, those = Places(), set(entries)
+        turns = {number for number, kind in enumerate(self._kinds()) if kind == _TURNS}
+        for number in sorted(those | turns):
+            if number in turns:
+                entry = self._entry(number)
+                period = entry[_NARGS]
+                which = tuple(at for at in range(period) if number - period + at in those)
+                found.add(entry[_PLACE], entry[_REPEAT] + 1, period, which)
+            else:
+                found.add(self._places[number], 1, 1, (0,))
+        return found
+
+    def thread(self, place: int) -> int:
+        """The thread of a record."""
+        return int(self._at(place)[_THREAD])
+
+    def switches(self) -> Iterator[tuple[int, int, list[tuple[int, int, int]]]]:
+        """Of each record of an event: the (first) event, how many events it is, and their (kind,
+        thread, number of the call); all turns of a cycle are one, of which the latter go round."""
+        for number, entry in enumerate(_ENTRY.iter_unpack(self._view)):
+            period = entry[_NARGS] if entry[_KIND] == _TURNS else 0
+            if period or Kind(entry[_KIND]).is_event:
+                models = [self._entry(number - period + at) for at in range(period or 1)]
+                said = [(one[_KIND], one[_THREAD], one[_NR]) for one in models]
+                yield entry[0], entry[_REPEAT] + 1, said
+
+    def event_times(self) -> Iterator[tuple[int, int, int]]:
+        """Each record of an event, and all turns of a cycle as one: the (first) event, when it was
+        answered, how many more events there are."""
+        for entry in _ENTRY.iter_unpack(self._view):
+            if entry[_KIND] == _TURNS or Kind(entry[_KIND]).is_event:
+                yield entry[0], entry[2], entry[_REPEAT]
+
+    def first_at(self, event: int) -> int:
+        """Place of the first record of an event after `event - 1`."""
+        number = bisect.bisect_left(self._events, event)
+        if self._plain or not number:
+            return number
+        entry = self._entry(number - 1)
+        stop = entry[_PLACE] + (entry[_REPEAT] if entry[_KIND] == _TURNS else 0) + 1
+        return int(min(entry[_PLACE] + event - entry[0], stop)) if entry[_KIND] == _TURNS else stop
+
+    def event_place(self, event: int) -> int | None:
+        """Place of the record that holds this event (its first or a repetition)."""
+        number = bisect.bisect_right(self._events, event)
+        while number > 0:
+            number -= 1
+            entry = self._entry(number)
+            turns = entry[_KIND] == _TURNS
+            if turns or Kind(entry[_KIND]).is_event:
+                if event > entry[0] + entry[_REPEAT]:
+                    return None
+                return int(entry[_PLACE] + (event - entry[0] if turns else 0))
+        return None
+
+    def brief(self, place: int) -> tuple[Kind, int, int]:
+        """Kind, first event, repetitions: without touching the log itself."""
+        entry = self._at(place)
+        return Kind(entry[_KIND]), entry[0], entry[_REPEAT]
+
+    def where(self, place: int) -> tuple[int, int]:
+        """Segment and offset: the same ones for events that go round and round."""
+        entry = self._at(place)
+        return entry[4], entry[3]
+
+    def turns_at(self, place: int) -> tuple[range, int] | None:
+        """Places of all turns of the cycle in which that is, and its period."""
+        entry = self._entry(self._number(place))
+        if entry[_KIND] != _TURNS:
+            return None
+        return range(entry[_PLACE], entry[_PLACE] + entry[_REPEAT] + 1), entry[_NARGS]
+
+    def end(self) -> tuple[int, int]:
+        """Segment and offset of what comes after the last whole record."""
+        if not self.count:
+            return 0, _HEADER_BYTES
+        entry = self._at(self.count - 1)  # of turns: a record before that of the cycle
+        return entry[4], entry[3] + entry[5]
+
+    def number(self, place: int) -> int:
+        """The record's `nr`."""
+        return int(self._at(place)[_NR])
+
+    def record(self, place: int) -> Record:
+        return Record(self._at(place), self.bytes_of)
+
+    def records(self, start: int = 0, stop: int | None = None) -> Iterator[Record]:
+        stop = self.count if stop is None else stop
+        bytes_of = self.bytes_of
+        if self._plain:
+            part = self._view[start * _ENTRY.size : stop * _ENTRY.size]
+            return (Record(entry, bytes_of) for entry in _ENTRY.iter_unpack(part))
+        return (Record(entry, bytes_of) for entry in self._between(start, stop))
+
+    def _entry(self, number: int) -> tuple[int, ...]:
+        return _ENTRY.unpack_from(self._view, number * _ENTRY.size)
+
+    def _number(self, place: int) -> int:
+        """Of the entry of a place."""
+        return place if self._plain else bisect.bisect_right(self._places, place) - 1
+
+    def _at(self, place: int) -> tuple[int, ...]:
+        number = self._number(place)
+        entry = self._entry(number)
+        return self._turn(number, entry, place) if entry[_KIND] == _TURNS else entry
+
+    def _turn(self, number: int, entry: tuple[int, ...], place: int) -> tuple[int, ...]:
+        """As an entry of its own: that of its record, with another event and time."""
+        turn = place - entry[_PLACE]
+        one = self._entry(number - entry[_NARGS] + turn % entry[_NARGS])
+        return entry[0] + turn, one[1], entry[2], *one[3:_PLACE], place
+
+    def _between(self, start: int, stop: int) -> Iterator[tuple[int, ...]]:
+        number = self._number(start)
+        while start < stop:
+            entry = self._entry(number)
+            if entry[_KIND] == _TURNS:
+                end = min(stop, entry[_PLACE] + entry[_REPEAT] + 1)
+                for place in range(start, end):
+                    yield self._turn(number, entry, place)
+                start = end
+            else:
+                yield entry
+                start += 1
+            number += 1
+
+    def bytes_of(self, segment: int, offset: int, size: int) -> memoryview:
+        """A record, whole; SIZE is what it takes in its segment."""
+        data = self._mapped(segment, offset, size)
+        if not is_short(data):
+            return data
+        return expand(data, lambda back, size: self._mapped(segment, offset - back, size))
+
+    def _mapped(self, segment: int, offset: int, size: int) -> memoryview:
+        held = self._segments.get(segment)
+        if held is None or offset + size > len(held[1]):
+            with (self._directory / f"log-{segment:06}.seg").open("rb") as file:
+                mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+            held = self._segments[segment] = (mapped, memoryview(mapped))
+        return held[1][offset : offset + size]

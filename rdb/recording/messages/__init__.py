@@ -1,0 +1,1 @@
+"""What the logs of several ranks say together: messages, causes, waits."""

@@ -1,0 +1,235 @@
+"""What happened before what in a job: vector clocks over matched messages and collectives.
+
+A rank's events divide its run into intervals: interval k is what it computes between the answers of
+events k and k + 1.  A message that was sent by event f carries what its sender knew in interval
+f - 1; whoever received it by event e knows that from interval e on.  The vector clock of (rank, k)
+says for each rank the last interval of it that is known there; one interval happened before another
+if it is known there.  Nothing is kept for events that are not asked about: a clock is the fixed
+point of looking up, in each rank, the newest message that had come from each other one.
+
+Of one-sided communication fences order all ranks of a window, MPI_Win_wait comes after the
+MPI_Win_complete of its group, and who unlocks a target after an exclusive lock of another rank, by
+the clock of their host, knows of it (locks.py).  What is not seen: what shared locks and flushes
+order, which tell nobody anything, and what locks and unlocks order that overlap in time or are of
+different hosts; files (MPI-IO, too), pipes and memory that ranks share.  What is ordered by those
+alone counts as concurrent.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
+
+from rdb.recording.messages.messages import Messages
+from rdb.recording.mpi.collectives import NOPRECEDE, Flow, collectives, window_calls
+from rdb.recording.mpi.communication import RankCommunication
+from rdb.recording.mpi.epochs import completed
+from rdb.recording.mpi.locks import released
+
+Clock = Mapping[int, int]
+"""Rank -> the last of its intervals that is known.  Ranks of which nothing is known are missing."""
+
+
+class _Heard:
+    """What one rank had heard of others by an event, by point-to-point messages."""
+
+    def __init__(self) -> None:
+        self._events: dict[int, array[int]] = {}
+        self._known: dict[int, array[int]] = {}
+
+    def add(self, source: int, pairs: list[tuple[int, int]]) -> None:
+        """PAIRS: the event that received, the interval of SOURCE that it told of."""
+        pairs.sort()
+        events, known, most = array("Q"), array("q"), -1
+        for event, interval in pairs:
+            most = max(most, interval)
+            events.append(event)
+            known.append(most)
+        self._events[source], self._known[source] = events, known
+
+    def by(self, event: int) -> Iterator[tuple[int, int]]:
+        for source, events in self._events.items():
+            place = bisect_right(events, event)
+            if place:
+                yield source, self._known[source][place - 1]
+
+
+class _Calls:
+    """Collectives of one kind: when they were complete, in that order, and the newest of those that
+    were by then, by its number on the communicator: it tells all that the ones before it did."""
+
+    def __init__(self, pairs: list[tuple[int, int]]) -> None:
+        pairs.sort()
+        self.events = array("Q", [event for event, _ in pairs])
+        self.numbers = array("Q", accumulate((number for _, number in pairs), max))
+
+    def by(self, event: int) -> int | None:
+        place = bisect_right(self.events, event)
+        return self.numbers[place - 1] if place else None
+
+
+class Clocks:
+    """The clocks of a job; each rank's log is read once, when something of it is asked."""
+
+    def __init__(self, messages: Messages) -> None:
+        self._messages = messages
+        self._ranks = tuple(messages.ranks)
+        self._heard: dict[int, _Heard] = {}
+        self._calls: dict[int, dict[str, dict[tuple[Flow, int], _Calls]]] = {}
+
+    def past(self, rank: int, event: int) -> Clock:
+        """The vector clock of RANK after the answer of EVENT."""
+        known = {rank: event}
+        work = [rank]
+        while work:
+            one = work.pop()
+            for source, interval in self._told(one, known[one]):
+                if interval > known.get(source, -1):
+                    known[source] = interval
+                    if source not in work:
+                        work.append(source)
+        return known
+
+    def before(self, one: tuple[int, int], other: tuple[int, int]) -> bool:
+        """Did interval ONE (rank, event) happen before OTHER, of another rank?"""
+        return self.past(*other).get(one[0], -1) >= one[1]
+
+    def time(self, rank: int, event: int) -> int:
+        """A scalar (Lamport) clock: the number of intervals in the past, which grows along every
+        chain of causes."""
+        return sum(interval + 1 for interval in self.past(rank, event).values())
+
+    def depths(self, places: Mapping[int, int]) -> dict[int, int]:
+        """Of an interval in each rank: the length of the longest chain of the others before it."""
+        pasts = {rank: self.past(rank, event) for rank, event in places.items()}
+        depths: dict[int, int] = {}
+        # Whatever is before another has the smaller past.
+        for rank in sorted(places, key=lambda one: sum(pasts[one].values()) + len(pasts[one])):
+            depths[rank] = 1 + max(
+                (depths[other] for other in depths if pasts[rank].get(other, -1) >= places[other]),
+                default=-1,
+            )
+        return depths
+
+    def _told(self, rank: int, event: int) -> Iterator[tuple[int, int]]:
+        """(source, its last interval known) by what RANK itself received up to EVENT."""
+        if rank not in self._ranks:
+            return
+        if rank not in self._heard:
+            self._read(rank)
+        yield from self._heard[rank].by(event)
+        communication = self._messages.communication(rank)
+        for name, kinds in self._calls[rank].items():
+            for (flow, root), calls in kinds.items():
+                number = calls.by(event)
+                if number is not None:
+                    for source in self._sources(communication, rank, name, flow, root, number):
+                        interval = self._call(source, name, number)
+                        if interval is not None:
+                            yield source, interval
+
+    def _call(self, rank: int, name: str, number: int) -> int | None:
+        """The interval in which RANK made its NUMBER-th collective on that communicator."""
+        communication = self._messages.communication(rank)
+        calls = communication.collectives.get(name)
+        if calls is None or number >= len(calls):
+            return None
+        return communication.event(calls[number]) - 1
+
+    def _sources(
+        self,
+        communication: RankCommunication,
+        rank: int,
+        name: str,
+        flow: Flow,
+        root: int,
+        number: int,
+    ) -> Iterable[int]:
+        """Whose data that collective brought to RANK."""
+        known = communication.communicators.get(name)
+        if known is None:
+            return ()
+        members = known.members
+        if members is None:
+            members = self._ranks
+        others = [one for one in members if one != rank and one in self._ranks]
+        if flow is Flow.FROM_ROOT:
+            if known.inter or not 0 <= root < len(members):
+                return ()
+            return [members[root]] if members[root] != rank else []
+        if flow is Flow.UPWARDS:
+            return others[: members.index(rank)] if rank in members else []
+        return others
+
+    def _read(self, rank: int) -> None:
+        heard = _Heard()
+        communication = self._messages.communication(rank)
+        pairs: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for (source, comm, tag), receives in communication.receives.items():
+            if source not in self._ranks:
+                continue
+            sender = self._messages.communication(source)
+            sends = sender.sends.get((rank, comm, tag), ())
+            pairs[source] += [
+                (communication.event(receive), sender.event(send) - 1)
+                for receive, send in zip(receives, sends, strict=False)
+            ]
+        for name, epochs in communication.epochs.items():
+            others = {
+                one: self._messages.communication(one).epochs[name]
+                for one in self._ranks
+                if one != rank and name in self._messages.communication(one).epochs
+            }
+            for wait, origin, complete in completed(rank, epochs, others):
+                pairs[origin].append((wait, complete - 1))
+        for unlock, other, before in self._unlocks(rank, communication):
+            pairs[other].append((unlock, before - 1))
+        for source, found in pairs.items():
+            heard.add(source, found)
+        self._heard[rank] = heard
+        self._calls[rank] = _by_flow(communication, rank, self._ranks)
+
+    def _unlocks(
+        self, rank: int, communication: RankCommunication
+    ) -> Iterator[tuple[int, int, int]]:
+        """(event of an unlock of RANK, another rank, event of its unlock that came before)."""
+        for name, own in communication.locks.items():
+            near = self._messages.on_host_of(rank)
+            others = {
+                one: self._messages.communication(one).locks[name]
+                for one in near
+                if name in self._messages.communication(one).locks
+            }
+            yield from released(own, others, lambda event: self._messages.called_ns(rank, event))
+
+
+def _by_flow(
+    communication: RankCommunication, rank: int, ranks: tuple[int, ...]
+) -> dict[str, dict[tuple[Flow, int], _Calls]]:
+    """Communicator -> (flow, root if it matters) -> which of the collectives there, in order; those
+    that bring RANK nothing are left out."""
+    found: dict[str, dict[tuple[Flow, int], _Calls]] = {}
+    all_collectives, on_windows = collectives(), window_calls()
+    for name in communication.collectives:
+        kinds: dict[tuple[Flow, int], list[tuple[int, int]]] = defaultdict(list)
+        known = communication.communicators.get(name)
+        members = ranks if known is None or known.members is None else known.members
+        for number, (nr, peer, complete) in enumerate(communication.calls(name)):
+            if complete is None or (nr in on_windows and peer & NOPRECEDE):
+                continue
+            flow = all_collectives[nr][1] if nr in all_collectives else Flow.ALL
+            if flow is Flow.LATER:
+                continue
+            if flow is Flow.TO_ROOT:
+                inter = known is not None and known.inter
+                if inter or not 0 <= peer < len(members) or members[peer] != rank:
+                    continue
+                kinds[(Flow.ALL, -1)].append((complete, number))
+            else:
+                root = peer if flow is Flow.FROM_ROOT else -1
+                kinds[(flow, root)].append((complete, number))
+        found[name] = {kind: _Calls(pairs) for kind, pairs in kinds.items()}
+    return found

@@ -1,0 +1,115 @@
+"""What the ranks of a job did over its recorded time, in a few columns: from the logs alone."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntFlag
+from pathlib import Path
+from typing import Any, Protocol
+
+from rdb.errors import RdbError
+from rdb.recording.mpi.communication import RankCommunication, What
+
+
+class Recorded(Protocol):
+    """What is asked of a rank's recording."""
+
+    @property
+    def path(self) -> Path: ...
+    @property
+    def index(self) -> Any: ...
+    @property
+    def images(self) -> Any: ...
+
+
+class Mark(IntFlag):
+    """What happened in a column besides plain events."""
+
+    SEND = 1
+    RECEIVE = 2
+    COLLECTIVE = 4
+    CHECKPOINT = 8
+
+
+@dataclass(frozen=True)
+class Span:
+    """Of recorded time, CLOCK_REALTIME; BASE: when the job began, for telling seconds."""
+
+    base_ns: int
+    first_ns: int
+    last_ns: int
+
+    def column(self, at_ns: int, width: int) -> int | None:
+        """Of so many columns; None: not in this span."""
+        if not self.first_ns <= at_ns <= self.last_ns:
+            return None
+        length = max(self.last_ns - self.first_ns, 1)
+        return min((at_ns - self.first_ns) * width // length, width - 1)
+
+    def part(self, first_s: float, last_s: float) -> Span:
+        """From a second after the beginning to another."""
+        return Span(
+            self.base_ns, self.base_ns + int(first_s * 1e9), self.base_ns + int(last_s * 1e9)
+        )
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One rank: how many events in each column, and of what kinds; HERE: where it stands."""
+
+    events: tuple[int, ...]
+    marks: tuple[Mark, ...]
+    here: int | None = None
+
+
+class RankTimes:
+    """When a rank's events were answered."""
+
+    def __init__(self, recording: Recorded) -> None:
+        index = recording.index
+        self.events: list[int] = []
+        self.at_ns: list[int] = []
+        self._repeats: list[int] = []
+        for event, at_ns, repeat in index.event_times():
+            self.events.append(event)
+            self.at_ns.append(at_ns)
+            self._repeats.append(repeat)
+        if not self.events:
+            raise RdbError("nothing is recorded yet")
+        self.images = [one.at_ns for one in recording.images if one.at_ns]
+        kinds = {What.SEND: Mark.SEND, What.RECV: Mark.RECEIVE, What.CALL: Mark.COLLECTIVE}
+        self._messages = [
+            (item.at_ns, kinds[What(item.what)])
+            for item in RankCommunication(recording.path).items()
+            if item.what in kinds
+        ]
+
+    def when(self, event: int) -> int:
+        """The time of an event."""
+        return self.at_ns[max(bisect_right(self.events, event) - 1, 0)]
+
+    def lane(self, span: Span, width: int, event: int) -> Lane:
+        """Standing at EVENT."""
+        counts, marks = [0] * width, [Mark(0)] * width
+        for at_ns, repeat in zip(self.at_ns, self._repeats, strict=True):
+            column = span.column(at_ns, width)
+            if column is not None:
+                counts[column] += repeat + 1
+        for at_ns, kind in self._messages:
+            column = span.column(at_ns, width)
+            if column is not None:
+                marks[column] |= kind
+        for at_ns in self.images:
+            column = span.column(at_ns, width)
+            if column is not None:
+                marks[column] |= Mark.CHECKPOINT
+        return Lane(tuple(counts), tuple(marks), span.column(self.when(event), width))
+
+
+def whole(times: Iterable[RankTimes]) -> Span:
+    """From the first event of any of these ranks to the last."""
+    known = list(times)
+    first = min(one.at_ns[0] for one in known)
+    return Span(first, first, max(one.at_ns[-1] for one in known))

@@ -1,0 +1,194 @@
+"""Which send a message is, from the logs of both ranks alone.
+
+Messages of one sender do not overtake each other (MPI-3.1, 3.5 "Order"): the n-th message that a
+rank sent to another in a communicator with a tag is the n-th that was received there, in the order
+in which the receives were posted.  Nothing is added to messages for this.  A receive that took a
+message, but whose completion is not in the recording, is not seen: what was received after it would
+be matched with its neighbour.  Sizes are compared, so most of these mistakes are found.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from rdb.errors import RdbError
+from rdb.recording.log.record import Receive, Record
+from rdb.recording.messages.partitioned import Partitioned
+from rdb.recording.messages.verbs import Arrival, Posts, arrival_into
+from rdb.recording.mpi.communication import Channel, Item, RankCommunication
+from rdb.recording.rank import RankRecording
+
+_NEVER = 1 << 62
+_COARSE_NS = 1000  # how long a call took may be cut to whole microseconds
+
+
+class RanksLike(Protocol):
+    """A job, as far as it is asked here."""
+
+    @property
+    def ranks(self) -> list[int]: ...
+    def rank(self, rank: int, /) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Who sent a message: the rank, the event, where its bytes lay (0: with gaps, or nowhere)."""
+
+    rank: int
+    event: int
+    address: int
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """A message that wrote some bytes, by MPI (`received`) or by verbs (`arrival`)."""
+
+    how: str
+    offset: int
+    """Of the bytes in the message."""
+    received: Receive | None = None
+    arrival: Arrival | None = None
+
+
+class RankMessages:
+    """What one rank sent and received, by channel, in MPI's order."""
+
+    def __init__(self, communication: RankCommunication) -> None:
+        self.sends = _all(communication, communication.sends)
+        self.receives = _all(communication, communication.receives)
+
+    def place(self, received: Receive) -> tuple[Channel, int]:
+        """On which channel it came, and as the how-manieth there, from 0."""
+        for channel, messages in self.receives.items():
+            for number, one in enumerate(messages):
+                if (one.event, one.order) == (received.event, received.order):
+                    return channel, number
+        raise RdbError(f"event {received.event} received no such message")
+
+
+def _all(
+    communication: RankCommunication, ways: Mapping[Channel, array[int]]
+) -> dict[Channel, list[Receive]]:
+    return {
+        channel: [_receive(communication.item(place)) for place in places]
+        for channel, places in ways.items()
+    }
+
+
+def _receive(item: Item) -> Receive:
+    return Receive(
+        event=item.event,
+        source=item.peer,
+        tag=item.tag,
+        comm=item.comm,
+        request=item.request,
+        size_bytes=item.size_bytes,
+        order=item.order,
+        address=item.address,
+    )
+
+
+class Messages:
+    """Matches sends and receives of a job; each rank's log is read once, when it is needed."""
+
+    def __init__(self, job: RanksLike) -> None:
+        self._job = job
+        self._known: dict[int, RankMessages] = {}
+        self._posts: dict[int, Posts] = {}
+        self._communications: dict[int, RankCommunication] = {}
+        self._hosts: dict[int, str | None] = {}
+        self._timed: dict[int, RankRecording] = {}
+
+    @property
+    def ranks(self) -> list[int]:
+        return self._job.ranks
+
+    def on_host_of(self, rank: int) -> list[int]:
+        """The other ranks that ran on the same host, by the same clock."""
+        if not self._hosts:
+            self._hosts = {one: self._job.rank(one).glance().meta.get("host") for one in self.ranks}
+        host = self._hosts.get(rank)
+        return [one for one in self.ranks if one != rank and host and self._hosts[one] == host]
+
+    def called_ns(self, rank: int, event: int) -> int | None:
+        """When the call was made that this event answered, or a little before; None: not known."""
+        if rank not in self._timed:
+            self._timed[rank] = self._whole(rank)
+        record: Record = self._timed[rank].event(event)
+        took = record.took_ns
+        return None if took is None else record.at_ns - took - _COARSE_NS
+
+    def partitioned(self) -> Partitioned:
+        known = {rank: self.communication(rank) for rank in self.ranks}
+        return Partitioned(self._job, known, _NEVER)
+
+    def came(self, rank: int, event: int, addr: int, size: int) -> Came | None:
+        """The message with which this event of RANK wrote any of these bytes."""
+        recording = self._job.rank(rank)
+        received = recording.receive_into(event, addr, size)
+        if received is not None:
+            return Came(f"received from rank {received.source}", received.offset, received)
+        arrival = arrival_into(recording.event(event), addr, size)
+        if arrival is None:
+            return None
+        how = f"written by queue pair {arrival.source:#08x}, message {arrival.number}"
+        return Came(how, arrival.offset, arrival=arrival)
+
+    def sent(self, rank: int, came: Came) -> Send:
+        """Who sent it.  RdbError: why that is not known."""
+        if came.received is not None:
+            return self.sent_as(rank, came.received)
+        assert came.arrival is not None
+        found = []
+        for one in self._job.ranks:
+            post = self.posts(one).of(came.arrival)
+            if post is not None:
+                found.append(Send(one, post.event, post.request.address))
+        if len(found) != 1:
+            raise RdbError(f"{len(found)} ranks of the job have posted such a request")
+        return found[0]
+
+    def posts(self, rank: int) -> Posts:
+        if rank not in self._posts:
+            self._posts[rank] = Posts(self._whole(rank))
+        return self._posts[rank]
+
+    def _whole(self, rank: int) -> RankRecording:
+        recording: RankRecording = self._job.rank(rank)
+        if recording.log_begins:
+            raise RdbError(f"the beginning of rank {recording.name} was dropped (--keep)")
+        return recording
+
+    def of(self, rank: int) -> RankMessages:
+        if rank not in self._known:
+            self._known[rank] = RankMessages(self.communication(rank))
+        return self._known[rank]
+
+    def communication(self, rank: int) -> RankCommunication:
+        if rank not in self._communications:
+            self._communications[rank] = self._read(rank)
+        return self._communications[rank]
+
+    def _read(self, rank: int) -> RankCommunication:
+        recording = self._whole(rank)
+        first = int(recording.meta.get("world_first", 0))
+        return RankCommunication(recording.path, first, rank)
+
+    def sent_as(self, rank: int, received: Receive) -> Send:
+        """The send of what RANK received.  RdbError: why it is not known."""
+        if received.source < 0:
+            raise RdbError("it came from a rank outside of the job")
+        (source, comm, tag), number = self.of(rank).place(received)
+        sends = self.of(source).sends.get((rank, comm, tag), [])
+        if number >= len(sends):
+            raise RdbError(f"the recording of rank {source} ends before the send")
+        send = sends[number]
+        if send.size_bytes != received.size_bytes:
+            raise RdbError(
+                f"{received.size_bytes} bytes were received, and rank {source} sent "
+                f"{send.size_bytes} at event {send.event}: a receive is missing in the recording"
+            )
+        return Send(source, send.event, send.address)

@@ -1,0 +1,978 @@
+"""Which rank waits for which: the wait-for graph of a job, and the deadlock in it.
+
+Each rank stands at an event and asks for a call.  Most calls wait for somebody: a receive for its
+sender, a collective for the members that have not come to it.  A rank is deadlocked if nobody that
+it waits for can ever go on: who computes can, who has ended cannot, who waits for all of several
+ranks can if all of them can, who waits for any of them if one can.
+
+What the logs leave open is not guessed.  Where receives may have taken one message or another
+(matching.py) each way is looked at; a need that is in doubt is taken as one and as none.  A rank
+that is stuck in every case is deadlocked; one that is in some of them perhaps is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+
+from rdb.recording.log.describe import mpi_name
+from rdb.recording.messages.matching import ANY, PROC_NULL, RECEIVES, SENDS, Matching, Way, World
+from rdb.recording.messages.messages import Messages
+from rdb.recording.messages.partitioned import Partitioned
+from rdb.recording.mpi.collectives import (
+    NOPRECEDE,
+    Flow,
+    collectives,
+    file_collectives,
+    meetings,
+    nonblocking,
+)
+from rdb.recording.mpi.communication import WORLD, Communicator, Item, What
+from rdb.recording.mpi.epochs import Epochs, missing, unposted
+from rdb.recording.mpi.locks import ALL, EXCLUSIVE
+
+_PROBES = frozenset(("MPI_Probe", "MPI_Mprobe"))
+_WAITS_ALL = frozenset(("MPI_Wait", "MPI_Waitall"))
+_WAITS_ANY = frozenset(("MPI_Waitany", "MPI_Waitsome"))
+POLLS = frozenset(
+    (
+        "MPI_Test",
+        "MPI_Testall",
+        "MPI_Testany",
+        "MPI_Testsome",
+        "MPI_Iprobe",
+        "MPI_Improbe",
+        "MPI_Request_get_status",
+        "MPI_Win_test",
+        "MPI_Parrived",
+    )
+)
+ASLEEP = "a thread"
+"""In place of a call: each thread of the rank waits for another one."""
+_ASLEEP = "all its threads wait for each other: only a signal or another process may wake them"
+_TWO_ALIKE = "two of its threads send or receive at once: which did so first is not known"
+_OTHER_THREADS = "it has other threads, and what those do next is not known"
+_LOCKING = frozenset(
+    (
+        "MPI_Win_lock",
+        "MPI_Win_lock_all",
+        "MPI_Win_unlock",
+        "MPI_Win_unlock_all",
+        "MPI_Win_flush",
+        "MPI_Win_flush_all",
+        "MPI_Win_flush_local",
+        "MPI_Win_flush_local_all",
+    )
+)
+_INITS = frozenset(("MPI_Init", "MPI_Init_thread"))
+_FREES = frozenset(("MPI_Win_free", "MPI_Comm_free", "MPI_Comm_disconnect", "MPI_File_close"))
+_WAITS_TO_FREE = frozenset(("MPI_Win_free", "MPI_Comm_disconnect"))
+_OUTSIDE = frozenset(
+    (
+        "MPI_Comm_accept",
+        "MPI_Comm_connect",
+        "MPI_Comm_join",
+        "MPI_Comm_spawn",
+        "MPI_Comm_spawn_multiple",
+        "MPI_Lookup_name",
+    )
+)
+_BUFFERED = frozenset(("MPI_Bsend", "MPI_Ibsend", "MPI_Bsend_init"))
+_MAY_BE_BUFFERED = "MPI may have buffered a message that nobody has received"
+_SYNCHRONOUS = frozenset(("MPI_Ssend", "MPI_Issend", "MPI_Ssend_init"))
+_IMPLEMENTED = "the MPI may have a collective wait for more ranks than those whose data it needs"
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a rank asks for where it stands: an MPI call that has not been answered."""
+
+    name: str
+    text: str
+    """With its arguments."""
+    arguments: Mapping[str, int]
+    requests: tuple[int, ...] = ()
+    """Of a call that waits for requests: their ids, of those that are no MPI_REQUEST_NULL."""
+    thread: int = 1
+
+
+@dataclass(frozen=True)
+class Need:
+    """One thing that a rank waits for."""
+
+    what: str
+    ranks: tuple[int, ...]
+    """Who could bring it about; any one of them if `any_of`, else all of them are needed."""
+    any_of: bool = False
+    notes: tuple[str, ...] = ()
+    doubt: str = ""
+    """Why it is not known whether it, or who of its ranks, is needed.  Of the needs in doubt of a
+    rank that waits for all at least one is real."""
+    perhaps_none: bool = False
+    """In doubt, and not even that: the rank may wait for nothing."""
+    of: int = 0
+    """Of a call that waits for any of several requests: for which of them."""
+
+
+@dataclass(frozen=True)
+class Waiter:
+    """A rank that is blocked in MPI."""
+
+    rank: int
+    event: int
+    call: Call
+    needs: tuple[Need, ...]
+    any_of: bool
+    """One of the needs is enough (MPI_Waitany)."""
+    deadlocked: bool = False
+    perhaps: bool = False
+    """It is deadlocked in some of the cases that the logs leave open."""
+
+    @property
+    def waits_for(self) -> tuple[int, ...]:
+        return tuple(sorted({rank for need in self.needs for rank in need.ranks}))
+
+
+@dataclass(frozen=True)
+class WaitFor:
+    """The graph."""
+
+    waiters: tuple[Waiter, ...]
+    free: tuple[int, ...]
+    """Ranks that are not blocked in MPI."""
+    ended: Mapping[int, str]
+    deadlocked: tuple[int, ...]
+    cycle: tuple[int, ...] = ()
+    """Ranks each of which waits for the next, the last one for the first; empty: there is none."""
+    notes: tuple[str, ...] = field(default=())
+    certain: bool = False
+    """There is a deadlock, if not always of the same ranks."""
+    unknown: tuple[str, ...] = ()
+    """Why it cannot be known whether other ranks are deadlocked; empty: it is known."""
+
+
+def wait_for(
+    messages: Messages,
+    at: Mapping[int, int],
+    calls: Mapping[int, Call],
+    ended: Mapping[int, str],
+    answered: Collection[int] = (),
+    lost: Collection[int] = (),
+    threaded: Collection[int] = (),
+    beside: Mapping[int, Sequence[Call]] = MappingProxyType({}),
+) -> WaitFor:
+    """AT: where each rank stands; CALLS: what those ask for that have not ended; ANSWERED: those
+    of them that got their answer later in the recording; LOST: ranks of which nothing is known;
+    THREADED: those of which other threads may do something; BESIDE: what other threads ask for."""
+    stands = {rank: (call, *beside.get(rank, ())) for rank, call in calls.items()}
+    matching = Matching(messages, at, stands)
+    worlds, more = matching.worlds()
+    job = _Job(messages, matching, stands, ended, lost, threaded)
+    cases = [_Case(_Needs(job, world)) for world in worlds]
+    every = [case.stuck(ended, answered, doubtful) for case in cases for doubtful in (0, 1)]
+    surely = set() if more else set.intersection(*every)
+    perhaps = set.union(*every) - surely
+    graph = _worst(cases, every).waiters
+    waits = [rank for rank in stands if rank not in answered and all(map(_blocks, stands[rank]))]
+    free = [rank for rank in at if rank not in graph and rank not in ended]
+    return WaitFor(
+        tuple(
+            Waiter(
+                one.rank,
+                one.event,
+                one.call,
+                one.needs,
+                one.any_of,
+                one.rank in surely,
+                one.rank in perhaps,
+            )
+            for one in graph.values()
+        ),
+        tuple(free),
+        dict(ended),
+        tuple(sorted(surely)),
+        _cycle(graph, surely),
+        tuple(_Needs(job, worlds[0]).mismatches()),
+        all(every) and not more,
+        tuple(_reasons(cases, every, perhaps, surely, waits, at, ended, lost, more)),
+    )
+
+
+def _blocks(call: Call) -> bool:
+    """Does it wait, unless what it waits for is there?"""
+    name = call.name
+    if name in _WAITS_ALL | _WAITS_ANY:
+        return bool(call.requests)
+    comm = _comm_of(call.arguments)
+    known = {one for one, _ in collectives().values()}
+    return (
+        name in _PROBES | _INITS | _FREES | _OUTSIDE | _LOCKING | {ASLEEP}
+        or name in ("MPI_Recv", "MPI_Finalize", "MPI_Mrecv", *SENDS, *RECEIVES)
+        or name in ("MPI_Win_fence", "MPI_Win_wait", "MPI_Win_complete", "MPI_Win_start")
+        or name in meetings().values()
+        or name in file_collectives().values()
+        or (comm is not None and name in known and not nonblocking(name))
+    )
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What is the same in all worlds."""
+
+    messages: Messages
+    matching: Matching
+    calls: Mapping[int, Sequence[Call]]
+    """Of each rank: at least one."""
+    ended: Mapping[int, str]
+    lost: Collection[int]
+    threaded: Collection[int]
+
+    @cached_property
+    def partitioned(self) -> Partitioned:
+        return self.messages.partitioned()
+
+
+def _any_of(call: Call) -> bool:
+    return call.name in _WAITS_ANY | POLLS - {"MPI_Testall"}
+
+
+def _either(calls: Sequence[Call], asked: Sequence[Sequence[Need]]) -> Iterable[Need]:
+    """What threads wait for of which one is enough."""
+    first = 0
+    for call, needs in zip(calls, asked, strict=True):
+        thread = f" (thread {call.thread}: {call.name})" if len(calls) > 1 else ""
+        for need in needs:
+            of = first + (need.of if _any_of(call) else 0)
+            yield replace(need, what=need.what + thread, of=of)
+        first += 1 + max(need.of for need in needs)
+
+
+class _Case:
+    """One world, and who waits in it."""
+
+    def __init__(self, needs: _Needs) -> None:
+        self.waiters: dict[int, Waiter] = {}
+        self._known = needs.at
+        for rank, calls in needs.calls.items():
+            asked = [needs.of(rank, call) for call in calls]
+            if not all(asked):
+                continue  # one of its threads goes on
+            why = _OTHER_THREADS if rank in needs.threaded else needs.doubt(calls)
+            found = list(_either(calls, asked))
+            if why:
+                found = [replace(need, doubt=why, perhaps_none=True) for need in found]
+            any_of = len(calls) > 1 or _any_of(calls[0])
+            self.waiters[rank] = Waiter(rank, needs.at[rank], calls[0], tuple(found), any_of)
+
+    def stuck(self, ended: Mapping[int, str], answered: Collection[int], doubtful: int) -> set[int]:
+        """Ranks that can never go on, if needs in doubt are real (DOUBTFUL), or are not."""
+        stuck = set(self.waiters).difference(answered)
+
+        def can_come(need: Need) -> bool:
+            free = [
+                rank not in stuck and rank not in ended and (not doubtful or rank in self._known)
+                for rank in need.ranks
+            ]
+            if need.doubt and not doubtful:
+                return need.perhaps_none or any(free)
+            return any(free) if need.any_of else all(free) and bool(free)
+
+        def all_come(needs: Sequence[Need]) -> bool:
+            if doubtful:
+                return all(map(can_come, needs))
+            sure = [need for need in needs if not need.doubt]
+            return all(map(can_come, sure)) if sure else any(map(can_come, needs))
+
+        def can_go_on(one: Waiter) -> bool:
+            if not one.any_of:
+                return all_come(one.needs)
+            requests = {need.of for need in one.needs}
+            return any(
+                all_come([need for need in one.needs if need.of == request]) for request in requests
+            )
+
+        while released := {rank for rank in stuck if can_go_on(self.waiters[rank])}:
+            stuck -= released
+        return stuck
+
+
+def _worst(cases: list[_Case], every: list[set[int]]) -> _Case:
+    """That in which most ranks are stuck."""
+    best = max(range(len(every)), key=lambda number: len(every[number]))
+    return cases[best // 2]
+
+
+def _reasons(
+    cases: list[_Case],
+    every: list[set[int]],
+    perhaps: set[int],
+    surely: set[int],
+    waits: list[int],
+    at: Mapping[int, int],
+    ended: Mapping[int, str],
+    lost: Collection[int],
+    more: bool,
+) -> Iterable[str]:
+    """Why it is not known who is deadlocked."""
+    if more:
+        yield "receives from any source may have taken messages in more ways than can be looked at"
+    if perhaps:
+        graph = _worst(cases, every).waiters
+        doubts = [(rank, need.doubt) for rank in graph for need in graph[rank].needs if need.doubt]
+        for doubt in dict.fromkeys(doubt for _, doubt in doubts):
+            ranks = sorted({rank for rank, one in doubts if one == doubt})
+            yield f"rank {','.join(map(str, ranks))}: {doubt}"
+        if len({frozenset(one) for one in every[1::2]}) > 1:
+            yield "receives from any source may have taken one message or another"
+    if lost and not surely:
+        yield f"nothing is known of rank {','.join(map(str, sorted(lost)))}"
+    all_wait = waits and set(at) == {*waits, *ended} and not lost
+    if all_wait and not surely and not perhaps and not more:
+        yield (
+            "each rank stands in a call that waits, and by the logs what some of them wait for is "
+            "there: the recording may end right before they go on"
+        )
+
+
+def _cycle(waiters: Mapping[int, Waiter], stuck: set[int]) -> tuple[int, ...]:
+    """The shortest one among those that are stuck; of equal ones that with the lowest rank."""
+    best: tuple[int, ...] = ()
+    for start in sorted(stuck):
+        came: dict[int, int] = {}
+        row = [start]
+        while row and start not in came:
+            following = []
+            for rank in row:
+                for other in waiters[rank].waits_for:
+                    if other in stuck and other not in came:
+                        came[other] = rank
+                        following.append(other)
+            row = following
+        if start in came:
+            path = [came[start]]
+            while path[-1] != start:
+                path.append(came[path[-1]])
+            if not best or len(path) < len(best):
+                best = tuple(reversed(path))
+    return best
+
+
+def _alike(one: str, other: str) -> bool:
+    """The same procedure, with large counts or without."""
+    return one.removesuffix("_c") == other.removesuffix("_c")
+
+
+def _comm_of(arguments: Mapping[str, int]) -> int | None:
+    """Of a communicator with a topology it is the one that it was made of."""
+    return arguments.get("comm", arguments.get("comm_old"))
+
+
+class _Needs:
+    """What calls wait for, in one world."""
+
+    def __init__(self, job: _Job, world: World) -> None:
+        self._job = job
+        self._messages = job.messages
+        self._matching = job.matching
+        self._world_of = world
+        self.at = job.matching.at
+        self.calls = job.calls
+        self._ended = job.ended
+        self._lost = job.lost
+        self.threaded = job.threaded
+        self._numbers = {name: nr for nr, (name, _) in collectives().items()}
+
+    def of(self, rank: int, call: Call) -> list[Need]:
+        """What a call waits for; nothing: it can go on, or does not wait for other ranks."""
+        name, arguments = call.name, call.arguments
+        comm = self._comm(rank, _comm_of(arguments))
+        found: list[Need | None] = []
+        if name in _WAITS_ALL | _WAITS_ANY | POLLS:
+            return self._completion(rank, call, comm)
+        if name in RECEIVES and comm:
+            found.append(
+                self._receive(rank, arguments["source"], arguments[RECEIVES[name]], comm, 0)
+            )
+        if name in SENDS and comm and arguments["dest"] != PROC_NULL:
+            dest = self._world(comm, arguments["dest"])
+            sent = self._send(rank, dest, arguments[SENDS[name]], comm, -1)
+            if sent and any(found):  # it waits for a message, so perhaps for nothing else
+                sent = replace(sent, doubt=_MAY_BE_BUFFERED)
+            found.append(sent)
+        if name in _PROBES and comm:
+            found.append(self._probe(rank, arguments["source"], arguments["tag"], comm))
+        elif name == "MPI_Finalize":
+            found.append(self._finalize(rank))
+        elif name == ASLEEP:
+            found.append(Need("its other threads", (), doubt=_ASLEEP, perhaps_none=True))
+        elif name in file_collectives().values():
+            file = self._messages.communication(rank).file(arguments["fh"], self.at[rank])
+            if file is not None:
+                need = self._collective(rank, name, file, self._done(rank, file.name))
+                found.append(need and replace(need, doubt=_IMPLEMENTED))
+        elif name in _INITS:
+            found.append(self._init(rank, name))
+        elif name in _FREES:
+            found.append(self._free(rank, call))
+        elif name == "MPI_Intercomm_create":
+            found += self._intercomm(rank, arguments)
+        elif name == "MPI_Comm_create_group":
+            found.append(self._create_group(rank, arguments))
+        elif name in meetings().values() or name in _OUTSIDE:
+            found.append(self._outside(rank, call))
+        elif name in self._numbers and comm and not nonblocking(name):
+            root = arguments.get("root", 0)
+            found += self._needed(rank, name, comm, self._done(rank, comm.name), root)
+        elif "win" in arguments:
+            found.append(self._on_window(rank, call))
+        return [need for need in found if need is not None]
+
+    def _completion(self, rank: int, call: Call, comm: Communicator | None) -> list[Need]:
+        """Of requests, waited for or polled; of a message that is polled for."""
+        any_of = _any_of(call)
+        asked = [self._request(rank, of) for of in call.requests]
+        found = [needs for needs in asked if needs is not None]
+        if call.name in ("MPI_Iprobe", "MPI_Improbe") and comm:
+            arguments = call.arguments
+            probed = self._probe(rank, arguments["source"], arguments["tag"], comm)
+            found.append([] if probed is None else [probed])
+        elif not call.requests:
+            found.append([Need(f"what {call.name} asks for", ())])
+        if any_of and [] in found:
+            return []
+        if any_of or sum(map(len, found)) == 1:  # it stands there: that is not complete
+            found = [
+                [replace(needs[0], doubt="")]
+                if [need.doubt for need in needs] == [_MAY_BE_BUFFERED]
+                else needs
+                for needs in found
+            ]
+        needs = [replace(need, of=of) for of, one in enumerate(found) for need in one]
+        if call.name in POLLS:
+            why = f"it polls with {call.name}: what else it does meanwhile is not known"
+            return [replace(need, doubt=why, perhaps_none=True) for need in needs]
+        return needs
+
+    def mismatches(self) -> Iterable[str]:
+        """Collectives that are not the same one in all ranks."""
+        groups: dict[tuple[str, int], dict[str, list[int]]] = {}
+        for rank, call in self._each():
+            comm = self._comm(rank, _comm_of(call.arguments))
+            if comm and call.name in self._numbers:
+                number = self._done(rank, comm.name)
+                groups.setdefault((comm.name, number), {}).setdefault(call.name, []).append(rank)
+        for (comm_name, number), names in groups.items():
+            if len(names) > 1:
+                said = ", ".join(
+                    f"{name} in rank {','.join(map(str, ranks))}" for name, ranks in names.items()
+                )
+                yield f"collective {number + 1} of {comm_name} is not the same one: {said}"
+
+    def _each(self) -> Iterable[tuple[int, Call]]:
+        return ((rank, call) for rank, calls in self.calls.items() for call in calls)
+
+    def _called(self, rank: int, name: str) -> Call | None:
+        """Its call of that procedure in which it stands."""
+        return next((call for call in self.calls.get(rank, ()) if call.name == name), None)
+
+    def doubt(self, calls: Sequence[Call]) -> str:
+        """Of a rank with several threads in calls."""
+        for kind in (SENDS, RECEIVES):
+            comms = [call.arguments["comm"] for call in calls if call.name in kind]
+            if len(set(comms)) < len(comms):
+                return _TWO_ALIKE
+        return ""
+
+    def _comm(self, rank: int, number: int | None) -> Communicator | None:
+        if number is None:
+            return None
+        return self._messages.communication(rank).communicator(number, self.at[rank])
+
+    def _members(self, comm: Communicator) -> tuple[int, ...]:
+        """Of an intercommunicator the remote ones."""
+        if comm.members is not None:
+            return comm.members
+        return (*self._here(comm), *(self._lost if comm.name == WORLD.name else ()))
+
+    def _all(self, comm: Communicator) -> tuple[int, ...]:
+        """Those that make a collective on it."""
+        if not comm.inter:
+            return self._members(comm)
+        return tuple(sorted({*self._here(comm), *self._members(comm)}))
+
+    def _here(self, comm: Communicator) -> list[int]:
+        """Ranks that have it, or a file of that name."""
+        known = {rank: self._messages.communication(rank) for rank in self.at}
+        return [
+            rank
+            for rank, one in known.items()
+            if comm.name in one.communicators or comm.name in one.files
+        ]
+
+    def _world(self, comm: Communicator, rank: int) -> int:
+        members = self._members(comm)
+        return members[rank] if 0 <= rank < len(members) else rank
+
+    def _done(self, rank: int, comm: str) -> int:
+        """How many collectives RANK has behind it on that communicator, window or file."""
+        communication = self._messages.communication(rank)
+        calls = communication.collectives.get(comm) or communication.on_files.get(comm) or ()
+        return sum(communication.event(place) <= self.at[rank] for place in calls)
+
+    def _needed(
+        self, rank: int, name: str, comm: Communicator, number: int, root: int
+    ) -> list[Need | None]:
+        """Of a collective on a communicator: those whose data it needs, and those for whom the MPI
+        may have it wait besides; if all of the first have come it waits for one of the others."""
+        missing = self._missing(rank, name, comm, number)
+        needed, what = self._bring(rank, name, comm, root), f"{name} on {comm.name}"
+        if needed is None:
+            why = "the log does not say who the neighbours are"
+            need = self._lacking(what, missing)
+            return [need and replace(need, doubt=why)]
+        others = self._lacking(what, [one for one in missing if one not in needed])
+        return [
+            self._lacking(what, [one for one in missing if one in needed]),
+            others and replace(others, doubt=_IMPLEMENTED),
+        ]
+
+    def _bring(self, rank: int, name: str, comm: Communicator, root: int) -> Collection[int] | None:
+        """Whose data RANK needs in a collective (MPI-4.0, 6.2.3); None: that is not known."""
+        flow, members = collectives()[self._numbers[name]][1], self._members(comm)
+        if flow is Flow.LATER:
+            neighbors = self._messages.communication(rank).neighbors.get(comm.name)
+            return members if "idup" in name else neighbors
+        if flow is Flow.ALL:
+            return members  # of an intercommunicator those of the other group
+        if flow is Flow.UPWARDS:
+            return members[: members.index(rank)] if rank in members else ()
+        roots = members[root : root + 1] if root >= 0 else ()
+        if flow is Flow.FROM_ROOT:
+            return () if rank in roots else roots
+        return members if rank in roots or root < PROC_NULL else ()  # that is MPI_ROOT
+
+    def _missing(self, rank: int, name: str, comm: Communicator, number: int) -> list[int]:
+        """Who has not come to a collective."""
+        missing = []
+        for one in self._all(comm):
+            if one == rank:
+                continue
+            if one in self.at:
+                done = self._done(one, comm.name)
+                if done > number:
+                    continue
+                theirs = [
+                    self._where(one, call)
+                    for call in self.calls.get(one, ())
+                    if _alike(call.name, name)
+                ]
+                if done == number and any(own and own.name == comm.name for own in theirs):
+                    continue
+            missing.append(one)
+        return missing
+
+    def _collective(self, rank: int, name: str, comm: Communicator, number: int) -> Need | None:
+        """One that each needs all for."""
+        missing = self._missing(rank, name, comm, number)
+        return self._lacking(f"{name} on {comm.name}", missing)
+
+    def _where(self, rank: int, call: Call) -> Communicator | None:
+        """The communicator of a call, or the ranks of its window or file."""
+        for given in ("local_comm", "comm", "intercomm"):
+            if call.name in meetings().values() and given in call.arguments:
+                return self._comm(rank, call.arguments[given])
+        if "fh" in call.arguments:
+            return self._messages.communication(rank).file(call.arguments["fh"], self.at[rank])
+        if "win" in call.arguments:
+            return self._messages.communication(rank).window(call.arguments["win"])
+        return self._comm(rank, _comm_of(call.arguments))
+
+    def _on_window(self, rank: int, call: Call) -> Need | None:
+        window = self._where(rank, call)
+        if window is None:
+            return None
+        if call.name in _LOCKING:
+            return self._lock(rank, call, window)
+        if call.name == "MPI_Win_fence" and call.arguments.get("assert", 0) & NOPRECEDE:
+            return None
+        if call.name == "MPI_Win_fence":
+            return self._collective(rank, call.name, window, self._done(rank, window.name))
+        others: dict[int, Epochs] = {}
+        for one in self.at:
+            others[one] = self._messages.communication(one).epochs.get(window.name, Epochs())
+        if call.name == "MPI_Win_wait":
+            what, ranks = "MPI_Win_complete", missing(others[rank], others, self.at, rank)
+        elif call.name == "MPI_Win_complete":
+            what, ranks = "MPI_Win_post", unposted(others[rank], others, self.at, rank)
+        elif call.name == "MPI_Win_start":
+            group = self._group(rank, call.arguments["group"])
+            if group is None:
+                why = "the log does not say which ranks the group has"
+                return Need("MPI_Win_post", (), doubt=why, perhaps_none=True)
+            asked = replace(others[rank], starts=[*others[rank].starts, (self.at[rank] + 1, group)])
+            where = {**self.at, rank: self.at[rank] + 1}
+            what, ranks = "MPI_Win_post", unposted(asked, others, where, rank)
+        else:
+            return None
+        return self._lacking(f"{what} on {window.name}", ranks)
+
+    def _lock(self, rank: int, call: Call, window: Communicator) -> Need | None:
+        """Who has a lock that this one excludes; a lock may be taken later than it is asked for."""
+        asks = call.name in ("MPI_Win_lock", "MPI_Win_lock_all")
+        target = self._target(call)
+        own = self._messages.communication(rank).locks.get(window.name)
+        if asks:
+            exclusive = call.arguments.get("lock_type") == EXCLUSIVE
+        else:
+            held = own.held(self.at[rank]) if own else ()
+            exclusive = any(one.exclusive for one in held if one.target == target)
+        holders, perhaps = self._holders(rank, window, target, exclusive)
+        asking = self._each() if not holders else ()  # locks may be given in the order of asking
+        for other, there in asking:
+            queued = there.name == "MPI_Win_lock" and self._on(other, there, window)
+            queued = queued and other != rank
+            first = queued and there.arguments.get("lock_type") == EXCLUSIVE
+            if first and target in (ALL, self._target(there)):
+                behind, more = self._holders(other, window, self._target(there), True)
+                holders += [one for one in behind if one != rank]
+                perhaps = perhaps or more
+        if not holders:
+            return None
+        what = f"the lock of {'all targets' if target == ALL else f'target {target}'}"
+        need = Need(f"{what} on {window.name}", tuple(sorted(set(holders))))
+        if asks and len(need.ranks) == 1 and not perhaps:
+            return need
+        why = "the log does not say who of several ranks has a lock"
+        return replace(need, doubt=why, perhaps_none=perhaps or not asks)
+
+    @staticmethod
+    def _target(call: Call) -> int:
+        return ALL if "_all" in call.name else call.arguments["rank"]
+
+    def _on(self, rank: int, call: Call, window: Communicator) -> bool:
+        """Is the call, in which it stands, on that window?"""
+        there = self._where(rank, call)
+        return there is not None and there.name == window.name
+
+    def _holders(
+        self, rank: int, window: Communicator, target: int, exclusive: bool
+    ) -> tuple[list[int], bool]:
+        """Ranks that may have a lock that RANK's excludes, and whether somebody else may who can
+        go on if that is so: who waits for nothing but that lock."""
+        found, goes_on = [], False
+        for one in self.at:
+            locks = self._messages.communication(one).locks.get(window.name)
+            held = [
+                lock
+                for lock in (locks.held(self.at[one]) if locks and one != rank else ())
+                if (lock.exclusive or exclusive)
+                and (lock.target == target or ALL in (lock.target, target))
+            ]
+            calls = self.calls.get(one, ()) if one != rank else ()
+            call = next((call for call in calls if call.name in _LOCKING), None)
+            if call and self._on(one, call, window):
+                if exclusive and call.name == "MPI_Win_lock_all":  # of some targets it may have it
+                    found.append(one)
+                if held and {lock.target for lock in held} == {self._target(call)} - {ALL}:
+                    goes_on = True
+                    continue
+            if held:
+                found.append(one)
+        return found, goes_on
+
+    def _finalize(self, rank: int) -> Need | None:
+        missing = [
+            one
+            for one in (*self.at, *self._lost)
+            if one != rank and not self._ended.get(one) and not self._called(one, "MPI_Finalize")
+        ]
+        return Need("MPI_Finalize of all ranks", tuple(missing)) if missing else None
+
+    def _init(self, rank: int, name: str) -> Need | None:
+        others = [
+            one
+            for one in self._all(WORLD)
+            if one != rank and not self._has_begun(one) and not self._called(one, name)
+        ]
+        if not others:
+            return None
+        why = f"the log does not say who has made its call of {name}"
+        return Need(f"{name} of other ranks", tuple(others), doubt=why)
+
+    def _met(self, rank: int, *key: object) -> int:
+        """How often RANK has made a call there where it stands."""
+        if rank not in self.at:
+            return 0
+        met = self._messages.communication(rank).met
+        return bisect_right(met.get(key, []), self.at[rank])
+
+    def _meeting(
+        self, rank: int, name: str, where: Communicator, ranks: Iterable[int], *also: object
+    ) -> Need | None:
+        """Who has not come to the call in which RANK stands; ALSO: what else its calls agree in."""
+        number = self._met(rank, name, where.name, *also)
+        missing = [
+            one
+            for one in ranks
+            if one != rank
+            and self._met(one, name, where.name, *also) <= number
+            and not self._stands_in(one, name, where)
+        ]
+        return self._lacking(f"{name} on {where.name}", missing)
+
+    def _stands_in(self, rank: int, name: str, where: Communicator) -> bool:
+        theirs = [self._where(rank, call) for call in self.calls.get(rank, ()) if call.name == name]
+        return any(there is not None and there.name == where.name for there in theirs)
+
+    def _lacking(self, what: str, ranks: Sequence[int]) -> Need | None:
+        if not ranks:
+            return None
+        notes = [
+            f"rank {one} has ended ({self._ended[one]})" for one in ranks if one in self._ended
+        ]
+        return Need(what, tuple(ranks), notes=tuple(notes))
+
+    def _free(self, rank: int, call: Call) -> Need | None:
+        name, where = call.name, self._where(rank, call)
+        if where is None:
+            return None
+        if name != "MPI_File_close":  # a name is used once: who has it no more has freed it
+            ranks = [one for one in self._all(where) if not self._met(one, name, where.name)]
+            need = self._meeting(rank, name, where, ranks)
+        else:
+            need = self._collective(rank, name, where, self._done(rank, where.name))
+            closed = [one for one in need.ranks if self._met(one, name, where.name)] if need else []
+            need = need and self._lacking(need.what, sorted({*need.ranks} - {*closed}))
+        return need and (need if name in _WAITS_TO_FREE else replace(need, doubt=_IMPLEMENTED))
+
+    def _intercomm(self, rank: int, arguments: Mapping[str, int]) -> list[Need | None]:
+        """Its own group, and that of the leader on the other side."""
+        name = "MPI_Intercomm_create"
+        local = self._comm(rank, arguments["local_comm"])
+        if local is None:
+            return []
+        found = [self._meeting(rank, name, local, self._members(local))]
+        leader = self._world(local, arguments["local_leader"])
+        call = self._called(leader, name)
+        if call is None or not self._stands_in(leader, name, local):
+            return found  # it is past that, or missing
+        peers = self._comm(leader, call.arguments["peer_comm"])
+        if peers is None:
+            return found
+        tag, there = call.arguments["tag"], call.arguments["remote_leader"]
+        remote = self._world(peers, there)
+        own = self._world_rank(peers, leader)
+        number = self._met(leader, name, peers.name, there, tag)
+        if self._met(remote, name, peers.name, own, tag) > number:
+            return found
+        theirs = self._called(remote, name)
+        said = theirs.arguments if theirs else {}
+        same = said.get("tag") == tag and said.get("remote_leader") == own
+        if theirs is None or not same:
+            found.append(self._lacking(f"{name} of the other group", (remote,)))
+            return found
+        group = self._comm(remote, said["local_comm"])
+        if group is not None:
+            found.append(self._meeting(remote, name, group, self._members(group)))
+        return found
+
+    def _world_rank(self, comm: Communicator, rank: int) -> int:
+        """What a rank of the job is there."""
+        members = self._members(comm)
+        return members.index(rank) if rank in members else rank
+
+    def _create_group(self, rank: int, arguments: Mapping[str, int]) -> Need | None:
+        name, comm = "MPI_Comm_create_group", self._comm(rank, arguments["comm"])
+        ranks = self._group(rank, arguments["group"])
+        if comm is None:
+            return None
+        if ranks is None:
+            why = "the log does not say which ranks the group has"
+            return Need(name, (), doubt=why, perhaps_none=True)
+        return self._meeting(rank, name, comm, ranks, arguments["tag"], ranks)
+
+    def _group(self, rank: int, number: int) -> tuple[int, ...] | None:
+        return self._messages.communication(rank).group(number & 0xFFFFFFFF, self.at[rank])
+
+    def _outside(self, rank: int, call: Call) -> Need | None:
+        """With processes that have no logs here, once all that have one are there."""
+        comm = self._where(rank, call)
+        if comm is not None:
+            need = self._meeting(rank, call.name, comm, self._all(comm))
+            if need is not None or call.name == "MPI_Intercomm_merge":
+                return need
+        why = f"the log does not say whether the others of {call.name} come"
+        return Need(f"{call.name} elsewhere", (), doubt=why, perhaps_none=True)
+
+    def _has_begun(self, rank: int) -> bool:
+        """Has it done anything in MPI where it stands?"""
+        items = self._messages.communication(rank).items() if rank in self.at else iter(())
+        first = next(items, None)
+        return first is not None and first.event <= self.at[rank]
+
+    def _receive(
+        self, rank: int, source: int, tag: int, comm: Communicator, request: int
+    ) -> Need | None:
+        posted = self._matching.takers[(rank, comm.name)].by_request.get(request)
+        if source == PROC_NULL or self._world_of.taken(rank, comm.name, request):
+            return None
+        if posted is not None and posted.cancelled:
+            return None
+        return self._message(rank, source, tag, comm)
+
+    def _probe(self, rank: int, source: int, tag: int, comm: Communicator) -> Need | None:
+        if source == PROC_NULL:
+            return None
+        wanted = source if source == ANY else self._world(comm, source)
+        for peer, sent in self._world_of.waiting(rank, comm.name):
+            if wanted in (ANY, peer) and tag in (ANY, sent):
+                return None
+        return self._message(rank, source, tag, comm)
+
+    def _message(self, rank: int, source: int, tag: int, comm: Communicator) -> Need:
+        anybody = source == ANY
+        if anybody:
+            ranks = list(self._members(comm))
+            if any(one != rank for one in ranks):
+                ranks = [one for one in ranks if one != rank]
+        else:
+            ranks = [self._world(comm, source)]
+        notes = [note for one in ranks for note in self._notes(one, rank, tag, comm)]
+        what = "a message from " + ("any rank" if anybody else f"rank {ranks[0]}")
+        what += ", any tag" if tag == ANY else f", tag {tag}"
+        if comm.name != WORLD.name:
+            what += f", {comm.name}"
+        return Need(what, tuple(ranks), any_of=anybody, notes=tuple(notes))
+
+    def _notes(self, source: int, rank: int, tag: int, comm: Communicator) -> Iterable[str]:
+        """What has become of messages that one might have thought would come."""
+        if source not in self.at:
+            return
+        sender = self._messages.communication(source)
+        left: list[tuple[int, str]] = []
+        for (to, on, sent), places in sender.sends.items():
+            if to != rank:
+                continue
+            way = (source, sent)
+            first = self._world_of.consumed(rank, on, way)
+            where = "" if on == comm.name else f" on {on}"
+            for place in places[first:]:
+                item = sender.item(place)
+                if item.event <= self.at[source]:
+                    left.append(
+                        (
+                            item.event,
+                            f"rank {source} has sent it {item.size_bytes} bytes with tag {sent}"
+                            f"{where} (event {item.event}), which it has not received",
+                        )
+                    )
+            taker = self._world_of.taker(rank, on, way)
+            if on == comm.name and tag in (ANY, sent) and taker is not None:
+                yield (
+                    f"the message of rank {source} with tag {sent} went to the receive that was "
+                    f"posted at event {taker.event}"
+                )
+        yield from (note for _, note in sorted(left)[-3:])
+        if source in self._ended:
+            yield f"rank {source} has ended ({self._ended[source]})"
+
+    def _send(self, rank: int, dest: int, tag: int, comm: Communicator, number: int) -> Need | None:
+        """NUMBER: which message of its channel it is; -1: the newest."""
+        if dest in self.at:
+            sent = self._matching.sent(dest, comm.name).get((rank, tag), [])
+            if number < 0:
+                number += len(sent)
+            if number < self._world_of.consumed(dest, comm.name, (rank, tag)):
+                return None
+        notes = [f"rank {dest} has ended ({self._ended[dest]})"] if dest in self._ended else []
+        what = f"rank {dest} to receive tag {tag}"
+        if comm.name != WORLD.name:
+            what += f", {comm.name}"
+        return Need(what, (dest,), notes=tuple(notes))
+
+    def _request(self, rank: int, request: int) -> list[Need] | None:
+        """What a request waits for; more than one thing if it both sends and receives; None: it is
+        not active, so a call for several passes over it (MPI-4.0, 3.7.5)."""
+        parts = self._matching.last[rank].get(request, [])
+        if not parts:
+            why = "it waits for a request whose operation the log does not describe"
+            return [Need("a request", (), doubt=why, perhaps_none=True)]
+        if not any(self._active(rank, request, item) for item, _ in parts):
+            return None
+        found = [need for item, place in parts for need in self._part(rank, request, item, place)]
+        return [need for need in found if need is not None]
+
+    def _active(self, rank: int, request: int, item: Item) -> bool:
+        """Else it was not started, or has been waited for."""
+        name = (mpi_name(item.nr) or "").removesuffix("_c")
+        if item.what == What.MADE and name in ("MPI_Psend_init", "MPI_Precv_init"):
+            return self._job.partitioned.active(rank, request, self.at)
+        if item.what == What.DONE:
+            return name == "MPI_Grequest_complete"
+        if item.what == What.CANCELLED:
+            return not item.order
+        return item.what not in (What.RECV, What.PREPARED) and not (
+            item.what == What.MADE and name.endswith("_init")
+        )
+
+    def _part(self, rank: int, request: int, item: Item, place: int) -> list[Need | None]:
+        if item.what in (What.RECV, What.DONE, What.CANCELLED, What.PREPARED):
+            return []
+        if item.what == What.MADE:
+            return [self._made(rank, request, item)]
+        communication = self._messages.communication(rank)
+        comm = communication.communicator(item.comm, item.event)
+        if item.what in (What.POSTED, What.STARTED):
+            return [self._receive(rank, item.peer, item.tag, comm, request)]
+        if item.what == What.CALL:
+            name = collectives()[item.nr][0]
+            before = [communication.event(one) for one in communication.collectives[comm.name]]
+            return self._needed(rank, name, comm, before.index(item.event), item.peer)
+        return [self._sent(rank, place, comm)]
+
+    def _made(self, rank: int, request: int, item: Item) -> Need | None:
+        """A request that is no message and no collective on a communicator."""
+        name = (mpi_name(item.nr) or "").removesuffix("_c")
+        communication = self._messages.communication(rank)
+        if name in ("MPI_Psend_init", "MPI_Precv_init"):
+            lacks = self._job.partitioned.lacks(rank, request, self.at)
+            if lacks is None:
+                return None
+            doubt = _MAY_BE_BUFFERED if lacks.buffered else ""
+            return Need(lacks.what, (lacks.rank,), doubt=doubt)
+        if name == "MPI_Grequest_start":
+            return Need("MPI_Grequest_complete", (rank,))
+        file = communication.file(item.comm, item.event)
+        if file is not None and name.endswith("_all"):
+            calls = communication.met[(mpi_name(item.nr) or "", file.name)]
+            number = bisect_right(calls, item.event)
+            missing = [
+                one
+                for one in self._members(file)
+                if self._met(one, mpi_name(item.nr), file.name) < number
+            ]
+            need = self._lacking(f"{name} on {file.name}", missing)
+            return need and replace(need, doubt=_IMPLEMENTED)
+        window = communication.window(item.comm) if name.startswith("MPI_R") else None
+        if window is not None:
+            flush = Call("MPI_Win_flush", name, {"rank": item.peer, "win": item.comm})
+            return self._lock(rank, flush, window)
+        return None
+
+    def _sent(self, rank: int, place: int, comm: Communicator) -> Need | None:
+        """A nonblocking send: has it been received?"""
+        communication = self._messages.communication(rank)
+        item = communication.item(place)
+        name = mpi_name(item.nr) or ""
+        if name in _BUFFERED:
+            return None
+        way: Way = (rank, item.tag)
+        sent = self._matching.sent(item.peer, comm.name).get(way, []) if item.peer >= 0 else []
+        number = next((at for at, one in enumerate(sent) if one[1] == place), -1)
+        need = self._send(rank, item.peer, item.tag, comm, number)
+        if need is None or name in _SYNCHRONOUS:
+            return need
+        return replace(need, doubt=_MAY_BE_BUFFERED)

@@ -1,0 +1,1 @@
+"""What one rank did in MPI, from its log alone."""

@@ -1,0 +1,610 @@
+"""What one rank said to others: its messages and collectives, from its log alone.
+
+The log is read by librdblog (interposer/log/log_messages.h), which gives one item of fixed size for
+each send, receive, collective and posted receive.  They stay in that form; who wants to see one
+unpacks it, so that a rank with a million messages costs some dozen megabytes and a second.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import re
+import struct
+from array import array
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rdb.errors import DamagedRecording, RdbError, VersionMismatch
+from rdb.recording.log.describe import mpi_functions, mpi_name
+from rdb.recording.log.library import log_library
+from rdb.recording.mpi.collectives import (
+    collectives,
+    file_collectives,
+    meetings,
+    nonblocking,
+    on_whose_ranks,
+    window_calls,
+)
+from rdb.recording.mpi.epochs import Epochs
+from rdb.recording.mpi.locks import Locks, lock_calls
+
+_BEGUN = "mpi-begun"  # what a branch began with: interposer/mpi/lower/restart_journal.c
+_SEND = re.compile(r"send peer=(-?\d+) tag=(\d+) comm=(\d+) bytes=(\d+)")
+_GOING = re.compile(r"collective request=(\d+) comm=(\d+)")
+_ITEM = struct.Struct("<5Q2i4I")  # struct log_message
+_EVENT, _PEER, _COMM_ID, _REQUEST, _NR, _WHAT = 0, 40, 48, 52, 56, 60  # offsets in it
+# Where they say how much they receive, from whom, with which tag, on what; and the request.
+_EXCHANGES = {
+    "MPI_Isendrecv": (6, 8, 9, 10, 11),
+    "MPI_Isendrecv_replace": (1, 5, 6, 7, 8),
+}
+_NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/boundary/gate.h
+_FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
+_WORLD, _SELF = 2, 3  # ids of the predefined communicators
+_GROUP = re.compile(r"group=(\d+) ranks=([-\d,]*)\Z")
+_NEIGHBORS = re.compile(r"neighbors=(\d+) ranks=([-\d,]*)\Z")
+_EPOCH = re.compile(r"win=(\d+) (post|start) ranks=([-\d,]*)\Z")
+_COMM = re.compile(r"comm=(\d+) context=(-?\d+) by=(\S*) rank=(-?\d+) ranks=([-\d,]*)")
+
+Channel = tuple[int, str, int]
+"""The other rank, the communicator by a name that all ranks share, the tag."""
+
+
+class What(IntEnum):
+    """enum log_message_what."""
+
+    RECV = 1
+    SEND = 2
+    CALL = 3
+    POSTED = 4
+    TEXT = 5
+    DONE = 6
+    STARTED = 7
+    PREPARED = 8
+    CANCELLED = 9
+    """The newest receive of that request; with order 0 only MPI_Cancel has been called."""
+    MATCHED = 10
+    """By MPI_Mprobe, MPI_Improbe: the request is the message's handle."""
+    FREED = 11
+    """The window, communicator or file that is `request`."""
+    MADE = 12
+    """A request of another kind, or one that is not started yet."""
+    MET = 13
+    """In one of `meetings`."""
+
+
+class Item(NamedTuple):
+    """struct log_message."""
+
+    event: int
+    at_ns: int
+    size_bytes: int
+    order: int
+    address: int
+    peer: int
+    """Of a message the other rank of the job (-1: none of it), of a call the root or source."""
+    tag: int
+    comm: int
+    """Of a call on a window that window."""
+    request: int
+    """What a call made: a request, or a window."""
+    nr: int
+    what: int
+
+
+@dataclass(frozen=True)
+class Communicator:
+    """As one rank knows it."""
+
+    name: str
+    """The same in all its ranks."""
+    members: tuple[int, ...] | None
+    """Ranks of the job in its order; of an intercommunicator the remote ones.  None: whoever has a
+    communicator of that name."""
+    inter: bool = False
+
+
+_CALL = int(What.CALL)
+WORLD = Communicator("MPI_COMM_WORLD", None)
+
+
+@cache
+def _library() -> tuple[Any, Any, Any, int]:
+    """librdblog and its table of the calls that are wanted."""
+    ffi, library = log_library()
+    functions = mpi_functions()
+    count = 1 + max((int(one["nr"]) & 0xFFFF for one in functions), default=-1)
+    wanted = ffi.new("struct log_wanted[]", max(count, 1))
+    for one in functions:
+        nr, params = int(one["nr"]), list(one["params"])
+        row = wanted[nr & 0xFFFF]
+        row.comm = row.peer = row.tag = row.request = row.size = -1
+        if nr in collectives():
+            row.what = What.CALL
+            row.comm = params.index(on_whose_ranks(params))
+            row.peer = params.index("root") if "root" in params else -1
+            made = next((what for what in ("request", "win", "fh") if what in params), None)
+            row.request = params.index(made) if made else -1
+        elif nr in file_collectives():
+            row.what, row.comm = What.CALL, params.index("fh")
+        elif nr in window_calls():
+            row.what, row.comm = What.CALL, params.index("win")
+            row.peer = params.index("assert") if "assert" in params else -1
+        elif nr in lock_calls():
+            row.what, row.comm = What.CALL, params.index("win")
+            row.peer = params.index("rank") if "rank" in params else -1
+            row.tag = params.index("lock_type") if "lock_type" in params else -1
+            row.size = params.index("assert") if "assert" in params else -1
+        elif one["name"] in ("MPI_Irecv", "MPI_Recv_init"):
+            row.what = What.POSTED if one["name"] == "MPI_Irecv" else What.PREPARED
+            row.size, row.peer, row.tag, row.comm, row.request = (1, 3, 4, 5, 6)
+        elif one["name"] in ("MPI_Mprobe", "MPI_Improbe"):
+            row.what = What.MATCHED
+            row.peer, row.tag, row.comm, row.request = (0, 1, 2, params.index("message"))
+        elif one["name"] in _EXCHANGES:
+            row.what = What.POSTED
+            row.size, row.peer, row.tag, row.comm, row.request = _EXCHANGES[one["name"]]
+        elif nr in meetings():
+            row.what = What.MET
+            where = ("local_comm", "comm", "intercomm")
+            row.comm = params.index(next(one for one in where if one in params))
+            row.peer = params.index("remote_leader") if "remote_leader" in params else -1
+            row.tag = params.index("tag") if "tag" in params else -1
+            of = next((one for one in ("peer_comm", "group") if one in params), None)
+            row.size = params.index(of) if of else -1
+        elif one["name"] == "MPI_Grequest_complete":
+            row.what, row.comm = What.DONE, params.index("request")
+        elif _makes_a_request(str(one["name"])):
+            row.what, row.request = What.MADE, params.index("request")
+            of = next((one for one in ("fh", "win") if one in params), None)
+            row.comm = params.index(of) if of else -1
+            row.peer = params.index("target_rank") if "target_rank" in params else -1
+    return ffi, library, wanted, count
+
+
+def _makes_a_request(name: str) -> bool:
+    """Of which no note of the log says more."""
+    name = name.removesuffix("_c")
+    other = {"MPI_Grequest_start", "MPI_Imrecv", "MPI_Raccumulate", "MPI_Rget", "MPI_Rput"}
+    other.add("MPI_Rget_accumulate")
+    return name.startswith(("MPI_File_iread", "MPI_File_iwrite")) or (
+        name in other or (name.endswith("_init") and name != "MPI_Recv_init")
+    )
+
+
+def last_received(path: Path, before_event: int) -> int | None:
+    """The last event up to BEFORE_EVENT that completed a receive."""
+    view, _keep = _read(path, calls=False)
+    whats, events = _column(view, _WHAT, "I"), _column(view, _EVENT, "Q")
+    for place in reversed(range(bisect_right(events, before_event))):
+        if whats[place] == What.RECV:
+            return int(events[place])
+    return None
+
+
+def _read(path: Path, calls: bool) -> tuple[memoryview, Any]:
+    """All items of a log, and whose memory that is; without CALLS only those of notes."""
+    ffi, library, wanted, wanted_count = _library()
+    found = ffi.new("struct log_message **")
+    count = ffi.new("size_t *")
+    error = ffi.new("char[256]")
+    status = library.log_messages(
+        os.fsencode(path),
+        _NAMESPACE_MPI,
+        wanted,
+        wanted_count if calls else 0,
+        found,
+        count,
+        error,
+    )
+    keep = ffi.gc(found[0], library.log_messages_free)
+    text = bytes(ffi.buffer(error)).split(b"\0", 1)[0].decode(errors="replace")
+    if status == -errno.EPROTO:
+        raise VersionMismatch(f"{path}: {text}", "record it again with this rdb")
+    if status == -errno.EBADMSG:
+        raise DamagedRecording(f"{path}/{text}")
+    if status != 0:
+        raise RdbError(f"{path}: {text or os.strerror(-status)}", exit_code=5)
+    size = int(count[0]) * _ITEM.size
+    return (memoryview(ffi.buffer(keep, size)) if size else memoryview(b"")), keep
+
+
+def _column(view: memoryview, offset: int, code: str) -> memoryview:
+    """One member of all items: ten times as quick as to unpack them."""
+    size = struct.calcsize(code)
+    return view.cast("B").cast(code)[offset // size :: _ITEM.size // size]  # type: ignore[call-overload,no-any-return]
+
+
+@cache
+def _nonblocking() -> frozenset[int]:
+    """Numbers of the collectives that are complete later than they return."""
+    return frozenset(nr for nr, (name, _) in collectives().items() if nonblocking(name))
+
+
+class RankCommunication:
+    """One rank's messages by channel and its collectives by communicator, in MPI's order.
+
+    Messages are named by the places of their items (`item`).
+    """
+
+    def __init__(self, path: Path, world_first: int = 0, rank: int | None = None) -> None:
+        """WORLD_FIRST: the rank of the job that is 0 in this one's MPI_COMM_WORLD, from which the
+        log counts: of processes that the program spawned it is not 0.  RANK: of the job."""
+        self._path = path
+        self._world_first, self._own = world_first, rank
+        # Spawned processes have a world of their own.
+        self._world = (
+            Communicator(f"{WORLD.name} of {world_first}...", None) if world_first else WORLD
+        )
+        self._view = self._read()
+        self.count: int = len(self._view) // _ITEM.size
+        self._events = self._column(_EVENT, "Q")
+        self.sends: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
+        self.receives: dict[Channel, array[int]] = defaultdict(lambda: array("Q"))
+        self.collectives: dict[str, array[int]] = defaultdict(lambda: array("Q"))
+        self.posted = array("Q")
+        self.completed: dict[tuple[str, int], int] = {}
+        """(communicator, number of the nonblocking collective on it) -> event that completed it."""
+        self.born: dict[str, tuple[int, str]] = {}
+        """By the names of communicators: the event and the call that made it."""
+        self.epochs: dict[str, Epochs] = defaultdict(Epochs)
+        """By the names of windows."""
+        self.locks: dict[str, Locks] = defaultdict(Locks)
+        self._windows: dict[int, str] = {}
+        self.on_files: dict[str, array[int]] = defaultdict(lambda: array("Q"))
+        """Collective calls on a file, by what all its ranks call it."""
+        self.files: set[str] = set()
+        self.met: dict[tuple[object, ...], list[int]] = defaultdict(list)
+        """Events of meetings, frees, nonblocking collectives on files: by the call, where, and
+        what else has to agree."""
+        self._groups: dict[int, list[tuple[int, tuple[int, ...]]]] = defaultdict(list)
+        self.neighbors: dict[str, tuple[int, ...]] = {}
+        """By the names of communicators: from whom this rank gets data among neighbours."""
+        self._files: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
+        self.communicators: dict[str, Communicator] = {self._world.name: self._world}
+        self._ids: dict[int, list[tuple[int, Communicator]]] = defaultdict(list)
+        self._sent_before: list[Item] = []
+        """Of a branch: messages that were under way when it began, as sent at event 0; their places
+        come after those of the log."""
+        self._sort()
+
+    def _read(self) -> memoryview:
+        """All items of the log."""
+        view, self._keep = _read(self._path, calls=True)
+        return view
+
+    def _column(self, offset: int, code: str) -> memoryview:
+        return _column(self._view, offset, code)
+
+    def item(self, place: int) -> Item:
+        if place >= self.count:
+            return self._sent_before[place - self.count]
+        item = Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
+        if item.what in (What.SEND, What.RECV):
+            return item._replace(peer=self._rank(item.peer))
+        return item
+
+    def items(self) -> Iterator[Item]:
+        return map(Item._make, _ITEM.iter_unpack(self._view))
+
+    def of_receives(self) -> Iterator[tuple[int, Item]]:
+        """With their places: all but sends and collectives that made no request, which are most."""
+        whats, requests = self._column(_WHAT, "I"), self._column(_REQUEST, "I")
+        told = (_CALL, int(What.SEND))
+        for place, (what, request) in enumerate(zip(whats, requests, strict=True)):
+            if request or what not in told:
+                yield place, Item._make(_ITEM.unpack_from(self._view, place * _ITEM.size))
+
+    def event(self, place: int) -> int:
+        if place >= self.count:
+            return self._sent_before[place - self.count].event
+        return int(self._events[place])
+
+    def ordinal(self, place: int) -> int:
+        """Of a send: the how-manieth of its event."""
+        if place >= self.count:
+            return place - self.count
+        event, before = self.event(place), 0
+        while place - before > 0:
+            item = self.item(place - before - 1)
+            if item.event != event or item.what != What.SEND:
+                break
+            before += 1
+        return before
+
+    def unfinished(self) -> list[int]:
+        """Places of nonblocking collectives that the rank never completed."""
+        later, nrs = _nonblocking(), self._column(_NR, "I")
+        return [
+            place
+            for name, places in self.collectives.items()
+            for number, place in enumerate(places)
+            if nrs[place] in later and (name, number) not in self.completed
+        ]
+
+    def calls(self, name: str) -> Iterator[tuple[int, int, int | None]]:
+        """Of each collective on that communicator: which call it was, its root (of one on a window
+        what it asserts), and the event by which it was complete; None: it never was."""
+        later, nrs, peers = _nonblocking(), self._column(_NR, "I"), self._column(_PEER, "i")
+        for number, place in enumerate(self.collectives[name]):
+            nr = nrs[place]
+            complete = self.completed.get((name, number)) if nr in later else self._events[place]
+            yield nr, peers[place], complete
+
+    def window(self, number: int) -> Communicator | None:
+        """The ranks of a window and their name for it, of the newest one with that id."""
+        return self.communicators.get(self._windows.get(number, ""))
+
+    def file(self, number: int, event: int) -> Communicator | None:
+        """The ranks that have opened a file, and their name for it, by its id at an event."""
+        known = [one for since, one in self._files[number] if since <= event]
+        return known[-1] if known else None
+
+    def communicator(self, number: int, event: int | None = None) -> Communicator:
+        """What this rank's id of a communicator meant at an event (None: at the end)."""
+        if number == _WORLD:
+            return self._world
+        if number < _FIRST_DYNAMIC:
+            return Communicator(f"predefined {number}", ())
+        for since, known in reversed(self._ids[number]):
+            if event is None or since <= event:
+                return known
+        return Communicator(f"unknown {number}", ())
+
+    def _sort(self) -> None:
+        names: dict[int, str] = {_WORLD: self._world.name}
+        later = _nonblocking()
+        making = {nr for nr, (name, _) in collectives().items() if name.startswith("MPI_Win_")}
+        opening = {nr for nr, (name, _) in collectives().items() if name == "MPI_File_open"}
+        on_windows, locking, on_files = window_calls(), lock_calls(), file_collectives()
+        made: dict[str, int] = defaultdict(int)
+        going: dict[int, tuple[str, int]] = {}  # request -> nonblocking collective
+        self._begin(names, made, going)
+        usual = collectives().keys() - later - making - opening - on_windows.keys()
+        usual -= locking.keys() | on_files.keys()
+        whats, comms, nrs = (self._column(one, "I") for one in (_WHAT, _COMM_ID, _NR))
+        for place, (what, comm, nr) in enumerate(zip(whats, comms, nrs, strict=True)):
+            if nr in usual and what == _CALL and comm in names:  # most of all
+                if comm != _SELF:
+                    self.collectives[names[comm]].append(place)
+                continue
+            raw = _ITEM.unpack_from(self._view, place * _ITEM.size)
+            if what == What.TEXT:
+                self._learn(Item._make(raw), names, made)
+                continue
+            if what in (What.CANCELLED, What.MATCHED):
+                continue
+            if what == What.FREED:
+                self._free(Item._make(raw))
+                continue
+            if what == What.MET:
+                self._meet(Item._make(raw))
+                continue
+            if what == What.MADE:
+                if file := self.file(comm, raw[0]):
+                    self.met[(mpi_name(nr) or "", file.name)].append(raw[0])
+                continue
+            if what == What.DONE:
+                if raw[8] in going:
+                    self.completed[going.pop(raw[8])] = raw[0]
+                continue
+            if what == What.CALL and raw[9] in on_windows:
+                self._call_on_window(place, Item._make(raw))
+                continue
+            if what == What.CALL and raw[9] in on_files:
+                file = self.file(comm, raw[0])
+                if file is not None:
+                    self.on_files[file.name].append(place)
+                continue
+            if what == What.CALL and raw[9] in locking:
+                locks = self.locks[self._windows.get(comm, "")]
+                locks.add(locking[raw[9]], raw[0], raw[1], raw[5], raw[6], raw[2])
+                continue
+            name = names.get(comm)
+            if name is None:
+                name = names[comm] = self.communicator(comm).name
+            if what == What.SEND:
+                self.sends[(self._rank(raw[5]), name, raw[6])].append(place)
+            elif what == What.RECV:
+                self.receives[(self._rank(raw[5]), name, raw[6])].append(place)
+            elif what == What.CALL:
+                if comm != _SELF:
+                    if raw[8] and raw[9] in later:
+                        going[raw[8]] = (name, len(self.collectives[name]))
+                    self.collectives[name].append(place)
+                    if raw[9] in making:
+                        self._make_window(raw[8], name)
+                    if raw[9] in opening and raw[8]:
+                        made_of = self.communicators.get(name, self._world)
+                        title = f"file {len(self.collectives[name])} of {name}"
+                        self.files.add(title)
+                        self._files[raw[8]].append((raw[0], replace(made_of, name=title)))
+            elif what == What.POSTED:
+                self.posted.append(place)
+        for channel, places in self.receives.items():
+            self.receives[channel] = self._in_order(places)
+
+    def _make_window(self, number: int, comm: str) -> None:
+        """Windows of a communicator are made in the same order by all its ranks."""
+        name = f"window {len(self.collectives[comm])} of {comm}"
+        self._windows[number] = name
+        known = self.communicators.get(comm)
+        if known is not None:
+            self.communicators[name] = replace(known, name=name)
+
+    def _call_on_window(self, place: int, item: Item) -> None:
+        name = self._windows.get(item.comm, "")
+        if window_calls()[item.nr] == "MPI_Win_complete":
+            self.epochs[name].completes.append(item.event)
+        elif window_calls()[item.nr] == "MPI_Win_wait":
+            self.epochs[name].waits.append(item.event)
+        else:
+            self.collectives[name].append(place)
+
+    def _free(self, item: Item) -> None:
+        name = mpi_name(item.nr) or ""
+        if name == "MPI_File_close":
+            file = self.file(item.request, item.event)
+            if file is not None:
+                self.met[(name, file.name)].append(item.event)
+        elif name == "MPI_Win_free":
+            self.met[(name, self._windows.get(item.request, ""))].append(item.event)
+        else:
+            comm = self.communicator(item.request, item.event)
+            self.met[(name, comm.name)].append(item.event)
+
+    def _meet(self, item: Item) -> None:
+        name, comm = meetings()[item.nr], self.communicator(item.comm, item.event)
+        of = item.size_bytes & 0xFFFFFFFF
+        if name == "MPI_Comm_create_group":
+            group = self.group(of, item.event)
+            self.met[(name, comm.name, item.tag, group)].append(item.event)
+            return
+        self.met[(name, comm.name)].append(item.event)
+        if name == "MPI_Intercomm_create":
+            peers = self.communicator(of, item.event)
+            self.met[(name, peers.name, item.peer, item.tag)].append(item.event)
+
+    def group(self, number: int, event: int) -> tuple[int, ...] | None:
+        """The ranks of a group by its id at an event; None: not known."""
+        known = [ranks for since, ranks in self._groups[number] if since <= event]
+        return known[-1] if known else None
+
+    def _rank(self, peer: int) -> int:
+        """The rank of the job; -1: not known (interposer/mpi/lower/worlds.h)."""
+        return peer + self._world_first if peer >= 0 else max(-2 - peer, -1)
+
+    def _in_order(self, places: array[int]) -> array[int]:
+        """As the receives were posted; mostly that is how they were completed, too."""
+        orders = [self.item(place).order for place in places]
+        if all(first <= second for first, second in itertools.pairwise(orders)):
+            return places
+        return array("Q", [place for _, place in sorted(zip(orders, places, strict=True))])
+
+    def _learn(self, item: Item, names: dict[int, str], made: dict[str, int]) -> None:
+        """A text note: that of a new communicator says its id, and what all its ranks call it."""
+        text = self._text(item)
+        made_group = _GROUP.match(text)
+        if made_group is not None:
+            ranks = tuple(self._rank(int(word)) for word in made_group[2].split(",") if word)
+            self._groups[int(made_group[1])].append((item.event, ranks))
+            return
+        epoch = _EPOCH.match(text)
+        if epoch is not None:
+            group = tuple(self._rank(int(word)) for word in epoch[3].split(",") if word)
+            epochs = self.epochs[self._windows.get(int(epoch[1]), "")]
+            (epochs.posts if epoch[2] == "post" else epochs.starts).append((item.event, group))
+            return
+        self._name(text, item.event, names, made)
+        self._learn_neighbors(text, names)
+
+    def _learn_neighbors(self, text: str, names: Mapping[int, str]) -> None:
+        found = _NEIGHBORS.match(text)
+        if found is not None:
+            ranks = tuple(self._rank(int(word)) for word in found[2].split(",") if word)
+            self.neighbors[names[int(found[1])]] = ranks
+
+    def _text(self, item: Item) -> str:
+        with (self._path / f"log-{item.order:06}.seg").open("rb") as file:
+            file.seek(item.address)
+            return file.read(item.size_bytes).decode(errors="replace")
+
+    def begun_with(self) -> list[str]:
+        """Of a branch: what it had in MPI when it began, a line for each."""
+        try:
+            return (self._path / _BEGUN).read_text(encoding="ascii").splitlines()
+        except FileNotFoundError:
+            return []
+
+    def _begin(
+        self, names: dict[int, str], made: dict[str, int], going: dict[int, tuple[str, int]]
+    ) -> None:
+        lines = self.begun_with()
+        pending: dict[str, int] = defaultdict(int)
+        freed = ""
+        for line in lines:
+            if line.startswith("freed "):  # what the message in the next line left on
+                text = line.removeprefix("freed ")
+                was = _COMM.match(text)
+                assert was is not None
+                freed = self._communicator(was, text, defaultdict(int)).name
+                continue
+            self._name(line, 0, names, made)
+            self._learn_neighbors(line, names)
+            if sent := _SEND.match(line):
+                peer, tag, comm, size_bytes = map(int, sent.groups())
+                place = self.count + len(self._sent_before)
+                self._sent_before.append(
+                    Item(0, 0, size_bytes, 0, 0, self._rank(peer), tag, comm, 0, 0, int(What.SEND))
+                )
+                name = freed or names.get(comm) or self.communicator(comm).name
+                self.sends[(self._rank(peer), name, tag)].append(place)
+                freed = ""
+            elif begun := _GOING.match(line):
+                request, comm = map(int, begun.groups())
+                name = names.get(comm) or self.communicator(comm).name
+                pending[name] -= 1  # before those of the log
+                going[request] = (name, pending[name])
+
+    def _name(self, text: str, event: int, names: dict[int, str], made: dict[str, int]) -> None:
+        found = _COMM.match(text)
+        if found is None:
+            return
+        known = self._communicator(found, text, made)
+        names[int(found[1])] = known.name
+        self.communicators[known.name] = known
+        self.born[known.name] = (event, found[3])
+        self._ids[int(found[1])].append((event, known))
+
+    def _communicator(self, found: re.Match[str], text: str, made: dict[str, int]) -> Communicator:
+        members = tuple(self._rank(int(word)) for word in found[5].split(",") if word)
+        own = int(found[4])
+        # The remote group's ranks are those of an intercommunicator: one's own is not among them.
+        inter = "Intercomm_create" in found[3] or not 0 <= own < len(members)
+        inter = inter or (self._own is not None and members[own] != self._own)
+        whole = not text.endswith("...")
+        context = _context(int(found[2]))
+        basis = f"context {context}" if inter else f"context {context} of {members}"
+        made[basis] += 1
+        # Two halves of a split may have the same context, and so may one that was freed.
+        name = f"context {context}" if inter else f"context {context} of {_spans(members, whole)}"
+        if made[basis] > 1:
+            name += f" (#{made[basis]})"
+        return Communicator(name, members if whole else None, inter)
+
+
+def _context(number: int) -> str:
+    """What ranks have agreed upon is how many communicators one had, and its rank."""
+    if number >> 24 == 0:
+        return str(number)
+    return f"{number:x}" if number >> 62 else f"{number >> 24}.{number & 0xFFFFFF}"
+
+
+def _spans(ranks: tuple[int, ...], whole: bool) -> str:
+    """`0-3,8`, in their order."""
+    parts: list[list[int]] = []
+    for rank in ranks:
+        if parts and rank == parts[-1][-1] + 1:
+            parts[-1] = [parts[-1][0], rank]
+        else:
+            parts.append([rank])
+    text = ",".join("-".join(map(str, part)) for part in parts)
+    return text if whole else f"{text},..."
+
+
+__all__ = [
+    "WORLD",
+    "Channel",
+    "Communicator",
+    "Item",
+    "RankCommunication",
+    "What",
+]

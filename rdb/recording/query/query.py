@@ -1,0 +1,272 @@
+"""Queries over events: `mpi.recv source==3`, `read fd==3 and result<0`, `'tmp' in path`.
+
+A bare word (a call, `mpi.recv`, `signal`, `receive`) is true of events of that name; a condition
+may follow it without `and`.  The rest is an expression of Python's, of which only what is listed
+here is understood: nothing is called and nothing but the event's fields is looked at.  A comparison
+with a field that the event does not have is false.
+
+A record may stand for many events, which differ in their numbers alone.  So a query is asked of a
+record as often as comparisons of `event` with a number can change their minds.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import itertools
+import math
+import operator
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from rdb.errors import Usage
+from rdb.recording.log.record import Record
+from rdb.recording.query.fields import Event, Paths, dotted, event_names, field_names
+
+Term = Callable[[Event], Any]
+_LONG = 4096
+_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+}
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor)
+_MIRRORED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    **{ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE},
+    ast.Eq: ast.Eq,
+}
+# A leading word and what follows it without an `and`.
+_LEADING = re.compile(
+    r"^(not\s+)?(?!not\b)([A-Za-z_][\w.]*)\s+(?=[\w('\"-])(?!(?:and|or|in|is|if|not\s+in)\b)"
+)
+
+
+class Query:
+    """A query, checked; `matches` says of an event whether it is meant."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.strip()
+        if not self.text:
+            raise Usage("a query is needed", "for example: mpi.recv source==3")
+        if len(self.text) > _LONG:
+            raise Usage(f"a query has at most {_LONG} characters")
+        self.uses_paths = False
+        self._uses_time = False
+        self._each = False  # what it makes of the number of an event is not known beforehand
+        self._edges: set[int] = set()  # numbers from which on a comparison may say something else
+        self.first, self.last = 0, sys.maxsize
+        """It is true of no event before or after these."""
+        tree = self._parsed(self.text)
+        self._test = self._term(tree)
+        self._bound(tree)
+
+    def _parsed(self, text: str) -> ast.expr:
+        """A text in quotes is the query within: where it has passed a shell it has none."""
+        source = _LEADING.sub(lambda m: f"{m[1] or ''}{m[2]} and ", text.strip(), count=1)
+        try:
+            node = ast.parse(source, mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise Usage(
+                f"{self.text!r} is not a query", "for example: read fd==3 and result<0"
+            ) from None
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return self._parsed(node.value)
+        return node
+
+    def matches(
+        self,
+        record: Record,
+        rank: int,
+        start_ns: int = 0,
+        paths: Paths | None = None,
+        number: int | None = None,
+    ) -> bool:
+        """Is it true of the event, for one of its messages at least?"""
+        event = Event(record, rank, start_ns, paths, number)
+        try:
+            return any(bool(self._test(one)) for one in event.each())
+        except (TypeError, ArithmeticError) as error:
+            at = record.event if number is None else number
+            raise Usage(f"{self.text!r} has no value at event {at}: {error}") from None
+
+    @property
+    def of_the_call(self) -> bool:
+        """Is it the same for events that differ in their numbers and times alone?"""
+        return not (self._uses_time or self._each or self._edges)
+
+    def pieces(self, events: range, backwards: bool = False) -> Iterator[range]:
+        """Parts, in order, of events of one record: it is true of all of a part or of none."""
+        way = -1 if backwards else 1
+        if self._each:
+            yield from (range(one, one + 1) for one in events[::way])
+            return
+        inside = [one for one in self._edges if events.start < one < events.stop]
+        cuts = [events.start, *sorted(inside), events.stop]
+        yield from [range(*pair) for pair in itertools.pairwise(cuts)][::way]
+
+    def _bound(self, node: ast.expr) -> None:
+        """Narrows `first` and `last` by what the query says of the number of an event."""
+        match node:
+            case ast.BoolOp(op=ast.And(), values=values):
+                for one in values:
+                    self._bound(one)
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                nodes = [left, *comparators]
+                for op, (one, other) in zip(ops, itertools.pairwise(nodes), strict=True):
+                    if _is_event(one) and (number := _number(other)) is not None:
+                        self._bound_by(type(op), number)
+                    elif _is_event(other) and (number := _number(one)) is not None:
+                        self._bound_by(_MIRRORED.get(type(op)), number)
+
+    def _bound_by(self, op: type[ast.cmpop] | None, number: float) -> None:
+        if op in (ast.Gt, ast.GtE, ast.Eq):
+            self.first = max(self.first, math.ceil(number) + (op is ast.Gt and number % 1 == 0))
+        if op in (ast.Lt, ast.LtE, ast.Eq):
+            self.last = min(self.last, math.floor(number) - (op is ast.Lt and number % 1 == 0))
+
+    def _term(self, node: ast.expr) -> Term:
+        if not any(isinstance(one, ast.Name) for one in ast.walk(node)):
+            raise Usage(
+                f"{ast.unparse(node)} is a constant, true or false of every event",
+                "a condition names a field, as in source==3; a text is compared: 'tmp' in path",
+            )
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                terms = [self._term(one) for one in values]
+                every = all if isinstance(op, ast.And) else any
+                return lambda event: every(term(event) for term in terms)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                inner = self._term(operand)
+                return lambda event: not inner(event)
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                return self._compare([left, *comparators], ops)
+            case ast.Name() | ast.Attribute():
+                word = _word(node)
+                if word.lower() not in field_names() or word.lower() in event_names():
+                    name = self._event_name(word)
+                    return lambda event: event.is_a(name)
+        return self._operand(node)
+
+    def _compare(self, nodes: list[ast.expr], ops: list[ast.cmpop]) -> Term:
+        each = self._each
+        terms = [self._operand(node) for node in nodes]
+        numbers = _numbers(node for node in nodes if not _is_event(node))
+        if numbers is not None:  # the event's number among constants
+            self._each = each
+            for one in numbers:
+                self._edges |= {math.ceil(one), math.floor(one) + 1}
+        functions = [_OPERATORS.get(type(op)) for op in ops]
+        if None in functions:
+            raise Usage(f"{self.text!r}: no such comparison", "== != < <= > >= in, not in")
+        tests = [function for function in functions if function is not None]
+
+        def compare(event: Event) -> bool:
+            values = [term(event) for term in terms]
+            if any(value is None for value in values):
+                return False
+            pairs = zip(tests, values, values[1:], strict=False)
+            return all(test(left, right) for test, left, right in pairs)
+
+        return compare
+
+    def _operand(self, node: ast.expr) -> Term:
+        match node:
+            case ast.Constant(value=value) if isinstance(value, (int, float, str)):
+                return lambda event: value
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+                terms = [self._operand(part) for part in parts]
+                return lambda event: tuple(term(event) for term in terms)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                inner = self._operand(operand)
+                return lambda event: None if (value := inner(event)) is None else -value
+            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _ARITHMETIC):
+                return self._arithmetic(left, op, right)
+            case ast.Name() | ast.Attribute():
+                return self._field(_word(node))
+        raise Usage(
+            f"{ast.unparse(node)!r} is not part of a query",
+            "fields, numbers, 'texts', comparisons, and, or, not, + - * // % & | ^",
+        )
+
+    def _arithmetic(self, left: ast.expr, op: ast.operator, right: ast.expr) -> Term:
+        first, second, function = self._operand(left), self._operand(right), _OPERATORS[type(op)]
+
+        def calculate(event: Event) -> Any:
+            values = first(event), second(event)
+            if None in values:
+                return None
+            if not all(isinstance(value, (int, float)) for value in values):
+                raise TypeError("numbers are needed to calculate")
+            return function(*values)
+
+        return calculate
+
+    def _field(self, word: str) -> Term:
+        name = word.lower()
+        if name in field_names():
+            self.uses_paths |= name == "path"
+            self._uses_time |= name == "time"
+            self._each |= name == "event"
+            return lambda event: event.get(name)
+        name = self._event_name(word)  # `name == mpi.recv`
+        return lambda event: name
+
+    def _event_name(self, word: str) -> str:
+        name = dotted(word)
+        if name in event_names():
+            return name
+        if name.startswith("sig"):
+            return name
+        known = sorted(event_names() | field_names())
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean {near[0]}?" if near else "a call (read, mpi.recv) or a field (fd)"
+        raise Usage(f"{word!r} is neither an event nor a field of one", hint)
+
+
+def _is_event(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id.lower() == "event"
+
+
+def _number(node: ast.expr) -> float | None:
+    """Of a number as it is written."""
+    match node:
+        case ast.Constant(value=int() | float() as value) if math.isfinite(value):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            number = _number(operand)
+            return None if number is None else -number
+    return None
+
+
+def _numbers(nodes: Iterable[ast.expr]) -> list[float] | None:
+    """All numbers; None if there is something else."""
+    found: list[float] = []
+    for node in nodes:
+        one = _number(node)
+        inside = None if one is None else [one]
+        if isinstance(node, (ast.Tuple, ast.List, ast.Set)):
+            inside = _numbers(node.elts)
+        if inside is None:
+            return None
+        found += inside
+    return found
+
+
+def _word(node: ast.expr) -> str:
+    """`a.b` as it was written."""
+    return ast.unparse(node)

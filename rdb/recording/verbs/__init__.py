@@ -1,0 +1,1 @@
+"""What one process did in verbs, from its log alone."""
