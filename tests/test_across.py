@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 
 import pytest
+from rich.console import Console
 
+from rdb.commands import across
+from rdb.console.many import render
 from rdb.console.plots import draw
 from rdb.errors import RdbError, Usage
 from rdb.recording.messages.lanes import Span
 from rdb.session.across import differences, stats
 from rdb.session.history import CommandLog
+from rdb.session.looking import Fields
 from rdb.session.ranks import parse_ranks
 
 
@@ -27,6 +32,44 @@ def test_stats() -> None:
 def test_differences_name_members() -> None:
     rows = differences({".a": "1", ".b": "2"}, {".a": "1", ".b": "3", ".c": "4"})
     assert rows == [(".b", "2", "3"), (".c", None, "4")]
+
+
+class Looked:
+    """A session of two ranks, in which a value is as it was given."""
+
+    ranks = range(2)
+
+    def __init__(self, *sides: Fields | RdbError) -> None:
+        self._sides = dict(enumerate(sides))
+
+    async def look(self, _: object, ranks: list[int]) -> dict[int, Fields | RdbError]:
+        return {rank: self._sides[rank] for rank in ranks}
+
+
+def compared(*sides: Fields | RdbError) -> str:
+    value = asyncio.run(across.diff(Looked(*sides), "e 0 1"))  # type: ignore[arg-type]
+    with Console(width=100) as out, out.capture() as shown:
+        render(value, out)
+    return shown.get()
+
+
+def test_what_has_no_value_is_not_the_same() -> None:
+    gone = "value has been optimized out"
+    some = Fields({".a": "1"}, {".b": gone}, "")
+    whole = Fields({".a": "1", ".b": "2"}, {}, "")
+    none = Fields({}, {".a": gone, ".b": gone}, "")
+    said = f"e is the same in ranks 0 and 1\nnot compared: .b: {gone}\n"
+    assert compared(some, whole) == compared(whole, some) == compared(some, some) == said
+    other = Fields({".a": "3", ".b": "2"}, {}, "")
+    assert compared(some, other).splitlines()[-1] == f"not compared: .b: {gone}"
+    for sides in ((none, whole), (none, none), (none, some)):
+        with pytest.raises(RdbError, match=f"rank 0: {gone}"):
+            compared(*sides)
+    with pytest.raises(RdbError, match=f"rank 1: {gone}"):
+        compared(some, none)
+    apart = (Fields({".a": "1"}, {".b": gone}, ""), Fields({".b": "1"}, {".a": gone}, ""))
+    with pytest.raises(RdbError, match=gone):
+        compared(*apart)
 
 
 def test_a_picture_fits_its_width() -> None:

@@ -107,3 +107,23 @@ def test_other_languages_as_they_write_it(tmp_path: Path) -> None:
         for language, name in written.items():
             gdb.run(f"set language {language}")
             assert fields(gdb, "plane")[name] == "12", language
+
+
+def test_members_that_have_no_value_and_those_that_are_left_out(tmp_path: Path) -> None:
+    """They are not like the same ones of another rank, and say why."""
+    recorded = make(tmp_path, "optimized_members.c", "gcc", "-g", "-O2")
+    with recorded.gdb() as gdb:
+        gdb.run("break alarm if $rdi == 0")
+        gdb.run("continue")
+        gone = "value has been optimized out"
+        rows, _ = json.loads(gdb.run("rdb-fields parts"))
+        assert rows == [[".kept", "5"], [".gone", None, gone]]
+        assert json.loads(gdb.run("rdb-fields before"))[0] == [["", None, gone]]
+        rows, _ = json.loads(gdb.run("rdb-fields many"))
+        assert len(rows) == 201 and rows[199] == ["[199]", "0"]
+        assert rows[200][:2] == ["[200]", None] and "first 200 elements" in rows[200][2]
+        rows, _ = json.loads(gdb.run("rdb-fields plane"))
+        assert [row[0] for row in rows if row[1] is None] == ["[0][200]"] and len(rows) == 401
+        rows, _ = json.loads(gdb.run("rdb-fields cells"))
+        assert len(rows) == 20001 and "first 20,000 members" in rows[20000][2]
+        assert json.loads(gdb.run("rdb-fields many[0]@200"))[0][199] == ["[199]", "0"]

@@ -77,12 +77,16 @@ def is_text(kind: Any) -> bool:
 
 
 def leaves(spoken: str, name: str, value: Any, most: int) -> Iterator[tuple[str, Any]]:
-    """Depth first, in the order of declaration and of memory; of each dimension the first MOST."""
+    """Depth first, in the order of declaration and of memory; of each dimension the first MOST: the
+    next one has None for a value."""
     kind = value.type.strip_typedefs()
     children = _children(value)
     if children is not None:
         for inner, child in children:
-            yield from leaves(spoken, name + inner, child, most)
+            if child is None:
+                yield name + inner, None
+            else:
+                yield from leaves(spoken, name + inner, child, most)
     elif kind.code in _OF_MEMBERS and kind.fields():
         for field in kind.fields():
             if not hasattr(field, "bitpos"):  # static: not of this value
@@ -92,7 +96,10 @@ def leaves(spoken: str, name: str, value: Any, most: int) -> Iterator[tuple[str,
             yield from leaves(spoken, inner, value[field], most)
     elif kind.code == gdb.TYPE_CODE_ARRAY and not is_text(kind):
         for indices, one in _elements(value, len(ranges(kind)[0]), most):
-            yield from leaves(spoken, name + element(spoken, indices), one, most)
+            if one is None:
+                yield name + element(spoken, indices), None
+            else:
+                yield from leaves(spoken, name + element(spoken, indices), one, most)
     else:
         yield name, value
 
@@ -105,6 +112,8 @@ def _elements(value: Any, dimensions: int, most: int) -> Iterator[tuple[list[int
             continue
         for inner, one in _elements(value[index], dimensions - 1, most):
             yield [index, *inner], one
+    if high >= low + most:
+        yield [low + most, *(first for first, _ in ranges(value.type)[0][1:dimensions])], None
 
 
 def is_container(value: Any) -> bool:
@@ -125,14 +134,17 @@ def _named(children: Any, hint: str | None) -> Iterator[tuple[str, Any]]:
     for number, (name, child) in enumerate(children):
         if hint == "map":
             if number == 2 * _CHILDREN:
+                yield f"[{_text(child)}]", None
                 return
             if number % 2:
                 yield f"[{_text(key)}]", _value(child)
             key = child
-        elif number == _CHILDREN:
-            return
         else:
-            yield name if name.startswith("[") else f".{name}", _value(child)
+            shown = name if name.startswith("[") else f".{name}"
+            if number == _CHILDREN:
+                yield shown, None
+                return
+            yield shown, _value(child)
 
 
 def _value(child: Any) -> Any:

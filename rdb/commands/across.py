@@ -48,7 +48,8 @@ async def diff(session: Session, expression: str) -> Difference:
 
     Only what differs is shown, by the names that the program's language has for it: `w(2,1)` in
     Fortran, `w[0][1]` in C, elements of containers of C++. Of each dimension of an array, and of a
-    container, the first 200 elements are compared. The ranks need not
+    container, the first 200 elements are compared, of all together 20,000. Members that have no
+    value in one of the ranks (optimized out) are not compared, which is said. The ranks need not
     be in focus; each is looked at where it stands.
     """
     usage = "usage: diff EXPR RANK RANK"
@@ -62,11 +63,19 @@ async def diff(session: Session, expression: str) -> Difference:
     (other,) = parse_ranks(second, session.ranks)
     found = await session.look(lambda gdb: gdb.fields(what), sorted({one, other}))
     sides = []
-    variables = {}
     for rank in (one, other):
         answer = found[rank]
         if isinstance(answer, RdbError):
             raise RdbError(f"rank {rank}: {answer.message}")
-        members, variables[rank] = answer
-        sides.append(members)
-    return Difference(what, (one, other), differences(*sides), len(sides[0]), variables)
+        sides.append(answer)
+    missing = {**sides[1].missing, **sides[0].missing}
+    compared = [
+        {name: text for name, text in side.values.items() if name not in missing} for side in sides
+    ]
+    if missing and not any(compared):
+        poorer = min((side for side in sides if side.missing), key=lambda side: len(side.values))
+        rank = (one, other)[sides.index(poorer)]
+        raise RdbError(f"rank {rank}: {next(iter(poorer.missing.values()))}")
+    rows = differences(*compared)
+    variables = {rank: side.variables for rank, side in zip((one, other), sides, strict=True)}
+    return Difference(what, (one, other), rows, len(compared[0]), variables, missing)

@@ -139,6 +139,8 @@ class Difference:
     rows: Sequence[tuple[str, str | None, str | None]]
     members: int
     variables: Mapping[Rank, str] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Members that were not compared, and why."""
 
 
 @dataclass(frozen=True)

@@ -119,10 +119,12 @@ def _(value: values.Plot, out: Console) -> None:
 @render.register
 def _(value: values.Difference, out: Console) -> None:
     one, other = value.ranks
-    members = "" if value.members == 1 else f", all {value.members} members"
+    whole = "the other" if value.missing else "all"
+    members = "" if value.members == 1 else f", {whole} {value.members} members"
     _whose(value.variables, out)
     if not value.rows:
         out.print(Text(f"{value.expression} is the same in ranks {one} and {other}{members}"))
+        _not_compared(value.missing, out)
         return
     table = plain_table(value.expression, f"rank {one}", f"rank {other}")
     for name, here, there in value.rows:
@@ -134,6 +136,14 @@ def _(value: values.Difference, out: Console) -> None:
     show_table(table, out)
     if value.members > 1:
         out.print(Text(f"{len(value.rows)} of {value.members} members differ"))
+    _not_compared(value.missing, out)
+
+
+def _not_compared(missing: Mapping[str, str], out: Console) -> None:
+    for reason in dict.fromkeys(missing.values()):
+        names = [name for name, why in missing.items() if why == reason]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        out.print(Text(f"not compared: {', '.join(names[:_NAMED])}{more}: {reason}"))
 
 
 def _whose(variables: Mapping[Rank, str], out: Console) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
-from rdb.session.looking import Fields
 from rdb.session.ranks import Rank
 
 
@@ -46,7 +45,9 @@ def stats(numbers: Mapping[Rank, float]) -> Stats:
     )
 
 
-def differences(one: Fields, other: Fields) -> Sequence[tuple[str, str | None, str | None]]:
+def differences(
+    one: Mapping[str, str], other: Mapping[str, str]
+) -> Sequence[tuple[str, str | None, str | None]]:
     """Members whose values differ: name, value here and there; None where there is no such one."""
     names = list(dict.fromkeys([*one, *other]))
     return [

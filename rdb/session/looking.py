@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rdb.errors import RdbError
@@ -10,7 +11,17 @@ from rdb.session.gdb import GdbProcess
 from rdb.session.mi import quote
 from rdb.session.stacks import Frame, parse_frames
 
-Fields = dict[str, str]
+
+@dataclass(frozen=True)
+class Fields:
+    """The members of a value: what GDB prints for each, and why others have no value here."""
+
+    values: Mapping[str, str]
+    missing: Mapping[str, str]
+    variables: str
+    """Which variables it is of, as of a number."""
+
+
 """The members of a value, `.flow[2]` -> `0.5`, in their order; a plain value's only one is ``."""
 
 
@@ -49,11 +60,19 @@ class Looking:
         text, value, variables = json.loads(line)
         return Number(str(text), None if value is None else float(value), str(variables))
 
-    async def fields(self, expression: str) -> tuple[Fields, str]:
-        """Member by member, and which variables it is of, as of a number."""
+    async def fields(self, expression: str) -> Fields:
         line = (await self._said(f"rdb-fields {expression}")).splitlines()[-1]
         rows, variables = json.loads(line)
-        return {str(name): str(value) for name, value in rows}, str(variables)
+        return Fields(
+            {str(name): str(value) for name, value, *_ in rows if value is not None},
+            {
+                str(name): str(reason)
+                for name, value, *why in rows
+                if value is None
+                for reason in why
+            },
+            str(variables),
+        )
 
     async def complete(self, text: str) -> list[str]:
         """What GDB would complete TEXT to, whole lines."""
