@@ -201,6 +201,18 @@ class Player(Kinds):
         """Of a job in which nothing can happen any more."""
         return {rank.number for rank in self.ranks if not rank.ended}
 
+    def left(self, rank: Rank) -> list[Op]:
+        """What completes what a rank has under way: receives and a wait."""
+        ops: list[Op] = []
+        for one in rank.unexpected:
+            ways = remote(self.size, rank.number) if one.comm == INTER else range(self.size)
+            ranks = range(len(ways))
+            source = next(r for r in ranks if self.world(one.comm, r, rank.number) == one.source)
+            ops.append(("recv", source, one.tag, one.comm, -1))
+        if active := [name for name, one in rank.requests.items() if one.active]:
+            ops.append(("wait", active))
+        return ops
+
     def _arrive(self, one: Message) -> None:
         rank = self.ranks[one.dest]
         for receive in rank.posted:

@@ -78,7 +78,19 @@ def random_program(seed: int, plain: bool = False) -> Program:
     if seed % 2 and not plain:
         return matched_program(chance)
     size = chance.randint(2, 3 if plain else 5)
-    return [_ops(chance, size, rank, plain) for rank in range(size)]
+    program = [_ops(chance, size, rank, plain) for rank in range(size)]
+    return _completed(program) if plain else program
+
+
+def _completed(program: Program) -> Program:
+    """MPI does not say what MPI_Finalize does while something is under way (MPI-4.1, 11.2.2):
+    MPICH 4.2 waits for ever then, or aborts."""
+    player = Player(program, 0)
+    player.play()
+    left = [player.left(rank) for rank in player.ranks]
+    if player.blocked() or not any(left):
+        return program
+    return _completed([ops + more for ops, more in zip(program, left, strict=True)])
 
 
 def _ops(chance: random.Random, size: int, rank: int, plain: bool) -> list[Op]:
