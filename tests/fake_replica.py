@@ -1,6 +1,6 @@
 """A replica without a process: a tiny deterministic machine behind AgentClient's interface.
 
-It follows interposer/agent/agent.h to the letter and by brute force (every instruction is looked
+It follows interposer/seek/agent.h to the letter and by brute force (every instruction is looked
 at), so that the timeline's algorithms can be compared with a complete list of all states.
 """
 

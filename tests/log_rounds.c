@@ -19,15 +19,15 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "boundary/gate.h"
-#include "instructions/instructions.h"
-#include "instructions/tsc_sites.h"
+#include "crossing/gate.h"
+#include "answer/instructions.h"
+#include "text/tsc_sites.h"
 #include "log/log_index.h"
 #include "log/log_segment.h"
 #include "log/log_writer.h"
 #include "log/stamp.h"
 #include "base/descriptors.h"
-#include "threads/thread.h"
+#include "task/thread.h"
 
 enum { LONGEST = 1 << 16, LITTLE = 400 };
 

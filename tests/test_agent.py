@@ -1,4 +1,4 @@
-"""The agent inside a replica (interposer/agent/agent.h), driven as the timeline drives it."""
+"""The agent inside a replica (interposer/seek/agent.h), driven as the timeline drives it."""
 
 from __future__ import annotations
 

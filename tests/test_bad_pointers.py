@@ -10,7 +10,7 @@ import pytest
 from conftest import Build, Rdb
 from test_outputs import INTERPOSER, rows
 
-TABLE = (INTERPOSER / "syscalls/syscall_numbers.def").read_text()
+TABLE = (INTERPOSER / "answer/syscall_numbers.def").read_text()
 NUMBERS = dict(re.findall(r"^NR\((\w+), (\d+)\)", TABLE, re.MULTILINE))
 
 

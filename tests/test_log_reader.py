@@ -211,7 +211,7 @@ def test_checksums_are_those_of_the_definition(tmp_path: Path) -> None:
 
 def test_each_note_has_a_number_of_its_own() -> None:
     """The same below and above: whoever reads a log takes a note for what it is."""
-    text = (ROOT / "interposer/boundary/host.h").read_text()
+    text = (ROOT / "interposer/crossing/host.h").read_text()
     below = re.findall(r"^\tRDB_NOTE_(\w+) = (\d+),", text, re.MULTILINE)
     assert len({number for _, number in below}) == len(below) > 20
     above = {name: str(one.value) for name, one in Note.__members__.items()}

@@ -12,26 +12,26 @@ ROOT = Path(__file__).parent.parent
 LOWER = [
     *(
         "marks/mark_trace",
-        "marks/mark_learn",
+        "seek/mark_learn",
         "marks/mark_pages",
         "marks/spin",
-        "instructions/string_insn",
-        "marks/trampoline",
+        "text/string_insn",
+        "seek/trampoline",
         "marks/trampoline_plan",
-        "marks/trampoline_code",
+        "seek/trampoline_code",
     ),
     *(
-        "marks/trampoline_place",
-        "instructions/decode",
-        "instructions/emulate",
-        "instructions/fetch",
-        "instructions/integer",
-        "boundary/hot_stubs",
-        "instructions/alu",
-        "instructions/vector",
-        "agent/registers",
-        "agent/upper_memory",
-        "memory/arena",
+        "seek/trampoline_place",
+        "text/decode",
+        "text/emulate",
+        "text/fetch",
+        "text/integer",
+        "text/hot_stubs",
+        "text/alu",
+        "text/vector",
+        "text/registers",
+        "space/upper_memory",
+        "space/arena",
     ),
 ]
 FLAGS = [
@@ -46,7 +46,7 @@ POINTS = 12
 @pytest.fixture(scope="module")
 def marks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = tmp_path_factory.mktemp("marks") / "marks"
-    names = [*(f"{name}.c" for name in LOWER), "instructions/shift_forms.S"]
+    names = [*(f"{name}.c" for name in LOWER), "text/shift_forms.S"]
     sources = [ROOT / "interposer" / name for name in names]
     subprocess.run(
         [

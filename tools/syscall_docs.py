@@ -1,4 +1,4 @@
-"""Makes docs/syscalls.md from interposer/syscalls/syscalls.def.
+"""Makes docs/syscalls.md from interposer/answer/syscalls.def.
 
 Run: .venv/bin/python3 -m tools.syscall_docs
 """
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLE = ROOT / "interposer" / "syscalls/syscalls.def"
-NUMBERS = ROOT / "interposer" / "syscalls/syscall_numbers.def"
+TABLE = ROOT / "interposer" / "answer/syscalls.def"
+NUMBERS = ROOT / "interposer" / "answer/syscall_numbers.def"
 PAGE = ROOT / "docs" / "syscalls.md"
 
 _ROW = re.compile(r"^SYS\((\w+), (\w+), (.*)\) /\* (.+) \*/$")
@@ -17,7 +17,7 @@ _ROW = re.compile(r"^SYS\((\w+), (\w+), (.*)\) /\* (.+) \*/$")
 _HEAD = """\
 # System calls
 
-Made from `interposer/syscalls/syscalls.def` by `python -m tools.syscall_docs`; do not edit.
+Made from `interposer/answer/syscalls.def` by `python -m tools.syscall_docs`; do not edit.
 
 Every system call of x86-64 Linux up to 6.18 has a row in that table. While a program is recorded
 the kernel answers what is **passed on**, and the result and the bytes that it put into memory are

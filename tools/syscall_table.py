@@ -14,7 +14,7 @@ from pathlib import Path
 HEADER = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "rdb" / "recording" / "log" / "syscalls.py"
-NUMBERS = ROOT / "interposer" / "syscalls/syscall_numbers.def"
+NUMBERS = ROOT / "interposer" / "answer/syscall_numbers.def"
 
 # arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.18: common and 64; x32 is not supported.
 NEWER = """

@@ -18,7 +18,7 @@ from .nodes import Nodes, nodes
 
 _KINDS = {(True, 1): 1, (False, 1): 2, (True, 2): 3, (False, 2): 4, (True, 4): 5, (False, 4): 6,
           (True, 8): 7, (False, 8): 8}  # fmt: skip
-_REALS = {2: 12, 4: 9, 8: 10, 16: 11}  # interposer/agent/agent.h: enum agent_array_type
+_REALS = {2: 12, 4: 9, 8: 10, 16: 11}  # interposer/seek/agent.h: enum agent_array_type
 _SIZES = {kind: size for (_, size), kind in _KINDS.items()} | {9: 4, 10: 8, 11: 16, 12: 2}
 _STRUCTURES = (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION)
 _EACH = "(*$_rdb_each)"

@@ -15,7 +15,7 @@ import gdb
 from . import link, pynames, symbols
 from .arrays import Array, NoArray, located
 
-# interposer/agent/agent.h: enum agent_array_op
+# interposer/seek/agent.h: enum agent_array_op
 _LOAD, _NUMBER, _ABS, _NEGATE, _NOT, _FINITE, _NAN = range(1, 8)
 _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = range(8, 12)
 _LESS, _LESS_EQUAL, _GREATER, _GREATER_EQUAL, _EQUAL, _NOT_EQUAL, _AND, _OR = range(12, 20)

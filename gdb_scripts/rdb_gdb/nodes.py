@@ -11,7 +11,7 @@ import gdb
 
 from .elements import inner
 
-# interposer/agent/agent.h: enum agent_array_walk
+# interposer/seek/agent.h: enum agent_array_walk
 _CHAIN, _TREE, _BLOCKS = range(1, 4)
 _POINTER = 8
 _FORWARD_MAX = 10_000  # each is read on its own to count them

@@ -11,7 +11,7 @@ import os
 
 import gdb
 
-FILE = "own-code.elf"  # interposer/boundary/own_code.S
+FILE = "own-code.elf"  # interposer/crossing/own_code.S
 _HERE = os.path.dirname(os.path.realpath(__file__))
 # Installed inside the package; in a source tree beside it.
 _FOLDERS = ("../../_lib", "../../rdb/_lib")

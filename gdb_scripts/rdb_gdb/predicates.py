@@ -15,7 +15,7 @@ from . import cpython, elements, intrinsics, symbols
 from .elementwise import OF_ONE, Plan, planned
 from .own_frames import own_symtab
 
-# interposer/agent/agent.h: enum agent_array_fold
+# interposer/seek/agent.h: enum agent_array_fold
 _ALL, _ANY, _COUNT, _SUM, _MAX, _MIN, _SORTED, _CHECKSUM = range(1, 9)
 FOLDS: dict[str, tuple[int, str]] = {
     "allfinite": (_ALL, "isfinite({})"),

@@ -1,6 +1,6 @@
 #include "base/guarded_copy.h"
 #include <stdint.h>
-#include "threads/thread.h"
+#include "task/thread.h"
 
 /* The processor counts down as it goes: what is left in rcx was not copied. */
 __asm__("	.text\n"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <ucontext.h>
-#include "boundary/host.h"
+#include "crossing/host.h"
 #include "base/layout.h"
 #include "base/limit.h"
 #include "log/log_format.h"
@@ -39,15 +39,15 @@ struct options {
 	int appnum;          /* of these the number of their command */
 	bool worlds;         /* restart: the launcher starts several MPI_COMM_WORLDs as one */
 	uint64_t hash_every; /* record: a hash at every so many events; 0: by time budget */
-	enum check check;    /* record: how much of what the program hands out (boundary/sent.h) */
+	enum check check;    /* record: how much of what the program hands out (space/sent.h) */
 	long slice_ms;       /* a thread that computes gives way after so long, if another one waits */
 	const char *exe;     /* the program's file, where argv[0] is not its name */
 	struct limit checkpoint_every, keep, log_budget;
-	bool order;            /* of MODE_RECORD: the payloads of messages are not logged (boundary/order.h) */
+	bool order;            /* of MODE_RECORD: the payloads of messages are not logged (crossing/order.h) */
 	bool expand;           /* of MODE_VERIFY: they are made again (replay/expand.h) */
 	bool no_checkpoints;   /* --checkpoint-every 0: none but the first */
-	bool checkpoints_only; /* of MODE_PASS: no log, but checkpoints (live/coordinated.h) */
-	const char *board;     /* where its ranks agree on them (live/board.h) */
+	bool checkpoints_only; /* of MODE_PASS: no log, but checkpoints (restart/coordinated.h) */
+	const char *board;     /* where its ranks agree on them (restart/board.h) */
 	unsigned board_ranks;
 	int board_rank;
 	double mtbf_s;   /* checkpoints as often as is best for it; 0: not asked for */
@@ -63,9 +63,9 @@ struct options {
 	const char *restart; /* the recording to replay up to `at`, and to go on from live; else NULL */
 	const char *branch;  /* where that is recorded */
 	uint64_t at;
-	const char *tree;      /* restart: directory with the plan of a program with child processes (live/tree.h) */
+	const char *tree;      /* restart: directory with the plan of a program with child processes (restart/tree.h) */
 	const char *process;   /* PROCESS-PROGRAM in it */
-	const char *pids;      /* the numbers that programs know after one (process/pids.h) */
+	const char *pids;      /* the numbers that programs know after one (base/pids.h) */
 	int inherit;           /* descriptor with what the program had open at its beginning */
 	const char *in_flight; /* file with the events whose messages were under way at the cut, one a line */
 	bool in_place;         /* files go on where they were, rolled back; else copies of the branch's own do */

@@ -7,8 +7,8 @@
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "memory/arena.h"
-#include "memory/shared_memory.h"
+#include "space/arena.h"
+#include "space/shared_memory.h"
 #include "image/dirty.h"
 #include "image/image.h"
 

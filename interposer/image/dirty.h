@@ -2,7 +2,7 @@
  * PAGEMAP_SCAN (Linux 6.7, Documentation/admin-guide/mm/pagemap.rst). */
 #ifndef RDB_DIRTY_H
 #define RDB_DIRTY_H
-#include "boundary/table.h"
+#include "crossing/table.h"
 
 /* Appends (struct dirty_range, in order) what was written to since the call before, and what memory there
  * is that was not there then; begins anew.  0; -errno: this machine cannot tell. */

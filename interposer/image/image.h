@@ -2,7 +2,7 @@
 #ifndef RDB_IMAGE_H
 #define RDB_IMAGE_H
 #include "image/image_format.h"
-#include "boundary/table.h"
+#include "crossing/table.h"
 
 /* What is written: collected where the program stands, written there or by a forked child. */
 struct image_plan {

@@ -10,7 +10,7 @@
  */
 #ifndef RDB_IMAGE_FORMAT_H
 #define RDB_IMAGE_FORMAT_H
-#include "threads/thread.h"
+#include "task/thread.h"
 
 #define RDB_IMAGE_MAGIC 0x676d696264720001ull
 #define RDB_IMAGE_VERSION 3
@@ -63,7 +63,7 @@ struct image_region {
 	uint64_t offset; /* in the stored file */
 	uint32_t prot;
 	uint32_t shared;                  /* enum image_shared */
-	uint64_t dev, ino, object_offset; /* of what it shows then (memory/aliases.h) */
+	uint64_t dev, ino, object_offset; /* of what it shows then (space/aliases.h) */
 	char key[160];                    /* stored file below the saved pages; empty: zeros */
 };
 

@@ -3,15 +3,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "memory/ends.h"
-#include "memory/aliases.h"
-#include "memory/arena.h"
-#include "boundary/boundary.h"
+#include "space/ends.h"
+#include "space/aliases.h"
+#include "space/arena.h"
+#include "crossing/boundary.h"
 #include "base/descriptors.h"
-#include "memory/device_memory.h"
+#include "space/device_memory.h"
 #include "image/image_pages.h"
-#include "memory/shared_kinds.h"
-#include "memory/shared_memory.h"
+#include "space/shared_kinds.h"
+#include "space/shared_memory.h"
 
 enum { BATCH = 512, SOURCES = 16 };
 
@@ -142,7 +142,7 @@ static int take_region(struct collect *c, const struct image_region *r)
 {
 	bool readable = r->prot & PROT_READ, shared = r->shared, follows = r->shared == IMAGE_FOLLOWS;
 	if (shared && lower.opt.checkpoints_only)
-		return 0; /* it was kept while nobody wrote to it: windows by MPI's side, the rest by live/own_shared.c */
+		return 0; /* it was kept while nobody wrote to it: windows by MPI's side, the rest by restart/own_shared.c */
 	if (shared &&
 	    !follows) /* others may have written what we have not looked at; it fails beyond the end of a file */
 		madvise((void *)r->start, r->end - r->start, 22 /* MADV_POPULATE_READ */);

@@ -4,16 +4,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "memory/aliases.h"
-#include "memory/arena.h"
-#include "boundary/boundary.h"
-#include "boundary/hot_stubs.h"
+#include "space/aliases.h"
+#include "space/arena.h"
+#include "crossing/boundary.h"
+#include "text/hot_stubs.h"
 #include "image/image.h"
 #include "image/image_pack.h"
-#include "process/loader.h"
-#include "memory/memory_calls.h"
+#include "answer/loader.h"
+#include "answer/memory_calls.h"
 #include "replay/replay.h"
-#include "threads/thread.h"
+#include "task/thread.h"
 
 enum { MAP_RUN = 16 * 4096, /* bytes; what is shorter is read, not mapped */ SOURCES = 64 };
 

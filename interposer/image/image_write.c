@@ -5,15 +5,15 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "memory/arena.h"
-#include "boundary/boundary.h"
+#include "space/arena.h"
+#include "crossing/boundary.h"
 #include "base/crc32c.h"
 #include "image/image.h"
 #include "image/image_pages.h"
 #include "base/io.h"
 #include "log/log_writer.h"
 #include "base/private_file.h"
-#include "threads/thread.h"
+#include "task/thread.h"
 
 enum { PIECE = 1 << 20 }; /* of one write */
 

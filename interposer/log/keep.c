@@ -7,7 +7,7 @@
 #include "image/image.h"
 #include "log/keep.h"
 #include "log/log_head.h"
-#include "boundary/table.h"
+#include "crossing/table.h"
 
 enum { CHAIN = 8, CHAIN_BOUNDED = 4, TOGETHER = 4 /* kept of those without a log, if nobody says how many */ };
 

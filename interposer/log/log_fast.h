@@ -2,13 +2,13 @@
  * -mgeneral-regs-only and run with the program's vector registers and thread pointer. */
 #ifndef RDB_LOG_FAST_H
 #define RDB_LOG_FAST_H
-#include "boundary/arrivals.h"
-#include "boundary/ending.h"
+#include "crossing/arrivals.h"
+#include "crossing/ending.h"
 #include "log/log_segment.h"
 #include "log/stamp.h"
-#include "memory/device_memory.h"
-#include "memory/device_quiet.h"
-#include "threads/thread.h"
+#include "space/device_memory.h"
+#include "space/device_quiet.h"
+#include "task/thread.h"
 
 static inline uint64_t crc32q(uint64_t crc, uint64_t word)
 {

@@ -51,7 +51,7 @@ enum log_kind {
 	LOG_ASKED = 14, /* not an event.  The thread asks for one (nr) whose record is not the next one: what it hands
 	                     * out, a note RDB_NOTE_SENT, which that record then does not have */
 	LOG_ENDS =
-		15, /* not an event.  A file that is mapped from args[0] to args[1] ends before: SIGBUS (memory/ends.h) */
+		15, /* not an event.  A file that is mapped from args[0] to args[1] ends before: SIGBUS (space/ends.h) */
 };
 
 enum log_hash_when {

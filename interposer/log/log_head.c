@@ -6,9 +6,9 @@
 #include "base/crc32c.h"
 #include "base/io.h"
 #include "log/log_head.h"
-#include "process/meta.h"
+#include "log/meta.h"
 #include "base/private_file.h"
-#include "boundary/table.h"
+#include "crossing/table.h"
 
 static int add_record(uint32_t kind, const char *text, size_t len, void *arg)
 {

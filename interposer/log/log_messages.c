@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "boundary/host.h"
+#include "crossing/host.h"
 
 struct list {
 	struct log_message *items;

@@ -6,7 +6,7 @@
 #include "log/log_short.h"
 #include "log/log_writer.h"
 #include "log/stamp.h"
-#include "threads/thread.h"
+#include "task/thread.h"
 
 /* Words of the new record against those of its model.  Bit i stands for model[i]. */
 struct difference {

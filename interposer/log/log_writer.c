@@ -13,7 +13,7 @@
 #include "log/log_writer.h"
 #include "log/pieces.h"
 #include "log/stamp.h"
-#include "threads/thread.h"
+#include "task/thread.h"
 #include "base/private_file.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <time.h>
 #include <x86intrin.h>
 #include "base/lower.h"
-#include "instructions/instructions.h"
+#include "answer/instructions.h"
 #include "log/log_format.h"
 #include "log/stamp.h"
 

@@ -4,10 +4,10 @@
 #include "base/crc32c.h"
 #include "base/layout.h"
 #include "marks/mark_pages.h"
-#include "memory/arena.h"
+#include "space/arena.h"
 #include "marks/mark_trace.h"
-#include "agent/registers.h"
-#include "agent/upper_memory.h"
+#include "text/registers.h"
+#include "space/upper_memory.h"
 
 enum { XMM_LEN = 256 };
 

@@ -1,9 +1,9 @@
 #include "marks/mark_pages.h"
 #include <string.h>
-#include "agent/upper_memory.h"
+#include "space/upper_memory.h"
 #include "base/layout.h"
 #include "base/crc32c.h"
-#include "marks/trampoline.h"
+#include "seek/trampoline.h"
 
 bool (*mark_contested)(uint64_t start, uint64_t end);
 

@@ -2,16 +2,16 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
-#include "instructions/decode.h"
-#include "instructions/emulate.h"
-#include "instructions/fetch.h"
+#include "text/decode.h"
+#include "text/emulate.h"
+#include "text/fetch.h"
 #include "base/layout.h"
 #include "base/monotonic.h"
-#include "agent/registers.h"
-#include "instructions/string_insn.h"
+#include "text/registers.h"
+#include "text/string_insn.h"
 #include "marks/spin.h"
-#include "marks/trampoline.h"
-#include "agent/upper_memory.h"
+#include "seek/trampoline.h"
+#include "space/upper_memory.h"
 
 enum {
 	PLACES = 2048, /* powers of two */

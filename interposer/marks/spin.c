@@ -1,11 +1,11 @@
 #include "marks/spin.h"
 #include <string.h>
-#include "agent/registers.h"
-#include "agent/upper_memory.h"
+#include "text/registers.h"
+#include "space/upper_memory.h"
 #include "base/context.h"
-#include "instructions/decode.h"
-#include "instructions/emulate.h"
-#include "instructions/fetch.h"
+#include "text/decode.h"
+#include "text/emulate.h"
+#include "text/fetch.h"
 #include "base/crc32c.h"
 #include "marks/mark_trace.h"
 

@@ -1,8 +1,8 @@
 /* What can be displaced by a patch. */
 #include <errno.h>
-#include "instructions/fetch.h"
+#include "text/fetch.h"
 #include "base/layout.h"
-#include "marks/trampoline_code.h"
+#include "seek/trampoline_code.h"
 
 #define REACH 0x7fff0000ull
 

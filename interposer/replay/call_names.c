@@ -5,10 +5,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "boundary/gate.h"
+#include "crossing/gate.h"
 #include "log/log_format.h"
 #include "replay/call_names.h"
-#include "syscalls/syscall_table.h"
+#include "answer/syscall_table.h"
 #include "verbs/protocol.h"
 
 /* From the list of the MPI functions, which lies where rdb-exec does (interposer/mpi/gen): no MPI is loaded here. */

@@ -1,13 +1,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "boundary/sent.h"
+#include "space/sent.h"
 #include "log/file_sum.h"
-#include "memory/arena.h"
+#include "space/arena.h"
 #include "replay/call_names.h"
 #include "replay/divergence.h"
-#include "replay/page_hashes.h"
-#include "threads/thread.h"
+#include "space/page_hashes.h"
+#include "task/thread.h"
 
 enum { STACK_WORDS = 4096 };
 

@@ -2,7 +2,7 @@
 #ifndef RDB_DIVERGENCE_H
 #define RDB_DIVERGENCE_H
 #include <stddef.h>
-#include "boundary/boundary.h"
+#include "crossing/boundary.h"
 #include "log/log_reader.h"
 
 /* The program asks for an event: where it stands, for a report.  uc: of its system call, NULL in a

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-#include "boundary/boundary.h"
+#include "crossing/boundary.h"
 #include "base/crc32c.h"
 #include "log/log_reader.h"
 #include "replay/payload.h"

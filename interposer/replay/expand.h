@@ -1,9 +1,9 @@
-/* A recording of the order (boundary/order.h) gets its payloads: all ranks are replayed together, each from its own log,
+/* A recording of the order (crossing/order.h) gets its payloads: all ranks are replayed together, each from its own log,
  * and the plug-ins exchange the messages once more, as the logs say who got which (host.h, enum rdb_expand).  What comes
  * is compared with the hashes in the log and written to a file; from then on each rank is replayed alone. */
 #ifndef RDB_EXPAND_H
 #define RDB_EXPAND_H
-#include "boundary/event.h"
+#include "crossing/event.h"
 
 /* 0 or -errno. */
 int expand_begin(void);

@@ -1,7 +1,7 @@
 /* What becomes of a receive is further on in the log: read by a reader of its own, as far as it is asked for. */
 #include <stdlib.h>
 #include <string.h>
-#include "boundary/boundary.h"
+#include "crossing/boundary.h"
 #include "log/log_reader.h"
 #include "replay/expand.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "boundary/boundary.h"
+#include "crossing/boundary.h"
 #include "base/private_file.h"
 #include "replay/expand.h"
 

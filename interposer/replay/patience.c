@@ -1,10 +1,10 @@
 #include "replay/patience.h"
 #include <signal.h>
 #include <time.h>
-#include "boundary/boundary.h"
+#include "crossing/boundary.h"
 #include "log/log_reader.h"
 #include "replay/replay.h"
-#include "threads/thread.h"
+#include "task/thread.h"
 
 /* A replay computes as fast as the recording did, but for what it looks at on the way. */
 enum { FACTOR = 20, LOOK_MS = 500 };

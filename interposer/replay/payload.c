@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "boundary/boundary.h"
+#include "crossing/boundary.h"
 #include "base/crc32c.h"
 #include "base/private_file.h"
 

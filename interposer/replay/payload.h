@@ -4,7 +4,7 @@
 #define RDB_PAYLOAD_H
 #include <stddef.h>
 #include <stdint.h>
-#include "boundary/host.h"
+#include "crossing/host.h"
 #include "log/log_format.h"
 
 #define PAYLOAD_FILE "payload"

@@ -3,15 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include "agent/agent.h"
-#include "memory/arena.h"
-#include "memory/ends.h"
-#include "boundary/boundary.h"
-#include "boundary/sent.h"
-#include "live/live.h"
-#include "live/mapped_files.h"
-#include "live/shared_again.h"
-#include "live/tree.h"
+#include "seek/agent.h"
+#include "space/arena.h"
+#include "space/ends.h"
+#include "crossing/boundary.h"
+#include "space/sent.h"
+#include "restart/live.h"
+#include "restart/mapped_files.h"
+#include "restart/shared_again.h"
+#include "restart/tree.h"
 #include "replay/call_names.h"
 #include "replay/divergence.h"
 #include "replay/expand.h"
@@ -20,10 +20,10 @@
 #include "marks/mark.h"
 #include "replay/replay.h"
 #include "replay/replica.h"
-#include "threads/thread.h"
-#include "syscalls/unknown_maps.h"
-#include "memory/shared_kinds.h"
-#include "memory/shared_memory.h"
+#include "task/thread.h"
+#include "answer/unknown_maps.h"
+#include "space/shared_kinds.h"
+#include "space/shared_memory.h"
 
 static struct {
 	struct log_reader reader;

@@ -1,7 +1,7 @@
 /* Answering events from the log. */
 #ifndef RDB_REPLAY_H
 #define RDB_REPLAY_H
-#include "boundary/event.h"
+#include "crossing/event.h"
 
 /* Opens the log at the place an image belongs to. */
 int replay_open(unsigned segment, uint64_t off);

@@ -1,9 +1,9 @@
 /* What the agent asks of the program that it has stopped. */
 #include "replay/replica.h"
 #include <string.h>
-#include "boundary/boundary.h"
-#include "memory/arena.h"
-#include "threads/thread.h"
+#include "crossing/boundary.h"
+#include "space/arena.h"
+#include "task/thread.h"
 
 uint64_t replica_event(void)
 {

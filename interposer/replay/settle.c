@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "memory/aliases.h"
-#include "memory/arena.h"
+#include "space/aliases.h"
+#include "space/arena.h"
 #include "base/descriptors.h"
 
 enum { REGIONS = 4096, CHUNK = 2 << 20, PAGES = CHUNK / RDB_PAGE };

@@ -8,7 +8,7 @@
 #ifndef RDB_VERBS_PROTOCOL_H
 #define RDB_VERBS_PROTOCOL_H
 #include <stdint.h>
-#include "boundary/gate.h"
+#include "crossing/gate.h"
 
 enum verbs_call {
 	VERBS_DEVICES = 1,     /* struct verbs_device list*, room -> how many */

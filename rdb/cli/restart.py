@@ -248,7 +248,7 @@ def _options(args: argparse.Namespace) -> list[str]:
 
 
 def _socket_ranks(plan: Plan, branch: str) -> None:
-    """Those that have to find each other (interposer/live/rendezvous.c)."""
+    """Those that have to find each other (interposer/restart/rendezvous.c)."""
     ranks = [rank for rank, one in plan.ranks.items() if uses_sockets(one.recording, one.event)]
     if ranks:
         with open(os.path.join(branch, "sockets-ranks"), "x", opener=opener) as file:

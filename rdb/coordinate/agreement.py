@@ -23,7 +23,7 @@ def objection(slots: Sequence[Slot], generation: int, why: str) -> str | None:
 
 
 PAIR = 1 << 63
-"""Of a clock's name: it concerns two ranks alone, board_pair() in interposer/live/board.h."""
+"""Of a clock's name: it concerns two ranks alone, board_pair() in interposer/restart/board.h."""
 
 
 def ranks_of(pair: int) -> tuple[int, int]:
@@ -31,7 +31,7 @@ def ranks_of(pair: int) -> tuple[int, int]:
 
 
 def at_rest(slots: Sequence[Slot]) -> bool:
-    """As board_stable() in interposer/live/board.c, of one look."""
+    """As board_stable() in interposer/restart/board.c, of one look."""
     if any(slot.state is not State.HELD or slot.pending for slot in slots):
         return False
     if sum(slot.sent for slot in slots) != sum(slot.received for slot in slots):

@@ -1,6 +1,6 @@
 """The board of a job that runs without a recording: how its ranks agree on checkpoints.
 
-The same file as in interposer/live/board.h.
+The same file as in interposer/restart/board.h.
 """
 
 from __future__ import annotations

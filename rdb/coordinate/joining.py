@@ -26,7 +26,7 @@ def several_hosts(env: Mapping[str, str], nranks: int) -> bool:
 
 
 def checkpoints_options(job: str, rank: int, nranks: int, several: bool = False) -> list[str]:
-    """What rdb-exec is told of the board by which its ranks agree (interposer/live/board.h).
+    """What rdb-exec is told of the board by which its ranks agree (interposer/restart/board.h).
 
     SEVERAL hosts have a board each, and somebody who speaks for it.
     """

@@ -1,8 +1,8 @@
 """A process on each host of a job that runs without a recording: it speaks for the host's ranks.
 
-They share a board (interposer/live/board.h) with each other alone.  The relay that was first, the
-**centre**, knows all slots, decides, and tells the others, which write it on their boards.  It says
-in the job's directory where it listens; who connects proves to know the job's secret.
+They share a board (interposer/restart/board.h) with each other alone.  The relay that was first,
+the **centre**, knows all slots, decides, and tells the others, which write it on their boards.  It
+says in the job's directory where it listens; who connects proves to know the job's secret.
 """
 
 from __future__ import annotations

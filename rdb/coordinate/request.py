@@ -10,7 +10,7 @@ from rdb.errors import RdbError
 from rdb.recording import Job, RankRecording
 from rdb.recording.checkpoints import Checkpoint, read_images
 
-_SIGNAL = 64  # SIGNALS_REMINDER in interposer/signals/signals.h
+_SIGNAL = 64  # SIGNALS_REMINDER in interposer/task/signals.h
 _VALUE = 0x7264622D636B7074  # SIGNALS_CHECKPOINT
 _LOOK_S = 0.02
 

@@ -13,7 +13,7 @@ from rdb.launch.mpi import check_mpi, find_mpirun, mpi_options
 # its stub again by the name that the kernel has for the mapped file.
 _LIB = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "_lib"))
 
-# --cpu of rdb-exec: the highest level that the program is shown (process/cpu_features.c).
+# --cpu of rdb-exec: the highest level that the program is shown (answer/cpu_features.c).
 CPU_CHOICES = ("native", "x86-64-v3", "x86-64-v2")
 CHECK_CHOICES = ("sample", "full", "off")
 

@@ -1,6 +1,6 @@
 """`--checkpoint-every`, `--keep` and `--log-budget`: as interposer/base/limit.h reads them;
 `--kept-budget`, which all processes of a job find in its directory
-(interposer/process/kept_budget.h)."""
+(interposer/space/kept_budget.h)."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def prepare(
 
 
 def _socket_ranks(recordings: dict[int, RankRecording], number: int, branch: str) -> None:
-    """Those that have to find each other (interposer/live/rendezvous.c)."""
+    """Those that have to find each other (interposer/restart/rendezvous.c)."""
     ranks = [rank for rank, one in recordings.items() if _sockets(one.path / f"state-{number}")]
     if ranks:
         with open(os.path.join(branch, "sockets-ranks"), "x", opener=opener) as file:

@@ -1,8 +1,8 @@
 """Sockets between the ranks of a job: what was read had been written.
 
-Both ends of a connection have the same key (interposer/live/sockets.c), made of what the recording
-noted at connect(2) and accept(2).  Which bytes are under way at a cut the ranks find out when they
-go on; here is only what orders their events.
+Both ends of a connection have the same key (interposer/restart/sockets.c), made of what the
+recording noted at connect(2) and accept(2).  Which bytes are under way at a cut the ranks find out
+when they go on; here is only what orders their events.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def ends_of(recording: RankRecording) -> list[End]:
 
 
 def begun_sockets(recording: Path) -> list[list[str]]:
-    """Of a branch what it began with, in words: interposer/live/sockets_begun.c."""
+    """Of a branch what it began with, in words: interposer/restart/sockets_begun.c."""
     try:
         text = (recording / "sockets-begun").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
@@ -216,7 +216,7 @@ def _end(record: Record, nth: dict[tuple[bool, str], int]) -> End | None:
 
 
 def _address(data: bytes) -> str:
-    """As print_address() in interposer/live/sockets.c."""
+    """As print_address() in interposer/restart/sockets.c."""
     family, port = struct.unpack_from("<H", data)[0], struct.unpack_from(">H", data, 2)[0]
     if family == socket.AF_INET:
         return f"{socket.inet_ntop(socket.AF_INET, data[4:8])}/{port}"

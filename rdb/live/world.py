@@ -2,7 +2,7 @@
 
 A restart replays from an image.  What the program opened before that image is not in it, so the
 image must be one before which nothing was opened that is open still (what comes after it is seen by
-interposer/live/open_files.c).
+interposer/restart/open_files.c).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WAIT4, _WAITID = 61, 247
 _CLONE_THREAD = 0x10000
 _CALLS = (*_OPEN, *_DUP, _CLOSE, _CLOSE_RANGE, _FCNTL, *_PAIRS, *_LASTING, *_FORK, _WAIT4, _WAITID)
 _NAMESPACE_SHIFT = 16
-_MPI, _VERBS = 1, 2  # RDB_NS_ in interposer/boundary/gate.h
+_MPI, _VERBS = 1, 2  # RDB_NS_ in interposer/crossing/gate.h
 _STANDARD = range(3)
 
 

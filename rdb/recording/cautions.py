@@ -10,7 +10,7 @@ from rdb.recording.ranges import format_processes
 from rdb.recording.store import Job
 
 # Of the reasons that a process has the strongest is said.  They are what callers of caution()
-# (interposer/memory/cautions.h) write, up to the colon.
+# (interposer/space/cautions.h) write, up to the colon.
 _STRONGEST_FIRST = (
     "registered with an RDMA device",
     "is not known to rdb",

@@ -8,7 +8,7 @@ own process, `0.2` its second child, `0.2.1` that one's first.  A program that r
 Where the rank's own process only waits for a child that is the MPI program (`sh -c ./heat`), `0` is
 that child; the shell is then `0:1`.
 
-On the disk (interposer/process/process.h): `child-N` below the directory of the program that
+On the disk (interposer/answer/process.h): `child-N` below the directory of the program that
 forked, `exec` below that of the program that was replaced.
 """
 

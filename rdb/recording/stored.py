@@ -19,7 +19,7 @@ def stored_keys(recording: RankRecording) -> Iterator[str]:
                 yield line.removeprefix("key=")
 
 
-_BEFORE_A_PROMPT = 64 << 20  # bytes, as in interposer/process/store_check.c
+_BEFORE_A_PROMPT = 64 << 20  # bytes, as in interposer/space/store_check.c
 
 
 def check_some_stored(files: Path) -> None:
@@ -33,7 +33,7 @@ def check_some_stored(files: Path) -> None:
 
 
 def check_all_stored(files: Path) -> None:
-    """FILES: of a job.  Reads them all; interposer/process/store_check.c does it of those that a
+    """FILES: of a job.  Reads them all; interposer/space/store_check.c does it of those that a
     replay maps, up to a limit."""
     for path in _all(files):
         check_stored(path)

@@ -1,4 +1,4 @@
-"""Client of the agent inside a replica (interposer/agent/agent.h).
+"""Client of the agent inside a replica (interposer/seek/agent.h).
 
 Every method is one request and blocks until it is answered; `run` and `step` until the replica
 stops again.  Only `interrupt` may be called meanwhile, from a signal handler or another thread.

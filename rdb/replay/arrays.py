@@ -1,4 +1,4 @@
-"""An expression over arrays, as the agent takes it (interposer/agent/arrays.h)."""
+"""An expression over arrays, as the agent takes it (interposer/seek/arrays.h)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wire format of interposer/agent/agent.h: its structs and enums, as Python types."""
+"""The wire format of interposer/seek/agent.h: its structs and enums, as Python types."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Replica: a process that runs a rank's recording, alone, from an image and the log.
 
-Its agent (interposer/agent/agent.h) is spoken to over a socket pair; when that closes, the replica
+Its agent (interposer/seek/agent.h) is spoken to over a socket pair; when that closes, the replica
 exits by itself, so nothing is left behind even if this process is killed.  Snapshots are forks of
 replicas, hence not our children: we are made their "subreaper" so that their ends are ours to
 collect (prctl(2), PR_SET_CHILD_SUBREAPER).

@@ -13,8 +13,8 @@ from rdb.errors import RdbError
 from rdb.server.target import Debuggee
 
 _WATCH_KINDS = {2: 0, 3: 1, 4: 2}  # Z2 write, Z3 read, Z4 access -> enum agent_watch
-_WATCH_MAX = 16 << 20  # WATCH_MAX in interposer/agent/watch.h
-_CONDITION_MAX = 1024  # CONDITION in interposer/agent/breakpoints.c
+_WATCH_MAX = 16 << 20  # WATCH_MAX in interposer/seek/watch.h
+_CONDITION_MAX = 1024  # CONDITION in interposer/seek/breakpoints.c
 _STOP_WORDS = {2: "watch", 3: "rwatch", 4: "awatch"}
 
 

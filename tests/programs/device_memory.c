@@ -1,6 +1,6 @@
-/* interposer/memory/device_memory.c by itself: this program is the device, and the rest of rdb. */
-#include "memory/device_memory.c"
-#include "memory/device_quiet.c"
+/* interposer/space/device_memory.c by itself: this program is the device, and the rest of rdb. */
+#include "space/device_memory.c"
+#include "space/device_quiet.c"
 #include <immintrin.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* System calls of the C library that rdb redirects (interposer/boundary/hot_sites.h).
+/* System calls of the C library that rdb redirects (interposer/crossing/hot_sites.h).
  *   hot_sites kept           what a system call keeps is kept; the bytes of the site are told on stderr
  *   hot_sites signals|threads|restarted|interrupted   calls in a storm */
 #include <errno.h>

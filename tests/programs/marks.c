@@ -14,14 +14,14 @@
 #include <sys/time.h>
 #include <time.h>
 #include "../../interposer/marks/mark.c" /* fill() too: marks at any pc */
-#include "memory/arena.h"
-#include "agent/breakpoints.h"
+#include "space/arena.h"
+#include "seek/breakpoints.h"
 #include "base/descriptors.h"
-#include "instructions/emulate.h"
-#include "instructions/tsc_sites.h"
-#include "marks/mark_learn.h"
+#include "text/emulate.h"
+#include "text/tsc_sites.h"
+#include "seek/mark_learn.h"
 #include "replay/replica.h"
-#include "marks/trampoline.h"
+#include "seek/trampoline.h"
 
 #define UPPER __attribute__((noinline, noclone, section("upper_text")))
 enum { STACK = 65536, CELLS = 4096, NODES = 3000, LASTS_US = 600, MANY = 20000 };

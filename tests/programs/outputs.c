@@ -60,14 +60,14 @@ struct spec {
 #define NOT(name, argument, reason)
 enum {
 #define NR(name, number) NR_##name = number,
-#include "syscalls/syscall_numbers.def"
+#include "answer/syscall_numbers.def"
 };
 static const struct {
 	const char *name;
 	long nr;
 	struct spec spec[4];
 } rows[] = {
-#include "syscalls/syscall_inputs.def"
+#include "answer/syscall_inputs.def"
 };
 
 /* These would wait, or take something away that the rest needs; some of them are below. */

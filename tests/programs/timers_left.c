@@ -1,8 +1,8 @@
-/* interposer/live/timers.c and posix_timers.c by themselves: what is left of a timer at a cut, by the log's times. */
-#include "live/timers.c"
+/* interposer/restart/timers.c and posix_timers.c by themselves: what is left of a timer at a cut, by the log's times. */
+#include "restart/timers.c"
 #define timers posix
 #define begin posix_begin
-#include "live/posix_timers.c"
+#include "restart/posix_timers.c"
 #undef timers
 #undef begin
 

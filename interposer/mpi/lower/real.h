@@ -8,7 +8,7 @@
 #include <string.h>
 #include "functions.h"
 #include "handles.h"
-#include "boundary/host.h"
+#include "crossing/host.h"
 #include "objects.h"
 #include "status.h"
 #include "translate.h"

@@ -1,4 +1,4 @@
-/* What a call of MPI reads: said to the boundary before the call (boundary/sent.h).  The functions that do so are
+/* What a call of MPI reads: said to the boundary before the call (space/sent.h).  The functions that do so are
  * generated (gen/sent.py) of these. */
 #ifndef RDB_MPI_SENT_H
 #define RDB_MPI_SENT_H

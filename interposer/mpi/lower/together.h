@@ -1,11 +1,11 @@
-/* Checkpoints that all ranks take together, without a log (interposer/live/coordinated.h): this rank's part in MPI.
+/* Checkpoints that all ranks take together, without a log (interposer/restart/coordinated.h): this rank's part in MPI.
  * Collectives and messages are counted on the board; what is under way is drained into a queue here, from which later
  * receives are served first; together_state.c writes down what there is, and makes it again. */
 #ifndef RDB_MPI_TOGETHER_H
 #define RDB_MPI_TOGETHER_H
 #include "real.h"
 
-#include "live/board.h"
+#include "restart/board.h"
 
 extern bool together_on; /* there may be checkpoints */
 extern bool drained_any; /* messages are in the queue */

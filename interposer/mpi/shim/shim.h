@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "functions.h"
-#include "boundary/gate.h"
+#include "crossing/gate.h"
 #include "handles.h"
 
 #define EXPORT __attribute__((visibility("default")))

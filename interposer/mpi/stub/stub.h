@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "functions.h"
-#include "boundary/gate.h"
+#include "crossing/gate.h"
 #include "handles.h"
 
 typedef struct rdb_predef *MPI_Comm, *MPI_Datatype, *MPI_Group, *MPI_Op, *MPI_Request, *MPI_Message, *MPI_Info,

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "boundary/host.h"
+#include "crossing/host.h"
 #include "protocol.h"
 #include "provider.h"
 

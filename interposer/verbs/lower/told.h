@@ -1,5 +1,5 @@
 /* Which memory of the program a completion tells it of: what the request was to fill that it completes, and those
- * before it in its queue.  Nothing else has to be looked at then (memory/device_memory.h), however much is registered.
+ * before it in its queue.  Nothing else has to be looked at then (space/device_memory.h), however much is registered.
  * Where that is not known for sure the answer is: all of it. */
 #ifndef RDB_VERBS_TOLD_H
 #define RDB_VERBS_TOLD_H

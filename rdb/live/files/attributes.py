@@ -1,5 +1,5 @@
 """Mode, owner, times, links and extended attributes of files: as the recorded program saw them
-before a call that changed them (interposer/syscalls/attributes.h), and given to a branch's copies.
+before a call that changed them (interposer/answer/attributes.h), and given to a branch's copies.
 """
 
 from __future__ import annotations

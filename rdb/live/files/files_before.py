@@ -1,7 +1,7 @@
 """What had which name at the cut: from what is there now, back through all that the job did later.
 
 A recording notes, with each call that changes for good what has a name, what had it before
-(interposer/syscalls/kept_files.h).  Undone in the order of time, the newest first, these calls give
+(interposer/answer/kept_files.h).  Undone in the order of time, the newest first, these calls give
 of each name that they changed what it stood for at the cut, whichever process changed it.
 """
 
@@ -36,7 +36,7 @@ _HEAD_BYTES = 32  # struct rdb_note_was
 
 
 class Was(IntEnum):
-    """enum rdb_was in interposer/boundary/host.h."""
+    """enum rdb_was in interposer/crossing/host.h."""
 
     ABSENT = 0
     EMPTY = 1

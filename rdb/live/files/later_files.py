@@ -334,7 +334,7 @@ def _began(plan: LaterFiles, path: str, there: Path) -> None:
 def _followed(
     job: Job, path: str, opened: list[tuple[Change, bool]], events: Mapping[int, int]
 ) -> bool:
-    """One rank has all that is in it at the cut, on its way there (interposer/live/own_files.h)."""
+    """One rank has all that is in it at the cut, on its way there (restart/own_files.h)."""
     before = [one for one, after in opened if not after]
     if not before or len({one.rank for one, _ in opened}) > 1:
         return False
@@ -427,7 +427,7 @@ def _fits(folder: str) -> bool:
 
 
 def write_later(plan: LaterFiles, branch: str, moved: Mapping[str, Path]) -> dict[str, Path]:
-    """The copies, and the list for the ranks (interposer/live/written_copies.c), in which a file
+    """The copies, and the list for the ranks (interposer/restart/written_copies.c), in which a file
     without a place is the real one for all of them; MOVED: files of MPI that are copies of the
     branch's own, wherever they are opened.  Where all of them are."""
     names = sorted({*plan.copies, *plan.links, *plan.folders, *plan.fifos})

@@ -23,7 +23,7 @@ _OTHERS = {
     434: "a descriptor of a process",
     437: "opened by openat2(2)",
     240: "a message queue",
-}  # interposer/live/reopen.c
+}  # interposer/restart/reopen.c
 _CALLS = (*_OTHERS, *_DUPS, _CLOSE, _CLOSE_RANGE, _FCNTL)
 _IPC = {64: "semaphores", 68: "a message queue"}  # semget, msgget
 _REMOVES = {66: (64, 2), 71: (68, 1)}  # semctl, msgctl: of which, and which argument says what

@@ -1,6 +1,6 @@
 """What a branch with several processes began with, for restarts of it.
 
-The files are those of interposer/live/tree_born.h.
+The files are those of interposer/restart/tree_born.h.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class BornNumber:
     number: int
     cloexec: bool
     kind: str
-    """As interposer/live/tree_born.c names it."""
+    """As interposer/restart/tree_born.c names it."""
     shared: int
     """By several processes: which; 0: by none."""
     index: int
@@ -111,7 +111,7 @@ class BornSocket:
     """An end of a connection, or a socket without another end."""
 
     kind: str
-    """As interposer/live/sockets_begun.c names it: end, pair, alone, datagrams."""
+    """As interposer/restart/sockets_begun.c names it: end, pair, alone, datagrams."""
     numbers: list[int]
     key: str = ""
     """Of a connection: both ends have it."""

@@ -1,5 +1,5 @@
 """What a restart of a program with child processes is to do: where each process is at the cut, and
-the files that tell rdb-exec (interposer/live/tree.h).
+the files that tell rdb-exec (interposer/restart/tree.h).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from itertools import pairwise
 from rdb.live.tree.processes import NOT_YET, Node, Tree
 
 _PRCTL, _SUBREAPER = 157, 36
-_ASKED = struct.Struct("<?7xQ")  # the first of interposer/live/attributes.c
+_ASKED = struct.Struct("<?7xQ")  # the first of interposer/restart/attributes.c
 
 
 def reapers_refused(

@@ -1,5 +1,5 @@
 """Memory that the processes of a tree share: which of it each has mapped at a cut, and where that
-may be (interposer/live/shared_again.h).
+may be (interposer/restart/shared_again.h).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def mapped(node: Node, place: int) -> list[Region]:
 
 
 def _begun_with(node: Node) -> list[Region]:
-    """Of a branch: interposer/live/shared_again.c."""
+    """Of a branch: interposer/restart/shared_again.c."""
     try:
         text = (node.programs[0].path / "shared-began").read_text(encoding="ascii")
     except FileNotFoundError:

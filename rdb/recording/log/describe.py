@@ -15,7 +15,7 @@ from rdb.recording.log.record import Kind, Note, Receive, Record, signal_name
 from rdb.recording.log.syscalls import SYSCALLS
 from rdb.recording.log.verbs_calls import describe_verbs, verbs_call, verbs_name
 
-_NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/boundary/gate.h
+_NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/crossing/gate.h
 _CLOCK = 1  # RDB_FN(RDB_NS_CORE, RDB_CORE_CLOCK)
 _AT_FDCWD = -100
 

@@ -1,4 +1,4 @@
-"""What a log holds, as Python sees it (interposer/log/log_format.h, interposer/boundary/host.h)."""
+"""What a log holds, as Python sees it (interposer/log/log_format.h, interposer/crossing/host.h)."""
 
 from __future__ import annotations
 

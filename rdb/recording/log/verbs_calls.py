@@ -10,7 +10,7 @@ from enum import IntEnum
 
 from rdb.recording.log.record import Note, Record
 
-NAMESPACE_VERBS = 2  # RDB_NS_VERBS in interposer/boundary/gate.h
+NAMESPACE_VERBS = 2  # RDB_NS_VERBS in interposer/crossing/gate.h
 
 
 class Call(IntEnum):

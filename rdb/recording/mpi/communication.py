@@ -46,7 +46,7 @@ _EXCHANGES = {
     "MPI_Isendrecv": (6, 8, 9, 10, 11),
     "MPI_Isendrecv_replace": (1, 5, 6, 7, 8),
 }
-_NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/boundary/gate.h
+_NAMESPACE_MPI = 1  # RDB_NS_MPI in interposer/crossing/gate.h
 _FIRST_DYNAMIC = 256  # RDB_FIRST_DYNAMIC in interposer/mpi/handles.h
 _WORLD, _SELF = 2, 3  # ids of the predefined communicators
 _GROUP = re.compile(r"group=(\d+) ranks=([-\d,]*)\Z")

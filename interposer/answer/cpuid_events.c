@@ -1,0 +1,110 @@
+#include "answer/cpuid_events.h"
+#include <cpuid.h>
+#include <string.h>
+#include "crossing/boundary.h"
+#include "answer/cpu_features.h"
+#include "text/decode.h"
+#include "answer/instructions.h"
+#include "replay/replay.h"
+
+enum {
+	FOLLOWING = 4,
+	WITHIN = 8 /* bytes */,
+	UD0 = 0xff /* 0f ff (Intel SDM vol. 2, "UD"): no compiler makes one */,
+	CPUID_EVENT = 4
+};
+
+/* What follows are instructions, too. */
+static bool goes_on(const uint8_t *p, const uint8_t *end)
+{
+	struct insn in;
+	for (unsigned i = 0; i < FOLLOWING; i++, p += in.len)
+		if (decode(p, (size_t)(end - p), &in))
+			return false;
+	return true;
+}
+
+/* mov $LEAF,%eax before it, LEAF as they are: its last byte, 0x80, and CPUID's two would be an instruction, too,
+ * in which decoding from elsewhere ends up. */
+static bool leaf_before(const uint8_t *begin, const uint8_t *p)
+{
+	return p - begin >= 5 && p[-5] == 0xb8 && p[-3] == 0 && p[-2] == 0 &&
+	       (p[-1] == 0 || p[-1] == 0x40 || p[-1] == 0x80);
+}
+
+/* mov or xor of registers into %eax. */
+static bool eax_before(const uint8_t *begin, const uint8_t *p)
+{
+	if (p - begin < 2)
+		return false;
+	const uint8_t op = p[-2], modrm = p[-1];
+	return (op == 0x89 && (modrm & 0xc7) == 0xc0) || (op == 0x8b && (modrm & 0xf8) == 0xc0) ||
+	       ((op == 0x31 || op == 0x33) && modrm == 0xc0);
+}
+
+/* Among data two bytes are CPUID's by chance: who means it gives the leaf shortly before. */
+static bool leaf_is_given(const uint8_t *begin, const uint8_t *p)
+{
+	for (unsigned i = 0; i < WITHIN; i++, p--)
+		if (leaf_before(begin, p) || eax_before(begin, p))
+			return true;
+	return false;
+}
+
+void cpuid_look(uint8_t *begin, uint8_t *end, bool mixed)
+{
+	for (uint8_t *p = begin; p + 2 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 1))); p++)
+		if (p[1] == 0xa2 && (leaf_before(begin, p) || instructions_starts_here(begin, p, end)) &&
+		    goes_on(p + 2, end) && (!mixed || leaf_is_given(begin, p)))
+			instructions_patch(p + 1, UD0);
+}
+
+/* Intel SDM vol. 2, CPUID, "Structured Extended Feature Flags"; psABI AMD64, microarchitecture levels */
+static void hide(uint32_t leaf, uint32_t subleaf, uint32_t r[4])
+{
+	enum { A, B, C, D };
+	unsigned level = cpu_shown_level();
+	if (level < 4 && leaf == 7 && subleaf == 0) {
+		r[B] &= ~0xdc230000u; /* AVX512 F DQ IFMA PF ER CD BW VL */
+		r[C] &= ~0x00005842u; /* VBMI VBMI2 VNNI BITALG VPOPCNTDQ */
+		r[D] &= ~0x03c0010cu; /* 4VNNIW 4FMAPS VP2INTERSECT, AMX, FP16 */
+	} else if (level < 4 && leaf == 7) {
+		r[A] &= ~0x00800030u; /* AVX-VNNI, AVX512-BF16, AVX-IFMA */
+		r[D] = 0;
+	}
+	if (level < 3 && leaf == 7 && subleaf == 0)
+		r[B] &= ~0x00000128u; /* BMI1 AVX2 BMI2 */
+	else if (level < 3 && leaf == 1)
+		r[C] &= ~0x30401000u; /* FMA MOVBE AVX F16C */
+	else if (level < 3 && leaf == 0x80000001)
+		r[C] &= ~0x00000020u; /* LZCNT */
+}
+
+bool cpuid_fault(ucontext_t *uc)
+{
+	const uint8_t *p = (const uint8_t *)UC_REG(uc, RIP);
+	if (p[0] != 0x0f || p[1] != UD0)
+		return false;
+	const uint64_t args[2] = {(uint32_t)UC_REG(uc, RAX), (uint32_t)UC_REG(uc, RCX)};
+	struct event *ev = event_begin(LOG_TSC, CPUID_EVENT, args, 2);
+	uint32_t r[4] = {0};
+	if (lower.started && replaying()) {
+		size_t n;
+		event_replay(ev, uc);
+		const void *note = replay_note(RDB_NOTE_TEXT, &n);
+		if (note && n == sizeof(r))
+			memcpy(r, note, sizeof(r));
+	} else {
+		__cpuid_count((uint32_t)args[0], (uint32_t)args[1], r[0], r[1], r[2], r[3]);
+		hide((uint32_t)args[0], (uint32_t)args[1], r);
+		event_note(ev, RDB_NOTE_TEXT, r, sizeof(r));
+	}
+	event_end(ev);
+	UC_REG(uc, RAX) = r[0];
+	UC_REG(uc, RBX) = r[1];
+	UC_REG(uc, RCX) = r[2];
+	UC_REG(uc, RDX) = r[3];
+	UC_REG(uc, RIP) += 2;
+	event_answered(uc);
+	return true;
+}

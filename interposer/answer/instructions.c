@@ -1,0 +1,400 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <x86intrin.h>
+#include "crossing/boundary.h"
+#include "crossing/hot_sites.h"
+#include "answer/clock.h"
+#include "answer/cpuid_events.h"
+#include "text/decode.h"
+#include "answer/instructions.h"
+#include "answer/made_text.h"
+#include "text/text_sections.h"
+#include "text/tsc_sites.h"
+#include "replay/replay.h"
+#include "task/signals.h"
+#include "space/arena.h"
+#include "task/thread.h"
+
+enum { NEAR = 4, FAR_FROM = 24, FAR_TO = 128, FEW = 16 };
+
+bool tsc_must_trap;
+
+static bool tsc_patches_wanted(void)
+{
+	const char *knob = getenv("RDB_TSC_SITES");
+	return !knob || strcmp(knob, "0") != 0;
+}
+
+enum answer { RDTSC = 0, RDTSCP = 1, RDRAND = 2, RDSEED = 3 };
+
+static bool arrives(const uint8_t *from, const uint8_t *candidate, const uint8_t *end, bool *understood)
+{
+	struct insn in;
+	*understood = true;
+	while (from < candidate) {
+		if (decode(from, (size_t)(end - from), &in)) {
+			*understood = false;
+			return false;
+		}
+		from += in.len;
+	}
+	return from == candidate;
+}
+
+/* Decoding from wherever one starts falls into step with the real instructions after a few of them, so
+ * nearly all starts before a real instruction boundary arrive at it, and few at any other place. */
+bool instructions_starts_within(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end, unsigned chains)
+{
+	unsigned tried = 0, arrived = 0;
+	bool understood;
+	for (unsigned back = NEAR; back <= chains && candidate - back >= begin; back++, tried++)
+		arrived += arrives(candidate - back, candidate, end, &understood);
+	return tried == 0 || arrived * 4 >= tried * 3;
+}
+
+/* Those from far enough away are in step by then, whatever constants lie before it (a mov of a small number to memory
+ * is zeros that are instructions, too); and who meets what is no instruction was not in step. */
+bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end)
+{
+	unsigned tried = 0, arrived = 0;
+	for (unsigned back = FAR_FROM; back <= FAR_TO && candidate - back >= begin; back++) {
+		bool understood;
+		arrived += arrives(candidate - back, candidate, end, &understood);
+		tried += understood;
+	}
+	if (tried < FEW) /* text begins just before it */
+		return instructions_starts_within(begin, candidate, end, FAR_FROM + FEW);
+	return arrived * 4 >= tried * 3;
+}
+
+/* Whoever asks for a random number looks at the carry flag soon. */
+static bool carry_is_read(const uint8_t *p, const uint8_t *end, unsigned within)
+{
+	struct insn in;
+	for (unsigned i = 0; i < within && decode(p, (size_t)(end - p), &in) == 0; i++, p += in.len) {
+		unsigned cc = in.op & 0xf;
+		bool carry = cc == 2 || cc == 3;
+		if (in.map == MAP_ONE && !in.vector_prefix &&
+		    ((carry && (in.op & 0xf0) == 0x70) || (in.op & 0xf8) == 0x10 || (in.op & 0xf8) == 0x18))
+			return true; /* jb jae adc sbb */
+		if (in.map == MAP_0F && !in.vector_prefix && carry &&
+		    ((in.op & 0xf0) == 0x80 || (in.op & 0xf0) == 0x90 || (in.op & 0xf0) == 0x40))
+			return true; /* jb jae setb setae cmovb cmovae */
+		if (in.jumps && i > 2)
+			return false;
+	}
+	return false;
+}
+
+void instructions_patch(uint8_t *op, uint8_t to)
+{
+	uint8_t *page = (uint8_t *)((uint64_t)op & ~(RDB_PAGE - 1));
+	struct mapping m;
+	if (!arena_mapping_at((uint64_t)op, &m) || mprotect(page, RDB_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
+		rdb_fatal("cannot patch an instruction at %p: %s", (void *)op, strerror(errno));
+	*op = to;
+	if (mprotect(page, RDB_PAGE, m.prot))
+		rdb_fatal("cannot patch an instruction at %p: %s", (void *)op, strerror(errno));
+}
+
+static bool is_rex(uint8_t b)
+{
+	return (b & 0xf0) == 0x40;
+}
+
+static void look_for_random(uint8_t *begin, uint8_t *end, bool mixed)
+{
+	for (uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
+		if (p[1] != 0xc7 || p[2] < 0xf0)
+			continue;
+		bool here = instructions_starts_here(begin, p, end) || (p > begin && (is_rex(p[-1]) || p[-1] == 0x66) &&
+									instructions_starts_here(begin, p - 1, end));
+		if (here && carry_is_read(p + 3, end, mixed ? 1 : 6))
+			instructions_patch(p + 1, 0xb9);
+	}
+}
+
+/* The C library's own few rdtsc are on paths whose answer goes nowhere.  Not so ld.so's as a program. */
+static bool known_harmless(const char *key, uint64_t at)
+{
+	if (at >= RDB_PROG && at < RDB_INTERP)
+		return false;
+	static const char *const known[] = {"ld-linux", "libc.so",   "libc-",      "libm.so", "libm-",
+					    "libgcc_s", "libstdc++", "libpthread", "libdl",   "libmpi.so"};
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (!strncmp(key, known[i], strlen(known[i])))
+			return true;
+	return false;
+}
+
+/* What a compiler makes of both halves: shl $32,%rdx. */
+static bool halves_are_joined(const uint8_t *p, const uint8_t *end)
+{
+	size_t len = end - p < 48 ? (size_t)(end - p) : 48;
+	return memmem(p, len, "\x48\xc1\xe2\x20", 4) != NULL;
+}
+
+/* Or of each half, if they are joined later: mov %eax, ... and mov %edx, ... */
+static bool halves_are_kept(const uint8_t *p, const uint8_t *end)
+{
+	struct insn in;
+	bool kept[3] = {false};
+	for (unsigned i = 0; i < 6 && !decode(p, (size_t)(end - p), &in) && !in.jumps; i++, p += in.len)
+		if (in.map == MAP_ONE && !in.vector_prefix && in.op == 0x89 && in.reg <= 2)
+			kept[in.reg] = true;
+	return kept[0] && kept[2];
+}
+
+/* Or it only passes the time: a jump back to it is near. */
+static bool turns_round(const uint8_t *site, const uint8_t *p, const uint8_t *end)
+{
+	struct insn in;
+	for (unsigned i = 0; i < 6 && !decode(p, (size_t)(end - p), &in); i++, p += in.len)
+		if (in.jumps)
+			return in.len == 2 && (in.op & 0xf0) == 0x70 && p + 2 + (int8_t)p[1] == site;
+	return false;
+}
+
+static bool is_sure(const uint8_t *site, const uint8_t *behind, const uint8_t *end)
+{
+	return halves_are_joined(behind, end) || halves_are_kept(behind, end) || turns_round(site, behind, end);
+}
+
+/* Patches them where that is sure to be right, else they trap.  A mistake costs time then (rdtsc traps without need),
+ * never the right answer. */
+static bool has_rdtsc(uint8_t *begin, uint8_t *end, bool stays)
+{
+	const bool patch = stays && lower.mode == MODE_RECORD && !tsc_must_trap && tsc_patches_wanted();
+	bool found = false;
+	for (uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
+		const bool with_aux = p[1] == 0x01 && p[2] == 0xf9;
+		if (p[1] != 0x31 && !with_aux)
+			continue;
+		const bool sure = is_sure(p, p + (with_aux ? 3 : 2), end),
+			   starts = instructions_starts_here(begin, p, end);
+		/* what looks like one from behind, but not from before, is not patched: it traps if it is one */
+		if (!starts && !sure)
+			continue;
+		found = true;
+		if (patch && sure && starts && tsc_site_add(p, end))
+			continue;
+		tsc_must_trap = true;
+		break;
+	}
+	return found;
+}
+
+/* False: nothing else is answered from the log. */
+static bool look_for_others(uint8_t *begin, uint8_t *end, bool mixed)
+{
+	cpuid_look(begin, end, mixed);
+	if (lower.mode == MODE_PASS)
+		return false;
+	look_for_random(begin, end, mixed);
+	return true;
+}
+
+static void look(const struct text *t, uint64_t from, uint64_t to)
+{
+	uint8_t *begin = (uint8_t *)from, *end = (uint8_t *)to;
+	if (!look_for_others(begin, end, t->mixed) || instructions_tsc_traps() || known_harmless(t->name, from) ||
+	    !has_rdtsc(begin, end, !t->mixed))
+		return;
+	lower.upper.tsc_mode = 1;
+	if (!lower.started)
+		return;
+	tsc_sites_put();
+	if (instructions_tsc_traps())
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+}
+
+static void look_at_section(uint64_t from, uint64_t to, void *arg)
+{
+	const struct text *t = arg;
+	look(t, t->at + (from - t->offset), t->at + (to - t->offset));
+}
+
+void instructions_look(const struct text *t)
+{
+	text_sections(t->fd, t->offset, t->len, look_at_section, (void *)(uintptr_t)t);
+}
+
+void instructions_look_made(uint64_t start, uint64_t end)
+{
+	uint8_t *from = (uint8_t *)start, *to = (uint8_t *)end;
+	if (look_for_others(from, to, true) && !instructions_tsc_traps() && has_rdtsc(from, to, false))
+		instructions_tsc_trap();
+}
+
+void instructions_tsc_trap(void)
+{
+	if (lower.mode == MODE_PASS || instructions_tsc_traps())
+		return;
+	tsc_must_trap = true;
+	lower.upper.tsc_mode = 1;
+	if (lower.started)
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+}
+
+void instructions_thread(void)
+{
+	struct thread *self = thread_self();
+	if (!lower.started || self->tsc_traps || !instructions_tsc_traps())
+		return;
+	prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	self->tsc_traps = true;
+}
+
+/* ---- answering ---- */
+
+static uint64_t tick(unsigned *aux)
+{
+	if (!instructions_tsc_traps())
+		return __rdtscp(aux);
+	prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	uint64_t value = __rdtscp(aux);
+	prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	return value;
+}
+
+static uint64_t live_answer(enum answer what, unsigned *aux)
+{
+	uint64_t value;
+	if (what <= RDTSCP)
+		return tick(aux);
+	if (getrandom(&value, sizeof(value), 0) != (ssize_t)sizeof(value))
+		rdb_fatal("no random number from the kernel: %s", strerror(errno));
+	return value;
+}
+
+static uint64_t answer(enum answer what, unsigned *aux, ucontext_t *uc)
+{
+	struct event *ev = event_begin(LOG_TSC, what, NULL, 0);
+	if (lower.started && replaying()) {
+		size_t n;
+		event_replay(ev, uc);
+		const void *note = replay_note(RDB_NOTE_TEXT, &n);
+		if (note)
+			memcpy(aux, note, sizeof(*aux));
+	} else {
+		ev->result = (int64_t)live_answer(what, aux);
+		if (what == RDTSCP)
+			event_note(ev, RDB_NOTE_TEXT, aux, sizeof(*aux));
+	}
+	uint64_t value = (uint64_t)ev->result;
+	event_end(ev);
+	return value;
+}
+
+static uint64_t *gpr(ucontext_t *uc, unsigned n)
+{
+	static const uint8_t order[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+					  REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+	return (uint64_t *)&uc->uc_mcontext.gregs[order[n]];
+}
+
+static bool random_fault(ucontext_t *uc)
+{
+	const uint8_t *p = (const uint8_t *)UC_REG(uc, RIP);
+	uint8_t rex = 0, opsize = *p == 0x66;
+	unsigned aux, len = opsize;
+	if (is_rex(p[len]))
+		rex = p[len++];
+	if (p[len] != 0x0f || p[len + 1] != 0xb9 || p[len + 2] < 0xf0)
+		return false;
+	uint8_t modrm = p[len + 2];
+	uint64_t value = answer((modrm >> 3 & 1) ? RDSEED : RDRAND, &aux, uc);
+	uint64_t *reg = gpr(uc, (modrm & 7u) | (rex & 1u) << 3);
+	if (rex & 8)
+		*reg = value;
+	else if (opsize)
+		*reg = (*reg & ~0xfffful) | (value & 0xffff);
+	else
+		*reg = (uint32_t)value;
+	UC_REG(uc, EFL) = (UC_REG(uc, EFL) & ~0x8d4ul) | 1; /* CF says: here is one */
+	UC_REG(uc, RIP) += len + 3;
+	event_answered(uc);
+	return true;
+}
+
+static bool tsc_fault(ucontext_t *uc)
+{
+	const uint8_t *p = (const uint8_t *)UC_REG(uc, RIP);
+	bool with_aux = p[0] == 0x0f && p[1] == 0x01 && p[2] == 0xf9;
+	unsigned aux = 0;
+	if (!with_aux && (p[0] != 0x0f || p[1] != 0x31))
+		return false;
+	bool upper = RDB_IS_UPPER(p);
+	uint64_t value = upper ? answer(with_aux ? RDTSCP : RDTSC, &aux, uc) : tick(&aux);
+	UC_REG(uc, RAX) = (uint32_t)value;
+	UC_REG(uc, RDX) = value >> 32;
+	if (with_aux)
+		UC_REG(uc, RCX) = aux;
+	UC_REG(uc, RIP) += with_aux ? 3 : 2;
+	if (upper) {
+		event_answered(uc);
+		signals_want_delivery(uc);
+	}
+	return true;
+}
+
+static void answer_patched(ucontext_t *uc, uint64_t site)
+{
+	const bool with_aux = tsc_site_has_aux(site);
+	struct thread *self = thread_self();
+	unsigned aux;
+	UC_REG(uc, RIP) = site;
+	self->asks_at = site;
+	uint64_t value = answer(with_aux ? RDTSCP : RDTSC, &aux, uc);
+	UC_REG(uc, RAX) = (uint32_t)value;
+	UC_REG(uc, RDX) = value >> 32;
+	if (with_aux)
+		UC_REG(uc, RCX) = aux;
+	UC_REG(uc, RIP) = site + (with_aux ? 3 : 2);
+	event_answered(self->hot ? NULL : uc);
+	clock_fast_if_possible();
+}
+
+uint64_t tsc_general(ucontext_t *uc, uint64_t fs_base)
+{
+	struct thread *self = thread_self();
+	const uint64_t stub = tsc_stub_of(UC_REG(uc, RIP)), site = tsc_site_asks(stub);
+	self->upper.fs_base = fs_base;
+	if (!site || !hot_context_will_do(self)) {
+		UC_REG(uc, RIP) = stub;
+		return fs_base;
+	}
+	struct hot_outer outer = hot_enter(self, uc);
+	answer_patched(uc, site);
+	UC_REG(uc, RIP) = tsc_site_behind(UC_REG(uc, RIP));
+	return hot_leave(self, outer);
+}
+
+/* A patched one for which a signal is due, too, or somebody behind it. */
+static bool patched_fault(ucontext_t *uc)
+{
+	uint64_t site = tsc_site_asks(UC_REG(uc, RIP)), behind;
+	if (site) {
+		answer_patched(uc, site);
+		signals_want_delivery(uc);
+	}
+	behind = tsc_site_behind(UC_REG(uc, RIP));
+	if (behind)
+		UC_REG(uc, RIP) = behind;
+	return site || behind;
+}
+
+bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc)
+{
+	if (sig == SIGILL && tsc_sites_any() && patched_fault(uc))
+		return true;
+	if (sig == SIGSEGV && info->si_code == SEGV_ACCERR && made_text_fault(uc))
+		return true;
+	if (sig == SIGSEGV)
+		return info->si_code == SI_KERNEL && lower.upper.tsc_mode && tsc_fault(uc);
+	return sig == SIGILL && RDB_IS_UPPER(UC_REG(uc, RIP)) && (random_fault(uc) || cpuid_fault(uc));
+}

@@ -1,0 +1,48 @@
+/* Instructions whose answer differs from run to run: rdtsc, rdrand, rdseed (and CPUID: cpuid_events.h).
+ *
+ * rdtsc can be made to fault (PR_SET_TSC, prctl(2)).  rdrand and rdseed cannot, where CPUID cannot be made
+ * to hide them; confirmed ones are patched when code is mapped: 0F C7 /6 and /7 (register form) become
+ * 0F B9 (UD1, Intel SDM vol. 2), which has the same length and operand and faults with SIGILL.
+ */
+#ifndef RDB_INSTRUCTIONS_H
+#define RDB_INSTRUCTIONS_H
+#include "base/lower.h"
+#include "text/tsc_sites.h"
+
+/* New executable bytes of a file. */
+struct text {
+	uint64_t at;
+	size_t len;
+	const char *name;
+	int fd;
+	uint64_t offset;
+	bool mixed; /* may be written to: data lies between them, and only what is surely an instruction is taken for one */
+};
+/* Patches and notes what they hold. */
+void instructions_look(const struct text *t);
+/* The same for text that the program has made: none of its rdtsc are patched, so if there is one they trap from here on. */
+void instructions_look_made(uint64_t start, uint64_t end);
+/* There may be text that nobody looks at. */
+void instructions_tsc_trap(void);
+/* Recording: one that is not patched has been found. */
+extern bool tsc_must_trap;
+/* Does rdtsc trap in the program?  Not where all of them are patched (tsc_sites.h). */
+static inline bool instructions_tsc_traps(void)
+{
+	return lower.upper.tsc_mode && (lower.mode != MODE_RECORD || tsc_must_trap || !tsc_sites_any());
+}
+/* In a thread that takes its turn: whether rdtsc traps is each kernel thread's own, and a library that holds
+ * one may have come while others ran. */
+void instructions_thread(void);
+/* Is this, as far as one can tell, the first byte of an instruction?  Looks at decodings that start up to `chains`
+ * bytes before it. */
+bool instructions_starts_within(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end, unsigned chains);
+/* A fault at an instruction of ours: answers the event and goes on after it.  False: not ours. */
+bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc);
+
+/* Is there an instruction at `candidate`, as far as decoding from many places before it tells? */
+bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end);
+/* Changes one byte of text. */
+void instructions_patch(uint8_t *op, uint8_t to);
+
+#endif

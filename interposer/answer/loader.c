@@ -1,0 +1,276 @@
+#include <cpuid.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "space/arena.h"
+#include "crossing/boundary.h"
+#include "answer/clock.h"
+#include "answer/loader.h"
+#include "answer/memory_calls.h"
+
+#define DOWN(x) ((x) & ~(RDB_PAGE - 1))
+#define UP(x) DOWN((x) + RDB_PAGE - 1)
+enum { PHDRS = 64, STACK_MAX = 1 << 30, STACK_DEFAULT = 8 << 20 };
+
+struct object {
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph[PHDRS];
+	uint64_t bias, end;
+	char interp[PATH_MAX];
+};
+
+int loader_find(const char *prog, char *path)
+{
+	struct stat st;
+	if (strchr(prog, '/')) {
+		if (!realpath(prog, path))
+			return -errno;
+		if (stat(path, &st))
+			return -errno;
+		return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : -EACCES;
+	}
+	const char *dirs = getenv("PATH");
+	for (const char *d = dirs ? dirs : "/bin:/usr/bin"; *d;) {
+		size_t n = strcspn(d, ":");
+		char try[PATH_MAX];
+		if ((size_t)snprintf(try, sizeof(try), "%.*s%s%s", (int)n, d, n ? "/" : "", prog) < sizeof(try) &&
+		    stat(try, &st) == 0 && S_ISREG(st.st_mode) && access(try, X_OK) == 0)
+			return realpath(try, path) ? 0 : -errno;
+		d += n + (d[n] == ':');
+	}
+	return -ENOENT;
+}
+
+static int read_headers(int fd, struct object *o, const char **why)
+{
+	if (pread(fd, &o->eh, sizeof(o->eh), 0) != (ssize_t)sizeof(o->eh) || memcmp(o->eh.e_ident, ELFMAG, SELFMAG)) {
+		*why = "not an ELF program (scripts: name the interpreter)";
+		return -ENOEXEC;
+	}
+	if (o->eh.e_ident[EI_CLASS] != ELFCLASS64 || o->eh.e_machine != EM_X86_64) {
+		*why = "a program for another architecture; rdb records x86-64 programs";
+		return -ENOEXEC;
+	}
+	if ((o->eh.e_type != ET_EXEC && o->eh.e_type != ET_DYN) || o->eh.e_phnum > PHDRS ||
+	    o->eh.e_phentsize != sizeof(Elf64_Phdr)) {
+		*why = "not an executable ELF program";
+		return -ENOEXEC;
+	}
+	ssize_t n = (ssize_t)(o->eh.e_phnum * sizeof(Elf64_Phdr));
+	if (pread(fd, o->ph, (size_t)n, (off_t)o->eh.e_phoff) != n) {
+		*why = "a truncated ELF program";
+		return -ENOEXEC;
+	}
+	for (unsigned i = 0; i < o->eh.e_phnum; i++)
+		if (o->ph[i].p_type == PT_INTERP) {
+			if (o->ph[i].p_filesz > sizeof(o->interp) ||
+			    pread(fd, o->interp, o->ph[i].p_filesz, (off_t)o->ph[i].p_offset) !=
+				    (ssize_t)o->ph[i].p_filesz) {
+				*why = "a truncated ELF program";
+				return -ENOEXEC;
+			}
+		}
+	return 0;
+}
+
+static int map_object(int fd, struct object *o, uint64_t base, const char **why)
+{
+	o->bias = o->eh.e_type == ET_DYN ? base : 0;
+	for (unsigned i = 0; i < o->eh.e_phnum; i++) {
+		const Elf64_Phdr *p = &o->ph[i];
+		char key[160];
+		if (p->p_type != PT_LOAD)
+			continue;
+		uint64_t start = o->bias + p->p_vaddr, file_end = start + p->p_filesz, mem_end = start + p->p_memsz;
+		if (!o->bias && (start < RDB_PAGE || mem_end > RDB_LOW_END)) {
+			*why = "linked at an address that rdb needs for itself";
+			return -ENOEXEC;
+		}
+		int prot = (p->p_flags & PF_R ? PROT_READ : 0) | (p->p_flags & PF_W ? PROT_WRITE : 0) |
+			   (p->p_flags & PF_X ? PROT_EXEC : 0);
+		if (p->p_filesz) {
+			long rc = memory_map_file(DOWN(start), UP(file_end) - DOWN(start), prot, fd, DOWN(p->p_offset),
+						  key);
+			if (rc) {
+				*why = "cannot be mapped";
+				return (int)rc;
+			}
+		}
+		if (mem_end > UP(file_end)) {
+			uint64_t from = p->p_filesz ? UP(file_end) : DOWN(start);
+			if (mmap((void *)from, UP(mem_end) - from, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+				 0) == MAP_FAILED) {
+				*why = "its memory cannot be mapped";
+				return -errno;
+			}
+		}
+		/* to the end of the page, as the kernel does: ld.so's first malloc counts on it */
+		if (p->p_memsz > p->p_filesz && p->p_filesz && (prot & PROT_WRITE))
+			memset((void *)file_end, 0, UP(file_end) - file_end);
+		if (mem_end > o->end)
+			o->end = mem_end;
+	}
+	return 0;
+}
+
+static int open_object(const char *path, struct object *o, uint64_t base, const char **why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		*why = "cannot be opened";
+		return -errno;
+	}
+	int rc = read_headers(fd, o, why);
+	if (!rc)
+		rc = map_object(fd, o, base, why);
+	close(fd);
+	return rc;
+}
+
+static uint64_t phdr_address(const struct object *o)
+{
+	for (unsigned i = 0; i < o->eh.e_phnum; i++)
+		if (o->ph[i].p_type == PT_PHDR)
+			return o->bias + o->ph[i].p_vaddr;
+	for (unsigned i = 0; i < o->eh.e_phnum; i++)
+		if (o->ph[i].p_type == PT_LOAD && o->ph[i].p_offset <= o->eh.e_phoff &&
+		    o->eh.e_phoff < o->ph[i].p_offset + o->ph[i].p_filesz)
+			return o->bias + o->ph[i].p_vaddr + (o->eh.e_phoff - o->ph[i].p_offset);
+	return 0;
+}
+
+static uint64_t push_string(uint64_t *sp, const char *s)
+{
+	size_t n = strlen(s) + 1;
+	*sp -= n;
+	memcpy((void *)*sp, s, n);
+	return *sp;
+}
+
+static size_t count(char **v)
+{
+	size_t n = 0;
+	while (v[n])
+		n++;
+	return n;
+}
+
+static int build_stack(const struct object *prog, uint64_t interp_base, const char *path, char **argv, char **envp,
+		       uint64_t *sp_out)
+{
+	struct rlimit rl;
+	size_t size = STACK_DEFAULT;
+	if (getrlimit(RLIMIT_STACK, &rl) == 0 && rl.rlim_cur != RLIM_INFINITY)
+		size = UP(rl.rlim_cur);
+	if (size > STACK_MAX || rl.rlim_cur == RLIM_INFINITY)
+		size = STACK_MAX;
+	char *stack = mmap((void *)(RDB_STACK_TOP - size), size, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (stack == MAP_FAILED)
+		return -errno;
+	size_t argc = count(argv), envc = count(envp), words;
+	uint64_t sp = RDB_STACK_TOP - 8, *table = malloc((argc + envc) * sizeof(*table) + 8);
+	if (!table)
+		return -ENOMEM;
+	uint64_t execfn = push_string(&sp, path);
+	for (size_t i = envc; i-- > 0;)
+		table[argc + i] = push_string(&sp, envp[i]);
+	for (size_t i = argc; i-- > 0;)
+		table[i] = push_string(&sp, argv[i]);
+	uint64_t platform = push_string(&sp, "x86_64");
+	sp = (sp - 16) & ~15ul;
+	uint64_t random = sp;
+	if (getrandom((void *)random, 16, 0) != 16) {
+		free(table);
+		return -EIO;
+	}
+	const Elf64_auxv_t aux[] = {
+		{AT_SYSINFO_EHDR, {RDB_VDSO}},
+		{AT_HWCAP, {getauxval(AT_HWCAP)}},
+		{AT_PAGESZ, {RDB_PAGE}},
+		{AT_CLKTCK, {100}},
+		{AT_PHDR, {phdr_address(prog)}},
+		{AT_PHENT, {sizeof(Elf64_Phdr)}},
+		{AT_PHNUM, {prog->eh.e_phnum}},
+		{AT_BASE, {interp_base}},
+		{AT_FLAGS, {0}},
+		/* ld.so jumps here when it is done: the gate's start code, then the program.  Run as a program
+		 * itself it knows that by its own entry. */
+		{AT_ENTRY, {interp_base ? RDB_GATE_CODE + GATE_CODE_START : prog->bias + prog->eh.e_entry}},
+		{AT_UID, {getuid()}},
+		{AT_EUID, {geteuid()}},
+		{AT_GID, {getgid()}},
+		{AT_EGID, {getegid()}},
+		{AT_SECURE, {0}},
+		{AT_RANDOM, {random}},
+		{AT_HWCAP2, {getauxval(AT_HWCAP2)}},
+		{AT_EXECFN, {execfn}},
+		{AT_PLATFORM, {platform}},
+		{AT_MINSIGSTKSZ, {getauxval(AT_MINSIGSTKSZ)}},
+		{AT_NULL, {0}},
+	};
+	words = 1 + argc + 1 + envc + 1 + sizeof(aux) / 8;
+	sp = (sp - words * 8) & ~15ul;
+	uint64_t *w = (uint64_t *)sp;
+	*w++ = argc;
+	memcpy(w, table, argc * 8);
+	w += argc + 1;
+	memcpy(w, table + argc, envc * 8);
+	w += envc + 1;
+	memcpy(w, aux, sizeof(aux));
+	lower.upper.auxv_addr = (uint64_t)w;
+	lower.upper.auxv_len = sizeof(aux);
+	free(table);
+	*sp_out = sp;
+	return 0;
+}
+
+static int map_vdso(void)
+{
+	char *p = mmap((void *)RDB_VDSO, RDB_PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	memcpy(p, vdso_start, (size_t)(vdso_end - vdso_start));
+	return mprotect(p, RDB_PAGE, PROT_READ | PROT_EXEC) ? -errno : 0;
+}
+
+int loader_load(const char *path, char **argv, char **envp, struct loaded *out, const char **why)
+{
+	static struct object prog, interp;
+	int rc = open_object(path, &prog, RDB_PROG, why);
+	if (rc)
+		return rc;
+	if (prog.interp[0]) {
+		rc = open_object(prog.interp, &interp, RDB_INTERP, why);
+		if (rc) {
+			*why = "its interpreter (PT_INTERP) cannot be loaded";
+			return rc;
+		}
+		lower.upper.interp_base = interp.bias;
+	}
+	strncpy(lower.upper.exe, path, sizeof(lower.upper.exe) - 1);
+	lower.upper.entry = prog.bias + prog.eh.e_entry;
+	lower.upper.brk = RDB_BRK;
+	lower.upper.mmap_next = RDB_MMAP;
+	lower.upper.mmap_next_32 = 0x40000000;
+	lower.upper.scratch_end = RDB_SCRATCH;
+	*why = "no stack for it";
+	rc = map_vdso();
+	if (!rc)
+		rc = build_stack(&prog, prog.interp[0] ? interp.bias : 0, path, argv, envp, &out->sp);
+	if (rc)
+		return rc;
+	out->pc = prog.interp[0] ? interp.bias + interp.eh.e_entry : RDB_GATE_CODE + GATE_CODE_START;
+	return 0;
+}

@@ -1,0 +1,121 @@
+#include "answer/made_text.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include "crossing/boundary.h"
+#include "answer/instructions.h"
+#include "space/arena.h"
+#include "space/shared_memory.h"
+#include "replay/replica.h"
+
+enum {
+	BATCH = 512,
+	ALL = PROT_READ | PROT_WRITE | PROT_EXEC,
+	FETCH = 16 /* of the error code: Intel SDM vol. 3, 4.7 */
+};
+
+int made_text_protection(int prot, bool own)
+{
+	if (own && lower.mode != MODE_PASS && (prot & ALL) == ALL)
+		return prot & ~(PROT_READ | PROT_EXEC);
+	return made_text_unrun(prot) ? prot | PROT_READ : prot;
+}
+
+struct stretch {
+	uint64_t pc, start, end;
+};
+
+/* Mappings side by side count as one: how the kernel has divided it differs from run to run. */
+static int find(const struct mapping *m, void *arg)
+{
+	struct stretch *s = arg;
+	const bool one = made_text_unrun(m->prot);
+	if (one && m->start == s->end) {
+		s->end = m->end;
+		return 0;
+	}
+	if (s->pc >= s->start && s->pc < s->end)
+		return 1;
+	if (one) {
+		s->start = m->start;
+		s->end = m->end;
+	}
+	return 0;
+}
+
+static bool holds_something(const uint64_t *page)
+{
+	for (unsigned i = 0; i < RDB_PAGE / 8; i++)
+		if (page[i])
+			return true;
+	return false;
+}
+
+/* Pages of zeros end a piece, be they present or not.  A replica's pages may be an image's: which of these are in the page
+ * cache says nothing of what they hold. */
+static void look(uint64_t start, uint64_t end)
+{
+	static unsigned char present[BATCH];
+	const bool all = lower.started && replaying();
+	uint64_t begun = 0;
+	for (uint64_t from = start; from < end; from += BATCH * RDB_PAGE) {
+		const uint64_t n = (end - from) / RDB_PAGE < BATCH ? (end - from) / RDB_PAGE : BATCH;
+		if (!all && mincore((void *)from, n * RDB_PAGE, present))
+			rdb_fatal("cannot tell which memory at %#lx is there: %s", (unsigned long)from,
+				  strerror(errno));
+		for (uint64_t i = 0; i < n; i++) {
+			const uint64_t at = from + i * RDB_PAGE;
+			const bool text = (all || present[i] & 1) && holds_something((const uint64_t *)at);
+			if (text && !begun)
+				begun = at;
+			if (!text && begun) {
+				instructions_look_made(begun, at);
+				begun = 0;
+			}
+		}
+	}
+	if (begun)
+		instructions_look_made(begun, end);
+}
+
+/* Only what is the process' own is patched: others may run the same text. */
+static bool is_own(uint64_t start, uint64_t end)
+{
+	for (uint64_t at = start; at < end; at += RDB_PAGE)
+		if (arena_file_at(at) || shared_at(at))
+			return false;
+	return true;
+}
+
+long made_text_protect(uint64_t start, uint64_t end, int prot)
+{
+	const bool own = prot & PROT_EXEC && lower.mode != MODE_PASS && is_own(start, end);
+	const bool looks = own && !(prot & PROT_WRITE);
+	const int really = looks ? prot | PROT_READ : made_text_protection(prot, own);
+	if (prot & PROT_EXEC && shared_at(start))
+		instructions_tsc_trap();
+	long rc = raw_syscall(SYS_mprotect, (long)start, (long)(end - start), really, 0, 0, 0);
+	if (!rc && looks) {
+		look(start, end);
+		if (prot != really)
+			rc = raw_syscall(SYS_mprotect, (long)start, (long)(end - start), prot, 0, 0, 0);
+	}
+	return rc;
+}
+
+bool made_text_fault(const ucontext_t *uc)
+{
+	struct stretch s = {.pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP]};
+	if (!(uc->uc_mcontext.gregs[REG_ERR] & FETCH))
+		return false;
+	if (lower.started && replaying())
+		agent_asked(); /* takes its patches out, and what it protects is as it was */
+	if (arena_each(find, &s) < 0 || s.pc < s.start || s.pc >= s.end)
+		return false;
+	look(s.start, s.end);
+	if (mprotect((void *)s.start, s.end - s.start, ALL))
+		rdb_fatal("memory at %#lx cannot be run: %s", (unsigned long)s.start, strerror(errno));
+	if (lower.started && replaying())
+		agent_reprotected(s.start, s.end);
+	return true;
+}

@@ -1,0 +1,377 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "space/arena.h"
+#include "crossing/boundary.h"
+#include "space/device_memory.h"
+#include "space/ends.h"
+#include "space/followed.h"
+#include "crossing/hot_sites.h"
+#include "answer/instructions.h"
+#include "answer/made_text.h"
+#include "answer/memory_calls.h"
+#include "log/meta.h"
+#include "replay/replay.h"
+#include "replay/replica.h"
+#include "space/shared_memory.h"
+#include "space/store.h"
+
+#define A(i) (ev->args[i])
+#define UP(x) (((x) + RDB_PAGE - 1) & ~(RDB_PAGE - 1))
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+enum { ALIASES = 8 };
+static struct {
+	char path[512], asked[512];
+} aliases[ALIASES];
+static unsigned naliases;
+
+static bool from_log(void)
+{
+	return lower.started && replaying();
+}
+
+/* Breakpoints in memory that is replaced. */
+void memory_remapped(uint64_t at, size_t len)
+{
+	device_memory_gone(at, at + len);
+	if (lower.started && replaying())
+		agent_remapped(at, at + len);
+}
+
+/* Protected otherwise, or mapped where nothing was. */
+static void reprotected(uint64_t at, size_t len)
+{
+	if (lower.started && replaying())
+		agent_reprotected(at, at + len);
+}
+
+static long map_at(uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset)
+{
+	return raw_syscall(SYS_mmap, (long)at, (long)len, prot, flags | MAP_FIXED, fd, (long)offset);
+}
+
+long memory_map_zero(uint64_t at, size_t len, int prot)
+{
+	long rc = map_at(at, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	/* a replica is forked again and again, which costs by the page; refusal only makes it slower */
+	if (rc >= 0 && lower.mode == MODE_REPLICA)
+		raw_syscall(SYS_madvise, (long)at, (long)len, MADV_HUGEPAGE, 0, 0, 0);
+	return rc < 0 ? rc : 0;
+}
+
+void memory_alias(const char *path, const char *asked)
+{
+	for (unsigned i = 0; i < naliases; i++)
+		if (!strcmp(aliases[i].path, path))
+			return;
+	if (naliases == ALIASES || strlen(path) >= sizeof(aliases[0].path) || strlen(asked) >= sizeof(aliases[0].asked))
+		rdb_fatal("%s: too many redirected libraries, or too long a name", asked);
+	strcpy(aliases[naliases].path, path);
+	strcpy(aliases[naliases++].asked, asked);
+}
+
+/* The path by which the program knows a file. */
+const char *memory_asked_for(const char *path)
+{
+	for (unsigned i = 0; i < naliases; i++)
+		if (!strcmp(aliases[i].path, path))
+			return aliases[i].asked;
+	return path;
+}
+
+long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint64_t offset)
+{
+	struct stat st;
+	int fd = store_open(key);
+	if (fd < 0)
+		return fd;
+	long rc = fstat(fd, &st) ? -errno : 0;
+	/* beyond the end of the file a page cannot be read: zero memory stands in */
+	size_t inside = rc || (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
+	if (inside > len)
+		inside = len;
+	if (!rc && inside)
+		rc = map_at(at, inside, prot, MAP_PRIVATE, fd, offset);
+	if (rc >= 0)
+		rc = len > inside ? memory_map_zero(at + inside, len - inside, prot) : 0;
+	close(fd);
+	if (rc < 0)
+		return rc;
+	arena_file_mapped(at, at + len, offset, key);
+	if (len > inside && !replaying())
+		ends_add(at + inside, at + len, prot);
+	return 0;
+}
+
+/* What is mapped there of a file may be run. */
+static void look(uint64_t at, size_t len, int prot, int fd, uint64_t offset, const char *name)
+{
+	struct stat st;
+	if (fstat(fd, &st) || (uint64_t)st.st_size <= offset)
+		return;
+	if (len > UP((uint64_t)st.st_size - offset))
+		len = UP((uint64_t)st.st_size - offset);
+	instructions_look(&(struct text){at, len, name, fd, offset, prot & PROT_WRITE});
+}
+
+void memory_look(uint64_t at, size_t len, int prot, const char *key, uint64_t offset)
+{
+	if (!(prot & PROT_EXEC))
+		return;
+	int fd = store_open(key);
+	if (fd < 0)
+		rdb_fatal("%s of %s cannot be opened: %s", key, lower.opt.files_dir, strerror(-fd));
+	look(at, len, prot, fd, offset, key);
+	close(fd);
+}
+
+static long map_stored_text(uint64_t at, size_t len, int prot, const char *key, uint64_t offset)
+{
+	long rc = memory_map_stored(at, len, prot, key, offset);
+	if (!rc)
+		memory_look(at, len, prot, key, offset);
+	return rc;
+}
+
+long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset, char *key)
+{
+	char link[32], path[4096];
+	struct stat st;
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ENODEV;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return -errno;
+	path[n] = 0;
+	bool changing = lower.started && shared_volatile(fd);
+	if (changing && lower.mode == MODE_RECORD &&
+	    followed_never(fd)) { /* the copy is what stays as it is, here and in a replay */
+		int err = store_add(fd, path, true, key);
+		if (err)
+			rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
+		meta_log_file(key, memory_asked_for(path));
+		return map_stored_text(at, len, prot, key, offset);
+	}
+	size_t inside = (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
+	if (inside > len || lower.mode == MODE_PASS)
+		inside = len; /* it is not hashed, and an image has only pages that are there */
+	long rc = inside ? map_at(at, inside, prot, MAP_PRIVATE, fd, offset) : 0;
+	if (rc >= 0 && len > inside)
+		rc = memory_map_zero(at + inside, len - inside, prot);
+	if (rc < 0)
+		return rc;
+	if (prot & PROT_EXEC)
+		hot_sites_look(at, inside, path);
+	if (lower.mode == MODE_PASS && !lower.opt.checkpoints_only && (prot & PROT_EXEC))
+		look(at, inside, prot, fd, offset, path);
+	if (lower.mode != MODE_RECORD && !lower.opt.checkpoints_only)
+		return 0;
+	int err = store_add(fd, path, changing, key);
+	if (err)
+		rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
+	meta_log_file(key, memory_asked_for(path));
+	arena_file_mapped(at, at + len, offset, key);
+	struct file_mapping *made = arena_file_made();
+	made->dev = st.st_dev;
+	made->ino = st.st_ino;
+	made->text = prot & PROT_EXEC;
+	if (len > inside)
+		ends_add(at + inside, at + len, prot);
+	if (prot & PROT_EXEC)
+		look(at, inside, prot, fd, offset, key);
+	return 0;
+}
+
+static long map_recorded(struct event *ev, uint64_t at, size_t len, int prot)
+{
+	size_t n;
+	const char *key = replay_note(RDB_NOTE_FILE, &n);
+	char text[160];
+	if (!key || n >= sizeof(text))
+		return memory_map_zero(at, len, prot);
+	memcpy(text, key, n);
+	text[n] = 0;
+	return map_stored_text(at, len, prot, text, A(5));
+}
+
+static bool is_dev_zero(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 5);
+}
+
+/* -EEXIST: something is there. */
+static long reserve(uint64_t at, size_t len)
+{
+	long rc = raw_syscall(SYS_mmap, (long)at, (long)len, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	return rc < 0 ? rc : 0;
+}
+
+/* Where it goes: 0 or -errno.  What stood there before is gone only when the call succeeds. */
+static long place(struct event *ev, size_t len, uint64_t *at)
+{
+	const unsigned flags = (unsigned)A(3);
+	const bool low = flags & MAP_32BIT;
+	*at = A(0);
+	if (!(flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))) {
+		*at = arena_hinted(A(0), len, low);
+		if (!*at || !(from_log() ? *at == (uint64_t)ev->result : reserve(*at, len) == 0))
+			*at = arena_take(len, low);
+		return *at ? 0 : -ENOMEM;
+	}
+	if (*at & (RDB_PAGE - 1) || *at >= RDB_ARENA_END || len > RDB_ARENA_END - *at)
+		return -EINVAL;
+	if (*at<RDB_GATE + 2 * RDB_PAGE && * at + len> RDB_GATE)
+		return -EPERM; /* as below the lowest address that may be mapped */
+	return flags & MAP_FIXED || from_log() ? 0 : reserve(*at, len);
+}
+
+/* While recording, and before: what the program asks for is really mapped. */
+static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
+{
+	int flags = (int)A(3), fd = (int)A(4);
+	bool shared = (flags & 0xf) != MAP_PRIVATE, anonymous = flags & MAP_ANONYMOUS;
+	char key[160];
+	if (!anonymous && is_dev_zero(fd))
+		anonymous = true;
+	if (shared && !anonymous && prot & PROT_WRITE &&
+	    (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) != O_RDWR)
+		return -EACCES;
+	if (lower.started && (anonymous ? shared : followed_from_start(fd, shared, prot)))
+		return shared_map(ev, at, len, prot,
+				  (shared ? MAP_SHARED : MAP_PRIVATE) | (anonymous ? MAP_ANONYMOUS : 0), fd, A(5));
+	if (anonymous) {
+		long rc = memory_map_zero(at, len, prot);
+		if (!rc)
+			shared_unmapped(at, at + len);
+		return rc;
+	}
+	long rc = memory_map_file(at, len, prot, fd, A(5), key);
+	if (!rc && lower.mode == MODE_RECORD)
+		arena_file_made()->read_only = shared;
+	if (!rc && lower.mode == MODE_RECORD && lower.started)
+		event_note(ev, RDB_NOTE_FILE, key, strlen(key));
+	if (!rc)
+		shared_unmapped(at, at + len);
+	return rc;
+}
+
+long memory_mmap(struct event *ev, ucontext_t *uc)
+{
+	size_t len = UP(A(1));
+	int flags = (int)A(3), kind = flags & 0xf;
+	int prot = made_text_protection((int)A(2), kind == MAP_PRIVATE && flags & MAP_ANONYMOUS);
+	uint64_t at, before[2] = {lower.upper.mmap_next, lower.upper.mmap_next_32};
+	shared_sync_before(ev);
+	if (!len || A(5) & (RDB_PAGE - 1) || (kind != MAP_SHARED && kind != MAP_PRIVATE && kind != MAP_SHARED_VALIDATE))
+		return -EINVAL;
+	if (kind == MAP_SHARED_VALIDATE && flags & 0x80000 /* MAP_SYNC */)
+		return -EOPNOTSUPP;
+	if (from_log() && ev->result < 0 && ev->result > -4096)
+		return ev->result;
+	long rc = place(ev, len, &at);
+	const bool placed = !rc;
+	if (!rc && from_log())
+		shared_unmapped(at, at + len);
+	if (!rc)
+		rc = !from_log()                               ? map_really(ev, at, len, prot)
+		     : shared_map_recorded(at, len, prot, &rc) ? rc
+							       : map_recorded(ev, at, len, prot);
+	if (rc) {
+		if (placed && !(flags & MAP_FIXED)) /* reserved, if anything */
+			raw_syscall(SYS_munmap, (long)at, (long)len, 0, 0, 0, 0);
+		lower.upper.mmap_next = before[0];
+		lower.upper.mmap_next_32 = before[1];
+		return rc;
+	}
+	arena_chosen(at, at + len);
+	if (flags & MAP_ANONYMOUS)
+		arena_unmapped(at, at + len);
+	if (A(2) & PROT_EXEC && kind != MAP_PRIVATE)
+		instructions_tsc_trap();
+	memory_remapped(at, len);
+	return (long)at;
+}
+
+bool memory_is_upper(uint64_t at, size_t len)
+{
+	return at < RDB_ARENA_END && len <= RDB_ARENA_END - at;
+}
+
+long memory_munmap(struct event *ev, ucontext_t *uc)
+{
+	size_t len = UP(A(1));
+	if (A(0) & (RDB_PAGE - 1) || !len || !memory_is_upper(A(0), len))
+		return -EINVAL;
+	shared_sync_before(ev);
+	arena_unmapped(A(0), A(0) + len);
+	shared_unmapped(A(0), A(0) + len);
+	memory_remapped(A(0), len);
+	/* through the libc, so that an MPI's registration cache sees it */
+	return munmap((void *)A(0), len) ? -errno : 0;
+}
+
+long memory_mprotect(struct event *ev, ucontext_t *uc)
+{
+	size_t len = UP(A(1));
+	if (!memory_is_upper(A(0), len))
+		return -ENOMEM;
+	shared_sync_before(ev);
+	if (from_log() && ev->result < 0)
+		return ev->result; /* a file that may not be written to, say: here it is private */
+	const struct file_mapping *f = arena_file_at(A(0));
+	if (f && f->read_only && A(2) & PROT_WRITE)
+		return -EACCES;
+	long rc = made_text_protect(A(0), A(0) + len, (int)A(2));
+	if (!rc)
+		ends_protected(A(0), A(0) + len, (int)A(2));
+	reprotected(A(0), len);
+	if (!rc && (A(2) & (PROT_READ | PROT_WRITE)) != (PROT_READ | PROT_WRITE))
+		device_memory_gone(A(0), A(0) + UP(len));
+	if (!rc && A(2) & PROT_READ && f)
+		memory_look(A(0), len, (int)A(2), f->key, f->offset + (A(0) - f->start));
+	return rc;
+}
+
+long memory_brk(struct event *ev, ucontext_t *uc)
+{
+	struct upper_state *u = &lower.upper;
+	uint64_t want = A(0), old_end = UP(u->brk), new_end = UP(want);
+	shared_sync_before(ev);
+	if (want < RDB_BRK || want > RDB_BRK_END)
+		return (long)u->brk;
+	if (new_end > old_end && memory_map_zero(old_end, new_end - old_end, PROT_READ | PROT_WRITE))
+		return (long)u->brk;
+	if (new_end < old_end) {
+		device_memory_gone(new_end, old_end);
+		munmap((void *)new_end, old_end - new_end);
+	}
+	reprotected(RDB_BRK, (old_end > new_end ? old_end : new_end) - RDB_BRK);
+	u->brk = want;
+	return (long)want;
+}
+
+/* It would lock our own memory too, most of which is address space only; pages locked or not hold the same. */
+long memory_mlockall(struct event *ev, ucontext_t *uc)
+{
+	return ev->nr == SYS_mlockall && (!A(0) || A(0) & ~7ul) ? -EINVAL : 0;
+}
+
+/* No key is ever given out (pkey_alloc); -1 is plain mprotect. */
+long memory_pkey_mprotect(struct event *ev, ucontext_t *uc)
+{
+	return (int)A(3) == -1 ? memory_mprotect(ev, uc) : -EINVAL;
+}

@@ -1,0 +1,298 @@
+/* mremap and madvise, in all forms. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include "space/arena.h"
+#include "crossing/boundary.h"
+#include "space/ends.h"
+#include "space/followed.h"
+#include "answer/memory_calls.h"
+#include "space/shared_memory.h"
+
+#define A(i) (ev->args[i])
+#define UP(x) (((x) + RDB_PAGE - 1) & ~(RDB_PAGE - 1))
+
+static bool from_log(void)
+{
+	return lower.started && (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA);
+}
+
+/* What there is in a range that moves: mappings without a gap, of one protection. */
+struct found {
+	uint64_t at, end; /* looked at up to `at` */
+	int prot;
+	bool anonymous, shared, mixed;
+};
+
+static int find(const struct mapping *m, void *arg)
+{
+	struct found *f = arg;
+	if (m->end <= f->at)
+		return 0;
+	if (m->start > f->at)
+		return 1;
+	int prot = m->prot;
+	ends_at(m->start, &prot);
+	f->mixed |= f->prot >= 0 && prot != f->prot;
+	f->prot = prot;
+	f->anonymous &= m->anonymous;
+	f->shared |= m->shared;
+	f->at = m->end;
+	return f->at >= f->end;
+}
+
+/* The stored file at the new place, and on it the pages that are not as in the file. */
+static long move_file(uint64_t old, size_t common, uint64_t at, size_t new_len, const struct file_mapping *f)
+{
+	struct file_mapping file = *f;
+	int prot;
+	if (old + common > f->end)
+		return -EFAULT;
+	long rc = memory_map_stored(at, new_len, PROT_READ | PROT_WRITE, file.key, file.offset + (old - file.start));
+	for (size_t p = 0; !rc && p < common; p += RDB_PAGE)
+		if (!ends_at(at + p, &prot) && !ends_at(old + p, &prot) &&
+		    memcmp((const void *)(at + p), (const void *)(old + p), RDB_PAGE))
+			memcpy((void *)(at + p), (const void *)(old + p), RDB_PAGE);
+	return rc;
+}
+
+/* By copying.  In a replay memory may be backed by the image: growing it would show the image's next bytes.
+ * File mappings are copied while recording too: the table of what shows which file is kept in one way. */
+static long move_by_copy(uint64_t old, size_t old_len, uint64_t at, size_t new_len, const struct found *src, bool keep)
+{
+	const struct file_mapping *f = arena_file_at(old), was = f ? *f : (struct file_mapping){0};
+	size_t common = old_len < new_len ? old_len : new_len;
+	long rc = 0;
+	if (!(src->prot & PROT_READ))
+		rc = raw_syscall(SYS_mprotect, (long)old, (long)old_len, src->prot | PROT_READ, 0, 0, 0);
+	if (!rc && f) {
+		rc = move_file(old, common, at, new_len, f);
+	} else if (!rc) {
+		rc = memory_map_zero(at, new_len, PROT_READ | PROT_WRITE);
+		arena_unmapped(at, at + new_len);
+		if (!rc)
+			memcpy((void *)at, (const void *)old, common);
+	}
+	if (!rc && src->prot != (PROT_READ | PROT_WRITE))
+		rc = raw_syscall(SYS_mprotect, (long)at, (long)new_len, src->prot, 0, 0, 0);
+	if (rc)
+		return rc;
+	ends_protected(at, at + new_len, src->prot);
+	shared_unmapped(at, at + new_len);
+	arena_unmapped(old, old + old_len);
+	if (keep && f)
+		return memory_map_stored(old, old_len, src->prot, was.key, was.offset + (old - was.start));
+	if (keep)
+		return memory_map_zero(old, old_len, src->prot);
+	munmap((void *)old, old_len);
+	return 0;
+}
+
+static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, size_t new_len)
+{
+	struct found src = {.at = old, .end = old + (old_len ? old_len : 1), .prot = -1, .anonymous = true};
+	bool keep = A(3) & MREMAP_DONTUNMAP;
+	int rc = arena_each(find, &src);
+	long r;
+	if (rc < 0)
+		return rc;
+	if (src.at < src.end || src.mixed)
+		return -EFAULT;
+	const struct file_mapping *f = arena_file_at(old);
+	if (keep && !from_log() && (f ? f->read_only : shared_at(old) && !shared_followed_until(old))) {
+		old_len = 0; /* of shared memory one mapping more: there is nothing to take from the old one */
+		keep = false;
+	}
+	/* unrecorded, the kernel's pages move; of a file an image knows those that it was told of */
+	const bool really = lower.mode == MODE_PASS && (src.shared || !lower.opt.checkpoints_only);
+	if (lower.mode == MODE_RECORD && f && (f->read_only || !shared_at(old))) {
+		r = followed_move(ev, f, old, old_len, at, new_len, src.prot, keep);
+		if (r != -ENOENT)
+			return r;
+	}
+	if (!from_log() && shared_at(old))
+		return shared_move(ev, old, old_len, at, new_len, keep);
+	const bool left = from_log() && keep && shared_left_recorded(old, old_len);
+	if (from_log() && shared_map_recorded(at, new_len, src.prot, &r)) {
+		if (!r && left)
+			r = raw_syscall(SYS_mprotect, (long)old, (long)old_len, src.prot, 0, 0, 0);
+		if (!r && old_len && !keep) {
+			shared_unmapped(old, old + old_len);
+			munmap((void *)old, old_len);
+		}
+		return r;
+	}
+	if (!old_len && !really)
+		return -EINVAL;
+	/* memory of no file moves without being touched, unless it has become several mappings */
+	if (really || (src.anonymous && !f)) {
+		r = raw_syscall(SYS_mremap, (long)old, (long)old_len, (long)new_len,
+				MREMAP_MAYMOVE | MREMAP_FIXED | (keep ? MREMAP_DONTUNMAP : 0), (long)at, 0);
+		if (r >= 0) {
+			arena_unmapped(at, at + new_len);
+			shared_unmapped(at, at + new_len);
+			return 0;
+		}
+		if (really || r != -EFAULT)
+			return r;
+	}
+	return move_by_copy(old, old_len, at, new_len, &src, keep);
+}
+
+long memory_mremap(struct event *ev, ucontext_t *uc)
+{
+	uint64_t old = A(0), at, before = lower.upper.mmap_next;
+	uint64_t flags = A(3);
+	size_t old_len = UP(A(1)), new_len = UP(A(2));
+	shared_sync_before(ev);
+	if (from_log() && ev->result < 0 && ev->result > -4096)
+		return ev->result;
+	if (old & (RDB_PAGE - 1) || !new_len || !memory_is_upper(old, old_len))
+		return -EINVAL;
+	if (flags & ~7ul || (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP) && !(flags & MREMAP_MAYMOVE)) ||
+	    (flags & MREMAP_DONTUNMAP && (old_len != new_len || A(4) & (RDB_PAGE - 1))))
+		return -EINVAL;
+	if (!(flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) && new_len <= old_len) {
+		if (new_len < old_len) {
+			munmap((void *)(old + new_len), old_len - new_len);
+			arena_unmapped(old + new_len, old + old_len);
+			shared_unmapped(old + new_len, old + old_len);
+		}
+		return (long)old;
+	}
+	if (!(flags & MREMAP_MAYMOVE))
+		return -ENOMEM;
+	at = flags & MREMAP_FIXED ? A(4) : arena_take(new_len, false);
+	long rc = 0;
+	if (!at || !memory_is_upper(at, new_len))
+		rc = flags & MREMAP_FIXED ? -EINVAL : -ENOMEM;
+	else if (at & (RDB_PAGE - 1) || (at < old + old_len && old < at + new_len))
+		rc = -EINVAL;
+	if (!rc)
+		rc = move(ev, old, old_len, at, new_len);
+	if (rc) {
+		lower.upper.mmap_next = before;
+		return rc;
+	}
+	arena_chosen(at, at + new_len);
+	memory_remapped(old, old_len);
+	memory_remapped(at, new_len);
+	return (long)at;
+}
+
+/* ---- madvise ---- */
+
+enum { WIPED = 64, FREE = 8, REMOVE, DONTFORK, DOFORK, WIPEONFORK = 18, KEEPONFORK, DONTNEED_LOCKED = 24 };
+
+static struct {
+	uint64_t start, end;
+} wiped[WIPED];
+static unsigned nwiped;
+
+void memory_wipe_in_child(void)
+{
+	for (unsigned i = 0; i < nwiped; i++)
+		raw_syscall(SYS_madvise, (long)wiped[i].start, (long)(wiped[i].end - wiped[i].start), MADV_DONTNEED, 0,
+			    0, 0);
+}
+
+/* Not by the kernel: our own forks (images, replicas) must see it. */
+static long wipe_on_fork(struct event *ev, uint64_t start, uint64_t end)
+{
+	if (from_log())
+		return ev->result;
+	if (nwiped == WIPED || shared_at(start) || arena_file_at(start))
+		return -EINVAL;
+	wiped[nwiped].start = start;
+	wiped[nwiped++].end = end;
+	return 0;
+}
+
+static long keep_on_fork(uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < nwiped;)
+		if (wiped[i].start < end && wiped[i].end > start)
+			wiped[i] = wiped[--nwiped]; /* whole: a part of it is not asked for in practice */
+		else
+			i++;
+	return 0;
+}
+
+struct discard {
+	uint64_t from, to;
+};
+
+/* MADV_DONTNEED: private anonymous memory becomes zero, a private file mapping shows the file again, shared
+ * memory stays as it is. */
+static int discard(const struct mapping *m, void *arg)
+{
+	struct discard *d = arg;
+	uint64_t from = m->start > d->from ? m->start : d->from;
+	uint64_t to = m->end < d->to ? m->end : d->to;
+	while (from < to) {
+		int prot;
+		if (ends_at(from, &prot)) {
+			from += RDB_PAGE;
+			continue;
+		}
+		const struct file_mapping *f = arena_file_at(from);
+		uint64_t end = f && f->end < to ? f->end : to, shared_end;
+		long rc = 0;
+		if (f) {
+			struct file_mapping copy = *f;
+			const uint64_t offset = copy.offset + (from - copy.start);
+			rc = memory_map_stored(from, end - from, m->prot, copy.key, offset);
+			if (!rc)
+				memory_look(from, end - from, m->prot, copy.key, offset);
+			arena_file_mapped(copy.start, copy.end, copy.offset, copy.key); /* in one piece again */
+		} else if (shared_noted(from, &shared_end)) {
+			end = shared_end < to ? shared_end : to;
+		} else {
+			end = from + RDB_PAGE;
+			while (end < to && !arena_file_at(end) && !shared_noted(end, &shared_end))
+				end += RDB_PAGE;
+			rc = memory_map_zero(from, end - from, m->prot);
+		}
+		if (rc)
+			return (int)rc;
+		from = end;
+	}
+	return 0;
+}
+
+static long advise(struct event *ev, size_t len)
+{
+	return from_log() ? ev->result : raw_syscall(SYS_madvise, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
+}
+
+long memory_madvise(struct event *ev, ucontext_t *uc)
+{
+	size_t len = UP(A(1));
+	if (!memory_is_upper(A(0), len) || A(0) & (RDB_PAGE - 1))
+		return -EINVAL;
+	switch (A(2)) {
+	case FREE: return 0; /* the pages stay: as if memory had never run short */
+	case DONTFORK:       /* our own forks need it; a child that has more than it asked for does not mind */
+	case DOFORK: return 0;
+	case WIPEONFORK: return wipe_on_fork(ev, A(0), A(0) + len);
+	case KEEPONFORK: return keep_on_fork(A(0), A(0) + len);
+	case 100:
+	case 101: return -EPERM; /* MADV_HWPOISON, MADV_SOFT_OFFLINE */
+	case 102:
+	case 103: return -EINVAL; /* MADV_GUARD_INSTALL, _REMOVE: we could not read past the guards */
+	case MADV_DONTNEED:
+	case DONTNEED_LOCKED: break;
+	default: return advise(ev, len);
+	}
+	if (!from_log()) {
+		shared_note_parts(ev, A(0), A(0) + len);
+		return advise(ev, len);
+	}
+	struct discard d = {.from = A(0), .to = A(0) + len};
+	if (ev->result == -EINVAL)
+		return ev->result;
+	int rc = arena_each(discard, &d);
+	memory_remapped(A(0), len);
+	return rc ? rc : ev->result;
+}

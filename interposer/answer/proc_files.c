@@ -1,0 +1,257 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/descriptors.h"
+#include "space/arena.h"
+#include "space/ends.h"
+#include "answer/memory_calls.h"
+#include "answer/proc_files.h"
+
+/* The name below /proc/self, /proc/thread-self or /proc/PID; NULL: not about this process. */
+static const char *own_file(const char *path)
+{
+	char own[32];
+	const char *const starts[] = {"/proc/self/", "/proc/thread-self/", own};
+	if (!path || strncmp(path, "/proc/", 6))
+		return NULL;
+	snprintf(own, sizeof(own), "/proc/%d/", lower.pid);
+	for (unsigned i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (!strncmp(path, starts[i], strlen(starts[i])))
+			return path + strlen(starts[i]);
+	return NULL;
+}
+
+static void put(int fd, const char *text, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, text, len);
+		if (n <= 0)
+			rdb_fatal("a file of /proc cannot be made up in memory: %s", strerror(errno));
+		text += n;
+		len -= (size_t)n;
+	}
+}
+
+/* A line of the map that may still become longer. */
+static struct {
+	uint64_t start, end;
+	char rest[4096 + 256]; /* what follows the addresses */
+} pending;
+
+static void put_pending(int fd)
+{
+	static char text[sizeof(pending.rest) + 256];
+	int path_at = (int)strlen(pending.rest), n;
+	if (pending.start == pending.end)
+		return;
+	char *protection = strstr(pending.rest, " -w-p ");
+	if (protection) /* made_text.h */
+		memcpy(protection, " rwx", 4);
+	sscanf(pending.rest, "%*s %*s %*s %*s %n", &path_at);
+	const char *path = pending.rest + path_at;
+	if (pending.start == RDB_BRK)
+		path = "[heap]";
+	else if (pending.end == RDB_STACK_TOP)
+		path = "[stack]";
+	else
+		path = memory_asked_for(path);
+	/* fs/proc/task_mmu.c: names start in column 73 */
+	n = snprintf(text, sizeof(text), "%08lx-%08lx%.*s", (unsigned long)pending.start, (unsigned long)pending.end,
+		     path_at, pending.rest);
+	if (*path)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "%*s%s", n < 73 ? 73 - n : 0, "", path);
+	text[n++] = '\n';
+	put(fd, text, (size_t)n);
+	pending.start = pending.end;
+}
+
+static void put_part(int fd, uint64_t start, uint64_t end, const char *rest)
+{
+	const struct file_mapping *f = arena_file_at(start);
+	put_pending(fd);
+	pending.start = start;
+	pending.end = end;
+	snprintf(pending.rest, sizeof(pending.rest), "%s", rest);
+	if (f && f->read_only && pending.rest[4] == 'p')
+		pending.rest[4] = 's'; /* here it is a copy */
+}
+
+/* Pages behind the end of a file, which we have closed: part of its mapping, as the line before them. */
+static void put_closed(int fd, const uint64_t part[2], int prot)
+{
+	const struct file_mapping *f = arena_file_at(part[0]), *before = arena_file_at(pending.start);
+	char rest[sizeof(pending.rest)];
+	int file_at = 0;
+	const char text[] = {prot & PROT_READ ? 'r' : '-', prot & PROT_WRITE ? 'w' : '-', prot & PROT_EXEC ? 'x' : '-',
+			     0};
+	const bool same = f && before && !strcmp(f->key, before->key);
+	if (same && pending.start < pending.end && pending.end == part[0] && !strncmp(pending.rest + 1, text, 3) &&
+	    before->start == f->start - (f->offset - before->offset)) {
+		pending.end = part[1];
+		return;
+	}
+	if (same)
+		sscanf(pending.rest, "%*s %*s %n", &file_at);
+	snprintf(rest, sizeof(rest), " %sp %08lx %s", text, f ? (unsigned long)(f->offset + (part[0] - f->start)) : 0,
+		 file_at ? pending.rest + file_at : "00:00 0 ");
+	put_part(fd, part[0], part[1], rest);
+}
+
+/* One line of the kernel's map, which is about the upper half; false: those above are ours. */
+static bool put_mapping(int fd, const char *line)
+{
+	unsigned long start, end;
+	uint64_t part[2];
+	int rest = 0, prot = 0;
+	if (sscanf(line, "%lx-%lx%n", &start, &end, &rest) < 2 || start >= RDB_ARENA_END)
+		return false;
+	if (start < RDB_GATE + 2 * RDB_PAGE && end > RDB_GATE)
+		return true;
+	while (ends_known && ends_closed(start, end, part, &prot)) {
+		if (start < part[0])
+			put_part(fd, start, part[0], line + rest);
+		put_closed(fd, part, prot);
+		start = part[1];
+	}
+	if (start < end)
+		put_part(fd, start, end, line + rest);
+	return true;
+}
+
+static int put_maps(int fd)
+{
+	static char buf[16384];
+	size_t have = 0;
+	bool more = true;
+	int from = descriptor_open(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	if (from < 0)
+		return from;
+	while (more) {
+		ssize_t n = read(from, buf + have, sizeof(buf) - 1 - have);
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+		char *line = buf, *nl;
+		while (more && (nl = memchr(line, '\n', have - (size_t)(line - buf)))) {
+			*nl = 0;
+			more = put_mapping(fd, line);
+			line = nl + 1;
+		}
+		have -= (size_t)(line - buf);
+		memmove(buf, line, have);
+	}
+	put_pending(fd);
+	close(from);
+	return 0;
+}
+
+/* As the kernel reads them: one behind the other, as the program may have changed them; the pointers may have
+ * been put into another order. */
+static void put_strings(int fd, char *const *v, size_t n)
+{
+	const char *first = n ? v[0] : NULL, *last = first;
+	for (size_t i = 1; i < n; i++) {
+		first = v[i] < first ? v[i] : first;
+		last = v[i] > last ? v[i] : last;
+	}
+	if (first)
+		put(fd, first, (size_t)(last - first) + strlen(last) + 1);
+}
+
+/* System V ABI, initial stack: argc, argv, NULL, envp, NULL, auxv. */
+static void put_arguments(int fd, bool environment)
+{
+	uint64_t *p = (uint64_t *)lower.upper.auxv_addr - 2;
+	size_t n = 0;
+	for (; *p; p--)
+		n++;
+	if (environment) {
+		/* by the pointers: ld.so copies some (GLIBC_TUNABLES) to elsewhere */
+		for (char *const *e = (char *const *)(p + 1); *e; e++)
+			put(fd, *e, strlen(*e) + 1);
+		return;
+	}
+	n = 0;
+	for (p--; *p != n; p--)
+		n++;
+	put_strings(fd, (char *const *)(p + 1), n);
+}
+
+bool proc_files_open(const char *path, unsigned flags, long *result)
+{
+	static const char *const names[] = {"maps", "cmdline", "environ", "auxv"};
+	const char *name = own_file(path);
+	unsigned which = 0;
+	while (name && which < 4 && strcmp(name, names[which]))
+		which++;
+	if (!name || which == 4 || (flags & O_ACCMODE) != O_RDONLY || !lower.started)
+		return false;
+	int fd = memfd_create(names[which], flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+	*result = fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return true;
+	int rc = 0;
+	switch (which) {
+	case 0: rc = put_maps(fd); break;
+	case 1: put_arguments(fd, false); break;
+	case 2: put_arguments(fd, true); break;
+	case 3: put(fd, (const char *)lower.upper.auxv_addr, lower.upper.auxv_len); break;
+	}
+	if (rc || lseek(fd, 0, SEEK_SET) < 0) {
+		*result = rc ? rc : -errno;
+		close(fd);
+	}
+	return true;
+}
+
+static bool lists_descriptors(int fd)
+{
+	char link[32], target[64];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(link, target, sizeof(target) - 1);
+	if (n < 0)
+		return false;
+	target[n] = 0;
+	const char *name = own_file(target);
+	return name && (!strcmp(name, "fd") || !strcmp(name, "fdinfo"));
+}
+
+/* getdents(2): the record's length is at the same place in both forms, the name is not */
+static long without_ours(long nr, char *entries, long len)
+{
+	long kept = 0;
+	for (long at = 0; at < len;) {
+		uint16_t size;
+		memcpy(&size, entries + at + 16, sizeof(size));
+		char *end;
+		const char *name = entries + at + (nr == SYS_getdents64 ? 19 : 18);
+		long fd = strtol(name, &end, 10);
+		if (end == name || *end || !descriptor_is_ours((int)fd)) {
+			memmove(entries + kept, entries + at, size);
+			kept += size;
+		}
+		at += size;
+	}
+	return kept;
+}
+
+bool proc_files_list(long nr, int fd, char *entries, size_t size, long *result)
+{
+	static char all[32768]; /* what is left out must not be in the program's memory either */
+	if (!lists_descriptors(fd))
+		return false;
+	do {
+		*result = raw_syscall(nr, fd, (long)all, (long)(size < sizeof(all) ? size : sizeof(all)), 0, 0, 0);
+		if (*result <= 0)
+			return true;
+		*result = without_ours(nr, all, *result);
+	} while (!*result);
+	memcpy(entries, all, (size_t)*result);
+	return true;
+}

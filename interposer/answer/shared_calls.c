@@ -1,0 +1,266 @@
+/* Shared memory in a replay, and System V shared memory in both. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "restart/shared_again.h"
+#include "space/aliases.h"
+#include "space/arena.h"
+#include "base/descriptors.h"
+#include "log/log_reader.h"
+#include "answer/memory_calls.h"
+#include "replay/replay.h"
+#include "space/shared_kinds.h"
+#include "space/shared_memory.h"
+
+#define A(i) (ev->args[i])
+
+static struct {
+	uint64_t event, addr; /* the newest that others wrote */
+} foreign;
+
+static const struct log_chunk *next_note(const struct log_chunk *c, enum rdb_note what)
+{
+	while ((c = log_chunk_next(replay_record(), c)))
+		if (!c->addr && c->note == what)
+			return c;
+	return NULL;
+}
+
+static void fill_recorded(void)
+{
+	uint64_t at = 0;
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(replay_record(), c));) {
+		if (c->addr)
+			continue;
+		if (c->note == RDB_NOTE_AT)
+			at = *(const uint64_t *)(c + 1);
+		if (c->note != RDB_NOTE_BYTES)
+			continue;
+		memcpy((void *)at, c + 1, c->len);
+		at += c->len;
+	}
+}
+
+void shared_aliases_recorded(void)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(replay_record(), c));) {
+		const struct rdb_note_follows *note = (const void *)(c + 1);
+		const struct rdb_note_shared_of *of = &note->of;
+		if (c->addr || (c->note != RDB_NOTE_SHARED_OF && c->note != RDB_NOTE_FOLLOWS))
+			continue;
+		const struct alias a = {.start = of->start,
+					.end = of->end,
+					.dev = alias_dev(of->dev, (int)of->kind),
+					.ino = of->ino,
+					.offset = of->offset,
+					.follows = c->note == RDB_NOTE_FOLLOWS,
+					.own = (const uint64_t *)(note + 1),
+					.nown = c->note == RDB_NOTE_FOLLOWS ? (c->len - sizeof(*note)) / 16 : 0};
+		aliases_add(&a);
+	}
+}
+
+static bool follows_recorded(uint64_t at)
+{
+	for (const struct log_chunk *c = NULL; (c = next_note(c, RDB_NOTE_FOLLOWS));)
+		if (((const struct rdb_note_follows *)(c + 1))->of.start == at)
+			return true;
+	return false;
+}
+
+bool shared_map_recorded(uint64_t at, size_t len, int prot, long *rc)
+{
+	if (!next_note(NULL, RDB_NOTE_SHARED) && !follows_recorded(at))
+		return false;
+	*rc = memory_map_zero(at, len, PROT_READ | PROT_WRITE);
+	if (*rc)
+		return true;
+	arena_unmapped(at, at + len);
+	fill_recorded();
+	shared_aliases_recorded();
+	if (prot != (PROT_READ | PROT_WRITE))
+		*rc = raw_syscall(SYS_mprotect, (long)at, (long)len, prot, 0, 0, 0);
+	return true;
+}
+
+bool shared_left_recorded(uint64_t at, size_t len)
+{
+	if (!follows_recorded(at))
+		return false;
+	shared_unmapped(at, at + len);
+	arena_unmapped(at, at + len);
+	if (memory_map_zero(at, len, PROT_READ | PROT_WRITE))
+		rdb_fatal("memory at %#lx cannot be mapped", (unsigned long)at);
+	return true;
+}
+
+bool shared_noted(uint64_t addr, uint64_t *end)
+{
+	for (const struct log_chunk *c = NULL; (c = next_note(c, RDB_NOTE_SHARED));) {
+		const uint64_t *part = (const uint64_t *)(c + 1);
+		if (addr >= part[0] && addr < part[1]) {
+			*end = part[1];
+			return true;
+		}
+	}
+	return false;
+}
+
+struct applied {
+	const char *was, *bytes;
+};
+
+static int applied_at(uint64_t addr, uint64_t len, uint64_t at, void *arg)
+{
+	const struct applied *a = arg;
+	shared_again_applied(addr, a->was + at, a->bytes + at, len);
+	return 0;
+}
+
+/* Through /proc/self/mem (proc(5)), which asks for no permission: the program may only read it, or not even
+ * that.  Opened each time: a forked replica has memory of its own.  What has aliases, through the memfd: it is
+ * not to become a page of a private mapping's own. */
+void shared_apply(uint64_t addr, const void *data, size_t len)
+{
+	static char was[RDB_PAGE];
+	int mem = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDWR | O_CLOEXEC, 0);
+	for (size_t done = 0; done < len;) {
+		size_t room = RDB_PAGE - (addr + done) % RDB_PAGE, n = len - done < room ? len - done : room;
+		uint64_t offset = addr + done;
+		const char *from = (const char *)data + done;
+		int fd = aliases_file(addr + done, &offset);
+		if (fd < 0)
+			fd = mem;
+		if (fd < 0 || pread(fd, was, n, (off_t)offset) != (ssize_t)n ||
+		    pwrite(fd, from, n, (off_t)offset) != (ssize_t)n)
+			rdb_fatal("shared memory at %#lx cannot be written", (unsigned long)(addr + done));
+		if (fd != mem)
+			aliases_drop_own(addr + done);
+		struct applied a = {was, from};
+		applied_at(addr + done, n, 0, &a);
+		aliases_each(addr + done, n, applied_at, &a);
+		if (memcmp(was, from, n)) {
+			foreign.event = lower.event;
+			foreign.addr = addr + done;
+		}
+		done += n;
+	}
+	close(mem);
+}
+
+void shared_force(uint64_t addr, const void *data, size_t len)
+{
+	int fd = descriptor_open(AT_FDCWD, "/proc/self/mem", O_WRONLY | O_CLOEXEC, 0);
+	if (fd < 0 || pwrite(fd, data, len, (off_t)addr) != (ssize_t)len)
+		rdb_fatal("memory at %#lx cannot be written", (unsigned long)addr);
+	close(fd);
+}
+
+/* The event that the program did not come to would have stored something else than what is there? */
+static bool look_at(const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
+		if (c->addr && c->note == RDB_NOTE_SHARED && memcmp((const void *)c->addr, c + 1, c->len)) {
+			foreign.event = rec->event;
+			foreign.addr = c->addr;
+			return true;
+		}
+	return false;
+}
+
+const char *shared_suspicion(const struct log_record *next, uint64_t agreed)
+{
+	static char text[288];
+	const bool here = next && LOG_IS_EVENT(next->kind) && look_at(next);
+	/* at the event itself the replay has stored it, too: what agreed then was not changed by an early look at it */
+	if (!here && (!foreign.event || foreign.event <= agreed))
+		return "";
+	snprintf(
+		text, sizeof(text),
+		"; the cause is not known: between events %lu and %lu others wrote to shared memory at %#lx, and memory was "
+		"not compared since; whether the program read it before the second was not checked",
+		(unsigned long)foreign.event - 1, (unsigned long)foreign.event, (unsigned long)foreign.addr);
+	return text;
+}
+
+/* ---- System V ---- */
+
+static bool from_log(void)
+{
+	return lower.started && (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA);
+}
+
+static long attach(struct event *ev)
+{
+	struct shmid_ds ds;
+	const long id = (long)shared_segment_now(A(0));
+	long rc = raw_syscall(SYS_shmctl, id, IPC_STAT, (long)&ds, 0, 0, 0);
+	if (rc < 0)
+		return rc;
+	size_t len = (ds.shm_segsz + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
+	uint64_t at = A(1), before = lower.upper.mmap_next;
+	if (at && A(2) & SHM_RND)
+		at &= ~(RDB_PAGE - 1);
+	if (at && (at & (RDB_PAGE - 1) || at >= RDB_ARENA_END || len > RDB_ARENA_END - at))
+		return -EINVAL;
+	if (!at)
+		at = arena_take(len, false);
+	if (!at)
+		return -ENOMEM;
+	rc = raw_syscall(SYS_shmat, id, (long)at, (long)A(2), 0, 0, 0);
+	if (rc < 0) {
+		lower.upper.mmap_next = before;
+		return rc;
+	}
+	arena_chosen(at, at + len);
+	shared_unmapped(at, at + len);
+	arena_unmapped(at, at + len);
+	shared_adopt(ev, at, len, SHARED_SYSV);
+	return (long)at;
+}
+
+long shared_shmat(struct event *ev, ucontext_t *uc)
+{
+	int prot = PROT_READ | (A(2) & SHM_RDONLY ? 0 : PROT_WRITE) | (A(2) & SHM_EXEC ? PROT_EXEC : 0);
+	shared_sync_before(ev);
+	if (!from_log())
+		return attach(ev);
+	const struct log_chunk *c = next_note(NULL, RDB_NOTE_SHARED);
+	if (!c || (ev->result < 0 && ev->result > -4096))
+		return ev->result;
+	const uint64_t *part = (const uint64_t *)(c + 1);
+	size_t len = part[1] - part[0];
+	uint64_t at = A(1) ? part[0] : arena_take(len, false);
+	long rc;
+	bool mapped = shared_map_recorded(at, len, prot, &rc);
+	arena_chosen(at, at + len);
+	memory_remapped(at, len);
+	return mapped && rc ? rc : (long)at;
+}
+
+long shared_shmdt(struct event *ev, ucontext_t *uc)
+{
+	uint64_t end;
+	shared_sync_before(ev);
+	if (from_log()) {
+		if (ev->result == 0 && shared_noted(A(0), &end)) {
+			memory_remapped(A(0), end - A(0));
+			shared_unmapped(A(0), end);
+			munmap((void *)A(0), end - A(0));
+		}
+		return ev->result;
+	}
+	if (lower.mode != MODE_RECORD || !shared_at(A(0)))
+		return raw_syscall(SYS_shmdt, (long)A(0), 0, 0, 0, 0, 0);
+	shared_note_parts(ev, A(0), A(0) + 1);
+	long rc = raw_syscall(SYS_shmdt, (long)A(0), 0, 0, 0, 0, 0);
+	if (rc == 0)
+		shared_detached(A(0));
+	return rc;
+}

@@ -1,0 +1,16 @@
+/* Which memory of the program a system call reads (syscall_inputs.def). */
+#ifndef RDB_SYSCALL_INPUTS_H
+#define RDB_SYSCALL_INPUTS_H
+#include "crossing/event.h"
+
+/* While recording, before the call: says what the program hands out with it. */
+void syscall_inputs(struct event *ev);
+
+/* Can all strings among the arguments be read?  What looks into a path before the kernel asks this first: of one that
+ * is not there the kernel knows best which error it is. */
+bool syscall_strings_there(const struct event *ev);
+
+/* ioctls.c: how many bytes the request reads at the third argument. */
+size_t ioctl_reads(unsigned req);
+
+#endif

@@ -1,0 +1,278 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <linux/fs.h>
+#include <poll.h>
+#include <sys/uio.h>
+#include <time.h>
+#include "base/user.h"
+#include "task/signals.h"
+#include "answer/syscall_outputs.h"
+
+#define A(i) (ev->args[i])
+#define P(i) ((void *)ev->args[i])
+
+void out_if(struct event *ev, uint64_t addr, size_t len)
+{
+	if (addr && len)
+		event_out(ev, (void *)addr, len);
+}
+
+void out_writable(struct event *ev, uint64_t addr, size_t len)
+{
+	if (addr && len && user_writable(addr, len))
+		event_out(ev, (void *)addr, len);
+}
+
+void out_iovec(struct event *ev, const struct iovec *iov, size_t n, uint64_t bytes)
+{
+	for (size_t i = 0; i < n && bytes; i++) {
+		size_t len = iov[i].iov_len < bytes ? iov[i].iov_len : bytes;
+		out_if(ev, (uint64_t)iov[i].iov_base, len);
+		bytes -= len;
+	}
+}
+
+void out_readv(struct event *ev)
+{
+	if (ev->result > 0)
+		out_iovec(ev, P(1), A(2), (uint64_t)ev->result);
+}
+
+/* accept(2): the length says how long the address is, not how much of it there was room for */
+static void out_address(struct event *ev, uint64_t addr, uint64_t len)
+{
+	if (!addr || !len)
+		return;
+	socklen_t n = *(const socklen_t *)len;
+	out_writable(ev, addr, n < sizeof(struct sockaddr_storage) ? n : sizeof(struct sockaddr_storage));
+	out_if(ev, len, sizeof(socklen_t));
+}
+
+void out_accept(struct event *ev)
+{
+	if (ev->result >= 0)
+		out_address(ev, A(1), A(2));
+}
+
+void out_recvfrom(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	out_if(ev, A(1), (uint64_t)ev->result < A(2) ? (uint64_t)ev->result : A(2));
+	out_address(ev, A(4), A(5));
+}
+
+static void out_message(struct event *ev, const struct msghdr *m, uint64_t bytes)
+{
+	socklen_t n = m->msg_namelen;
+	out_iovec(ev, m->msg_iov, m->msg_iovlen, bytes);
+	out_if(ev, (uint64_t)m->msg_name, n < sizeof(struct sockaddr_storage) ? n : sizeof(struct sockaddr_storage));
+	out_if(ev, (uint64_t)m->msg_control, m->msg_controllen);
+}
+
+void out_recvmsg(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	out_message(ev, P(1), (uint64_t)ev->result);
+	out_if(ev, A(1), sizeof(struct msghdr));
+}
+
+void out_recvmmsg(struct event *ev)
+{
+	const struct mmsghdr *m = P(1);
+	for (long i = 0; i < ev->result; i++)
+		out_message(ev, &m[i].msg_hdr, m[i].msg_len);
+	if (ev->result > 0)
+		out_if(ev, A(1), (uint64_t)ev->result * sizeof(*m));
+	if (ev->result >= 0)
+		out_if(ev, A(4), sizeof(struct timespec));
+}
+
+/* fs/select.c: revents are written also when a signal ended the wait */
+void out_poll(struct event *ev)
+{
+	if (ev->result >= 0 || ev->result == -EINTR || ev->result == SIGNALS_RESTART)
+		out_if(ev, A(0), A(1) * sizeof(struct pollfd));
+}
+
+/* poll(2), "C library/kernel differences": the time left comes back, if that can be (fs/select.c, poll_select_finish) */
+void out_ppoll(struct event *ev)
+{
+	out_poll(ev);
+	if (ev->result != -EFAULT && ev->result != -EINVAL)
+		out_writable(ev, A(2), sizeof(struct timespec));
+}
+
+void out_select(struct event *ev)
+{
+	if (ev->result == -EFAULT || ev->result == -EINVAL)
+		return;
+	size_t bytes = ((size_t)(int)A(0) + 63) / 64 * 8;
+	for (unsigned i = 1; i <= 3; i++)
+		out_if(ev, A(i), bytes);
+	out_writable(ev, A(4), 16);
+}
+
+void out_mincore(struct event *ev)
+{
+	if (ev->result == 0)
+		out_if(ev, A(2), (A(1) + RDB_PAGE - 1) / RDB_PAGE);
+}
+
+void out_gettimeofday(struct event *ev)
+{
+	out_if(ev, A(0), 16);
+	out_if(ev, A(1), 8);
+}
+
+void out_wait4(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	out_if(ev, A(1), 4);
+	out_if(ev, A(3), 144);
+}
+
+void out_waitid(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	out_if(ev, A(2), sizeof(siginfo_t));
+	out_if(ev, A(4), 144);
+}
+
+void out_sigtimedwait(struct event *ev)
+{
+	if (ev->result > 0)
+		out_if(ev, A(1), sizeof(siginfo_t));
+}
+
+void out_getres(struct event *ev)
+{
+	for (unsigned i = 0; i < 3; i++)
+		out_if(ev, A(i), 4);
+}
+
+void out_capget(struct event *ev)
+{
+	out_if(ev, A(0), 4); /* kernel/capability.c: the version that it knows, if it does not know the program's */
+	if (ev->result == 0)
+		out_if(ev, A(1), 24);
+}
+
+void out_getcpu(struct event *ev)
+{
+	out_if(ev, A(0), 4);
+	out_if(ev, A(1), 4);
+}
+
+void out_copy_range(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	out_if(ev, A(1), 8);
+	out_if(ev, A(3), 8);
+}
+
+void out_fcntl(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	switch (A(1)) {
+	case F_GETLK:
+	case 36 /* F_OFD_GETLK */: out_if(ev, A(2), sizeof(struct flock)); return;
+	case 16 /* F_GETOWN_EX */:
+	case 17 /* F_GETOWNER_UIDS */:
+	case F_GET_RW_HINT:
+	case 1037 /* F_GET_FILE_RW_HINT */: out_if(ev, A(2), 8); return;
+	}
+}
+
+/* get_mempolicy(2), mm/mempolicy.c: copy_nodes_to_user */
+void out_mempolicy(struct event *ev)
+{
+	if (ev->result < 0)
+		return;
+	out_if(ev, A(0), 4);
+	if (A(2))
+		out_if(ev, A(1), (A(2) - 1 + 63) / 64 * 8);
+}
+
+void out_getgroups(struct event *ev)
+{
+	if (ev->result > 0 && A(0))
+		out_if(ev, A(1), (uint64_t)ev->result * 4);
+}
+
+/* getxattrat: struct xattr_args {value, size, flags} (linux/xattr.h) */
+void out_getxattrat(struct event *ev)
+{
+	const struct {
+		uint64_t value;
+		uint32_t size, flags;
+	} *x = P(4);
+	if (ev->result > 0 && x->size)
+		out_if(ev, x->value, (uint64_t)ev->result < x->size ? (uint64_t)ev->result : x->size);
+}
+
+/* syslog(2): SYSLOG_ACTION_READ, _READ_ALL, _READ_CLEAR */
+void out_syslog(struct event *ev)
+{
+	if (ev->result > 0 && A(0) >= 2 && A(0) <= 4)
+		out_if(ev, A(1), (uint64_t)ev->result);
+}
+
+/* sysfs(2): option 2 gives the name of a file system type */
+void out_sysfs(struct event *ev)
+{
+	if (ev->result >= 0 && A(0) == 2)
+		out_if(ev, A(2), strlen(P(2)) + 1);
+}
+
+/* open_by_handle_at(2): too small a handle comes back with the size it needs */
+void out_handle(struct event *ev)
+{
+	const struct file_handle *h = P(2);
+	if (ev->result >= 0)
+		out_if(ev, A(2), sizeof(*h) + h->handle_bytes);
+	else if (ev->result == -EOVERFLOW)
+		out_if(ev, A(2), sizeof(*h));
+	else
+		return;
+	out_if(ev, A(3), A(4) & 1 /* AT_HANDLE_MNT_ID_UNIQUE */ ? 8 : 4);
+}
+
+void out_vm_read(struct event *ev)
+{
+	if (ev->result > 0)
+		out_iovec(ev, P(1), A(2), (uint64_t)ev->result);
+}
+
+/* of interest only where the other process is the program itself */
+void out_vm_write(struct event *ev)
+{
+	if (ev->result > 0 && (pid_t)A(0) == lower.pid)
+		out_iovec(ev, P(3), A(4), (uint64_t)ev->result);
+}
+
+/* vmsplice(2): from the read end of a pipe it fills memory */
+void out_vmsplice(struct event *ev)
+{
+	long flags = raw_syscall(72 /* fcntl */, (long)A(0), F_GETFL, 0, 0, 0, 0);
+	if (ev->result > 0 && flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
+		out_iovec(ev, P(1), A(2), (uint64_t)ev->result);
+}
+
+/* struct statmount starts with its size, text included (linux/mount.h) */
+void out_statmount(struct event *ev)
+{
+	if (ev->result >= 0) {
+		uint32_t size = *(const uint32_t *)P(1);
+		out_if(ev, A(1), size < A(2) ? size : A(2));
+	}
+}

@@ -1,0 +1,53 @@
+/* Which bytes of upper memory a system call has written, where a row of syscalls.def cannot say it. */
+#ifndef RDB_SYSCALL_OUTPUTS_H
+#define RDB_SYSCALL_OUTPUTS_H
+#include <sys/uio.h>
+#include "crossing/event.h"
+
+/* event_out(), unless there is nothing. */
+void out_if(struct event *ev, uint64_t addr, size_t len);
+/* Nothing, if the memory cannot be written to: the kernel wrote less there than the call's answer says. */
+void out_writable(struct event *ev, uint64_t addr, size_t len);
+
+/* The first `bytes` bytes of a vector. */
+void out_iovec(struct event *ev, const struct iovec *iov, size_t n, uint64_t bytes);
+
+void out_readv(struct event *ev);
+void out_recvfrom(struct event *ev);
+void out_recvmsg(struct event *ev);
+void out_select(struct event *ev);
+void out_mincore(struct event *ev);
+void out_gettimeofday(struct event *ev);
+void out_wait4(struct event *ev);
+void out_waitid(struct event *ev);
+void out_sigtimedwait(struct event *ev);
+void out_getres(struct event *ev);
+void out_capget(struct event *ev);
+void out_getcpu(struct event *ev);
+void out_mempolicy(struct event *ev);
+void out_copy_range(struct event *ev);
+void out_fcntl(struct event *ev);
+void out_ioctl(struct event *ev);
+void out_prctl(struct event *ev);
+void out_vmsplice(struct event *ev);
+void out_vm_write(struct event *ev);
+void out_vm_read(struct event *ev);
+void out_syslog(struct event *ev);
+void out_sysfs(struct event *ev);
+void out_statmount(struct event *ev);
+void out_shmctl(struct event *ev);
+void out_semctl(struct event *ev);
+void out_recvmmsg(struct event *ev);
+void out_quotactl(struct event *ev);
+void out_ppoll(struct event *ev);
+void out_poll(struct event *ev);
+void out_msgrcv(struct event *ev);
+void out_msgctl(struct event *ev);
+void out_mq_receive(struct event *ev);
+void out_keyctl(struct event *ev);
+void out_handle(struct event *ev);
+void out_getxattrat(struct event *ev);
+void out_getgroups(struct event *ev);
+void out_accept(struct event *ev);
+
+#endif

@@ -1,0 +1,217 @@
+#include "answer/syscall_table.h"
+#include <errno.h>
+#include <asm/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "crossing/boundary.h"
+#include "answer/memory_calls.h"
+#include "space/shared_memory.h"
+#include "base/descriptors.h"
+#include "base/user.h"
+#include "answer/process.h"
+#include "replay/replay.h"
+#include "task/signals.h"
+#include "answer/syscall_outputs.h"
+#include "task/thread.h"
+
+/* the kernel's own list: headers may be older */
+enum {
+#define NR(name, number) NR_##name = number,
+#include "answer/syscall_numbers.def"
+#undef NR
+};
+
+#define A(i) (ev->args[i])
+#define P(i) ((void *)ev->args[i])
+
+/* ---- answered here, in the same way in every mode ---- */
+
+static long call_sigaction(struct event *ev, ucontext_t *uc)
+{
+	return signals_sigaction((int)A(0), A(1), A(2), A(3));
+}
+
+static long call_sigprocmask(struct event *ev, ucontext_t *uc)
+{
+	return signals_sigprocmask((int)A(0), A(1), A(2), A(3));
+}
+
+static long call_sigreturn(struct event *ev, ucontext_t *uc)
+{
+	signals_sigreturn(uc);
+	return (long)UC_REG(uc, RAX);
+}
+
+static long call_sigaltstack(struct event *ev, ucontext_t *uc)
+{
+	return signals_sigaltstack(A(0), A(1), uc);
+}
+
+static long call_arch_prctl(struct event *ev, ucontext_t *uc)
+{
+	const uint64_t none = 0;
+	switch (A(0)) {
+	case ARCH_SET_FS: thread_self()->upper.fs_base = A(1); return 0;
+	case ARCH_GET_FS: return user_write(A(1), &thread_self()->upper.fs_base, sizeof(uint64_t));
+	case ARCH_GET_GS: return user_write(A(1), &none, sizeof(none));
+	case ARCH_SET_GS:
+		if (A(1))
+			rdb_fatal("the program uses the GS base (arch_prctl), which rdb needs for itself");
+		return 0;
+	default: return -EINVAL; /* CET, AMX and the like: not offered */
+	}
+}
+
+static long call_set_tid_address(struct event *ev, ucontext_t *uc)
+{
+	struct upper_thread *u = &thread_self()->upper;
+	u->clear_child_tid = A(0);
+	return u->tid;
+}
+
+static long call_set_robust_list(struct event *ev, ucontext_t *uc)
+{
+	struct upper_thread *u = &thread_self()->upper;
+	u->robust_list = A(0);
+	u->robust_len = A(1);
+	return 0;
+}
+
+static long call_close_range(struct event *ev, ucontext_t *uc)
+{
+	unsigned last = (unsigned)A(1);
+	if (replaying())
+		return (long)ev->result; /* there are no descriptors */
+	if (A(0) > last)
+		return -EINVAL;
+	return descriptors_close_range((unsigned)A(0), last, (unsigned)A(2));
+}
+
+long call_exit(struct event *ev, ucontext_t *uc)
+{
+	if (ev->nr == SYS_exit && threads_alive() > 1) {
+		thread_dying();
+		return 0;
+	}
+	if (replaying()) {
+		replay_exits((int)A(0) & 0xff, uc);
+		return 0;
+	}
+	boundary_final_hash();
+	boundary_end(LOG_END_EXIT, (int)A(0) & 0xff, NULL);
+	for (;;)
+		raw_syscall(SYS_exit_group, (long)A(0), 0, 0, 0, 0, 0);
+}
+
+#define NOTHING \
+	{ \
+		O_END, 0, 0, 0, NULL \
+	}
+#define FIX(a, n) \
+	{ \
+		O_FIX, a, n, 0, NULL \
+	}
+#define RET(a, n) \
+	{ \
+		O_RET, a, n, 0, NULL \
+	}
+#define CAP(a, c) \
+	{ \
+		O_CAP, a, c, 0, NULL \
+	}
+#define VAL(a, l) \
+	{ \
+		O_VAL, a, l, 0, NULL \
+	}
+#define ARR(a, c, n) \
+	{ \
+		O_ARR, a, c, n, NULL \
+	}
+#define ERR(a, n) \
+	{ \
+		O_ERR, a, n, 0, NULL \
+	}
+#define FN(f) \
+	{ \
+		O_FN, 0, 0, 0, f \
+	}
+#define ROW_PASS(nm, spec...) \
+	{ \
+		.name = nm, .class = PASS, .out = spec \
+	}
+#define ROW_FAIL(nm, err, reason) \
+	{ \
+		.name = nm, .class = FAIL, .error = err, .why = reason \
+	}
+#define ROW_NONE(nm, reason) ROW_FAIL(nm, ENOSYS, reason)
+#define ROW_EMU(nm, f) \
+	{ \
+		.name = nm, .class = EMU, .emu = f \
+	}
+#define ROW_DENY(nm, reason) \
+	{ \
+		.name = nm, .class = DENY, .why = reason \
+	}
+#define SYS(nm, class, what...) [NR_##nm] = ROW_##class(#nm, what),
+
+static const struct row rows[] = {
+#include "answer/syscalls.def"
+};
+enum { NROWS = sizeof(rows) / sizeof(*rows) };
+
+const struct row *syscall_row(uint64_t nr)
+{
+	return nr < NROWS ? &rows[nr] : NULL;
+}
+
+/* copy_to_user of the kernel: what was there has been written to, of any argument. */
+static void out_until_fault(struct event *ev)
+{
+	enum { MOST = 2 * RDB_PAGE };
+	for (unsigned i = 0; i < 6; i++) {
+		uint64_t there = 0;
+		while (there < MOST && user_writable(A(i) + there, 1))
+			there += RDB_PAGE - (A(i) + there) % RDB_PAGE;
+		out_if(ev, A(i), there);
+	}
+}
+
+void syscall_row_outputs(struct event *ev, const struct row *row)
+{
+	bool ok = ev->result >= 0 || ev->result < -4095;
+	if (ev->result == -EFAULT && row->out.kind != O_END) {
+		out_until_fault(ev);
+		return;
+	}
+	switch (row->out.kind) {
+	case O_END: break;
+	case O_FIX:
+		if (ok)
+			out_if(ev, A(row->out.arg), row->out.n);
+		break;
+	case O_RET:
+		if (ev->result > 0)
+			out_if(ev, A(row->out.arg), (uint64_t)ev->result * row->out.n);
+		break;
+	case O_CAP:
+		if (ev->result > 0)
+			out_if(ev, A(row->out.arg),
+			       A(row->out.n) < (uint64_t)ev->result ? A(row->out.n) : (uint64_t)ev->result);
+		break;
+	case O_VAL:
+		if (ok && P(row->out.arg) && P(row->out.n)) {
+			out_writable(ev, A(row->out.arg), *(uint32_t *)P(row->out.n));
+			out_if(ev, A(row->out.n), 4);
+		}
+		break;
+	case O_ARR:
+		if (ok)
+			out_if(ev, A(row->out.arg), A(row->out.n) * row->out.m);
+		break;
+	case O_ERR:
+		if (ev->result == -EINTR)
+			out_if(ev, A(row->out.arg), row->out.n);
+		break;
+	case O_FN: row->out.fn(ev); break;
+	}
+}

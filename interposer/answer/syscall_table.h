@@ -1,0 +1,36 @@
+/* The table of system calls (syscalls.def): who answers each, and what it puts out. */
+#ifndef RDB_SYSCALL_TABLE_H
+#define RDB_SYSCALL_TABLE_H
+#include <ucontext.h>
+#include "crossing/event.h"
+
+enum class { UNKNOWN, PASS, EMU, DENY, FAIL };
+enum out_kind { O_END, O_FIX, O_RET, O_CAP, O_VAL, O_ARR, O_ERR, O_FN };
+
+struct row;
+typedef void out_fn(struct event *ev);
+typedef long emu_fn(struct event *ev, ucontext_t *uc);
+
+struct row {
+	const char *name;
+	enum class class;
+	struct {
+		enum out_kind kind;
+		unsigned arg, n, m;
+		out_fn *fn;
+	} out;
+	emu_fn *emu;
+	const char *why;
+	int error; /* FAIL */
+};
+
+/* NULL: it is not in the table. */
+const struct row *syscall_row(uint64_t nr);
+
+/* Logs the bytes that the call has put out, as its row says. */
+void syscall_row_outputs(struct event *ev, const struct row *row);
+
+/* exit and exit_group, of which replays do the first half only. */
+long call_exit(struct event *ev, ucontext_t *uc);
+
+#endif

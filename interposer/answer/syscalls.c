@@ -1,0 +1,344 @@
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <linux/sched.h>
+#include <fcntl.h>
+#include <sys/ipc.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "task/blocking.h"
+#include "record/cut_files.h"
+#include "crossing/boundary.h"
+#include "base/descriptors.h"
+#include "base/user.h"
+#include "answer/socket_notes.h"
+#include "answer/attributes.h"
+#include "answer/ioctls.h"
+#include "answer/kept_files.h"
+#include "restart/kernel_files.h"
+#include "restart/live.h"
+#include "restart/own_files.h"
+#include "restart/posix_timers.h"
+#include "restart/shared_again.h"
+#include "answer/clock_ids.h"
+#include "answer/memory_calls.h"
+#include "answer/prctl_calls.h"
+#include "answer/proc_files.h"
+#include "base/pids.h"
+#include "answer/process.h"
+#include "replay/replay.h"
+#include "replay/replica.h"
+#include "task/signals.h"
+#include "answer/open_notes.h"
+#include "answer/redirect.h"
+#include "answer/syscall_inputs.h"
+#include "answer/syscall_table.h"
+#include "answer/unknown_calls.h"
+#include "task/thread.h"
+#include "task/waited.h"
+
+#define A(i) (ev->args[i])
+#define P(i) ((void *)ev->args[i])
+
+static long pending_signals(struct event *ev)
+{
+	uint64_t set = signals_pending();
+	return A(1) > sizeof(set) ? -EINVAL : user_write(A(0), &set, A(1));
+}
+
+/* The signal mask that a call brings for its duration.  False: it brings none, or one that the kernel does not take and says
+ * why. */
+static bool mask_of_call(const struct event *ev, uint64_t *mask)
+{
+	uint64_t at_and_size[2];
+	switch (ev->nr) {
+	case SYS_rt_sigsuspend: return A(1) == sizeof(*mask) && !user_read(mask, A(0), sizeof(*mask));
+	case SYS_ppoll: return A(4) == sizeof(*mask) && !user_read(mask, A(3), sizeof(*mask));
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2: return A(5) == sizeof(*mask) && !user_read(mask, A(4), sizeof(*mask));
+	case SYS_pselect6:
+		return !user_read(at_and_size, A(5), sizeof(at_and_size)) && at_and_size[1] == sizeof(*mask) &&
+		       !user_read(mask, at_and_size[0], sizeof(*mask));
+	default: return false;
+	}
+}
+
+static bool starts_thread(const struct event *ev, struct clone_request *r)
+{
+	if (ev->nr != SYS_clone && ev->nr != SYS_clone3)
+		return false;
+	*r = process_clone_request(ev);
+	return r->flags & CLONE_THREAD;
+}
+
+/* It fails: with which error the kernel knows, but for what must not succeed if the memory is there by then. */
+static long no_strings(const struct event *ev)
+{
+	const uint64_t *a = ev->args;
+	if (ev->nr == SYS_execve || ev->nr == SYS_execveat)
+		return -EFAULT;
+	const long rc = raw_syscall((long)ev->nr, (long)a[0], (long)a[1], (long)a[2], (long)a[3], (long)a[4],
+				    (long)a[5]);
+	return rc < 0 ? rc : -EFAULT;
+}
+
+static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
+{
+	struct timespec left;
+	uint64_t a[6];
+	long made;
+	char room[2][LONGEST];
+	uint64_t mask;
+	const bool masked = mask_of_call(ev, &mask);
+	bool done = false;
+	memcpy(a, ev->args, sizeof(a));
+	pids_in(ev->nr, a);
+	if (ev->waited_ns && waited_before(ev, a, &left))
+		return 0;
+	if (ev->nr != SYS_open && ev->nr != SYS_openat) /* of those, when they are known to be files */
+		done = own_paths(ev->nr, a, room);
+	if (done)
+		return 0;
+	switch (ev->nr) {
+	case SYS_getdents:
+	case SYS_getdents64:
+		if (proc_files_list((long)ev->nr, (int)a[0], (char *)a[1], a[2], &made))
+			return made;
+		if (ev->nr == SYS_getdents64 && own_lists((int)a[0], (char *)a[1], a[2], &made))
+			return made;
+		break;
+	case SYS_fork:
+	case SYS_vfork:
+	case SYS_clone:
+	case SYS_clone3: return process_fork(ev, uc, in_child);
+	case SYS_execve:
+	case SYS_execveat: return process_exec(ev, a);
+	case SYS_kill:
+	case SYS_rt_sigqueueinfo: a[0] = threads_process_now(a[0]); break;
+	case SYS_tgkill:
+	case SYS_rt_tgsigqueueinfo:
+		a[0] = threads_process_now(a[0]);
+		a[1] = threads_number_now(a[1]);
+		break;
+	case SYS_tkill:
+	case SYS_sched_setaffinity:
+	case SYS_sched_getaffinity:
+	case SYS_sched_setparam:
+	case SYS_sched_getparam:
+	case SYS_sched_setscheduler:
+	case SYS_sched_getscheduler:
+	case SYS_sched_setattr:
+	case SYS_sched_getattr:
+	case SYS_sched_rr_get_interval: a[0] = threads_number_now(a[0]); break;
+	case SYS_clock_gettime:
+	case SYS_clock_getres:
+	case SYS_clock_settime:
+	case SYS_clock_nanosleep: a[0] = (uint64_t)clock_id_now((clockid_t)a[0]); break;
+	case SYS_timer_create: return posix_timer_create(a[0], a[1], a[2]);
+	case SYS_setpriority:
+	case SYS_getpriority:
+		if (a[0] == PRIO_PROCESS)
+			a[1] = threads_number_now(a[1]);
+		break;
+	case SYS_gettid:
+		if (lower.upper.first_pid)
+			return thread_self()->upper.tid;
+		break;
+	case SYS_shmctl:
+		if ((int)a[1] == IPC_RMID || (int)a[1] == IPC_SET || (int)a[1] == IPC_STAT)
+			a[0] = shared_segment_now(a[0]);
+		break;
+	case SYS_futex: return blocking_futex(ev);
+	case SYS_rt_sigpending: return pending_signals(ev);
+	case SYS_rt_sigtimedwait: return signals_timedwait(a[0], a[1], a[2], a[3]);
+	/* their masks are ours: signals_suspend() */
+	case SYS_ppoll: a[3] = masked ? 0 : a[3]; break;
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2: a[4] = masked ? 0 : a[4]; break;
+	case SYS_pselect6: a[5] = masked ? 0 : a[5]; break;
+	case SYS_readlink:
+		if (redirect_self((const char *)a[0]))
+			return redirect_readlink((char *)a[1], a[2]);
+		break;
+	case SYS_readlinkat:
+		if (redirect_self((const char *)a[1]))
+			return redirect_readlink((char *)a[2], a[3]);
+		break;
+	case SYS_open:
+		if (proc_files_open((const char *)a[0], (unsigned)a[1], &made))
+			return made;
+		a[0] = (uint64_t)(redirect_self((const char *)a[0]) ? lower.upper.exe : redirected((const char *)a[0]));
+		own_paths(ev->nr, a, room);
+		break;
+	case SYS_openat: {
+		const char *asked = (const char *)a[1];
+		if (proc_files_open(asked, (unsigned)a[2], &made))
+			return made;
+		const char *path = redirect_self(asked) ? lower.upper.exe : redirected(asked);
+		if (path != asked && path != lower.upper.exe)
+			memory_alias(path, asked);
+		a[1] = (uint64_t)path;
+		own_paths(ev->nr, a, room);
+		break;
+	}
+	case SYS_ioctl: {
+		int refused = ioctl_refused((unsigned)a[1]);
+		if (refused)
+			return refused;
+		break;
+	}
+	case SYS_prctl: {
+		long result;
+		if (prctl_answered(ev, &result))
+			return result;
+		break;
+	}
+	case SYS_signalfd:
+	case SYS_signalfd4:
+		if (a[2] == sizeof(mask) && !user_read(&mask, a[1], sizeof(mask)))
+			signals_by_descriptor(mask);
+		break;
+	case SYS_close:
+		if (descriptor_is_ours((int)a[0]))
+			return -EBADF;
+		break;
+	case SYS_dup2:
+	case SYS_dup3:
+		if (descriptor_is_ours((int)a[1]))
+			return -EBADF;
+		break;
+	}
+	if (ev->nr == SYS_rt_sigsuspend && masked) {
+		const uint64_t none[6] = {0};
+		return blocking_syscall(SYS_pause, none);
+	}
+	return blocking_syscall(ev->nr, a);
+}
+
+static void show_output(const struct event *ev)
+{
+	if (ev->nr == SYS_write || ev->nr == SYS_pwrite64 || ev->nr == SYS_sendto) {
+		if (ev->result > 0)
+			agent_output((int)A(0), P(1), (uint64_t)ev->result);
+	} else if (ev->nr == SYS_writev) {
+		const struct iovec *iov = P(1);
+		uint64_t left = ev->result > 0 ? (uint64_t)ev->result : 0;
+		for (uint64_t i = 0; i < A(2) && left; i++) {
+			uint64_t n = iov[i].iov_len < left ? iov[i].iov_len : left;
+			agent_output((int)A(0), iov[i].iov_base, n);
+			left -= n;
+		}
+	}
+}
+
+void syscall_event(ucontext_t *uc)
+{
+	const uint64_t nr = (uint32_t)UC_REG(uc, RAX); /* arch/x86/entry/common.c: the kernel looks at no more of it */
+	const uint64_t args[6] = {UC_REG(uc, RDI), UC_REG(uc, RSI), UC_REG(uc, RDX),
+				  UC_REG(uc, R10), UC_REG(uc, R8),  UC_REG(uc, R9)};
+	const struct row *row = syscall_row(nr);
+	enum class class = row ? row->class : UNKNOWN;
+	if (restarting() && shared_again_cut((uint32_t)nr, args)) {
+		UC_REG(uc, RIP) -= 2; /* it asks again, as the branch */
+		live_at_event(uc);
+		return;
+	}
+	if (!lower.started && (nr == SYS_clone || nr == SYS_clone3 || nr == SYS_fork || nr == SYS_vfork))
+		boundary_started_early(uc);
+	struct event *ev = event_begin(LOG_SYSCALL, (uint32_t)nr, args, 6);
+	bool answered = lower.started && replaying();
+
+	if (answered)
+		event_replay_asked(ev, uc);
+	else
+		syscall_inputs(ev);
+	uint64_t mask;
+	if (mask_of_call(ev, &mask))
+		signals_suspend(mask);
+
+	if (class == UNKNOWN && !answered && !lower.opt.lax)
+		rdb_fatal(
+			"the program makes system call %lu, which is not supported yet; --lax records it all the same",
+			(unsigned long)nr);
+	if (class == DENY)
+		rdb_fatal("the program %s: not supported yet", row->why);
+	const bool ends_thread = nr == SYS_exit && threads_alive() > 1;
+	struct clone_request clone;
+	if (answered && (ends_thread || !(class == EMU && row->emu == call_exit)))
+		event_replay(ev, uc);
+	if (lower.opt.checkpoints_only && !answered)
+		kernel_files_closing(ev);
+	const bool there = syscall_strings_there(ev);
+	struct kept kept;
+	struct attributes attributes;
+	if (there) {
+		if (!answered)
+			cut_files_before(ev);
+		kept_before(ev, &kept);
+		attributes_before(ev, &attributes);
+	}
+	if (!there && class != FAIL) {
+		if (!answered)
+			ev->result = no_strings(ev);
+	} else if (class == EMU) {
+		int64_t recorded = ev->result;
+		ev->emulated = true;
+		const bool parallel = lower.mode == MODE_PASS && !ends_thread && row->emu != call_exit;
+		if (parallel)
+			threads_lock();
+		ev->result = row->emu(ev, uc);
+		if (parallel)
+			threads_unlock();
+		if (answered && ev->result != recorded)
+			replay_diverged(uc, "event %lu: %s gave %#lx, gives %#lx", (unsigned long)lower.event,
+					row->name, (unsigned long)recorded, (unsigned long)ev->result);
+	} else if (class == FAIL) {
+		ev->result = -row->error;
+	} else if (!answered) {
+		bool in_child = false;
+		const bool unknown = class == UNKNOWN || (nr == SYS_ioctl && !ioctl_known((unsigned)A(1)));
+		const bool watched = unknown && lower.opt.lax && lower.mode == MODE_RECORD && lower.started;
+		if (watched)
+			unknown_call_before();
+		ev->result = pass(ev, uc, &in_child);
+		if (in_child)
+			return; /* at its own event 0 */
+		if (watched)
+			unknown_call_after(ev);
+		pids_out(ev);
+		if (lower.opt.checkpoints_only && ev->result >= 0)
+			kernel_files_syscall(ev);
+		if (row && lower.mode == MODE_RECORD && lower.started) {
+			syscall_row_outputs(ev, row);
+			open_notes(ev);
+			kept_after(ev, &kept);
+			attributes_after(ev, &attributes);
+			note_socket(ev);
+		}
+	} else {
+		if (starts_thread(ev, &clone))
+			thread_cloned(ev, uc, &clone);
+		if (lower.mode == MODE_REPLICA)
+			show_output(ev);
+	}
+	if (answered && restarting())
+		live_syscall(ev);
+	if (nr == SYS_prctl && A(0) == PR_SET_NAME && ev->result == 0)
+		snprintf(thread_self()->upper.name, sizeof(thread_self()->upper.name), "%.15s", (const char *)P(1));
+	UC_REG(uc, RAX) = (uint64_t)ev->result;
+	if (ev->result == SIGNALS_RESTART) {
+		/* the handler comes first, then the program makes the call again */
+		UC_REG(uc, RAX) = nr;
+		UC_REG(uc, RIP) -= 2;
+	}
+	event_end(ev);
+	if (ends_thread)
+		thread_self()->state = THREAD_ENDS;
+	event_answered(thread_self()->hot ? NULL : uc);
+	if (ends_thread)
+		thread_exit(uc);
+}

@@ -1,0 +1,243 @@
+#include "answer/unknown_maps.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "crossing/table.h"
+#include "log/log_reader.h"
+#include "space/arena.h"
+#include "space/ends.h"
+#include "answer/memory_calls.h"
+#include "space/shared_memory.h"
+#include "base/descriptors.h"
+#include "answer/ioctls.h"
+
+enum { DESCRIPTORS = 1024, GONE = -1 };
+
+struct range {
+	uint64_t start, end, inode;
+	int32_t prot;
+	bool shared;
+};
+
+/* What is in a note of the event. */
+struct note {
+	uint64_t start, end;
+	int32_t prot; /* GONE: nothing is mapped there any more */
+	bool anew, taken;
+};
+
+static struct {
+	struct table before, after;
+	uint64_t had[DESCRIPTORS / 64];
+	uint64_t taken; /* where the memory went that the call has mapped; 0: nowhere */
+} maps;
+
+static bool line_of(const char *line, struct range *r)
+{
+	unsigned long start, end, inode;
+	char prot[5];
+	if (sscanf(line, "%lx-%lx %4s %*x %*s %lu", &start, &end, prot, &inode) != 4)
+		return false;
+	*r = (struct range){.start = start, .end = end, .inode = inode, .shared = prot[3] == 's'};
+	r->prot = (prot[0] == 'r' ? PROT_READ : 0) | (prot[1] == 'w' ? PROT_WRITE : 0) |
+		  (prot[2] == 'x' ? PROT_EXEC : 0);
+	return true;
+}
+
+static void look(struct table *t)
+{
+	static char buf[16384];
+	size_t have = 0;
+	ssize_t n;
+	t->len = 0;
+	int fd = descriptor_open(AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	while (fd >= 0 && (n = read(fd, buf + have, sizeof(buf) - have)) > 0) {
+		char *line = buf, *nl;
+		have += (size_t)n;
+		while ((nl = memchr(line, '\n', have - (size_t)(line - buf)))) {
+			struct range r;
+			*nl = 0;
+			if (line_of(line, &r) && table_add(t, &r, sizeof(r)))
+				rdb_fatal("out of memory");
+			line = nl + 1;
+		}
+		have -= (size_t)(line - buf);
+		memmove(buf, line, have);
+	}
+	if (fd < 0)
+		rdb_fatal("/proc/self/maps: %s", strerror(-fd));
+	close(fd);
+}
+
+static bool is_open(int fd)
+{
+	return raw_syscall(SYS_fcntl, fd, F_GETFD, 0, 0, 0, 0) >= 0;
+}
+
+void unknown_maps_before(void)
+{
+	memset(maps.had, 0, sizeof(maps.had));
+	for (int fd = 0; fd < DESCRIPTORS && fd < lower.lowest_fd; fd++)
+		maps.had[fd / 64] |= (uint64_t)is_open(fd) << fd % 64;
+	/* what the tables themselves need is there, and in them, before the call */
+	size_t cap;
+	do {
+		cap = maps.before.cap + maps.after.cap;
+		look(&maps.before);
+		for (maps.after.len = 0; maps.after.cap < 2 * maps.before.len + sizeof(struct range);)
+			if (table_add(&maps.after, maps.before.base, maps.before.len))
+				rdb_fatal("out of memory");
+	} while (cap != maps.before.cap + maps.after.cap);
+}
+
+/* The mapping that holds this address, or the first one behind it; NULL: none. */
+static const struct range *from(const struct table *t, uint64_t at)
+{
+	const struct range *r = (const void *)t->base, *end = (const void *)(t->base + t->len);
+	while (r < end && r->end <= at)
+		r++;
+	return r < end ? r : NULL;
+}
+
+/* Memory that the kernel has put among ours goes to the program's. */
+static void take(struct event *ev)
+{
+	const uint64_t at = (uint64_t)ev->result;
+	const struct range *r = from(&maps.after, at), *was = from(&maps.before, at);
+	if (at % RDB_PAGE || at < RDB_ARENA_END || at >= 1ull << 47 || !r || r->start > at || (was && was->start <= at))
+		return;
+	const uint64_t len = (was && was->start < r->end ? was->start : r->end) - at, to = arena_take(len, false);
+	const long rc = to ? raw_syscall(SYS_mremap, (long)at, (long)len, (long)len, MREMAP_MAYMOVE | MREMAP_FIXED,
+					 (long)to, 0)
+			   : -ENOMEM;
+	if (rc < 0)
+		rdb_fatal("system call %u has mapped %lu bytes at %#lx, where a replay cannot have them: %s", ev->nr,
+			  (unsigned long)len, (unsigned long)at, strerror((int)-rc));
+	ev->result = (int64_t)(maps.taken = to);
+	look(&maps.after);
+}
+
+static bool same(const struct range *a, const struct range *b)
+{
+	return (!a && !b) || (a && b && a->prot == b->prot && a->inode == b->inode && a->shared == b->shared);
+}
+
+static const struct range *at_of(const struct table *t, uint64_t at, uint64_t *until)
+{
+	const struct range *r = from(t, at);
+	const uint64_t next = !r ? RDB_ARENA_END : r->start > at ? r->start : r->end;
+	*until = next < *until ? next : *until;
+	return r && r->start <= at ? r : NULL;
+}
+
+static void forget(uint64_t start, uint64_t end)
+{
+	arena_unmapped(start, end);
+	shared_unmapped(start, end);
+	ends_gone(start, end);
+	memory_remapped(start, end - start);
+}
+
+/* A private mapping of a file becomes memory with what it shows now, as a replay has it.  Up to where the file goes. */
+static uint64_t own(uint64_t start, uint64_t end, int prot)
+{
+	const size_t len = end - start;
+	size_t inside = 0;
+	uint8_t *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	int mem = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0); /* whatever its protection is */
+	while (copy != MAP_FAILED && inside < len &&
+	       pread(mem, copy + inside, RDB_PAGE, (off_t)(start + inside)) == (ssize_t)RDB_PAGE)
+		inside += RDB_PAGE;
+	if (copy == MAP_FAILED || mem < 0 || memory_map_zero(start, len, PROT_READ | PROT_WRITE))
+		rdb_fatal("the file that is mapped at %#lx cannot be copied", (unsigned long)start);
+	memcpy((void *)start, copy, inside);
+	munmap(copy, len);
+	close(mem);
+	if (raw_syscall(SYS_mprotect, (long)start, (long)len, prot, 0, 0, 0))
+		rdb_fatal("memory at %#lx cannot be protected", (unsigned long)start);
+	if (inside < len)
+		ends_add(start + inside, end, prot);
+	return start + inside;
+}
+
+static void note(struct event *ev, uint64_t start, uint64_t end, const struct range *was, const struct range *now,
+		 bool content)
+{
+	const struct note one = {.start = start,
+				 .end = end,
+				 .prot = now ? now->prot : GONE,
+				 .anew = now && (!was || was->inode != now->inode),
+				 .taken = now && start == maps.taken};
+	if (!now || one.anew)
+		forget(start, end);
+	else
+		ends_protected(start, end, now->prot);
+	if (now)
+		arena_chosen(start, end);
+	event_note(ev, RDB_NOTE_MAPPED, &one, sizeof(one));
+	if (one.anew && now->inode && !now->shared) {
+		end = own(start, end, now->prot);
+		content |= end < one.end;
+	}
+	if (one.anew && content && may_be_read(start, end - start))
+		event_out(ev, (void *)start, end - start);
+}
+
+bool unknown_maps_after(struct event *ev, bool content)
+{
+	bool shared = false;
+	maps.taken = 0;
+	look(&maps.after);
+	take(ev);
+	for (uint64_t at = 0, until; at < RDB_ARENA_END; at = until) {
+		until = RDB_ARENA_END;
+		const struct range *was = at_of(&maps.before, at, &until), *now = at_of(&maps.after, at, &until);
+		if (same(was, now))
+			continue;
+		note(ev, at, until, was, now, content);
+		shared |= now && now->shared;
+	}
+	uint32_t made[DESCRIPTORS];
+	unsigned n = 0;
+	for (int fd = 0; fd < DESCRIPTORS && fd < lower.lowest_fd; fd++)
+		if (!(maps.had[fd / 64] >> fd % 64 & 1) && is_open(fd))
+			made[n++] = (uint32_t)fd;
+	if (n)
+		event_note(ev, RDB_NOTE_MADE, made, n * sizeof(made[0]));
+	return shared;
+}
+
+/* ---- replay ---- */
+
+void unknown_maps_recorded(const struct log_chunk *c)
+{
+	const struct note *one = (const void *)(c + 1);
+	const size_t len = one->end - one->start;
+	if (one->prot != GONE && !one->anew)
+		return;
+	forget(one->start, one->end);
+	if (one->taken) /* before anything is there */
+		arena_take(len, false);
+	if (one->prot == GONE)
+		munmap((void *)one->start, len);
+	else if (memory_map_zero(one->start, len, PROT_READ | PROT_WRITE))
+		rdb_fatal("memory at %#lx cannot be mapped", (unsigned long)one->start);
+	else
+		arena_chosen(one->start, one->end);
+}
+
+void unknown_maps_protect(const struct log_record *rec)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
+		const struct note *one = (const void *)(c + 1);
+		if (c->addr || c->note != RDB_NOTE_MAPPED || one->prot == GONE)
+			continue;
+		raw_syscall(SYS_mprotect, (long)one->start, (long)(one->end - one->start), one->prot, 0, 0, 0);
+		ends_protected(one->start, one->end, one->prot);
+		memory_remapped(one->start, one->end - one->start);
+	}
+}

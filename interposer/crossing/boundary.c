@@ -1,0 +1,421 @@
+#include <errno.h>
+#include <immintrin.h>
+#include <linux/audit.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "crossing/arrivals.h"
+#include "crossing/boundary.h"
+#include "record/checkpoints.h"
+#include "base/fsgsbase.h"
+#include "crossing/gate.h"
+#include "base/guarded_copy.h"
+#include "crossing/hot_sites.h"
+#include "crossing/quick_calls.h"
+#include "image/image.h"
+#include "answer/instructions.h"
+#include "text/tsc_sites.h"
+#include "restart/coordinated.h"
+#include "restart/live.h"
+#include "answer/loader.h"
+#include "space/ends.h"
+#include "replay/looks.h"
+#include "replay/expand.h"
+#include "replay/replay.h"
+#include "replay/replica.h"
+#include "base/seccomp.h"
+#include "task/signals.h"
+#include "task/computation.h"
+#include "task/thread.h"
+
+/* What is left of the way below where nobody listens: programs of --record=off call MPI at nearly the price of a call. */
+static int64_t unrecorded(struct thread *self, uint32_t fn, uint32_t nargs, const uint64_t *args,
+			  struct gate_frame *frame)
+{
+	struct gate_frame *outer = self->frame;
+	self->frame = frame;
+	self->came_back = NULL;
+	struct event *ev = event_begin(LOG_HYPERCALL, fn, args, nargs);
+	const int64_t result = host_call(ev, frame);
+	event_end(ev);
+	self->frame = outer;
+	self->gate.vectors = 1;
+	event_answered(NULL);
+	signals_want_delivery(NULL);
+	return result;
+}
+
+int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, struct gate_frame *frame)
+{
+	struct thread *self = thread_self();
+	self->upper.fs_base = frame->fs_base;
+	if (nargs > RDB_MAX_ARGS)
+		rdb_fatal("hypercall %#x with %u arguments", fn, nargs);
+	if (lower.mode == MODE_PASS && !instructions_tsc_traps())
+		return unrecorded(self, fn, nargs, args, frame);
+	if (quick_call(fn, nargs, args))
+		return 0;
+	/* in replay another thread may go on before this call is answered, in the same kernel thread */
+	const bool tsc_open = instructions_tsc_traps() && !replaying();
+	if (tsc_open)
+		prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	struct gate_frame *outer = self->frame;
+	self->frame = frame;
+	self->came_back = NULL;
+	struct event *ev = event_begin(LOG_HYPERCALL, fn, args, nargs);
+	if (replaying()) {
+		event_replay_asked(ev, NULL);
+		for (turns_await(NULL); replay_upcall_next(); turns_await(NULL))
+			host_upcall(frame, 0, NULL);
+		if (restarting())
+			live_hypercall_asked(ev);
+		else if (lower.opt.expand)
+			expand_asked(ev);
+		event_replay(ev, NULL);
+		if (restarting())
+			live_hypercall_answered(ev);
+		else if (lower.opt.expand)
+			expand_answered(ev);
+	} else {
+		ev->result = host_call(ev, frame);
+	}
+	event_end(ev);
+	int64_t result = ev->result;
+	self->frame = outer;
+	if (replaying())
+		looks_returning(frame, result);
+	event_answered(NULL);
+	quick_calls_again(fn);
+	signals_want_delivery(NULL);
+	if (tsc_open)
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	return result;
+}
+
+void boundary_deliver_on_return(void)
+{
+	thread_self()->deliver = true;
+	boundary_trap_on_return();
+}
+
+void boundary_trap_on_return(void)
+{
+	struct thread *self = thread_self();
+	self->gate.trap = 1;
+	self->trap_in_flight = true;
+}
+
+/* Every handler runs with the lower thread pointer; the program's is put back at the end. */
+static inline uint64_t enter_lower(const ucontext_t *uc)
+{
+	uint64_t fs = _readfsbase_u64();
+	struct thread *self = thread_self();
+	_writefsbase_u64(self->gate.lower_fs);
+	if (RDB_IS_UPPER(UC_REG(uc, RIP)))
+		self->upper.fs_base = fs;
+	return fs;
+}
+
+static inline void leave_lower(const ucontext_t *uc, uint64_t fs)
+{
+	if (replaying() && RDB_IS_UPPER(UC_REG(uc, RIP)))
+		agent_leaves();
+	_writefsbase_u64(RDB_IS_UPPER(UC_REG(uc, RIP)) ? thread_self()->upper.fs_base : fs);
+}
+
+static void boundary_entry(ucontext_t *uc);
+
+/* By kill(2) or its kin (sigaction(2), si_code): it means what SIGTERM would. */
+static bool sent(int sig, siginfo_t *info, void *ctx)
+{
+	if (info->si_code > 0 || replaying())
+		return false;
+	signals_async(sig, info, ctx);
+	return true;
+}
+
+static void on_sigsys(int sig, siginfo_t *info, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	if (sent(sig, info, ctx))
+		return;
+	uint64_t fs = enter_lower(uc);
+	if (!RDB_IS_UPPER(UC_REG(uc, RIP)))
+		rdb_fatal("SIGSYS in the lower half: system call %d is forbidden here", info->si_syscall);
+	if (info->si_arch != AUDIT_ARCH_X86_64)
+		rdb_fatal("a 32-bit system call (int $0x80), number %d: only 64-bit ones can be recorded",
+			  info->si_syscall);
+	UC_REG(uc, R11) &= ~EFLAGS_TF;
+	if (UC_REG(uc, RAX) == GATE_START_CALL && (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE) {
+		if (thread_self()->state != THREAD_RUNS)
+			thread_started(uc);
+		else
+			boundary_entry(uc);
+	} else {
+		struct thread *self = thread_self();
+		struct gate_frame *outer = self->frame; /* an upcalled function makes system calls too */
+		ucontext_t *before = self->uc;
+		self->frame = NULL;
+		self->uc = uc;
+		self->asks_at = UC_REG(uc, RIP) - 2;
+		syscall_event(uc);
+		self->frame = outer;
+		self->uc = before;
+	}
+	signals_want_delivery(uc);
+	if (thread_self()->look_missed && lower.mode == MODE_RECORD)
+		computation_looked_at(uc, true);
+	signals_resume();
+	/* the return from this handler sets the carrier's mask */
+	memcpy(&uc->uc_sigmask, &thread_self()->kernel_mask, sizeof(thread_self()->kernel_mask));
+	leave_lower(uc, fs);
+}
+
+static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	if (sent(sig, info, ctx))
+		return;
+	uint64_t fs = enter_lower(uc);
+	uint64_t pc = UC_REG(uc, RIP);
+	struct thread *self = thread_self();
+	if (lower.mode != MODE_REPLICA)
+		tsc_stub_leave(uc);
+	if (!RDB_IS_UPPER(pc) && self->trap_in_flight && !replica_in_gate(pc)) {
+		/* on the last instructions of the way out: go on stepping */
+	} else {
+		bool expected = RDB_IS_UPPER(pc) && self->trap_in_flight;
+		if (expected) {
+			self->trap_in_flight = false;
+			UC_REG(uc, EFL) &= ~EFLAGS_TF;
+		}
+		if (!(replaying() && agent_sigtrap(info, uc)) && !expected)
+			signals_fault(sig, info, uc);
+		if (RDB_IS_UPPER(pc)) {
+			checkpoint_at_trap(uc);
+			coordinated_at_trap(uc);
+			live_at_trap(uc);
+			if (expected && self->look_missed && lower.mode == MODE_RECORD)
+				computation_looked_at(uc, true);
+		}
+		if (RDB_IS_UPPER(pc) && self->deliver) {
+			self->deliver = false;
+			signals_want_delivery(uc);
+		}
+	}
+	leave_lower(uc, fs);
+}
+
+static void on_fault(int sig, siginfo_t *info, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	if (sent(sig, info, ctx) || (sig == SIGILL && fsgsbase_fault(uc)) || guarded_copy_faulted(uc))
+		return;
+	uint64_t fs = enter_lower(uc);
+	struct thread *self = thread_self();
+	struct gate_frame *outer = self->frame;
+	ucontext_t *before = self->uc;
+	if (RDB_IS_UPPER(UC_REG(uc, RIP))) {
+		tsc_stub_leave(uc);
+		self->frame = NULL;
+		self->uc = uc;
+		self->asks_at = UC_REG(uc, RIP);
+	}
+	const bool agents = replaying() && agent_faulted(info, uc);
+	if (!agents && RDB_IS_UPPER(UC_REG(uc, RIP)))
+		ends_fault(&sig, info, uc);
+	if (!agents)
+		signals_fault(sig, info, uc);
+	self->frame = outer;
+	self->uc = before;
+	leave_lower(uc, fs);
+}
+
+static void on_interrupt(int sig, siginfo_t *info, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	uint64_t fs = enter_lower(uc);
+	agent_interrupt(info, uc);
+	leave_lower(uc, fs);
+}
+
+static void on_look(int sig, siginfo_t *info, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	uint64_t fs = enter_lower(uc);
+	agent_look(uc);
+	leave_lower(uc, fs);
+}
+
+static void (*resume_fill)(ucontext_t *uc);
+
+static void on_resume(int sig, siginfo_t *info, void *ctx)
+{
+	ucontext_t *uc = ctx;
+	uint64_t fs = enter_lower(uc);
+	resume_fill(uc);
+	signals_want_delivery(uc);
+	leave_lower(uc, fs);
+}
+
+void boundary_started(ucontext_t *uc)
+{
+	lower.started = true;
+	lower.event = 0;
+	hot_sites_learn(uc);
+	if (lower.mode == MODE_RECORD)
+		boundary_begin(uc);
+}
+
+void boundary_started_early(ucontext_t *uc)
+{
+	UC_REG(uc, RIP) -= 2; /* the call is event 1 */
+	boundary_started(uc);
+	UC_REG(uc, RIP) += 2;
+}
+
+static void boundary_entry(ucontext_t *uc)
+{
+	UC_REG(uc, RIP) = lower.upper.entry;
+	UC_REG(uc, RAX) = UC_REG(uc, RCX) = UC_REG(uc, R11) = 0;
+	if (!lower.started)
+		boundary_started(uc);
+}
+
+void boundary_forget(void)
+{
+	ending_forked();
+	threads_forked();
+	signals_forget();
+	host_in_child();
+}
+
+void boundary_begin(ucontext_t *uc)
+{
+	if (instructions_tsc_traps())
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	event_mark(LOG_START);
+	tsc_sites_lift();
+	int rc = lower.mode == MODE_RECORD ? image_write_first(uc) : 0;
+	tsc_sites_put();
+	if (rc) {
+		boundary_end(LOG_END_DISK, -rc, "the first image could not be written");
+		rdb_warn("%s: %s: the program goes on unrecorded", lower.opt.dir, strerror(-rc));
+		lower.mode = MODE_PASS;
+		return;
+	}
+	event_mark(LOG_CHECKPOINT);
+	if (lower.opt.hash_every)
+		event_hash(LOG_HASH_AT_EVENT);
+}
+
+/* ---- set-up ---- */
+
+static int handle(int sig, void (*fn)(int, siginfo_t *, void *), int flags)
+{
+	struct sigaction sa = {.sa_sigaction = fn, .sa_flags = SA_SIGINFO | SA_ONSTACK | flags};
+	sigemptyset(&sa.sa_mask);
+	return sigaction(sig, &sa, NULL) ? -errno : 0;
+}
+
+static int map_gate(void)
+{
+	void *p = mmap((void *)RDB_GATE, 2 * RDB_PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	if (p == MAP_FAILED)
+		return -errno;
+	struct rdb_gate *gate = p;
+	gate->magic = RDB_GATE_MAGIC;
+	gate->version = RDB_GATE_VERSION;
+	gate->call = gate_entry;
+	gate->upcall_return = gate_upcall_return;
+	gate->syscall = hot_sites_entry();
+	gate->tsc = tsc_gate;
+	memcpy((void *)RDB_GATE_CODE, gate_code_start, (size_t)(gate_code_end - gate_code_start));
+	if (mprotect(p, RDB_PAGE, PROT_READ) || mprotect((char *)p + RDB_PAGE, RDB_PAGE, PROT_READ | PROT_EXEC))
+		return -errno;
+	return 0;
+}
+
+int boundary_gate_live(void)
+{
+	struct rdb_gate *gate = (void *)RDB_GATE;
+	if (mprotect(gate, RDB_PAGE, PROT_READ | PROT_WRITE))
+		return -errno;
+	gate->syscall = hot_sites_entry();
+	return mprotect(gate, RDB_PAGE, PROT_READ) ? -errno : 0;
+}
+
+int boundary_dispatch_on(void)
+{
+	if (seccomp_in_use())
+		return seccomp_on();
+	/* the whole lower half is the range whose system calls the kernel carries out itself */
+	return prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1, RDB_ARENA_END, 0x7ffffffff000ul - RDB_ARENA_END, NULL)
+		       ? -errno
+		       : 0;
+}
+
+int boundary_signal_stack(const struct thread *t)
+{
+	stack_t alt = {.ss_sp = t->signal_stack, .ss_size = SIGNAL_STACK};
+	return sigaltstack(&alt, NULL) ? -errno : 0;
+}
+
+int boundary_init(void)
+{
+	int rc = boundary_signal_stack(thread_self());
+	if (!rc)
+		rc = map_gate();
+	if (!rc)
+		rc = handle(SIGSYS, on_sigsys, SA_NODEFER);
+	if (!rc)
+		rc = handle(SIGTRAP, on_sigtrap, SA_NODEFER);
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults) && !rc; i++)
+		rc = handle(faults[i], on_fault, SA_NODEFER);
+	if (!rc && lower.mode == MODE_REPLICA)
+		rc = handle(SIGUSR1, on_interrupt, 0);
+	if (!rc && lower.mode == MODE_REPLICA) /* overdue.h */
+		rc = handle(SIGPROF, on_look, SA_RESTART);
+	return rc ? rc : boundary_dispatch_on();
+}
+
+void boundary_resume(void (*fill)(ucontext_t *uc))
+{
+	resume_fill = fill;
+	int rc = handle(SIGUSR2, on_resume, SA_RESETHAND);
+	if (rc || raise(SIGUSR2))
+		rdb_fatal("cannot enter the program: %s", strerror(rc ? -rc : errno));
+	__builtin_unreachable();
+}
+
+bool replica_in_gate(uint64_t pc)
+{
+	return pc == (uint64_t)gate_entry || pc == (uint64_t)gate_upcall_return || pc == (uint64_t)hot_gate;
+}
+
+bool replica_leaving(ucontext_t *uc)
+{
+	uint64_t pc = UC_REG(uc, RIP);
+	bool out = pc >= (uint64_t)gate_entry && pc < (uint64_t)gate_upcall && RDB_IS_UPPER(UC_REG(uc, RSP));
+	if (!out && !(pc >= (uint64_t)gate_upcall && pc < (uint64_t)gate_upcall_return))
+		return false;
+	thread_self()->trap_in_flight = true;
+	UC_REG(uc, EFL) |= EFLAGS_TF;
+	return true;
+}
+
+void replica_trap_on_return(void)
+{
+	boundary_trap_on_return();
+}
+
+void replica_forked(void)
+{
+	lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	if (boundary_dispatch_on())
+		_exit(125);
+}

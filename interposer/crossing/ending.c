@@ -1,0 +1,104 @@
+#include "crossing/ending.h"
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include "crossing/boundary.h"
+#include "record/checkpoints.h"
+#include "restart/coordinated.h"
+#include "log/log_writer.h"
+#include "space/device_memory.h"
+#include "space/shared_memory.h"
+#include "answer/vfork.h"
+#include "task/baton.h"
+#include "task/thread.h"
+
+struct thread *volatile log_user;
+
+static struct thread *ender;
+static enum log_end ended_how;
+
+/* Nobody begins to write after this, and who was writing has done so.  membarrier(2) is what log_begin() leaves out; without it
+ * (a filter may forbid it) the other processors have at least the time that the call takes. */
+static void await_user(void)
+{
+	if (baton_held())
+		return; /* so nobody else writes */
+	raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+	raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+	while (log_user && log_user != thread_self())
+		sched_yield();
+}
+
+/* False: another thread is at it, or has done it. */
+static bool claim(enum log_end how)
+{
+	struct thread *nobody = NULL;
+	if (!__atomic_compare_exchange_n(&ender, &nobody, thread_self(), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		return false;
+	ended_how = how;
+	__atomic_store_n(&lower.ended, true, __ATOMIC_SEQ_CST);
+	await_user();
+	return true;
+}
+
+void ending_await(void)
+{
+	if (ender == thread_self())
+		return;
+	while (lower.mode == MODE_RECORD)
+		raw_syscall(SYS_poll, 0, 0, 1, 0, 0, 0);
+}
+
+bool ending_busy(void)
+{
+	const struct thread *self = thread_self();
+	return log_user == self || (ender == self && lower.mode == MODE_RECORD);
+}
+
+void boundary_final_hash(void)
+{
+	if (lower.mode == MODE_RECORD && lower.started && !lower.ended && !device_regions &&
+	    (!shared_regions || shared_hashable_at_end()))
+		event_hash(LOG_HASH_AT_END);
+}
+
+static void end(enum log_end how, int64_t value, const char *text, bool killed)
+{
+	if (how == LOG_END_EXIT || how == LOG_END_EXEC)
+		vfork_leaving();
+	coordinated_gone();
+	/* of what is not recorded the log says what the program is, and how it ended */
+	if (lower.mode != MODE_RECORD && !(lower.opt.checkpoints_only && how != LOG_END_EXEC))
+		return;
+	if (claim(how)) {
+		lower.killed = killed;
+		checkpoints_end(how);
+		log_end(how, value, text);
+	} else if (how != LOG_END_SIGNAL || ended_how != LOG_END_EXEC) {
+		/* the program that comes next would not hear of a signal for this one */
+		if (log_user == thread_self())
+			log_done();
+		ending_await();
+	}
+}
+
+void boundary_end(enum log_end how, int64_t value, const char *text)
+{
+	end(how, value, text, false);
+}
+
+void boundary_end_unsupported(int exit_code, const char *text)
+{
+	end(LOG_END_UNSUPPORTED, exit_code, text, false);
+}
+
+void boundary_killed(int sig)
+{
+	end(LOG_END_SIGNAL, sig, NULL, true);
+}
+
+void ending_forked(void)
+{
+	ender = log_user = NULL;
+	lower.ended = false;
+}

@@ -1,0 +1,462 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include "space/arena.h"
+#include "crossing/arrivals.h"
+#include "crossing/boundary.h"
+#include "crossing/ending.h"
+#include "crossing/piling.h"
+#include "space/sent.h"
+#include "base/monotonic.h"
+#include "record/checkpoints.h"
+#include "space/device_memory.h"
+#include "space/ends.h"
+#include "space/followed.h"
+#include "restart/coordinated.h"
+#include "restart/live.h"
+#include "restart/shared_again.h"
+#include "restart/tree.h"
+#include "answer/loader.h"
+#include "log/log_writer.h"
+#include "replay/looks.h"
+#include "space/page_hashes.h"
+#include "replay/replay.h"
+#include "replay/replica.h"
+#include "task/baton.h"
+#include "task/thread.h"
+#include "space/shared_memory.h"
+
+enum { NOTES_KEPT = 64 << 20, HASH_EVENTS = 1000 };
+
+/* The time budget of hashes. */
+static struct {
+	uint64_t spent_ns, started_ns, last_event;
+} hashes;
+
+struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs)
+{
+	struct thread *self = thread_self();
+	if (self->depth == EVENTS_NESTED)
+		rdb_fatal("callbacks nested more than %d deep", EVENTS_NESTED);
+	self->state = THREAD_ASKS;
+	/* a signal belongs to the event or the place before it: nobody comes in between; and a thread that is
+	 * stopped or goes on asks for nothing that it could ask for again, if an image is taken meanwhile */
+	if (self->yield && kind != LOG_SIGNAL && kind != LOG_PREEMPT && kind != LOG_RESUME)
+		baton_yield();
+	self->asked += kind == LOG_SYSCALL || kind == LOG_HYPERCALL;
+	struct event *ev = &self->events[self->depth++];
+	if (replaying())
+		agent_asked();
+	ev->kind = (uint16_t)kind;
+	ev->nr = nr;
+	ev->nargs = (uint16_t)nargs;
+	if (nargs)
+		memcpy(ev->args, args, 8ul * nargs);
+	ev->result = 0;
+	ev->emulated = false;
+	ev->begun = 0;
+	ev->waited_ns = self->waited_ns;
+	self->waited_ns = 0;
+	ev->done = self->done;
+	self->done = 0;
+	ev->asked_ns = shared_regions ? shared_clock_ns() : 0;
+	if (restarting())
+		self->asked_ns = replay_now_ns();
+	ev->nchunks = 0;
+	ev->notes_used = 0;
+	ev->more_used = 0;
+	ev->nsent = 0;
+	ev->sent_logged = false;
+	return ev;
+}
+
+struct event *event_current(void)
+{
+	const struct thread *self = thread_self();
+	return self->depth ? &self->events[self->depth - 1] : NULL;
+}
+
+/* Room for one more. */
+static void *more_parts(void *parts, unsigned *room, size_t size)
+{
+	unsigned cap = *room ? *room * 2 : 128;
+	void *p = parts ? mremap(parts, *room * size, cap * size, MREMAP_MAYMOVE)
+			: mmap(NULL, cap * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		rdb_fatal("out of memory for an event of %u parts", cap);
+	*room = cap;
+	return p;
+}
+
+static struct event_chunk *new_chunk(struct event *ev)
+{
+	if (ev->nchunks == ev->chunk_cap)
+		ev->chunks = more_parts(ev->chunks, &ev->chunk_cap, sizeof(*ev->chunks));
+	return &ev->chunks[ev->nchunks++];
+}
+
+static bool sends(void)
+{
+	return lower.mode == MODE_RECORD && lower.started && lower.opt.check != CHECK_OFF;
+}
+
+static bool others_write(uint64_t start, uint64_t end)
+{
+	return (shared_regions && shared_contested(start, end)) || (device_regions && device_memory_in(start, end));
+}
+
+static struct rdb_note_sent *new_sent(struct event *ev, unsigned n)
+{
+	while (ev->nsent + n > ev->sent_room)
+		ev->sent = more_parts(ev->sent, &ev->sent_room, sizeof(*ev->sent));
+	return &ev->sent[ev->nsent];
+}
+
+void event_sent(struct event *ev, const void *upper, size_t len)
+{
+	uint64_t at = (uint64_t)upper;
+	if (!sends() || !at || at + len > RDB_ARENA_END || at + len <= at || others_write(at, at + len))
+		return;
+	for (bool there = true; there && len;) {
+		const size_t n = len < (1ul << 30) ? len : (1ul << 30);
+		struct rdb_note_sent *span = new_sent(ev, 1);
+		*span = (struct rdb_note_sent){.at = at, .len = (uint32_t)n};
+		if (n > SENT_WHOLE && lower.opt.check == CHECK_SAMPLE)
+			span->at |= (lower.event % SENT_APART + 1) << RDB_SENT_PHASE;
+		there = sent_check(span);
+		ev->nsent += span->len != 0;
+		at += n;
+		len -= n;
+	}
+}
+
+/* False: not all of them are there, or others may write to what is between them. */
+static bool sent_together(struct event *ev, uint64_t at, size_t len, int64_t stride, uint64_t count)
+{
+	const uint64_t last = at + (uint64_t)stride * (count - 1), from = last < at ? last : at;
+	const uint64_t to = (last < at ? at : last) + len;
+	if (len > SENT_WHOLE || count >> 32 || !from || to > RDB_ARENA_END || to <= from || others_write(from, to))
+		return false;
+	struct rdb_note_sent *span = new_sent(ev, 2);
+	span[0] = (struct rdb_note_sent){.at = at | RDB_SENT_BLOCKS, .len = (uint32_t)len};
+	span[1] = (struct rdb_note_sent){.at = (uint64_t)stride, .len = (uint32_t)count};
+	if (!sent_check(span))
+		return false;
+	ev->nsent += 2;
+	return true;
+}
+
+void event_sent_blocks(struct event *ev, const void *upper, int64_t count, int64_t extent,
+		       const struct rdb_blocks *blocks, unsigned n)
+{
+	uint64_t all = 0, bytes = 0, apart = 1;
+	if (!sends())
+		return;
+	for (unsigned k = 0; k < n; k++) {
+		all += blocks[k].count * (uint64_t)count;
+		bytes += blocks[k].count * blocks[k].len * (uint64_t)count;
+	}
+	if (lower.opt.check == CHECK_SAMPLE && bytes > SENT_WHOLE && all > SENT_BLOCKS)
+		apart = all / SENT_BLOCKS < SENT_APART ? all / SENT_BLOCKS : SENT_APART;
+	uint64_t next = lower.event % apart; /* the next one that is checked, counted from the blocks at hand */
+	for (int64_t i = 0; i < count; i++)
+		for (unsigned k = 0; k < n; k++) {
+			const struct rdb_blocks *b = &blocks[k];
+			const int64_t stride = b->stride * (int64_t)apart;
+			uint64_t at = (uint64_t)upper + (uint64_t)(i * extent + b->offset + (int64_t)next * b->stride);
+			const uint64_t some = next < b->count ? (b->count - next + apart - 1) / apart : 0;
+			next = next + some * apart - b->count;
+			if (some > 1 && sent_together(ev, at, b->len, stride, some))
+				continue;
+			for (uint64_t j = 0; j < some; j++, at += (uint64_t)stride)
+				event_sent(ev, (const void *)at, b->len);
+		}
+}
+
+static struct event_chunk sent_chunk(const struct event *ev)
+{
+	return (struct event_chunk){.data = ev->sent,
+				    .len = (uint32_t)(ev->nsent * sizeof(*ev->sent)),
+				    .note = RDB_NOTE_SENT};
+}
+
+void event_out(struct event *ev, void *upper, size_t len)
+{
+	if (lower.mode != MODE_RECORD)
+		return;
+	for (char *p = upper; len;) {
+		size_t n = len < (1ul << 30) ? len : (1ul << 30);
+		*new_chunk(ev) = (struct event_chunk){.addr = (uint64_t)p, .data = p, .len = (uint32_t)n};
+		p += n;
+		len -= n;
+	}
+}
+
+void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const void *data, size_t len)
+{
+	struct event_chunk *last = ev->nchunks ? &ev->chunks[ev->nchunks - 1] : NULL;
+	if (lower.mode != MODE_RECORD)
+		return;
+	if (last && last->note == note && (const char *)last->data + last->len == data && last->len < 1u << 30 &&
+	    (addr ? last->addr + last->len == addr : !last->addr))
+		last->len += (uint32_t)len;
+	else
+		*new_chunk(ev) = (struct event_chunk){.addr = addr, .data = data, .len = (uint32_t)len, .note = note};
+}
+
+/* Room for a note that notes[] has no room for.  Growing moves them: their chunks follow. */
+static char *more_notes(struct event *ev, size_t len)
+{
+	if (ev->more_used + len + 8 > ev->more_room) {
+		unsigned room = ev->more_room ? ev->more_room * 2 : 1 << 20;
+		void *p = ev->more ? mremap(ev->more, ev->more_room, room, MREMAP_MAYMOVE)
+				   : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			rdb_fatal("out of memory for the notes of an event");
+		for (unsigned i = 0; ev->more && i < ev->nchunks; i++) {
+			const char *data = ev->chunks[i].data;
+			if (!ev->chunks[i].addr && data >= ev->more && data < ev->more + ev->more_room)
+				ev->chunks[i].data = (char *)p + (data - ev->more);
+		}
+		ev->more = p;
+		ev->more_room = room;
+	}
+	ev->more_used += (unsigned)((len + 7) & ~7ul);
+	return ev->more + ev->more_used - ((len + 7) & ~7ul);
+}
+
+void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len)
+{
+	if (lower.mode != MODE_RECORD)
+		return;
+	size_t at = (ev->notes_used + 7ul) & ~7ul;
+	char *copy = ev->notes + at;
+	if (len > (1u << 20) - 8)
+		rdb_fatal("a note of %zu bytes", len);
+	if (at + len > sizeof(ev->notes))
+		copy = more_notes(ev, len);
+	else
+		ev->notes_used = (unsigned)(at + len);
+	memcpy(copy, data, len);
+	*new_chunk(ev) = (struct event_chunk){.data = copy, .len = (uint32_t)len, .note = what};
+}
+
+bool event_takes_chunks(const struct event *ev)
+{
+	return ev->kind == LOG_HYPERCALL || ev->kind == LOG_PREEMPT || ev->kind == LOG_RESUME ||
+	       (ev->kind == LOG_SYSCALL && !ev->emulated);
+}
+
+void event_adopt(struct event *to, struct event *from)
+{
+	for (unsigned i = 0; i < from->nchunks; i++) {
+		const struct event_chunk *c = &from->chunks[i];
+		if (c->addr)
+			*new_chunk(to) = *c;
+		else
+			event_note(to, c->note, c->data, c->len);
+	}
+	from->nchunks = from->notes_used = from->more_used = 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct event_chunk *x = a, *y = b;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+void event_compact(struct event *ev)
+{
+	struct event_chunk *notes = malloc(ev->nchunks * sizeof(*notes));
+	unsigned all = ev->nchunks, nnotes = 0, n = 0, merged = 0;
+	if (!notes)
+		return;
+	for (unsigned i = 0; i < all; i++)
+		if (ev->chunks[i].addr)
+			ev->chunks[n++] = ev->chunks[i];
+		else
+			notes[nnotes++] = ev->chunks[i];
+	qsort(ev->chunks, n, sizeof(*ev->chunks), by_address);
+	for (unsigned i = 0; i < n; i++) {
+		const struct event_chunk c = ev->chunks[i];
+		struct event_chunk *last = merged ? &ev->chunks[merged - 1] : NULL;
+		if (last && last->addr + last->len >= c.addr && c.addr + c.len - last->addr < 1u << 30) {
+			if (c.addr + c.len > last->addr + last->len)
+				last->len = (uint32_t)(c.addr + c.len - last->addr);
+		} else {
+			ev->chunks[merged++] = c;
+		}
+	}
+	if (ev->more_used > NOTES_KEPT)
+		nnotes = ev->notes_used = ev->more_used = 0;
+	memcpy(ev->chunks + merged, notes, nnotes * sizeof(*notes));
+	ev->nchunks = merged + nnotes;
+	free(notes);
+}
+
+/* The program goes on unrecorded if the log takes no more. */
+static void append(const struct event *ev, uint64_t number)
+{
+	if (!log_begin(thread_self())) {
+		ending_await();
+		return;
+	}
+	const int rc = log_append(ev, number);
+	if (!rc) {
+		lower.event = number;
+		log_done();
+		return;
+	}
+	if (rc == -EDQUOT && lower.opt.log_budget.unit) {
+		boundary_end(LOG_END_BUDGET, 0, lower.opt.log_budget.text);
+		rdb_warn("%s: --log-budget %s is spent: the recording ends at event %lu, the program goes on",
+			 lower.opt.dir, lower.opt.log_budget.text, (unsigned long)lower.event);
+	} else {
+		boundary_end(LOG_END_DISK, -rc, "the log could not be written");
+		rdb_warn("%s: %s: the recording ends at event %lu, the program goes on", lower.opt.dir, strerror(-rc),
+			 (unsigned long)lower.event);
+	}
+	lower.mode = MODE_PASS;
+	log_done();
+	baton_open();
+}
+
+void event_logged(const struct event *ev)
+{
+	piling(ev, lower.event + 1);
+	append(ev, lower.event + 1);
+}
+
+void event_waits(void)
+{
+	struct event *ev = event_current(), asked;
+	if (lower.mode != MODE_RECORD || !ev || !ev->nsent || ev->sent_logged)
+		return;
+	struct event_chunk chunk = sent_chunk(ev);
+	memset(&asked, 0, offsetof(struct event, notes));
+	asked.kind = LOG_ASKED;
+	asked.nr = ev->nr;
+	asked.chunks = &chunk;
+	asked.nchunks = 1;
+	ev->sent_logged = true;
+	append(&asked, lower.event);
+}
+
+void event_beside(enum log_kind kind, const uint64_t *args, unsigned n)
+{
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = (uint16_t)kind;
+	ev.nargs = (uint16_t)n;
+	memcpy(ev.args, args, n * sizeof(*args));
+	append(&ev, lower.event);
+}
+
+void event_mark(enum log_kind kind)
+{
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = (uint16_t)kind;
+	if (kind == LOG_START) {
+		hashes.started_ns = monotonic_ns();
+		page_hashes_forget();
+	}
+	append(&ev, lower.event);
+}
+
+void event_checkpoint(uint32_t number, uint64_t stop_ns)
+{
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = LOG_CHECKPOINT;
+	ev.nr = number;
+	ev.result = (int64_t)stop_ns;
+	append(&ev, lower.event);
+}
+
+void event_end(struct event *ev)
+{
+	if (lower.mode == MODE_RECORD && lower.started) {
+		if (arrivals_possible)
+			arrivals_at_event(ev);
+		if (device_regions)
+			device_memory_sync(ev);
+		followed_written(ev);
+		if (shared_regions)
+			shared_sync(ev);
+		if (ends_known)
+			ends_sync(ev);
+		if (ev->nsent && !ev->sent_logged)
+			*new_chunk(ev) = sent_chunk(ev);
+		event_logged(ev);
+	}
+	struct thread *self = thread_self();
+	self->depth--;
+	self->state = THREAD_RUNS;
+}
+
+/* Hashes by default take at most about 1 % of the time; --hash-every N makes them exact. */
+static bool hash_due(void)
+{
+	if (lower.opt.hash_every)
+		return lower.event % lower.opt.hash_every == 0;
+	if (lower.event - hashes.last_event < HASH_EVENTS)
+		return false;
+	uint64_t elapsed = monotonic_ns() - hashes.started_ns;
+	hashes.last_event = lower.event - HASH_EVENTS + 100; /* look at the clock every 100 events at most */
+	return elapsed > 200 * 1000000ull && hashes.spent_ns * 100 < elapsed;
+}
+
+void event_hash(enum log_hash_when when)
+{
+	if (shared_regions && !shared_hashable())
+		return;
+	if (device_regions && !device_memory_settled()) {
+		hashes.last_event = lower.event - HASH_EVENTS; /* it will be at the next event */
+		return;
+	}
+	uint64_t before = lower.opt.hash_every ? 0 : monotonic_ns();
+	struct event ev;
+	memset(&ev, 0, offsetof(struct event, notes));
+	ev.kind = LOG_HASH;
+	ev.nr = when;
+	struct event_chunk note = {.note = RDB_NOTE_PAGES};
+	if (lower.opt.hash_every) {
+		ev.result = (int64_t)page_hashes_take(&note.data, &note.len);
+		ev.chunks = &note;
+		ev.nchunks = note.len ? 1 : 0;
+	} else {
+		ev.result = (int64_t)arena_hash();
+	}
+	if (ev.result) /* 0: it could not be taken, and there is nothing to compare */
+		append(&ev, lower.event);
+	if (before)
+		hashes.spent_ns += monotonic_ns() - before;
+	hashes.last_event = lower.event;
+}
+
+void event_answered(ucontext_t *uc)
+{
+	if (!lower.started)
+		return;
+	if (lower.mode == MODE_RECORD) {
+		checkpoint_if_due(uc);
+		if (hash_due())
+			event_hash(LOG_HASH_AT_EVENT);
+		if (!uc && thread_self()->look_missed && baton_spin(NULL))
+			boundary_trap_on_return();
+	} else if (lower.mode == MODE_PASS) {
+		if (coordinated_waits)
+			coordinated_at_event(uc);
+	} else if (restarting() && tree() && shared_again_answered()) {
+		return;
+	} else if (live_due()) {
+		live_at_event(uc);
+	} else if (replaying()) {
+		replay_look_ahead();
+		looks_ahead(uc);
+		agent_event(lower.event, uc);
+	}
+}

@@ -1,0 +1,450 @@
+/* Plug-ins: loading them, and what the boundary offers them (host.h). */
+#include <dlfcn.h>
+#include <signal.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "crossing/arrivals.h"
+#include "task/baton.h"
+#include "crossing/boundary.h"
+#include "crossing/table.h"
+#include "restart/coordinated.h"
+#include "base/guarded_copy.h"
+#include "crossing/order.h"
+#include "crossing/scratch.h"
+#include "answer/clock.h"
+#include "restart/live.h"
+#include "restart/open_files.h"
+#include "log/log_writer.h"
+#include "log/stamp.h"
+#include "space/device_memory.h"
+#include "space/side_files.h"
+#include "replay/expand.h"
+#include "replay/replay.h"
+#include "task/thread.h"
+
+enum { NAMESPACES = 3 };
+
+static struct {
+	const struct rdb_plugin *plugins[NAMESPACES];
+	pthread_mutex_t lock; /* held in plug-ins; without a recording it is all that keeps threads apart */
+} host = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- one at a time: who has the lock has the baton, too ---- */
+
+/* While there is one thread that could come here the lock is left alone: its atomic instructions would be most of
+ * what a short message pays.  Another thread comes into being in upper code (a callback, where the plug-in is left)
+ * or at the end of a call (arrivals_begin), so it finds nobody in here. */
+static void enter(struct thread *self)
+{
+	self->locks = threads_alive() > 1 || arrivals_possible;
+	if (self->locks)
+		pthread_mutex_lock(&host.lock);
+}
+
+static void leave(const struct thread *self)
+{
+	if (self->locks)
+		pthread_mutex_unlock(&host.lock);
+}
+
+static bool hold(bool want)
+{
+	struct thread *self = thread_self();
+	bool had = !self->away;
+	if (want == had)
+		return had;
+	if (want) {
+		baton_block_end(self->handed);
+		arrivals_still_end();
+		enter(self);
+		coordinated_away(false);
+		self->away = false;
+	} else {
+		self->away = true;
+		coordinated_away(true);
+		leave(self);
+		self->handed = baton_block_begin();
+		if (!self->handed)
+			arrivals_still_begin();
+	}
+	return had;
+}
+
+static bool shared(void)
+{
+	return lower.mode == MODE_RECORD && threads_alive() > 1;
+}
+
+/* ---- what plug-ins are offered ---- */
+
+static void out(void *upper, size_t len)
+{
+	struct event *ev = event_current();
+	if (len && ev)
+		event_out(ev, upper, len);
+}
+
+static void sent(const void *upper, size_t len)
+{
+	struct event *ev = event_current();
+	if (ev)
+		event_sent(ev, upper, len);
+}
+
+static void sent_blocks(const void *upper, int64_t count, int64_t extent, const struct rdb_blocks *blocks, unsigned n)
+{
+	struct event *ev = event_current();
+	if (ev)
+		event_sent_blocks(ev, upper, count, extent, blocks, n);
+}
+
+static void note(enum rdb_note what, const void *data, size_t len)
+{
+	struct event *ev = event_current();
+	if (ev)
+		event_note(ev, what, data, len);
+}
+
+static void payload(void *upper, size_t len)
+{
+	struct event *ev = event_current();
+	if (len && ev)
+		order_payload(ev, upper, len);
+}
+
+static void ending(int exit_code)
+{
+	boundary_end(LOG_END_EXIT, exit_code, NULL);
+}
+
+uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args)
+{
+	uint64_t six[6], result;
+	if (args)
+		memcpy(six, args, sizeof(six));
+	else
+		replay_take_upcall(&fn, six, NULL);
+	thread_self()->state = THREAD_RUNS; /* the function; before the agent stops there */
+	event_answered(NULL);
+	thread_self()->came_back = NULL;
+	result = gate_upcall(frame, fn, six);
+	thread_self()->state = THREAD_ASKS; /* the hypercall goes on */
+	thread_self()->came_back = frame;
+	thread_self()->upcall_result = result;
+	return result;
+}
+
+static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, const struct rdb_span *spans,
+		       unsigned nspans)
+{
+	uint64_t logged[7] = {(uint64_t)upper_fn}, six[6] = {0};
+	if (nargs > 6)
+		rdb_fatal("an upcall with %u arguments", nargs);
+	memcpy(logged + 1, args, 8ul * nargs);
+	memcpy(six, args, 8ul * nargs);
+	/* before the event: it may hand on the baton, and who has that may want the lock */
+	leave(thread_self());
+	event_waits();
+	struct event *ev = event_begin(LOG_UPCALL, 0, logged, nargs + 1);
+	for (unsigned i = 0; i < nspans; i++) {
+		memcpy(spans[i].addr, spans[i].from, spans[i].len);
+		event_out(ev, spans[i].addr, spans[i].len);
+	}
+	event_end(ev);
+	uint64_t result = host_upcall(thread_self()->frame, (uint64_t)upper_fn, six);
+	enter(thread_self());
+	return result;
+}
+
+/* Who waits lets others come in, every time it asks. */
+static bool at_rest(bool (*complete)(void *), void *arg)
+{
+	struct thread *self = thread_self();
+	const bool due = coordinated_due(), locks = self->locks && (due || complete);
+	if (locks)
+		leave(self);
+	const bool stood = due && coordinated_hold(NULL, complete, arg);
+	if (locks && !stood)
+		sched_yield();
+	if (locks)
+		enter(self);
+	return stood;
+}
+
+static uint32_t calling_thread(void)
+{
+	return thread_self()->upper.number;
+}
+
+static bool idle(void)
+{
+	if (lower.mode != MODE_RECORD || !lower.started || !log_begin(thread_self()))
+		return false;
+	const bool more = log_ahead();
+	log_done();
+	return more;
+}
+
+static bool recording(void)
+{
+	return lower.mode == MODE_RECORD;
+}
+
+static struct rdb_host offered = {
+	.version = RDB_HOST_VERSION,
+	.out = out,
+	.sent = sent,
+	.sent_blocks = sent_blocks,
+	.payload = payload,
+	.fate = expand_fate,
+	.comes = expand_comes,
+	.agrees = expand_agrees,
+	.waits = expand_waits,
+	.looked = expand_looked,
+	.note = note,
+	.upcall = upcall,
+	.scratch = scratch,
+	.fatal = rdb_fatal,
+	.ending = ending,
+	.hold = hold,
+	.shared = shared,
+	.arrived = arrivals_came,
+	.device_memory = device_memory,
+	.device_told = device_memory_told,
+	.forks_break_dma = device_memory_forks_break,
+	.keep_descriptor = lower_fd,
+	.descriptor = open_files_library,
+	.whole = side_file_whole,
+	.warn = rdb_warn,
+	.copy = guarded_copy,
+	.at_rest = at_rest,
+	.thread = calling_thread,
+	.idle = idle,
+	.recording = recording,
+};
+
+/* Faults are ours to look at first: some are instructions that ask the machine.  UCX takes them when it is loaded. */
+static void *load_library(const char *path)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	struct sigaction ours[sizeof(faults) / sizeof(*faults)];
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		sigaction(faults[i], NULL, &ours[i]);
+	void *so = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		sigaction(faults[i], &ours[i], NULL);
+	return so;
+}
+
+static const struct rdb_plugin *load(unsigned ns)
+{
+	const char *path = ns == RDB_NS_MPI ? lower.opt.mpi_lower : ns == RDB_NS_VERBS ? lower.opt.verbs_lower : NULL;
+	if (!path)
+		rdb_fatal("the program calls library %u, for which this rdb has no plug-in", ns);
+	void *so = load_library(path);
+	if (!so)
+		rdb_fatal("%s", dlerror());
+	const struct rdb_plugin *p = dlsym(so, "rdb_plugin");
+	if (!p || p->version != RDB_HOST_VERSION)
+		rdb_fatal("%s: %s", path, p ? "made for another version of rdb-exec" : "not a plug-in of rdb");
+	offered.rank = lower.opt.rank;
+	offered.world_first = lower.opt.world_first;
+	offered.appnum = lower.opt.appnum;
+	offered.worlds = lower.opt.worlds;
+	offered.board = coordinated_board();
+	offered.branch = restarting() ? lower.opt.branch : NULL;
+	offered.order = lower.opt.order;
+	offered.hca = lower.opt.hca;
+	offered.hca_key = lower.opt.hca_key;
+	offered.dir = lower.opt.dir;
+	offered.event = &lower.event;
+	offered.from = lower.opt.restart;
+	offered.checkpoint = lower.opt.checkpoint;
+	offered.in_place = lower.opt.in_place;
+	int rc = p->init(&offered);
+	if (rc)
+		rdb_fatal("%s: %s", p->name, strerror(-rc));
+	return p;
+}
+
+static bool brings(const struct rdb_plugin *p)
+{
+	return p->progress && (!p->brings || p->brings());
+}
+
+/* From now on there is a thread of ours that calls progress(). */
+static void progress_begins(struct thread *self)
+{
+	leave(self);
+	arrivals_begin();
+	enter(self);
+}
+
+int64_t host_call(struct event *ev, struct gate_frame *frame)
+{
+	unsigned ns = ev->nr >> 16;
+	if (ns == RDB_NS_CORE)
+		return clock_call(ev->nr, ev->args);
+	if (ns >= NAMESPACES)
+		rdb_fatal("hypercall %#x: no such library", ev->nr);
+	struct thread *self = thread_self();
+	enter(self);
+	if (!host.plugins[ns])
+		host.plugins[ns] = load(ns);
+	if (!arrivals_possible && brings(host.plugins[ns]))
+		progress_begins(self);
+	if (lower.mode == MODE_RECORD)
+		ev->begun = stamp_begin();
+	int64_t result = host.plugins[ns]->call(ev->nr, ev->nargs, ev->args);
+	if (!arrivals_possible && brings(host.plugins[ns])) /* from this call on */
+		progress_begins(self);
+	scratch_free_all(ev);
+	leave(self);
+	return result;
+}
+
+bool host_may_be_quick(uint32_t fn)
+{
+	const unsigned ns = fn >> 16;
+	return ns < NAMESPACES && host.plugins[ns] && host.plugins[ns]->quick &&
+	       host.plugins[ns]->quick_index == (fn & 0xffff) && !arrivals_possible;
+}
+
+bool host_quick(uint32_t fn, const uint64_t *args)
+{
+	return host.plugins[fn >> 16]->quick(fn, args);
+}
+
+const char *host_restart(enum rdb_restart step, uint32_t fn, uint32_t nargs, const uint64_t *args, int64_t *result)
+{
+	unsigned ns = fn >> 16;
+	const char *why;
+	if (ns >= NAMESPACES)
+		return "it calls an unknown library";
+	if ((step == RDB_RESTART_CUT || step == RDB_RESTART_LIVE) && !host.plugins[ns])
+		return NULL;
+	struct thread *self = thread_self();
+	enter(self);
+	if (!host.plugins[ns])
+		host.plugins[ns] = load(ns);
+	why = host.plugins[ns]->restart ? host.plugins[ns]->restart(step, fn, nargs, args, result)
+					: "it uses a library whose state cannot be brought back";
+	leave(self);
+	return why;
+}
+
+const char *host_expand(enum rdb_expand step, uint32_t fn, uint32_t nargs, const uint64_t *args,
+			struct rdb_recorded *recorded)
+{
+	unsigned ns = fn >> 16;
+	const char *why = NULL;
+	if (ns >= NAMESPACES)
+		return "it calls an unknown library";
+	struct thread *self = thread_self();
+	enter(self);
+	if (!host.plugins[ns] && ns == RDB_NS_MPI && step != RDB_EXPAND_END)
+		host.plugins[ns] = load(ns);
+	if (host.plugins[ns] && host.plugins[ns]->expand)
+		why = host.plugins[ns]->expand(step, fn, nargs, args, recorded);
+	leave(self);
+	return why;
+}
+
+/* ---- checkpoints without a log: the rank holds still, so nobody else is in a plug-in ---- */
+
+static const struct rdb_together *together(unsigned ns)
+{
+	return host.plugins[ns] ? host.plugins[ns]->together : NULL;
+}
+
+bool host_together_may_hold(bool waits)
+{
+	return !together(RDB_NS_MPI) || together(RDB_NS_MPI)->may_hold(waits);
+}
+
+uint64_t host_together_settle(void)
+{
+	return together(RDB_NS_MPI) ? together(RDB_NS_MPI)->settle() : 0;
+}
+
+const char *host_together_refuses(void)
+{
+	for (unsigned ns = 0; ns < NAMESPACES; ns++)
+		if (host.plugins[ns] && !together(ns))
+			return "it uses a library whose state cannot be brought back";
+	return together(RDB_NS_MPI) ? together(RDB_NS_MPI)->refuses() : NULL;
+}
+
+int host_together_save(struct table *out)
+{
+	void *bytes = NULL;
+	size_t len = 0;
+	int rc = together(RDB_NS_MPI) ? together(RDB_NS_MPI)->save(&bytes, &len) : 0;
+	if (!rc && len)
+		rc = table_add(out, bytes, len);
+	free(bytes);
+	return rc;
+}
+
+bool host_together_shares(uint64_t start, uint64_t end)
+{
+	return together(RDB_NS_MPI) && together(RDB_NS_MPI)->shares(start, end);
+}
+
+const char *host_together_load(const void *bytes, size_t len)
+{
+	const char *why = "this MPI's side of rdb cannot bring it back";
+	pthread_mutex_lock(&host.lock);
+	host.plugins[RDB_NS_MPI] = load(RDB_NS_MPI);
+	if (together(RDB_NS_MPI))
+		why = together(RDB_NS_MPI)->load(bytes, len);
+	pthread_mutex_unlock(&host.lock);
+	return why;
+}
+
+void host_live(void)
+{
+	for (unsigned ns = 0; ns < NAMESPACES; ns++)
+		if (host.plugins[ns] && brings(host.plugins[ns]) && !arrivals_possible)
+			arrivals_begin();
+}
+
+void host_progress(void)
+{
+	struct thread *self = thread_self();
+	const bool locks = self->locks;
+	pthread_mutex_lock(&host.lock);
+	self->locks = true;
+	for (unsigned ns = 0; ns < NAMESPACES; ns++)
+		if (host.plugins[ns] && host.plugins[ns]->progress)
+			host.plugins[ns]->progress();
+	pthread_mutex_unlock(&host.lock);
+	self->locks = locks;
+}
+
+void host_fork_begin(void)
+{
+	if (arrivals_possible)
+		pthread_mutex_lock(&host.lock);
+}
+
+void host_fork_end(void)
+{
+	if (arrivals_possible)
+		pthread_mutex_unlock(&host.lock);
+}
+
+void host_in_child(void)
+{
+	pthread_mutex_init(&host.lock, NULL); /* a thread of the parent may have had it */
+	arrivals_in_child();
+	for (unsigned ns = 0; ns < NAMESPACES; ns++)
+		if (host.plugins[ns] && host.plugins[ns]->in_child)
+			host.plugins[ns]->in_child();
+}

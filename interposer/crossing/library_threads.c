@@ -1,0 +1,26 @@
+/* Threads of the lower half's libraries, such as an MPI's progress thread: they hear no signals, because those
+ * are the program's, and a handler would take them for the thread that made them (it is in their GS base). */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include "answer/process.h"
+#include "task/signals.h"
+
+/* In front of libc's for everything that the lower half loads. */
+__attribute__((visibility("default"))) int pthread_create(pthread_t *id, const pthread_attr_t *attr,
+							  void *(*fn)(void *), void *arg)
+{
+	static int (*volatile real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+	sigset_t mask;
+	if (!real)
+		real = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT,
+												      "pthread_create");
+	if (!real)
+		return ENOSYS;
+	process_block_signals(&mask);
+	int rc = real(id, attr, fn, arg);
+	signals_reclaim();
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	return rc;
+}

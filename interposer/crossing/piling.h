@@ -1,0 +1,20 @@
+/* Events that pile up: many in a row that bring nothing and send nothing, such as those of a thread that polls while the one
+ * that it waits for cannot run.  The user is told at four million, and at each doubling. */
+#ifndef RDB_PILING_H
+#define RDB_PILING_H
+#include "crossing/event.h"
+
+/* The next event that is looked at: one in EACH, until one of these brings nothing. */
+extern uint64_t piling_next;
+void piling_look(const struct event *ev, uint64_t number);
+
+static inline void piling(const struct event *ev, uint64_t number)
+{
+	if (__builtin_expect(number >= piling_next, 0))
+		piling_look(ev, number);
+}
+
+/* A recording begins. */
+void piling_begin(void);
+
+#endif

@@ -1,0 +1,156 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include "answer/cpu_features.h"
+#include "log/log_writer.h"
+#include "log/meta.h"
+
+static struct {
+	char text[256 << 10]; /* META under construction */
+	size_t len;
+	char *files; /* texts of the LOG_FILE records, each with its terminating NUL */
+	size_t files_len, files_cap;
+	char last_key[160];
+} meta;
+
+static void append_record(enum log_kind kind, const char *text, size_t len)
+{
+	struct event_chunk chunk = {.data = text, .len = (uint32_t)len, .note = RDB_NOTE_TEXT};
+	struct event ev;
+	memset(&ev, 0, sizeof(ev));
+	ev.kind = (uint16_t)kind;
+	ev.chunks = &chunk;
+	ev.nchunks = 1;
+	int rc = log_append(&ev, lower.event);
+	if (rc)
+		rdb_fatal("%s: %s", lower.opt.dir, strerror(-rc));
+}
+
+static void add(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void add(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(meta.text + meta.len, sizeof(meta.text) - meta.len, fmt, ap);
+	va_end(ap);
+	meta.len += n < 0 ? 0 : (size_t)n;
+	if (meta.len >= sizeof(meta.text))
+		rdb_fatal("the command line is longer than %zu bytes", sizeof(meta.text));
+}
+
+static void add_string(const char *s)
+{
+	add("\"");
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+		if (c == '"' || c == '\\')
+			add("\\%c", c);
+		else if (c < ' ')
+			add("\\u%04x", c);
+		else
+			add("%c", c);
+	}
+	add("\"");
+}
+
+/* The folder of the plug-in has its name. */
+static const char *mpi_name(void)
+{
+	static char name[256];
+	const char *path = lower.opt.mpi_lower ? lower.opt.mpi_lower : "";
+	const char *end = strrchr(path, '/'), *start = end;
+	while (start && start > path && start[-1] != '/')
+		start--;
+	if (start)
+		snprintf(name, sizeof(name), "%.*s", (int)(end - start), start);
+	return name;
+}
+
+void meta_log(const char *path)
+{
+	char cwd[4096] = "", host[256] = "";
+	struct timespec ts;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	if (raw_syscall(79 /* getcwd */, (long)cwd, sizeof(cwd), 0, 0, 0, 0) < 0)
+		strcpy(cwd, "?"); /* the directory is gone */
+	if (gethostname(host, sizeof(host) - 1))
+		strcpy(host, "?");
+	meta.len = 0;
+	add("{\"version\":%d,\"rank\":%d,\"world_first\":%d,\"appnum\":%d,\"pid\":%d,\"machine\":\"x86_64\",\"started_ns\":%lu,\"exe\":",
+	    RDB_LOG_VERSION, lower.opt.rank, lower.opt.world_first, lower.opt.appnum, lower.pid,
+	    (unsigned long)ts.tv_sec * 1000000000ul + (unsigned long)ts.tv_nsec);
+	add_string(path);
+	add(",\"cwd\":");
+	add_string(cwd);
+	add(",\"host\":");
+	add_string(host);
+	add(",\"argv\":[");
+	for (char **a = lower.opt.argv; *a; a++) {
+		if (a != lower.opt.argv)
+			add(",");
+		add_string(*a);
+	}
+	struct cpu cpu;
+	cpu_describe(&cpu);
+	add("],\"cpu\":{\"vendor\":\"%s\",\"level\":%u,\"shown\":%u,\"xsave_bytes\":%u}}", cpu.vendor, cpu.level,
+	    cpu_shown_level(), cpu.xsave_bytes);
+	if (lower.opt.order) {
+		meta.len--;
+		add(",\"record\":\"order\",\"mpi\":");
+		add_string(mpi_name());
+		add("}");
+	}
+	if (lower.opt.keep.unit != LIMIT_NONE) {
+		meta.len--;
+		add(",\"keep\":");
+		add_string(lower.opt.keep.text);
+		add("}");
+	}
+	if (lower.opt.checkpoints_only) {
+		meta.len--;
+		add(",\"record\":\"checkpoints\"}");
+	}
+	append_record(LOG_META, meta.text, meta.len);
+}
+
+void meta_log_file(const char *key, const char *path)
+{
+	char text[4096 + 256];
+	if (!strcmp(meta.last_key, key))
+		return; /* the segments of a library are mapped one after the other */
+	strncpy(meta.last_key, key, sizeof(meta.last_key) - 1);
+	size_t len = (size_t)snprintf(text, sizeof(text), "key=%s\npath=%s\n", key, path) + 1;
+	if (len > sizeof(text))
+		rdb_fatal("%s: too long a path", path);
+	if (meta.files_len + len > meta.files_cap) {
+		size_t cap = meta.files_cap ? meta.files_cap * 2 : 65536;
+		void *p = meta.files ? mremap(meta.files, meta.files_cap, cap, MREMAP_MAYMOVE)
+				     : mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			rdb_fatal("out of memory for the list of mapped files: %s", strerror(errno));
+		meta.files = p;
+		meta.files_cap = cap;
+	}
+	memcpy(meta.files + meta.files_len, text, len);
+	meta.files_len += len;
+	append_record(LOG_FILE, text, len - 1);
+}
+
+void meta_log_files(void)
+{
+	for (const char *p = meta.files; p && p < meta.files + meta.files_len; p += strlen(p) + 1)
+		append_record(LOG_FILE, p, strlen(p));
+}
+
+int meta_each(int (*fn)(uint32_t kind, const char *text, size_t len, void *arg), void *arg)
+{
+	int rc = fn(LOG_META, meta.text, meta.len, arg);
+	for (const char *p = meta.files; p && p < meta.files + meta.files_len && !rc; p += strlen(p) + 1)
+		rc = fn(LOG_FILE, p, strlen(p), arg);
+	return rc;
+}

@@ -1,0 +1,228 @@
+/* rdb-exec: the lower half's main program.
+ *
+ *   rdb-exec --dir RANKDIR --files FILESDIR [options] -- PROG ARGS     records
+ *   rdb-exec --replay RANKDIR --files FILESDIR --verify                replays at full speed
+ *   rdb-exec --replay RANKDIR --files FILESDIR --agent-fd FD           a replica for the server
+ *   rdb-exec --replay RANKDIR --files FILESDIR --checkpoint N --only-check [--from-image]   is it whole?
+ *   rdb-exec --replay RANKDIR --files FILESDIR --expand ...            under mpirun: makes the payloads again
+ *   rdb-exec --restart RANKDIR --at EVENT --dir BRANCHDIR --files FILESDIR -- PROG ARGS    goes on live
+ *   rdb-exec --probe
+ *
+ * Exit codes: the program's own; 127 not found, 126 cannot be executed, 125 rdb itself could not.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+#include "crossing/boundary.h"
+#include "crossing/ending.h"
+#include "base/descriptors.h"
+#include "answer/cpu_features.h"
+#include "base/fsgsbase.h"
+#include "crossing/gate_asm.h"
+#include "image/image.h"
+#include "restart/coordinated.h"
+#include "restart/live.h"
+#include "restart/shared_again.h"
+#include "restart/tree.h"
+#include "base/pids.h"
+#include "answer/loader.h"
+#include "replay/looks.h"
+#include "restart/own_table.h"
+#include "log/log_writer.h"
+#include "log/meta.h"
+#include "main/options.h"
+#include "main/script.h"
+#include "base/probe.h"
+#include "space/side_files.h"
+#include "replay/expand.h"
+#include "replay/patience.h"
+#include "replay/replay.h"
+#include "replay/replica.h"
+#include "base/seccomp.h"
+#include "task/signals.h"
+#include "task/thread.h"
+#include "space/upper_memory.h"
+
+/* The program's environment is ours, with LD_BIND_NOW: lazy binding spills dead vector registers, whose
+ * content after a call to the lower half is nobody's business (rr does the same). */
+static char **upper_environment(char **envp)
+{
+	static char bind_now[] = "LD_BIND_NOW=1";
+	bool bound = false;
+	size_t n = 0;
+	while (envp[n])
+		bound |= !strncmp(envp[n++], bind_now, 12);
+	char **copy = malloc((n + 2) * sizeof(*copy));
+	if (!copy)
+		rdb_fatal("out of memory");
+	memcpy(copy, envp, n * sizeof(*copy));
+	if (!bound)
+		copy[n++] = bind_now;
+	copy[n] = NULL;
+	return copy;
+}
+
+/* A program that replaced itself: the directory is the new one's.  The log is one in name only: what the program is,
+ * and its files. */
+static void forget_program_before(void)
+{
+	char path[4096];
+	if ((size_t)snprintf(path, sizeof(path), "%s/log-000000.seg", lower.opt.dir) < sizeof(path))
+		unlink(path);
+}
+
+static int record(char **envp)
+{
+	static char path[4096];
+	struct loaded prog;
+	const char *why = NULL;
+	options_make_absolute();
+	int rc = lower.opt.pids ? pids_open(lower.opt.pids) : 0;
+	if (rc)
+		rdb_warn("%s: %s: its processes go by other numbers now", lower.opt.pids, strerror(-rc));
+	rc = loader_find(lower.opt.exe ? lower.opt.exe : lower.opt.argv[0], path);
+	const char *called = lower.opt.exe ? lower.opt.exe : strchr(lower.opt.argv[0], '/') ? lower.opt.argv[0] : path;
+	if (!rc)
+		rc = script_follow(path, called);
+	if (rc) {
+		rdb_warn("%s: %s", lower.opt.argv[0], rc == -ENOENT ? "no such program" : "not an executable file");
+		return rc == -ENOENT ? 127 : 126;
+	}
+	if (lower.opt.checkpoints_only)
+		forget_program_before();
+	if (lower.mode == MODE_RECORD)
+		own_handed_on(lower.opt.dir);
+	if (lower.mode == MODE_RECORD || lower.opt.checkpoints_only) {
+		rc = log_open(lower.opt.dir);
+		if (rc) {
+			rdb_warn("%s: the log cannot be created: %s", lower.opt.dir, strerror(-rc));
+			return 125;
+		}
+		meta_log(path);
+	}
+	rc = loader_load(path, lower.opt.argv, upper_environment(envp), &prog, &why);
+	if (rc) {
+		rdb_warn("%s: %s", path, why);
+		boundary_end(LOG_END_UNSUPPORTED, 126, why);
+		return 126;
+	}
+	rc = boundary_init();
+	if (rc) {
+		rdb_warn("cannot take over system calls: %s", strerror(-rc));
+		return 125;
+	}
+	/* ps(1) shows it by its own name */
+	const char *slash = strrchr(called, '/');
+	prctl(PR_SET_NAME, slash ? slash + 1 : called);
+	signals_install(lower.opt.sigmask_given);
+	if (lower.opt.checkpoints_only)
+		coordinated_begin();
+	gate_enter(prog.pc, prog.sp);
+}
+
+static void replay_fill(ucontext_t *uc)
+{
+	image_registers(uc);
+	if (lower.opt.from_image) {
+		thaw(uc);
+		return;
+	}
+	if (!(restarting() && tree() && shared_again_answered()) && live_due()) {
+		live_at_event(uc);
+		return;
+	}
+	if (lower.upper.tsc_mode)
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	looks_ahead(uc);
+	if (lower.mode == MODE_REPLICA) {
+		agent_started(uc);
+	} else {
+		if (!lower.opt.restart) /* its timer would go on in the program */
+			patience_begin();
+		agent_free_run();
+	}
+}
+
+static int replay(void)
+{
+	if (lower.opt.restart) {
+		options_make_absolute();
+		lower.opt.branch = lower.opt.dir;
+		lower.opt.dir = lower.opt.restart;
+	}
+	int rc = lower.opt.tree ? tree_begin() : 0;
+	if (rc) {
+		rdb_warn("%s: %s", lower.opt.tree, strerror(-rc));
+		return 125;
+	}
+	if (cpu_check_recording(lower.opt.dir))
+		return 5;
+	const char *why = lower.opt.restart ? side_files_damaged(lower.opt.dir, NULL) : NULL;
+	if (why) {
+		rdb_warn("%s", why);
+		return 5;
+	}
+	unsigned newest;
+	/* of a bounded recording the first image is not number 0 */
+	if (!lower.opt.checkpoint_given && image_numbers(&lower.opt.checkpoint, &newest))
+		lower.opt.checkpoint = 0;
+	if (lower.opt.only_check) {
+		rc = image_check(lower.opt.checkpoint);
+		if (!rc && lower.opt.from_image)
+			rc = thaw_check(lower.opt.checkpoint);
+		return rc == -EPROTO ? 3 : rc ? 5 : 0;
+	}
+	rc = image_restore(lower.opt.checkpoint, !lower.opt.checked);
+	if (!rc && lower.opt.from_image && lower.opt.checkpoints_only)
+		coordinated_join();
+	if (!rc && lower.opt.from_image)
+		rc = thaw_prepare(lower.opt.checkpoint);
+	if (!rc)
+		rc = boundary_init();
+	if (!rc && lower.mode == MODE_REPLICA)
+		rc = agent_init(lower.opt.agent_fd);
+	if (!rc && lower.mode == MODE_VERIFY && !lower.opt.from_image)
+		rc = upper_open();
+	if (!rc && lower.opt.expand)
+		rc = expand_begin();
+	if (rc) {
+		if (rc != -EBADMSG && rc != -EPROTO)
+			rdb_warn("%s: cannot be replayed: %s", lower.opt.dir, strerror(-rc));
+		return rc == -EPROTO ? 3 : 5;
+	}
+	if (lower.opt.restart)
+		live_libraries_begin(); /* on a whole stack, and outside of a handler */
+	boundary_resume(replay_fill);
+}
+
+int main(int argc, char **argv, char **envp)
+{
+	const char *lacking = cpu_lacks();
+	if (lacking) {
+		rdb_warn("this processor, or the virtual machine, has no %s: rdb needs a processor of 2011 or newer",
+			 lacking);
+		return 125;
+	}
+	/* before all else: every thread is found through its GS base */
+	int rc = probe_fsgsbase() ? 0 : fsgsbase_emulate();
+	if (rc) {
+		rdb_warn("no FSGSBASE instructions here, and they cannot be emulated: %s", strerror(-rc));
+		return 125;
+	}
+	lower_at_fatal = boundary_end_unsupported;
+	lower.pid = getpid();
+	lower.opt.slice_ms = 20;
+	lower.opt.patience_s = 60;
+	if (threads_init())
+		rdb_fatal("out of memory");
+	options_parse(argc, argv);
+	descriptors_init();
+	const char *dispatch = getenv("RDB_DISPATCH"); /* for tests of the fall-back */
+	if (!seccomp_in_use() && (!probe_dispatch() || (dispatch && !strcmp(dispatch, "seccomp"))))
+		seccomp_use(false);
+	return replaying() ? replay() : record(envp);
+}

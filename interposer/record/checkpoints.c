@@ -1,0 +1,476 @@
+/* A checkpoint stops the program for as long as it takes to ask which pages it wrote to, and to fork.  The
+ * child writes the image.  It has no exit signal, so the program's own wait() does not see it (wait(2),
+ * __WCLONE), closes all descriptors, and shares nothing that the program could notice.
+ *
+ * By default checkpoints are due after so much log or time, and only as often as COST_PERCENT of the time
+ * allows: the stop, the child's processor time, and the page faults that the program takes because its
+ * pages are shared with the child.  The next one is expected to cost what the last one did, the first one
+ * what the size of the process says.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "crossing/boundary.h"
+#include "record/checkpoints.h"
+#include "base/fsgsbase.h"
+#include "base/probe.h"
+#include "space/device_memory.h"
+#include "space/shared_memory.h"
+#include "text/tsc_sites.h"
+#include "image/dirty.h"
+#include "image/image.h"
+#include "log/keep.h"
+#include "log/log_writer.h"
+#include "log/stamp.h"
+#include "task/thread.h"
+#include "answer/vfork.h"
+
+enum {
+	DEFAULT_LOG = 64 << 20, /* bytes */
+	COST_PERCENT = 1,
+	SKIPPED = 63,            /* events at most between two looks at the clock, */
+	SKIPPED_NS = 1000000,    /* if this little has passed */
+	FAULT_NS = 2500,         /* of the program, while the child lives */
+	PAGE_NS = 5000,          /* expected of the first: fork, write, fault */
+	PAUSE_NS = 200000,       /* between two looks at a child that is waited for */
+	LOOK_MOST_NS = 50000000, /* so much a look counts: time goes on while this process is stopped, too */
+};
+/* A child that is waited for and does nothing for so long is given up. */
+static const uint64_t STILL_NS = 10 * 1000000000ul;
+static const uint64_t DEFAULT_NS = 10 * 1000000000ul, LOOK_NS = 10 * 1000000ul, AGAIN_NS = 100 * 1000000ul;
+
+/* What the child says. */
+struct report {
+	volatile int32_t rc;       /* of writing the image */
+	volatile uint32_t written; /* 1: rc is there */
+	volatile uint32_t packed;  /* images compressed */
+};
+
+static struct {
+	unsigned number; /* of the newest image begun */
+	unsigned base;   /* of its chain */
+	bool broken;     /* which pages were written to since is not known: the next image is a full one */
+	bool wanted;     /* at the trap after a hypercall */
+	bool warned;
+	bool given_up; /* the child, which has been killed */
+	pid_t child;   /* 0: none */
+	struct kept writing;
+	struct report *report;
+	unsigned packed;    /* images before this one have been compressed */
+	unsigned done_base; /* base of the newest finished image's chain: older ones are compressed */
+	uint64_t started_ns, taken_ns, taken_event, taken_log, looked_ns;
+	uint64_t cost_ns, last_cost_ns, stop_ns, again_ns;
+	int (*beside)(unsigned number, int rc);
+	long faults; /* of the program when the child was forked */
+} ckpt;
+
+static volatile bool requested; /* by a signal */
+
+void checkpoint_request(void)
+{
+	requested = true;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts = {0};
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Coarse: it is read at every event. */
+static uint64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC_COARSE);
+}
+
+static long minor_faults(void)
+{
+	struct rusage ru;
+	return getrusage(RUSAGE_SELF, &ru) ? 0 : ru.ru_minflt;
+}
+
+static void failed(int rc, int status)
+{
+	ckpt.broken = true;
+	if (ckpt.warned)
+		return;
+	ckpt.warned = true;
+	if (rc)
+		rdb_warn("%s: checkpoint %u could not be written: %s; the recording goes on", lower.opt.dir,
+			 ckpt.writing.number, strerror(-rc));
+	else
+		rdb_warn("%s: checkpoint %u could not be written: its process was killed (%d); the recording goes on",
+			 lower.opt.dir, ckpt.writing.number, WIFSIGNALED(status) ? WTERMSIG(status) : status);
+}
+
+static void finished(int status, const struct rusage *ru)
+{
+	char temp[4096];
+	uint64_t log_bytes = log_written();
+	ckpt.child = 0;
+	ckpt.given_up = false;
+	uint64_t cost = (uint64_t)(ru->ru_utime.tv_sec + ru->ru_stime.tv_sec) * 1000000000u +
+			(uint64_t)(ru->ru_utime.tv_usec + ru->ru_stime.tv_usec) * 1000u +
+			(uint64_t)(minor_faults() - ckpt.faults) * FAULT_NS;
+	ckpt.last_cost_ns = cost + ckpt.stop_ns;
+	ckpt.cost_ns += ckpt.last_cost_ns;
+	if (!ckpt.report->written || ckpt.report->rc) {
+		image_path(temp, sizeof(temp), ckpt.writing.number, ".part");
+		unlink(temp);
+		failed(ckpt.report->written ? ckpt.report->rc : 0, status);
+		return;
+	}
+	ckpt.done_base = ckpt.writing.base;
+	if (!ckpt.report->packed && ckpt.packed < ckpt.done_base && status) {
+		image_path(temp, sizeof(temp), ckpt.packed, ".part");
+		unlink(temp);
+	}
+	ckpt.packed += ckpt.report->packed;
+	ckpt.writing.bytes = image_bytes(ckpt.writing.number);
+	if (keep_add(&ckpt.writing, log_bytes, now_ns()))
+		ckpt.broken = true;
+	if (ckpt.packed < keep_oldest())
+		ckpt.packed = keep_oldest();
+}
+
+/* Has the child ended? */
+static void look(void)
+{
+	struct rusage ru;
+	int status = 0;
+	long pid;
+	do
+		pid = raw_syscall(SYS_wait4, ckpt.child, (long)&status, WNOHANG | __WCLONE, (long)&ru, 0, 0);
+	while (pid == -EINTR);
+	if (pid == 0)
+		return;
+	if (pid < 0) /* gone otherwise: nobody knows how */
+		memset(&ru, 0, sizeof(ru));
+	finished(status, &ru);
+}
+
+bool checkpoint_under_way(void)
+{
+	return ckpt.child && !ckpt.given_up && !ckpt.report->written;
+}
+
+static bool child_gone(void)
+{
+	siginfo_t gone = {.si_pid = 0};
+	return waitid(P_PID, (id_t)ckpt.child, &gone, WEXITED | WNOHANG | WNOWAIT | __WCLONE) || gone.si_pid;
+}
+
+static void kill_child(void)
+{
+	raw_syscall(SYS_kill, ckpt.child, SIGKILL, 0, 0, 0, 0);
+}
+
+/* Until the child has ended, or has had no time of a processor for long: somebody has stopped it, or its disk does not
+ * answer. */
+static void await_child(bool (*over)(void))
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	uint64_t used = 0, still = 0, looked_at = clock_ns(CLOCK_MONOTONIC);
+	clockid_t clock;
+	if (clock_getcpuclockid(ckpt.child, &clock))
+		return;
+	while (!child_gone() && !(over && over())) {
+		const uint64_t now = clock_ns(CLOCK_MONOTONIC), uses = clock_ns(clock), passed = now - looked_at;
+		looked_at = now;
+		still = uses != used ? 0 : still + (passed < LOOK_MOST_NS ? passed : LOOK_MOST_NS);
+		used = uses;
+		if (still >= STILL_NS) {
+			if (!ckpt.report->written)
+				rdb_warn("%s: checkpoint %u is given up: the process that writes it does nothing; the "
+					 "program goes on",
+					 lower.opt.dir, ckpt.writing.number);
+			ckpt.warned = ckpt.given_up = true;
+			kill_child();
+			return;
+		}
+		nanosleep(&pause, NULL);
+	}
+}
+
+static bool image_written(void)
+{
+	return ckpt.report->written;
+}
+
+void checkpoint_wait(void)
+{
+	if (checkpoint_under_way())
+		await_child(image_written);
+}
+
+/* False: it has not ended. */
+static bool child_ended(void)
+{
+	if (ckpt.child && !ckpt.given_up)
+		await_child(NULL);
+	if (ckpt.child)
+		look();
+	return !ckpt.child;
+}
+
+static void child(const struct image_plan *plan, unsigned pack)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+	struct sigaction sa = {.sa_handler = SIG_DFL};
+	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		sigaction(faults[i], &sa, NULL);
+	if (!probe_fsgsbase())
+		fsgsbase_emulate();
+	/* pipes that others wait at, the lower half's too */
+	raw_syscall(SYS_close_range, 0, ~0u, 0, 0, 0, 0);
+	device_memory_settle();
+	tsc_sites_settle();
+	ckpt.report->rc = image_write(plan, true);
+	if (ckpt.beside)
+		ckpt.report->rc = ckpt.beside(plan->number, ckpt.report->rc);
+	ckpt.report->written = 1;
+	/* from here on the program writes to pages of its own */
+	munmap((void *)0x10000, RDB_ARENA_END - 0x10000);
+	setpriority(PRIO_PROCESS, 0, 19);
+	/* what is bounded by bytes is dropped soon, and waited for */
+	if (!ckpt.report->rc && pack < ckpt.done_base && lower.opt.keep.unit != LIMIT_BYTES) {
+		int rc = image_compress(pack);
+		/* one that is not there, or cannot be read, is passed over */
+		ckpt.report->packed = rc != -ENOSPC && rc != -EDQUOT;
+	}
+	raw_syscall(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	__builtin_unreachable();
+}
+
+static int begin(struct image_plan *plan)
+{
+	sigset_t all, before;
+	if (!ckpt.report) {
+		void *p = mmap(NULL, RDB_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (p == MAP_FAILED)
+			return -errno;
+		ckpt.report = p;
+	}
+	*ckpt.report = (struct report){0};
+	ckpt.faults = minor_faults();
+	/* A signal must not meet the child with the rank's handlers.  Faults cannot be blocked. */
+	sigfillset(&all);
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	shared_freeze();
+	long pid = raw_syscall(SYS_clone, 0, 0, 0, 0, 0, 0);
+	if (pid == 0)
+		child(plan, ckpt.packed);
+	shared_thaw();
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0)
+		return (int)pid;
+	ckpt.child = (pid_t)pid;
+	return 0;
+}
+
+/* What an image is made of: the threads, where the log is, and which pages; a full one begins a chain. */
+static int gather(struct image_plan *plan, const ucontext_t *uc)
+{
+	static struct table dirty, threads;
+	plan->threads = threads;
+	plan->threads.len = dirty.len = 0;
+	int rc = image_threads(&plan->threads, uc);
+	threads = plan->threads;
+	if (!rc && !dirty_collect(&dirty))
+		plan->dirty = &dirty;
+	log_position(&plan->log_segment, &plan->log_off);
+	if (!plan->incremental)
+		ckpt.base = plan->number;
+	ckpt.number = plan->number;
+	ckpt.broken = false;
+	return rc;
+}
+
+static void take(ucontext_t *uc)
+{
+	uint64_t before = clock_ns(CLOCK_MONOTONIC_RAW), now = now_ns();
+	struct image_plan plan = {.number = ckpt.number + 1};
+	ckpt.wanted = requested = false;
+	ckpt.taken_ns = now;
+	ckpt.taken_event = lower.event;
+	ckpt.taken_log = log_written();
+	plan.incremental = !ckpt.broken && plan.number - ckpt.base < keep_chain();
+	int rc = gather(&plan, uc);
+	ckpt.writing = (struct kept){
+		.number = plan.number,
+		.base = ckpt.base,
+		.log_segment = plan.log_segment,
+		.event = lower.event,
+		.at_ns = now,
+		.log_before = ckpt.taken_log - plan.log_off,
+	};
+	if (!rc)
+		rc = begin(&plan);
+	if (rc)
+		failed(rc, 0);
+	else
+		event_checkpoint(plan.number, clock_ns(CLOCK_MONOTONIC_RAW) - before);
+	ckpt.stop_ns = clock_ns(CLOCK_MONOTONIC_RAW) - before;
+}
+
+int checkpoint_together(const ucontext_t *uc, unsigned number, int (*beside)(unsigned number, int rc))
+{
+	struct image_plan plan = {.number = number};
+	if (ckpt.child) {
+		/* one that has written its image only compresses others, and nobody stands still for that */
+		if (ckpt.report->written)
+			kill_child();
+		if (!child_ended())
+			return -ETIMEDOUT;
+	}
+	plan.incremental = !ckpt.broken && ckpt.number && number == ckpt.number + 1 &&
+			   number - ckpt.base < keep_chain();
+	int rc = gather(&plan, uc);
+	ckpt.beside = beside;
+	ckpt.writing = (struct kept){.number = number, .base = ckpt.base, .at_ns = now_ns()};
+	if (!rc)
+		rc = begin(&plan);
+	if (rc)
+		failed(rc, 0);
+	return rc;
+}
+
+/* proc(5), /proc/pid/statm: size, resident, ... in pages */
+static uint64_t resident_pages(void)
+{
+	char text[128] = "", *end;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return 0;
+	strtoul(text, &end, 10);
+	return strtoul(end, NULL, 10);
+}
+
+static bool affordable(uint64_t now)
+{
+	if (now < ckpt.again_ns)
+		return false;
+	ckpt.again_ns = now + AGAIN_NS;
+	uint64_t next = ckpt.last_cost_ns ? ckpt.last_cost_ns : resident_pages() * PAGE_NS;
+	return (ckpt.cost_ns + next) * 100 <= (now - ckpt.started_ns) * COST_PERCENT;
+}
+
+static bool due(uint64_t now)
+{
+	const struct limit *every = &lower.opt.checkpoint_every, *keep = &lower.opt.keep;
+	uint64_t events = lower.event - ckpt.taken_event, elapsed = now - ckpt.taken_ns;
+	if (requested)
+		return true;
+	switch (every->unit) {
+	case LIMIT_COUNT: return events >= every->value;
+	case LIMIT_SECONDS: return events && elapsed >= every->value;
+	case LIMIT_BYTES: return log_written() - ckpt.taken_log >= every->value;
+	case LIMIT_NONE: break;
+	}
+	if (keep->unit == LIMIT_SECONDS && elapsed >= keep->value / 4 && events)
+		return true;
+	uint64_t grown = log_written() - ckpt.taken_log;
+	if (keep->unit == LIMIT_BYTES && grown >= keep->value / 8)
+		return true;
+	return (grown >= DEFAULT_LOG || (elapsed >= DEFAULT_NS && events)) && affordable(now);
+}
+
+/* The log grows faster than images are written: then the program waits, or --keep would bound nothing. */
+static bool outgrown(void)
+{
+	const struct limit *keep = &lower.opt.keep;
+	return keep->unit == LIMIT_BYTES && log_written() - ckpt.taken_log >= keep->value / 4;
+}
+
+static struct {
+	unsigned left;
+	uint64_t at_ns;
+} looked;
+
+/* By default nothing is due so soon after a look that it has to be known to the event. */
+static bool just_looked(void)
+{
+	const enum limit_unit keep = lower.opt.keep.unit;
+	if (looked.left && !requested && !ckpt.child && stamp_last - looked.at_ns < SKIPPED_NS) {
+		looked.left--;
+		return true;
+	}
+	looked.left = lower.opt.checkpoint_every.unit == LIMIT_NONE && keep != LIMIT_BYTES && keep != LIMIT_SECONDS
+			      ? SKIPPED
+			      : 0;
+	looked.at_ns = stamp_last;
+	return false;
+}
+
+void checkpoint_if_due(ucontext_t *uc)
+{
+	if (lower.mode != MODE_RECORD || (lower.opt.no_checkpoints && !requested) || lower.ended || just_looked())
+		return;
+	uint64_t now = now_ns();
+	if (!ckpt.started_ns)
+		ckpt.started_ns = ckpt.taken_ns = now;
+	if (ckpt.child && now - ckpt.looked_ns >= LOOK_NS) {
+		ckpt.looked_ns = now;
+		look();
+	}
+	/* What a vfork child wrote to is told by its having the pages to itself. */
+	if (!due(now))
+		return;
+	looked.left = 0; /* until it is taken */
+	if (!threads_at_rest() || vfork_under_way() || !device_memory_may_fork() ||
+	    (device_regions && !device_memory_settled()))
+		return;
+	if (ckpt.child && (requested || lower.opt.checkpoint_every.unit == LIMIT_COUNT || outgrown()))
+		child_ended();
+	if (ckpt.child)
+		return;
+	if (uc) {
+		take(uc);
+	} else if (!ckpt.wanted) {
+		ckpt.wanted = true;
+		boundary_trap_on_return();
+	}
+}
+
+void checkpoint_at_trap(ucontext_t *uc)
+{
+	if (ckpt.wanted && lower.mode == MODE_RECORD && !lower.ended)
+		take(uc);
+	ckpt.wanted = false;
+}
+
+void checkpoints_forked(void)
+{
+	dirty_forget();
+	keep_forked();
+	if (ckpt.report)
+		munmap(ckpt.report, RDB_PAGE);
+	memset(&ckpt, 0, sizeof(ckpt));
+	requested = false;
+}
+
+void checkpoints_end(enum log_end how)
+{
+	if (!ckpt.child)
+		return;
+	/* After execve it would be the child of a program that knows nothing of it; otherwise it finishes. */
+	if (how != LOG_END_EXEC)
+		return;
+	kill_child();
+	ckpt.warned = true;
+	child_ended();
+}

@@ -1,0 +1,153 @@
+#include "restart/sent_signals.h"
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "restart/branch_file.h"
+#include "restart/live.h"
+#include "restart/open_table.h"
+#include "task/signal_frame.h"
+#include "task/signal_queue.h"
+#include "task/signals.h"
+#include "task/thread.h"
+
+#define STOPS (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU)) /* not kept: they stop at once */
+
+enum { SENT = 512, FIRST_REAL_TIME = 32 };
+
+struct sent {
+	int32_t sig;
+	uint32_t thread; /* 0: any */
+	siginfo_t info;
+};
+
+static struct {
+	bool begun;
+	unsigned n;
+	struct sent list[SENT]; /* the oldest first */
+} sent;
+
+/* A branch: some were under way when it began. */
+static void begin(void)
+{
+	if (sent.begun)
+		return;
+	sent.begun = true;
+	sent.n = (unsigned)(branch_file_load("signals", sent.list, sizeof(sent.list), sizeof(sent.list[0])) /
+			    sizeof(sent.list[0]));
+}
+
+static bool ignored(int sig)
+{
+	const uint64_t h = lower.upper.sigactions[sig].handler;
+	return h == (uint64_t)SIG_IGN || (h == (uint64_t)SIG_DFL && ((IGNORED_BY_DEFAULT | STOPS) & BIT(sig)));
+}
+
+static void add(int sig, uint32_t thread, const siginfo_t *info)
+{
+	if (sig < 1 || sig > 64 || ignored(sig))
+		return;
+	for (unsigned i = 0; i < sent.n && sig < FIRST_REAL_TIME; i++)
+		if (sent.list[i].sig == sig && sent.list[i].thread == thread)
+			return; /* one of it is kept */
+	if (sent.n == SENT)
+		live_refuse("more than %d signals that it sent to itself wait", SENT);
+	sent.list[sent.n++] = (struct sent){.sig = sig, .thread = thread, .info = *info};
+}
+
+static bool own_process(uint64_t pid)
+{
+	const struct thread *first = threads_find(1);
+	return first && pid && thread_known_as(first, (int32_t)pid);
+}
+
+static void to_thread(uint64_t tid, int sig, const siginfo_t *info)
+{
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		if (thread_known_as(t, (int32_t)tid))
+			add(sig, t->upper.number, info);
+}
+
+/* The first that the present thread could have. */
+static void took(int sig)
+{
+	for (unsigned i = 0; i < sent.n; i++) {
+		const struct sent *s = &sent.list[i];
+		if (s->sig != sig || (s->thread && s->thread != thread_self()->upper.number))
+			continue;
+		sent.n--;
+		memmove(&sent.list[i], &sent.list[i + 1], (sent.n - i) * sizeof(*s));
+		return;
+	}
+}
+
+void sent_signals_delivered(int sig)
+{
+	begin();
+	took(sig);
+}
+
+static void read_from(const struct event *ev)
+{
+	const struct opened *f = open_at(ev->args[0]);
+	const struct signalfd_siginfo *one = (const void *)ev->args[1];
+	for (int64_t i = 0; f && f->kind == SIGNALS && (i + 1) * (int64_t)sizeof(*one) <= ev->result; i++)
+		took((int)one[i].ssi_signo);
+}
+
+void sent_signals_syscall(const struct event *ev)
+{
+	const uint64_t *a = ev->args;
+	siginfo_t info = {.si_code = SI_USER};
+	info.si_uid = getuid();
+	begin();
+	switch (ev->nr) {
+	case SYS_kill:
+		info.si_signo = (int)a[1];
+		if (own_process(a[0]))
+			add((int)a[1], 0, &info);
+		break;
+	case SYS_tkill:
+	case SYS_tgkill: {
+		const unsigned at = ev->nr == SYS_tgkill;
+		info.si_code = SI_TKILL;
+		info.si_signo = (int)a[at + 1];
+		if (!at || own_process(a[0]))
+			to_thread(a[at], (int)a[at + 1], &info);
+		break;
+	}
+	case SYS_rt_sigqueueinfo:
+		if (own_process(a[0]))
+			add((int)a[1], 0, (const siginfo_t *)a[2]);
+		break;
+	case SYS_rt_tgsigqueueinfo:
+		if (own_process(a[0]))
+			to_thread(a[1], (int)a[2], (const siginfo_t *)a[3]);
+		break;
+	case SYS_rt_sigtimedwait:
+		if (ev->result > 0)
+			took((int)ev->result);
+		break;
+	case SYS_read: read_from(ev); break;
+	}
+}
+
+void sent_signals_save(void)
+{
+	begin();
+	if (sent.n)
+		branch_file_save("signals", sent.list, sent.n * sizeof(sent.list[0]));
+}
+
+void sent_signals_restore(void)
+{
+	for (unsigned i = 0; i < sent.n; i++) {
+		struct sent *s = &sent.list[i];
+		struct thread *t = s->thread ? threads_find(s->thread) : NULL;
+		if (s->info.si_code <= 0)
+			s->info.si_pid = lower.pid;
+		if ((!s->thread || t) && !ignored(s->sig))
+			signal_keep(s->sig, &s->info, t);
+	}
+	signal_to_kernel(signals_read_by_descriptor() & thread_self()->upper.sigmask);
+}

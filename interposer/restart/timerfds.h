@@ -1,0 +1,20 @@
+/* Timers of timerfd_create(2) at the cut: they go off when they would have. */
+#ifndef RDB_LIVE_TIMERFDS_H
+#define RDB_LIVE_TIMERFDS_H
+#include <stdint.h>
+#include "restart/open_table.h"
+
+/* As timerfd_settime(2) set it, and what has been read since. */
+struct timer_state {
+	struct itimerspec value;
+	uint64_t absolute, since_ns, expired;
+};
+
+struct timer_state timerfd_state(const struct opened *f);
+/* NOW_NS: of the recording, whose clock is monotonic.  -1: errno says why. */
+int timerfd_again(int fd, int clock, const struct timer_state *t, uint64_t now_ns);
+/* What is left of it, for restarts of the branch, which begins then. */
+void timerfd_state_save(struct timer_state *t, uint64_t now_ns);
+void timerfd_save(struct opened *f, uint64_t now_ns);
+
+#endif

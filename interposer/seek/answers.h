@@ -1,0 +1,21 @@
+/* Requests of the server that look at the program or set something in it: each sends its reply (seek/channel.h). */
+#ifndef RDB_ANSWERS_H
+#define RDB_ANSWERS_H
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+void answer_hello(void);
+void answer_array(size_t len);
+void answer_read_memory(uint64_t addr, uint64_t len, uint64_t step);
+void answer_write_memory(uint64_t addr, size_t len);
+void answer_get_registers(const ucontext_t *uc);
+void answer_set_registers(ucontext_t *uc);
+void answer_maps(uint64_t from);
+void answer_threads(const ucontext_t *uc);
+void answer_trace(uint64_t step, uint64_t pc);
+void answer_changes(void);
+void answer_output(void);
+void answer_question(void);
+
+#endif

@@ -1,0 +1,87 @@
+/* What the parts of the agent's stepping share: a request that runs, and how far it is (stepping.c); carrying
+ * instructions out (stepping_walk.c); counting arrivals natively (stepping_native.c). */
+#ifndef RDB_STEPPING_STATE_H
+#define RDB_STEPPING_STATE_H
+#include <signal.h>
+#include "seek/agent.h"
+#include "seek/breakpoints.h"
+#include "seek/stepping.h"
+#include "seek/watch.h"
+#include "text/emulate.h"
+
+#define TRACE AGENT_TRACED
+
+extern struct stepping {
+	bool running;  /* between RUN/STEP and its answer */
+	bool stepping; /* the gait */
+	bool real;     /* nothing is emulated */
+	bool scan, blind, trace;
+	uint64_t run; /* number of this RUN/STEP */
+	bool is_step;
+	uint64_t until_event, until_pc, until_n, until_hits, until_thread; /* RUN */
+	uint64_t work, limit;
+	uint64_t count, stop_pc, stop_n, stop_hits; /* STEP */
+	bool has_stop_pc;
+	volatile sig_atomic_t interrupt;
+
+	/* an instruction being executed for real */
+	bool finishing;            /* one that a watchpoint stopped before it, or in its middle */
+	struct emulated executing; /* what it touches, as far as one can tell */
+	bool single;               /* by the trap flag */
+	bool temporary;            /* by an int3 at temporary_addr, in memory now */
+	uint64_t temporary_addr;
+	uint8_t temporary_original;
+	struct place *over; /* its breakpoint is out of memory meanwhile */
+	bool returning;     /* SIGTRAP comes when the lower half is left */
+
+	/* arrivals at hot_pc are counted by a trampoline */
+	bool hot;
+	uint64_t hot_pc, hot_event, hot_seen;
+	uint64_t cold_pc; /* there it cannot be done */
+
+	/* text that the program may write to */
+	bool text_out;    /* our patches in it are out for the moment */
+	uint64_t mark_pc; /* of a mark that is met by a trampoline, or will be when its text is there; 0: none is */
+	unsigned aliases; /* aliases_generation at the last event */
+
+	uint64_t looks;  /* at arrivals, since the last event */
+	unsigned failed; /* looks ahead that met no breakpoint, running */
+	bool remapped;
+	struct watch_hit event_hit; /* made by a hypercall's event, told when it returns */
+	bool ended;
+	struct agent_stop stop;
+	struct agent_gpr ring[TRACE];
+} stepping;
+
+/* stepping.c */
+
+void stepping_land(ucontext_t *uc);
+void stepping_execute(ucontext_t *uc, enum emulation how, const struct emulated *did);
+void stepping_remember(uint64_t pc, uint64_t event, uint64_t id, uint64_t hits, bool by_event, uint64_t n);
+enum verdict stepping_stopped(ucontext_t *uc, enum agent_stop_reason reason, bool arrived);
+
+/* stepping_native.c */
+
+void stepping_flush_hot(uint64_t but);
+void stepping_cool(void);
+bool stepping_heat(ucontext_t *uc);
+void stepping_disarm(void);
+void stepping_arm_mark(void);
+void stepping_text_out(ucontext_t *uc);
+void stepping_text_in(void);
+enum verdict stepping_preempted(ucontext_t *uc);
+bool stepping_at_mark(ucontext_t *uc);
+enum verdict stepping_at_trampoline(ucontext_t *uc);
+bool stepping_into_trampoline(ucontext_t *uc);
+
+/* stepping_walk.c */
+
+enum verdict stepping_settle(ucontext_t *uc, bool arrived, const struct watch_hit *hit, bool by_event);
+enum verdict stepping_advance(ucontext_t *uc);
+enum verdict stepping_over(ucontext_t *uc);
+enum verdict stepping_executed(ucontext_t *uc, bool arrived);
+enum verdict stepping_watched(ucontext_t *uc);
+enum verdict stepping_at_guarded(ucontext_t *uc);
+enum verdict stepping_counted(ucontext_t *uc);
+
+#endif

@@ -1,0 +1,318 @@
+#include "seek/trampoline.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include "seek/breakpoints.h"
+#include "text/registers.h"
+#include "seek/trampoline_code.h"
+#include "seek/trampoline_place.h"
+#include "space/upper_memory.h"
+
+static struct {
+	bool armed, counting, lifted;
+	struct plan plan;
+	struct trampoline_place place;
+	struct code code;
+	uint64_t trap; /* rip after the int3 */
+	uint64_t n, faults;
+	uint8_t original[PATCH];
+} t;
+
+static struct trampoline_data *data(void)
+{
+	return (struct trampoline_data *)t.place.map;
+}
+
+static void compare_registers(struct code *c, const struct mark *m, uint16_t which, unsigned *i)
+{
+	for (unsigned r = 0; r < 16; r++)
+		if ((which >> r & 1) && (*i)-- == 0)
+			code_compare_register(c, r, m->gpr[r]);
+}
+
+/* The i-th of what a mark compares, the most telling first: so nearly every arrival is done after one. */
+static void comparison(struct code *c, const struct mark *m, unsigned i)
+{
+	uint16_t varies = m->varies & (uint16_t) ~(1u << 4); /* rsp varies in recursion, not in loops */
+	unsigned registers = (unsigned)__builtin_popcount(varies);
+
+	if (i < registers) {
+		compare_registers(c, m, varies, &i);
+		return;
+	}
+	i -= registers;
+	if (i < m->nvectors) {
+		code_compare_vector(c, m->vector_n[i], m->vector[i]);
+		return;
+	}
+	i -= m->nvectors;
+	if (i < m->nwords) {
+		code_compare_word(c, m->words[i].addr, m->words[i].value);
+		return;
+	}
+	i -= m->nwords;
+	compare_registers(c, m, (uint16_t)~varies, &i);
+}
+
+static void write_code(const struct mark *m)
+{
+	struct code *c = &t.code;
+	uint8_t *entry = (uint8_t *)t.place.entry, *stub = entry - 5, *miss;
+
+	*c = (struct code){.start = stub, .at = entry, .end = entry + CODE_ROOM, .data = data()};
+	code_save_rcx(c);
+	if (m)
+		comparison(c, m, 0);
+	else
+		code_count(c);
+	code_if_zero(c, stub, m ? 0 : UNCOUNT);
+	miss = c->at;
+	code_restore_rcx(c, m ? 0 : UNCOUNT);
+	code_displaced(c, &t.plan);
+	{ /* the stub, within reach of jrcxz */
+		uint8_t *slow = c->at;
+
+		c->at = stub;
+		code_jump(c, slow, m ? 0 : UNCOUNT);
+		c->at = slow;
+	}
+	for (unsigned i = 1; m && i < 16 + m->nvectors + m->nwords; i++) {
+		comparison(c, m, i);
+		code_unless_zero(c, miss);
+	}
+	code_restore_rcx(c, m ? 0 : UNCOUNT);
+	code_trap(c, m ? 0 : UNCOUNT);
+	t.trap = (uint64_t)c->at;
+}
+
+/* Those in the patch: their int3s go out of memory, or to where they are met now. */
+static void move_breakpoints(bool in)
+{
+	for (unsigned i = 1; i < t.plan.n; i++) {
+		struct place *p = t.plan.stops[i] ? breakpoints_at(t.plan.from[i]) : NULL;
+
+		if (p && in)
+			breakpoint_insert(p);
+		else if (p)
+			breakpoint_remove(p);
+	}
+}
+
+/* -ENOTSUP: there is one at the place itself, which an int3 has to tell, or inside an instruction. */
+static int plan_breakpoints(bool counting)
+{
+	const struct place *first = breakpoints_at(t.plan.pc);
+
+	if (first && first->used && (!counting || first->inserted))
+		return -ENOTSUP;
+	for (unsigned i = 0; i < t.plan.n; i++)
+		for (unsigned at = 0; at < t.plan.in[i].len; at++) {
+			const struct place *p = breakpoints_at(t.plan.from[i] + at);
+
+			if (!p || !p->used || (!i && !at))
+				continue;
+			if (at)
+				return -ENOTSUP;
+			t.plan.stops[i] = true;
+		}
+	return 0;
+}
+
+static void write_jump(void)
+{
+	uint8_t jump[PATCH] = {0xe9};
+	int32_t distance = (int32_t)(t.place.entry - (t.plan.pc + PATCH));
+
+	memcpy(jump + 1, &distance, 4);
+	t.armed = upper_write(t.plan.pc, jump, PATCH) == PATCH;
+	if (!t.armed)
+		upper_write(t.plan.pc, t.original, PATCH);
+}
+
+static int arm(uint64_t pc, const struct mark *m, uint64_t n)
+{
+	int rc = t.armed ? -EBUSY : upper_ready();
+
+	if (!rc)
+		rc = plan_make(pc, &t.plan);
+	if (!rc)
+		rc = plan_breakpoints(!m);
+	for (unsigned i = 0; !rc && m && i < m->nwords; i++)
+		if (!upper_readable(m->words[i].addr, 8))
+			rc = -ENOTSUP;
+	if (!rc)
+		rc = trampoline_map(&t.plan, &t.place);
+	if (rc)
+		return rc;
+	move_breakpoints(false);
+	t.lifted = false;
+	rc = upper_read(pc, t.original, PATCH) == PATCH ? 0 : -ENOTSUP;
+	*data() = (struct trampoline_data){.left = -(int64_t)n};
+	write_code(m);
+	if (t.code.failed)
+		rc = -ENOTSUP;
+	if (!rc)
+		write_jump();
+	if (!rc && !t.armed)
+		rc = -EIO;
+	move_breakpoints(true);
+	if (rc) {
+		munmap((void *)t.place.map, t.place.len);
+		return rc;
+	}
+	t.counting = !m;
+	t.n = n;
+	t.faults = 0;
+	return 0;
+}
+
+int trampoline_arm(const struct mark *m)
+{
+	return arm(m->rip, m, 0);
+}
+
+int trampoline_arm_count(uint64_t pc, uint64_t n)
+{
+	return n ? arm(pc, NULL, n) : -EINVAL;
+}
+
+bool trampoline_armed(void)
+{
+	return t.armed;
+}
+
+bool trampoline_at(uint64_t pc)
+{
+	return t.armed && t.plan.pc == pc;
+}
+
+uint64_t trampoline_count(void)
+{
+	return t.armed && t.counting ? t.n + (uint64_t)data()->left : 0;
+}
+
+void trampoline_disarm(void)
+{
+	if (!t.armed)
+		return;
+	if (upper_ready() == 0 && !t.lifted)
+		upper_write(t.plan.pc, t.original, PATCH);
+	munmap((void *)t.place.map, t.place.len);
+	move_breakpoints(false);
+	t.armed = false;
+	move_breakpoints(true);
+}
+
+void trampoline_lift(void)
+{
+	if (!t.armed || t.lifted)
+		return;
+	move_breakpoints(false);
+	upper_write(t.plan.pc, t.original, PATCH);
+	t.lifted = true;
+}
+
+void trampoline_lower(void)
+{
+	if (!t.armed || !t.lifted)
+		return;
+	t.lifted = false;
+	write_jump();
+	move_breakpoints(true);
+}
+
+bool trampoline_carries(uint64_t addr)
+{
+	for (unsigned i = 1; t.armed && !t.lifted && i < t.plan.n; i++)
+		if (t.plan.stops[i] && t.plan.from[i] == addr)
+			return true;
+	return false;
+}
+
+bool trampoline_stop(ucontext_t *uc)
+{
+	for (unsigned i = 1; t.armed && i < t.plan.n; i++)
+		if (t.plan.stops[i] && uc_pc(uc) == t.plan.copy[i] + 1) {
+			uc->uc_mcontext.gregs[REG_RIP] = (greg_t)t.plan.from[i];
+			return true;
+		}
+	return false;
+}
+
+bool trampoline_trap(ucontext_t *uc)
+{
+	if (!t.armed || uc_pc(uc) != t.trap)
+		return false;
+	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)t.plan.pc;
+	return true;
+}
+
+void trampoline_resume(ucontext_t *uc)
+{
+	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)t.plan.copy[0];
+}
+
+bool trampoline_fault(ucontext_t *uc)
+{
+	if (!t.armed)
+		return false;
+	for (unsigned i = 1; i < t.plan.n; i++)
+		if (t.plan.from[i] == uc_pc(uc) && t.plan.from[i] < t.plan.pc + PATCH) {
+			uc->uc_mcontext.gregs[REG_RIP] = (greg_t)t.plan.copy[i];
+			t.faults++;
+			return true;
+		}
+	return false;
+}
+
+uint64_t trampoline_faults(void)
+{
+	return t.faults;
+}
+
+bool trampoline_inside(const ucontext_t *uc)
+{
+	return t.armed && uc_pc(uc) - t.place.map < t.place.len;
+}
+
+void trampoline_leave(ucontext_t *uc)
+{
+	greg_t *g = uc->uc_mcontext.gregs;
+	uint64_t off = uc_pc(uc) - (uint64_t)t.code.start;
+
+	if (!trampoline_inside(uc) || trampoline_trap(uc))
+		return;
+	for (unsigned i = 0; i < t.code.nsteps; i++) {
+		const struct step *s = &t.code.steps[i];
+
+		if (s->off != off)
+			continue;
+		if (s->restore & RESTORE_RCX)
+			g[REG_RCX] = (greg_t)data()->rcx;
+		if (s->restore & RESTORE_RAX)
+			g[REG_RAX] = (greg_t)data()->rax;
+		if (s->restore & UNCOUNT)
+			data()->left--;
+		g[REG_RIP] = (greg_t)(s->how == LEAVE_BACK ? t.plan.pc : s->how == LEAVE_TO ? s->addr : data()->target);
+		return;
+	}
+}
+
+bool trampoline_covers(uint64_t addr, size_t len)
+{
+	return t.armed && !t.lifted && addr < t.plan.pc + PATCH && addr + len > t.plan.pc;
+}
+
+void trampoline_hide(uint64_t addr, void *copy, size_t len)
+{
+	if (!t.armed || t.lifted)
+		return;
+	for (unsigned i = 0; i < PATCH; i++)
+		if (t.plan.pc + i - addr < len)
+			((uint8_t *)copy)[t.plan.pc + i - addr] = t.original[i];
+}
+
+bool trampoline_owns(uint64_t addr)
+{
+	return t.armed && addr - t.place.map < t.place.len;
+}

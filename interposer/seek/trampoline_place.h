@@ -1,0 +1,15 @@
+/* Where in the address space a trampoline goes. */
+#ifndef RDB_TRAMPOLINE_PLACE_H
+#define RDB_TRAMPOLINE_PLACE_H
+#include "seek/trampoline_code.h"
+
+struct trampoline_place {
+	uint64_t map, len; /* a page of data, then code */
+	uint64_t entry;    /* of the patch's jump */
+};
+
+/* Maps it, readable, writable and executable: room for some bytes before the entry and CODE_ROOM after.
+ * 0 or -errno (-ENOTSUP: no address would do). */
+int trampoline_map(const struct plan *p, struct trampoline_place *place);
+
+#endif

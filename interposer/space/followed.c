@@ -1,0 +1,278 @@
+#include "space/followed.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "space/arena.h"
+#include "space/cautions.h"
+#include "space/shared_kinds.h"
+#include "space/shared_memory.h"
+#include "base/descriptors.h"
+
+bool followed_never(int fd)
+{
+	char magic[4];
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) && !memcmp(magic, "\177ELF", 4);
+}
+
+/* Files that MPI has opened for writing. */
+enum { MPI_FILES = 64 };
+static struct {
+	dev_t dev;
+	ino_t ino;
+} mpi_files[MPI_FILES];
+static unsigned nmpi_files;
+
+bool followed_mpi_writes(const struct stat *st)
+{
+	for (unsigned i = 0; i < nmpi_files; i++)
+		if (mpi_files[i].ino == st->st_ino && mpi_files[i].dev == st->st_dev)
+			return true;
+	return nmpi_files == MPI_FILES; /* there were more: it may be one of those */
+}
+
+bool followed_from_start(int fd, bool shared, int prot)
+{
+	struct stat st;
+	if (lower.mode != MODE_RECORD)
+		return shared && shared_volatile(fd);
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return shared && shared_volatile(fd);
+	if (shared_is_followed(&st))
+		return true;
+	/* MPI's library has descriptors of its own */
+	const bool mpi_writes = followed_mpi_writes(&st);
+	const bool writable = mpi_writes || (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) == O_RDWR;
+	if (shared)
+		return shared_volatile(fd) || mpi_writes;
+	/* who loads libraries opens them for reading; of a program's own copy only what it runs stays as it is */
+	return (writable && !(prot & PROT_EXEC)) || ((writable || !st.st_nlink) && !followed_never(fd));
+}
+
+struct name {
+	uint64_t at;
+	char link[64];
+};
+
+static int find_name(const struct mapping *m, void *arg)
+{
+	struct name *n = arg;
+	if (n->at < m->start || n->at >= m->end)
+		return 0;
+	snprintf(n->link, sizeof(n->link), "/proc/self/map_files/%lx-%lx", (unsigned long)m->start,
+		 (unsigned long)m->end);
+	return 1;
+}
+
+/* The file again, if it still has the name by which it was opened. */
+static int open_again(const struct file_mapping *f, uint64_t at)
+{
+	struct name name = {.at = at};
+	struct stat st;
+	char path[4096];
+	const ssize_t n = arena_each(find_name, &name) == 1 ? readlink(name.link, path, sizeof(path) - 1) : -1;
+	if (n < 0)
+		return -ENOENT;
+	path[n] = 0;
+	const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -ENOENT;
+	if (!fstat(fd, &st) && st.st_dev == f->dev && st.st_ino == f->ino && !f->text && !followed_never(fd))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+long followed_move(struct event *ev, const struct file_mapping *f, uint64_t old, size_t old_len, uint64_t at,
+		   size_t new_len, int prot, bool keep)
+{
+	const struct file_mapping was = *f;
+	const int fd = open_again(&was, old);
+	long rc = fd;
+	if (fd < 0)
+		return fd;
+	if (was.read_only) {
+		rc = shared_map(ev, at, new_len, prot, MAP_SHARED, fd, was.offset + (old - was.start));
+		if (!rc && old_len) {
+			arena_unmapped(old, old + old_len);
+			shared_unmapped(old, old + old_len);
+			munmap((void *)old, old_len);
+		}
+	} else if (!old_len) {
+		rc = -EINVAL;
+	} else {
+		shared_follow(ev, &was, fd);
+		rc = shared_move(ev, old, old_len, at, new_len, keep);
+	}
+	close(fd);
+	return rc;
+}
+
+struct writing {
+	struct event *ev;
+	int fd; /* that can be mapped */
+};
+
+static void follow(const struct file_mapping *f, void *arg)
+{
+	const struct writing *w = arg;
+	if (!f->text && !shared_within(f->start, f->end))
+		shared_follow(w->ev, f, w->fd);
+}
+
+static void see(const struct file_mapping *f, void *arg)
+{
+	*(bool *)arg |= !f->text && !shared_within(f->start, f->end);
+}
+
+static void written(struct event *ev, const struct stat *st, int fd)
+{
+	struct writing w = {.ev = ev};
+	char link[32];
+	bool any = false;
+	arena_files_of(st->st_dev, st->st_ino, see, &any);
+	if (!any)
+		return;
+	/* it may have been opened for writing only */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	w.fd = descriptor_open(AT_FDCWD, link, O_RDONLY | O_CLOEXEC, 0);
+	if (w.fd < 0)
+		rdb_fatal("a file that the program has mapped and writes cannot be read: %s", strerror(-w.fd));
+	arena_files_of(st->st_dev, st->st_ino, follow, &w);
+	close(w.fd);
+}
+
+void followed_mapped(struct event *ev, int fd)
+{
+	struct stat st;
+	if (fd >= 0 && !fstat(fd, &st))
+		written(ev, &st, fd);
+}
+
+/* proc(5), /proc/pid/mem: whose memory it is; 0: it is another file. */
+static pid_t memory_of(int fd)
+{
+	char link[32], target[64], end[8];
+	int pid;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	const ssize_t n = readlink(link, target, sizeof(target) - 1);
+	target[n < 0 ? 0 : n] = 0;
+	if (sscanf(target, "/proc/%d/task/%*d/%7s", &pid, end) != 2 && sscanf(target, "/proc/%d/%7s", &pid, end) != 2)
+		return 0;
+	return strcmp(end, "mem") ? 0 : pid;
+}
+
+static void other_memory(pid_t pid)
+{
+	caution("it writes to the memory of process %d: where that is recorded, its replay will not have this", pid);
+}
+
+/* Stores that no instruction of the program makes. */
+static void note_stores(struct event *ev, int fd)
+{
+	const uint64_t len = (uint64_t)ev->result;
+	const bool placed = ev->nr == SYS_pwrite64 || ev->nr == SYS_pwritev || ev->nr == SYS_pwritev2;
+	/* pwritev(2): the offset's lower half is all of it; -1 is the file's own */
+	const uint64_t end = !placed || (ev->nr == SYS_pwritev2 && ev->args[3] == UINT64_MAX)
+				     ? (uint64_t)raw_syscall(SYS_lseek, fd, 0, SEEK_CUR, 0, 0, 0)
+				     : ev->args[3] + len;
+	const uint64_t start = end - len;
+	if (!len || start >= RDB_ARENA_END || end > RDB_ARENA_END)
+		return;
+	char *copy = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int mem = descriptor_open(AT_FDCWD, "/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
+	if (copy == MAP_FAILED || mem < 0 || pread(mem, copy, len, (off_t)start) != (ssize_t)len)
+		rdb_fatal("what the program has written to its memory at %#lx cannot be read", (unsigned long)start);
+	close(mem);
+	event_chunk_from(ev, start, RDB_NOTE_FORCED, copy, len);
+	shared_retire(copy, len);
+}
+
+/* Descriptors of which it is known that nothing that is mapped is written through them: a call costs little. */
+enum { DESCRIPTORS = 1024 };
+static uint64_t harmless[DESCRIPTORS / 64];
+
+/* Others may have their numbers now, or be of a file that is mapped now. */
+static bool forgets_descriptors(uint32_t nr)
+{
+	switch (nr) {
+	case SYS_close:
+	case SYS_close_range:
+	case SYS_dup2:
+	case SYS_dup3:
+	case SYS_mmap:
+	case SYS_mremap: return true;
+	default: return false;
+	}
+}
+
+static void wrote(struct event *ev, int fd)
+{
+	struct stat st;
+	pid_t pid = 0;
+	if (fd < DESCRIPTORS && harmless[fd / 64] >> fd % 64 & 1)
+		return;
+	if (fstat(fd, &st))
+		return;
+	if (S_ISREG(st.st_mode) && !st.st_size)
+		pid = memory_of(fd);
+	if (pid == lower.pid)
+		note_stores(ev, fd);
+	else if (pid)
+		other_memory(pid);
+	else if (S_ISREG(st.st_mode))
+		written(ev, &st, fd);
+	/* whatever is mapped of it is followed now */
+	if (!pid && fd < DESCRIPTORS)
+		harmless[fd / 64] |= 1ull << fd % 64;
+}
+
+/* It has opened a file for writing. */
+static void mpi_opened(struct event *ev)
+{
+	for (unsigned i = 0; i < ev->nchunks; i++) {
+		const struct rdb_note_mpi_file *note = ev->chunks[i].data;
+		char path[4096];
+		const size_t len = ev->chunks[i].len - offsetof(struct rdb_note_mpi_file, path);
+		if (ev->chunks[i].addr || ev->chunks[i].note != RDB_NOTE_MPI_FILE || !note->writes || !len ||
+		    len >= sizeof(path))
+			continue;
+		memcpy(path, note->path, len);
+		path[len] = 0;
+		const int fd = descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+		struct stat st;
+		if (fd < 0 || fstat(fd, &st))
+			continue;
+		followed_mapped(ev, fd);
+		shared_mpi_writes(&st);
+		if (!followed_mpi_writes(&st)) {
+			mpi_files[nmpi_files].dev = st.st_dev;
+			mpi_files[nmpi_files++].ino = st.st_ino;
+		}
+		close(fd);
+	}
+}
+
+void followed_written(struct event *ev)
+{
+	if (ev->kind == LOG_HYPERCALL)
+		mpi_opened(ev);
+	if (ev->kind == LOG_SYSCALL && forgets_descriptors(ev->nr))
+		memset(harmless, 0, sizeof(harmless));
+	const int fd = shared_call_wrote(ev);
+	if (fd >= 0)
+		wrote(ev, fd);
+	if (ev->kind == LOG_SYSCALL && ev->nr == SYS_process_vm_writev && ev->result > 0 &&
+	    (pid_t)ev->args[0] != lower.pid)
+		other_memory((pid_t)ev->args[0]);
+	if (ev->kind != LOG_SYSCALL || ev->nr != SYS_truncate || ev->result)
+		return;
+	const int cut = descriptor_open(AT_FDCWD, (const char *)ev->args[0], O_RDONLY | O_CLOEXEC, 0);
+	followed_mapped(ev, cut);
+	if (cut >= 0)
+		close(cut);
+}

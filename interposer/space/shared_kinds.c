@@ -1,0 +1,166 @@
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include "space/shared_kinds.h"
+
+bool shared_call_cuts(const struct event *ev, struct cut_file *file)
+{
+	const uint64_t *a = ev->args;
+	if (ev->kind != LOG_SYSCALL)
+		return false;
+	*file = (struct cut_file){.dir = AT_FDCWD, .path = (const char *)a[0]};
+	switch (ev->nr) {
+	case SYS_truncate:
+	case SYS_creat: return true;
+	case SYS_open: return a[1] & O_TRUNC;
+	case SYS_openat:
+	case SYS_openat2:
+		*file = (struct cut_file){.dir = (int)a[0], .path = (const char *)a[1]};
+		return ev->nr == SYS_openat2 /* whatever its flags */ || a[2] & O_TRUNC;
+	case SYS_ftruncate:
+	case SYS_fallocate:
+		*file = (struct cut_file){.dir = (int)a[0]};
+		return ev->nr == SYS_ftruncate || a[1] & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE);
+	default: return false;
+	}
+}
+
+bool shared_call_drops_pages(const struct event *ev, uint64_t start, uint64_t end)
+{
+	struct cut_file file;
+	if (ev->kind != LOG_SYSCALL || ev->result < 0)
+		return false;
+	if (ev->nr == SYS_madvise)
+		return (ev->args[2] == MADV_DONTNEED || ev->args[2] == 24 /* MADV_DONTNEED_LOCKED */) &&
+		       ev->args[0] < end && start < ev->args[0] + ev->args[1];
+	return shared_call_cuts(ev, &file);
+}
+
+/* Which argument is the descriptor of the file that the call writes to; -1: none is. */
+static int written_by(uint32_t nr)
+{
+	switch (nr) {
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_pwritev2:
+	case SYS_ftruncate:
+	case SYS_fallocate:
+	case SYS_sendfile:
+	case SYS_ioctl: return 0; /* FICLONE */
+	case SYS_splice:
+	case SYS_copy_file_range: return 2;
+	default: return -1;
+	}
+}
+
+static bool writes_files(const struct event *ev)
+{
+	struct cut_file file;
+	const bool removes = ev->nr == SYS_madvise; /* MADV_REMOVE */
+	return written_by(ev->nr) >= 0 || removes || ev->nr == SYS_msync || shared_call_cuts(ev, &file);
+}
+
+int shared_call_wrote(const struct event *ev)
+{
+	struct cut_file file;
+	if (ev->kind != LOG_SYSCALL || ev->result < 0)
+		return -1;
+	const int which = written_by(ev->nr);
+	if (which >= 0)
+		return (int)ev->args[which];
+	/* those that are left open the file that they cut */
+	return ev->nr != SYS_truncate && shared_call_cuts(ev, &file) ? (int)ev->result : -1;
+}
+
+bool shared_call_changes_map(const struct event *ev)
+{
+	if (ev->kind != LOG_SYSCALL)
+		return false;
+	switch (ev->nr) {
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_mremap:
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+	case SYS_brk:
+	case SYS_shmat:
+	case SYS_shmdt: return true;
+	default: return false;
+	}
+}
+
+/* Calls that neither wait nor hear from anybody. */
+static bool keeps_to_itself(uint32_t nr)
+{
+	switch (nr) {
+	case SYS_clock_gettime:
+	case SYS_gettimeofday:
+	case SYS_time:
+	case SYS_getpid:
+	case SYS_gettid:
+	case SYS_getrandom:
+	case SYS_rt_sigprocmask:
+	case SYS_rt_sigaction:
+	case SYS_sigaltstack:
+	case SYS_stat:
+	case SYS_fstat:
+	case SYS_newfstatat:
+	case SYS_lseek: return true;
+	default: return false;
+	}
+}
+
+bool shared_call_synchronises(const struct event *ev, bool contested)
+{
+	if (ev->kind != LOG_SYSCALL)
+		return contested && ev->kind != LOG_TSC;
+	return contested ? !keeps_to_itself(ev->nr) : writes_files(ev);
+}
+
+/* Who knows a name needs no descriptor. */
+static bool is_nameless(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) || (S_ISREG(st.st_mode) && !st.st_nlink);
+}
+
+static bool passes_nameless(const struct msghdr *message)
+{
+	struct msghdr m = *message;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (const unsigned char *at = CMSG_DATA(c); at < (const unsigned char *)c + c->cmsg_len;
+		     at += sizeof(int)) {
+			int fd;
+			memcpy(&fd, at, sizeof(fd));
+			if (is_nameless(fd))
+				return true;
+		}
+	}
+	return false;
+}
+
+bool shared_call_gives_away(const struct event *ev)
+{
+	if (ev->kind != LOG_SYSCALL || ev->result < 0)
+		return false;
+	const struct mmsghdr *several = (const void *)ev->args[1];
+	switch (ev->nr) {
+	case SYS_pidfd_getfd: return is_nameless((int)ev->result);
+	case SYS_sendmsg:
+	case SYS_recvmsg: return passes_nameless((const struct msghdr *)ev->args[1]);
+	case SYS_sendmmsg:
+	case SYS_recvmmsg:
+		for (int64_t i = 0; i < ev->result; i++)
+			if (passes_nameless(&several[i].msg_hdr))
+				return true;
+		return false;
+	default: return false;
+	}
+}

@@ -1,0 +1,94 @@
+#include "space/sole_owner.h"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "base/lower.h"
+#include "base/descriptors.h"
+
+static bool (*wanted)(uint64_t dev, uint64_t ino);
+
+static int open_of(const char *pid, const char *what, int flags)
+{
+	char path[300];
+	snprintf(path, sizeof(path), "/proc/%s/%s", pid, what);
+	return descriptor_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags, 0);
+}
+
+/* proc(5), /proc/pid/stat: when it began; 0: it is gone. */
+static uint64_t began(const char *pid)
+{
+	char text[1024];
+	unsigned long long at = 0;
+	const int fd = open_of(pid, "stat", 0);
+	const ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n < 0 ? 0 : n] = 0;
+	const char *after = strrchr(text, ')');
+	if (after)
+		sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		       &at);
+	return at;
+}
+
+/* What cannot be read: processes of others that are older than this one have nothing of it. */
+static bool perhaps(const char *pid, int error)
+{
+	return error != -ENOENT && error != -ESRCH && began(pid) >= began("self");
+}
+
+static bool maps_it(const char *pid)
+{
+	char line[4300];
+	bool found = false;
+	const int fd = open_of(pid, "maps", 0);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f)
+		return perhaps(pid, fd);
+	while (!found && fgets(line, sizeof(line), f)) {
+		unsigned long inode;
+		unsigned major, minor;
+		found = sscanf(line, "%*x-%*x %*s %*x %x:%x %lu", &major, &minor, &inode) == 3 && inode &&
+			wanted((uint64_t)major << 20 | minor, inode);
+	}
+	fclose(f);
+	return found;
+}
+
+static bool opened_it(const char *pid)
+{
+	bool found = false;
+	const int fd = open_of(pid, "fd", O_DIRECTORY);
+	DIR *all = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	if (!all)
+		return perhaps(pid, fd);
+	while (!found && (e = readdir(all))) {
+		struct stat st;
+		found = !fstatat(fd, e->d_name, &st, 0) &&
+			wanted((uint64_t)major(st.st_dev) << 20 | minor(st.st_dev), st.st_ino);
+	}
+	closedir(all);
+	return found;
+}
+
+bool sole_owner(bool (*is)(uint64_t dev, uint64_t ino))
+{
+	const int fd = descriptor_open(AT_FDCWD, "/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY, 0);
+	DIR *all = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	bool sole = all;
+	wanted = is;
+	while (sole && (e = readdir(all)))
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && atoi(e->d_name) != lower.pid)
+			sole = !maps_it(e->d_name) && !opened_it(e->d_name);
+	if (all)
+		closedir(all);
+	return sole;
+}

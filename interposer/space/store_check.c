@@ -1,0 +1,55 @@
+#include "space/store_check.h"
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include "base/lower.h"
+#include "log/file_sum.h"
+#include "replay/replay.h"
+
+/* Where somebody waits for the first prompt, no more bytes than this are read for it: a replay with the wrong library soon
+ * differs from its log, anyway.  `rdb replay`, `rdb restart` and `rdb pack` read all. */
+#define BEFORE_A_PROMPT (64ull << 20)
+
+enum { CHECKED = 4096 /* a power of two; of more files some are read again */ };
+
+static bool first_time(const char *key)
+{
+	static uint64_t checked[CHECKED];
+	uint64_t hash = 14695981039346656037ull; /* FNV-1a */
+	for (; *key; key++)
+		hash = (hash ^ (uint8_t)*key) * 1099511628211ull;
+	if (checked[hash % CHECKED] == hash)
+		return false;
+	checked[hash % CHECKED] = hash;
+	return true;
+}
+
+int store_check(int fd, const char *key)
+{
+	static uint64_t read_so_far;
+	struct file_sum expected, found;
+	struct stat st;
+	char text[1024];
+	if (!replaying() || lower.opt.checked || !file_sum_of_key(key, &expected) || !first_time(key))
+		return 0;
+	if (fstat(fd, &st))
+		return -errno;
+	const bool all = lower.mode == MODE_VERIFY && !lower.opt.restart;
+	if ((uint64_t)st.st_size == expected.size && !all) {
+		if (expected.size > BEFORE_A_PROMPT - read_so_far)
+			return 0;
+		read_so_far += expected.size;
+	}
+	const int rc = file_sum(fd, &found);
+	if (rc || (found.size == expected.size && found.crc == expected.crc))
+		return rc;
+	snprintf(text, sizeof(text),
+		 "%s/%s is not what was recorded: expected %lu bytes, CRC-32C %08x, found %lu bytes, %08x; put it back "
+		 "from a copy or a pack of the job, or record again",
+		 lower.opt.files_dir, key, (unsigned long)expected.size, expected.crc, (unsigned long)found.size,
+		 found.crc);
+	if (lower.started)
+		replay_damaged(text);
+	rdb_warn("%s", text);
+	return -EBADMSG;
+}

@@ -1,0 +1,296 @@
+#include "task/baton.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include "crossing/boundary.h"
+#include "base/monotonic.h"
+#include "answer/instructions.h"
+#include "marks/spin.h"
+#include "task/signals.h"
+#include "task/thread.h"
+
+static struct {
+	uint32_t lock;
+	bool open; /* nobody needs it any more */
+	struct thread *holder, *head, *tail;
+} baton;
+
+static void lock(void)
+{
+	while (__atomic_exchange_n(&baton.lock, 1, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+static void unlock(void)
+{
+	__atomic_store_n(&baton.lock, 0, __ATOMIC_RELEASE);
+}
+
+static bool needed(void)
+{
+	return lower.mode == MODE_RECORD && !baton.open;
+}
+
+static void wake(struct thread *t)
+{
+	__atomic_store_n(&t->turn, 1, __ATOMIC_RELEASE);
+	raw_syscall(SYS_futex, (long)&t->turn, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+/* ---- looking at the holder ---- */
+
+/* A spin is found after no more than this, or after as long as its thread has computed before.  A look costs some 15 us. */
+static const uint64_t LOOK_FIRST_NS = 30000, LOOK_LAST_NS = 1000000;
+static const uint64_t COMES_NS = 2000000; /* a thread that was woken is here by then */
+char baton_look_cookie;
+
+static void look_in(const struct thread *t, uint64_t ns)
+{
+	const struct itimerspec in = {.it_value = {.tv_nsec = (long)ns}};
+	raw_syscall(SYS_timer_settime, t->look, 0, (long)&in, 0, 0, 0);
+}
+
+static void look_again(struct thread *t)
+{
+	t->looked = true;
+	look_in(t, t->look_ns);
+}
+
+/* By the holder's own timer: a waiting thread would first have to get a processor. */
+static void look_begin(struct thread *t)
+{
+	if (!t->look_made) {
+		struct sigevent how = {.sigev_notify = SIGEV_THREAD_ID,
+				       .sigev_signo = SIGNALS_REMINDER,
+				       .sigev_value.sival_ptr = &baton_look_cookie};
+		how._sigev_un._tid = t->carrier;
+		t->look_made = !raw_syscall(SYS_timer_create, CLOCK_MONOTONIC, (long)&how, (long)&t->look, 0, 0, 0);
+	}
+	t->look_ns = LOOK_FIRST_NS;
+	if (t->look_made)
+		look_again(t);
+}
+
+static void look_end(struct thread *t)
+{
+	if (t->looked)
+		look_in(t, 0);
+	t->looked = false;
+}
+
+void baton_looked(void)
+{
+	struct thread *self = thread_self();
+	if (baton.holder != self || !baton.head || !self->looked)
+		return;
+	self->look_ns = self->look_ns < LOOK_LAST_NS / 2 ? self->look_ns * 2 : LOOK_LAST_NS;
+	look_again(self);
+}
+
+void baton_gone(struct thread *t)
+{
+	if (t->look_made)
+		raw_syscall(SYS_timer_delete, t->look, 0, 0, 0, 0, 0);
+	t->look_made = t->looked = false;
+}
+
+/* ---- taking and giving ---- */
+
+/* Its slice is over. */
+static void remind(struct thread *self)
+{
+	lock();
+	struct thread *holder = baton.head == self ? baton.holder : NULL;
+	if (holder)
+		signals_remind(holder);
+	unlock();
+}
+
+static struct timespec end_of(long slice_ms)
+{
+	struct timespec at;
+	/* never rdtsc, as the vDSO: it may trap here, and who loads an MPI meanwhile may have UCX's handler for that */
+	raw_syscall(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&at, 0, 0, 0, 0);
+	at.tv_nsec += (slice_ms ? slice_ms : 1) * 1000000l;
+	at.tv_sec += at.tv_nsec / 1000000000l;
+	at.tv_nsec %= 1000000000l;
+	return at;
+}
+
+/* Who has waited for the world is let in sooner than who has computed. */
+enum { SOONER = 4 };
+
+static void queue(long slice_ms)
+{
+	struct thread *self = thread_self();
+	if (!needed())
+		return;
+	lock();
+	if (!baton.holder || baton.open) {
+		baton.holder = self;
+		unlock();
+		return;
+	}
+	self->turn = 0;
+	self->behind = NULL;
+	if (baton.tail)
+		baton.tail->behind = self;
+	else
+		baton.head = self;
+	baton.tail = self;
+	if (!baton.holder->looked)
+		look_begin(baton.holder);
+	unlock();
+	/* absolute: signals that arrive meanwhile must not put it off */
+	struct timespec until = end_of(slice_ms);
+	while (!__atomic_load_n(&self->turn, __ATOMIC_ACQUIRE))
+		if (raw_syscall(SYS_futex, (long)&self->turn, FUTEX_WAIT_BITSET_PRIVATE, 0, (long)&until, 0,
+				FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT) {
+			remind(self);
+			until = end_of(slice_ms);
+		}
+}
+
+static void take(long slice_ms)
+{
+	queue(slice_ms);
+	instructions_thread();
+}
+
+void baton_take(void)
+{
+	take(lower.opt.slice_ms);
+}
+
+void baton_give(void)
+{
+	if (!needed())
+		return;
+	lock();
+	if (baton.holder)
+		look_end(baton.holder);
+	struct thread *next = baton.head;
+	if (next) {
+		baton.head = next->behind;
+		if (!baton.head)
+			baton.tail = NULL;
+		else
+			look_begin(next);
+	}
+	baton.holder = next;
+	unlock();
+	if (next)
+		wake(next);
+}
+
+struct thread *baton_visit(struct thread *visitor, uint32_t before, uint32_t after)
+{
+	struct thread *visited = NULL;
+	lock();
+	if (!baton.holder)
+		baton.holder = visited = visitor;
+	else if (__atomic_compare_exchange_n(&baton.holder->still, &before, after, false, __ATOMIC_SEQ_CST,
+					     __ATOMIC_SEQ_CST))
+		visited = baton.holder;
+	unlock();
+	return visited;
+}
+
+void baton_remind_holder(void)
+{
+	lock();
+	if (baton.holder)
+		signals_remind(baton.holder);
+	unlock();
+}
+
+bool baton_held(void)
+{
+	return baton.holder == thread_self();
+}
+
+bool baton_wanted(void)
+{
+	return baton.head != NULL;
+}
+
+const struct spin *baton_spin(const struct spin *changes)
+{
+	lock();
+	const struct thread *t = baton.head;
+	while (t && !(t->spin.n && (!changes || spin_changes(changes, &t->spin))))
+		t = t->behind;
+	unlock();
+	return t ? &t->spin : NULL;
+}
+
+void baton_yield(void)
+{
+	thread_self()->yield = false;
+	if (!baton.head)
+		return;
+	baton_give();
+	baton_take();
+}
+
+/* Has somebody been woken there in vain? */
+static bool missed(uint64_t futex)
+{
+	bool any = false;
+	threads_lock();
+	for (const struct thread *t = threads_first(); t; t = t->next)
+		any |= t != thread_self() && t->waits_at == futex && t->missed_at == futex;
+	threads_unlock();
+	return any;
+}
+
+void baton_hand_on(uint64_t futex)
+{
+	if (!needed() || !missed(futex))
+		return;
+	const uint64_t until = monotonic_ns() + COMES_NS;
+	baton_give();
+	while (!__atomic_load_n(&baton.holder, __ATOMIC_SEQ_CST) && monotonic_ns() < until)
+		sched_yield();
+	baton_take();
+}
+
+bool baton_block_begin(void)
+{
+	if (!needed() || threads_alive() < 2)
+		return false;
+	event_waits();
+	baton_give();
+	return true;
+}
+
+void baton_block_end(bool given)
+{
+	if (given)
+		take(lower.opt.slice_ms / SOONER);
+}
+
+void baton_open(void)
+{
+	lock();
+	baton.open = true;
+	struct thread *t = baton.head;
+	baton.head = baton.tail = NULL;
+	unlock();
+	while (t) {
+		struct thread *next = t->behind;
+		wake(t);
+		t = next;
+	}
+}
+
+void baton_reset(void)
+{
+	baton.lock = 0;
+	baton.open = false;
+	baton.holder = thread_self();
+	baton.head = baton.tail = NULL;
+}

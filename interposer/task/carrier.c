@@ -1,0 +1,80 @@
+#include "task/carrier.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include "crossing/boundary.h"
+#include "answer/instructions.h"
+#include "answer/process.h"
+#include "task/signals.h"
+#include "task/baton.h"
+
+enum { CARRIER_STACK = 256 << 10 };
+
+static void raise_flag(uint32_t *flag)
+{
+	__atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+	raw_syscall(SYS_futex, (long)flag, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+static void await_flag(uint32_t *flag)
+{
+	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE))
+		raw_syscall(SYS_futex, (long)flag, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+}
+
+/* Runs on a stack of its own until the upper thread starts; where it came from it returns to at its end. */
+static void *carry(void *arg)
+{
+	struct thread *self = arg;
+	__builtin_ia32_wrgsbase64((uint64_t)self);
+	self->gate.lower_fs = __builtin_ia32_rdfsbase64();
+	int rc = boundary_signal_stack(self);
+	if (!rc)
+		rc = boundary_dispatch_on();
+	self->carrier = rc ? rc : (int32_t)raw_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	raise_flag(&self->born);
+	if (rc)
+		return NULL;
+	await_flag(&self->known);
+	self->gate.lower_fs = __builtin_ia32_rdfsbase64(); /* live_threads.c: another carried it until now */
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&self->kernel_mask, 0, 8, 0, 0);
+	if (lower.mode == MODE_RECORD && baton_held()) /* kept for it while it got this carrier */
+		instructions_thread();
+	else
+		baton_take();
+	gate_carry(&self->leave_sp, RDB_GATE_CODE + GATE_CODE_START, self->start.gregs[REG_RSP]);
+	/* the upper thread has ended */
+	signals_thread_gone(self);
+	threads_lock();
+	threads_remove(self, false);
+	threads_unlock();
+	baton_give();
+	return NULL;
+}
+
+int carrier_start(struct thread *t)
+{
+	pthread_attr_t attr;
+	pthread_t id;
+	if (pthread_attr_init(&attr))
+		return -ENOMEM;
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, CARRIER_STACK);
+	t->born = t->known = 0;
+	sigset_t mask;
+	process_block_signals(&mask); /* until it has its stack for them */
+	int rc = -pthread_create(&id, &attr, carry, t);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	pthread_attr_destroy(&attr);
+	if (rc)
+		return rc;
+	await_flag(&t->born);
+	return t->carrier < 0 ? t->carrier : 0;
+}
+
+void carrier_begin(struct thread *t)
+{
+	raise_flag(&t->known);
+}

@@ -1,0 +1,130 @@
+#include "task/computation.h"
+#include "crossing/arrivals.h"
+#include "task/baton.h"
+#include "crossing/boundary.h"
+#include "text/hot_stubs.h"
+#include "text/tsc_sites.h"
+#include "marks/mark.h"
+#include "marks/spin.h"
+#include "space/device_memory.h"
+#include "space/shared_memory.h"
+#include "task/signals.h"
+#include "task/thread.h"
+
+enum {
+	RELEASE_INSTRUCTIONS = 500, /* the look for the place where a lock is free: 20 us */
+	TURN_INSTRUCTIONS = 500,    /* the look for a spin; */
+	LONG_INSTRUCTIONS = 2000,   /* one whose turn is long, as programs have that are not optimised, */
+	LONG_AFTER_NS = 500000,     /* in a computation that takes long, or in whoever was in such a spin before */
+};
+
+void computation_resumed(ucontext_t *uc)
+{
+	struct event *ev = event_begin(LOG_RESUME, 0, NULL, 0);
+	event_end(ev);
+	event_answered(uc);
+}
+
+static bool about_to_ask(ucontext_t *uc)
+{
+	tsc_stub_leave(uc);
+	return tsc_stubs_inside(UC_REG(uc, RIP)) || (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE ||
+	       hot_stubs_leading(uc);
+}
+
+static bool contested(uint64_t start, uint64_t end)
+{
+	return shared_contested(start, end) || (device_regions && device_memory_in(start, end));
+}
+
+static void stop_here(ucontext_t *uc, const struct mark *mark)
+{
+	struct thread *self = thread_self();
+	struct gate_frame *outer = self->frame;
+	ucontext_t *before = self->uc;
+	self->frame = NULL;
+	self->uc = uc;
+	struct event *ev = event_begin(LOG_PREEMPT, 0, NULL, 0);
+	event_note(ev, RDB_NOTE_MARK, mark, mark_size(mark));
+	event_end(ev);
+	self->state = THREAD_READY;
+	spin_begins(&self->spin);
+	event_answered(uc);
+	/* also if nobody else wants to run: whose turn it is would not be clear where the next record is
+	 * another thread's */
+	const bool others = threads_alive() > 1;
+	baton_yield();
+	if (others)
+		computation_resumed(uc);
+	self->state = THREAD_RUNS;
+	signals_want_delivery(uc);
+	self->frame = outer;
+	self->uc = before;
+}
+
+static void stop(ucontext_t *uc)
+{
+	struct mark mark;
+	if (mark_take(uc, &mark, MARK_INSTRUCTIONS) < 0)
+		thread_self()->yield = true;
+	else
+		stop_here(uc, &mark);
+}
+
+/* Anywhere in the turn of a spin: it may hold a lock in a part of it, of which the look at others found nothing. */
+static unsigned any_length(void)
+{
+	static uint32_t chance;
+	chance = chance * 1664525 + 1013904223; /* Numerical Recipes, 7.1 */
+	return SPIN_INSTRUCTIONS + (chance >> 16) % SPIN_INSTRUCTIONS;
+}
+
+/* In a delay that looks at nothing, and so is part of something larger, more has to be seen. */
+static void stop_spin(ucontext_t *uc, const struct spin *spin)
+{
+	struct mark mark;
+	if (mark_take_within(uc, &mark, spin->n ? any_length() : MARK_INSTRUCTIONS, spin) < 0)
+		thread_self()->yield = true;
+	else
+		stop_here(uc, &mark);
+}
+
+/* Where what `waits` looks at is another.  `within`: the spin that uc is in, or an empty one.  False: not found. */
+static bool hand_on(ucontext_t *uc, const struct spin *waits, const struct spin *within, bool fresh)
+{
+	struct mark mark;
+	if (mark_take_after(uc, &mark, RELEASE_INSTRUCTIONS, waits, within, fresh) != MARK_TAKEN || !spin_ends(waits) ||
+	    about_to_ask(uc) || mark.rip != UC_REG(uc, RIP))
+		return false;
+	stop_here(uc, &mark);
+	return true;
+}
+
+void computation_stopped(ucontext_t *uc, bool signal)
+{
+	mark_contested = contested;
+	if (about_to_ask(uc))
+		return;
+	thread_self()->yield = false;
+	if (signal || baton_wanted() || arrivals_waiting)
+		stop(uc);
+}
+
+void computation_looked_at(ucontext_t *uc, bool fresh)
+{
+	struct thread *self = thread_self();
+	self->look_missed = false;
+	mark_contested = contested;
+	/* a thread that has ended goes on in the lower half */
+	if (!baton_wanted() || !RDB_IS_UPPER(UC_REG(uc, RIP)) || about_to_ask(uc))
+		return;
+	const bool long_turn = self->long_turns || self->look_ns > LONG_AFTER_NS;
+	const bool spins = !fresh && spin_here(uc, &self->spin, long_turn ? LONG_INSTRUCTIONS : TURN_INSTRUCTIONS);
+	if (!fresh)
+		self->long_turns = spins && long_turn;
+	/* in a spin: a lock that it takes in each turn, and that it might have wherever it is stopped */
+	const struct spin *waits = baton_spin(spins ? &self->spin : NULL);
+	if (!(waits && hand_on(uc, waits, &self->spin, fresh)) && spins)
+		stop_spin(uc, &self->spin);
+	self->spin.n = 0;
+}

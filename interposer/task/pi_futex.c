@@ -1,0 +1,112 @@
+#include "task/pi_futex.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include "base/user.h"
+#include "task/signals.h"
+#include "task/baton.h"
+#include "task/thread.h"
+
+static bool set(uint32_t *word, uint32_t from, uint32_t to)
+{
+	return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static uint32_t look(uint32_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
+}
+
+/* `waited`: there may be others who wait, and were not woken. */
+static bool acquire(uint32_t *word, bool waited)
+{
+	uint32_t v = look(word), keep = v & ~(uint32_t)FUTEX_TID_MASK;
+	if (v & FUTEX_TID_MASK)
+		return false;
+	return set(word, v, (uint32_t)thread_self()->upper.tid | keep | (waited ? FUTEX_WAITERS : 0));
+}
+
+static long wait_for(uint32_t *word, uint32_t v, const uint64_t *a)
+{
+	const int op = (int)a[1] & FUTEX_CMD_MASK, flags = (int)a[1] & FUTEX_PRIVATE_FLAG;
+	/* the time-out is absolute: of FUTEX_LOCK_PI by the real-time clock */
+	const bool real = op == FUTEX_LOCK_PI || ((int)a[1] & FUTEX_CLOCK_REALTIME);
+	const uint64_t wait[6] = {(uint64_t)word,
+				  (uint64_t)(FUTEX_WAIT_BITSET | flags | (real ? FUTEX_CLOCK_REALTIME : 0)),
+				  v,
+				  a[3],
+				  0,
+				  FUTEX_BITSET_MATCH_ANY};
+	bool given = baton_block_begin();
+	long r = signals_syscall(SYS_futex, wait);
+	baton_block_end(given);
+	return r == -EAGAIN ? 0 : r;
+}
+
+static long lock(uint32_t *word, const uint64_t *a)
+{
+	bool waited = false;
+	for (long r = 0; !r;) {
+		if (acquire(word, waited))
+			return 0;
+		uint32_t v = look(word);
+		if (thread_known_as(thread_self(), (int32_t)(v & FUTEX_TID_MASK)))
+			return -EDEADLK;
+		if (!(v & FUTEX_TID_MASK))
+			continue;
+		if (!(v & FUTEX_WAITERS)) { /* an event of its own: others see it while we wait */
+			if (set(word, v, v | FUTEX_WAITERS))
+				return SIGNALS_RESTART;
+			continue;
+		}
+		r = wait_for(word, v, a);
+		waited = true;
+		if (r)
+			return r == -EINTR ? SIGNALS_RESTART : r; /* whatever the handler's flags: kernel/futex/pi.c */
+	}
+	return 0;
+}
+
+static long unlock(uint32_t *word, const uint64_t *a)
+{
+	uint32_t v = look(word);
+	if (!thread_known_as(thread_self(), (int32_t)(v & FUTEX_TID_MASK)))
+		return -EPERM;
+	while (!set(word, v, 0))
+		v = look(word);
+	/* it waits again, and says so in the word, if another is faster */
+	const long op = FUTEX_WAKE | ((long)a[1] & FUTEX_PRIVATE_FLAG);
+	long r = v & FUTEX_WAITERS ? raw_syscall(SYS_futex, (long)word, op, 1, 0, 0, 0) : 0;
+	return r < 0 ? r : 0;
+}
+
+bool pi_futex(const struct event *ev)
+{
+	const int op = (int)ev->args[1] & FUTEX_CMD_MASK;
+	const bool one = op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 || op == FUTEX_TRYLOCK_PI || op == FUTEX_UNLOCK_PI;
+	return one && (lower.mode == MODE_RECORD || lower.upper.first_pid) && ev->args[0] % 4 == 0 &&
+	       user_writable(ev->args[0], sizeof(uint32_t));
+}
+
+long pi_futex_call(struct event *ev)
+{
+	uint32_t *word = (uint32_t *)ev->args[0];
+	const int op = (int)ev->args[1] & FUTEX_CMD_MASK;
+	struct timespec limit;
+	long r;
+	if (op != FUTEX_UNLOCK_PI && op != FUTEX_TRYLOCK_PI &&
+	    ev->args[3]) { /* kernel/futex/syscalls.c: before all else */
+		if (user_read(&limit, ev->args[3], sizeof(limit)))
+			return -EFAULT;
+		if (limit.tv_sec < 0 || limit.tv_nsec < 0 || limit.tv_nsec >= 1000000000)
+			return -EINVAL;
+	}
+	switch (op) {
+	case FUTEX_UNLOCK_PI: r = unlock(word, ev->args); break;
+	case FUTEX_TRYLOCK_PI: r = acquire(word, false) ? 0 : -EAGAIN; break;
+	default: r = lock(word, ev->args);
+	}
+	event_out(ev, word, sizeof(*word));
+	return r;
+}

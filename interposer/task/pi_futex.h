@@ -1,0 +1,13 @@
+/* Futexes with priority inheritance (futex(2)).  While recording one thread runs at a time, so there is nobody to lend a
+ * priority to; and the kernel would mark such a word as waited for before the log has an answer.  So they are carried out
+ * here, with plain futexes below, and each change of the word is an event.  After a restart, too, when threads have other
+ * numbers for the kernel than the program has written to the word. */
+#ifndef RDB_PI_FUTEX_H
+#define RDB_PI_FUTEX_H
+#include "crossing/event.h"
+
+bool pi_futex(const struct event *ev);
+/* What it comes to; the word is in ev. */
+long pi_futex_call(struct event *ev);
+
+#endif

@@ -1,0 +1,150 @@
+/* Replay: which thread goes on is in the log. */
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include "crossing/boundary.h"
+#include "restart/live.h"
+#include "restart/live_threads.h"
+#include "marks/mark.h"
+#include "replay/replay.h"
+#include "replay/replica.h"
+#include "task/signals.h"
+#include "task/thread.h"
+
+/* The agent's signals must not come while the kernel has another thread's signal stack than ours. */
+static void hold_interrupts(int how)
+{
+	const uint64_t ours = 1ul << (SIGUSR1 - 1) | 1ul << (SIGPROF - 1);
+	raw_syscall(SYS_rt_sigprocmask, how, (long)&ours, 0, 8, 0, 0);
+}
+
+/* We are t now, on its stack: the kernel refuses to change the signal stack that one is on. */
+static void arrived(const struct thread *t)
+{
+	if (boundary_signal_stack(t))
+		rdb_fatal("thread %u has no signal stack", t->upper.number);
+	hold_interrupts(SIG_UNBLOCK);
+}
+
+/* Who goes on.  Until arrived() has changed the signal stack thread_self() must not be asked: where the
+ * instruction is emulated (fsgsbase.h) that is a signal, on the stack of the thread that was left. */
+static struct thread *going;
+
+static void go(uint64_t *save_sp, struct thread *t)
+{
+	hold_interrupts(SIG_BLOCK);
+	__builtin_ia32_wrgsbase64((uint64_t)t);
+	going = t;
+	agent_switched();
+	coroutine_switch(save_sp, t->parked_sp);
+}
+
+struct thread *turns_arrived(void)
+{
+	struct thread *self = going;
+	arrived(self);
+	return self;
+}
+
+/* Its first instructions: from here into upper code by the start call (gate_asm.h). */
+static void begin(void)
+{
+	const struct thread *self = turns_arrived();
+	gate_enter(RDB_GATE_CODE + GATE_CODE_START, self->start.gregs[REG_RSP]);
+}
+
+void turns_prepare(struct thread *t, void (*entry)(void))
+{
+	uint64_t *sp = (uint64_t *)t->gate.lower_sp;
+	*--sp = 0; /* it has no caller; keeps its stack aligned */
+	*--sp = (uint64_t)(entry ? entry : begin);
+	sp -= 6;
+	memset(sp, 0, 6 * sizeof(*sp));
+	t->parked_sp = (uint64_t)sp;
+}
+
+static void give_way(struct thread *t, ucontext_t *uc)
+{
+	struct thread *self = thread_self();
+	if (uc)
+		UC_REG(uc, EFL) &= ~EFLAGS_TF;
+	/* who steps asks again when this thread's event is answered */
+	self->gate.trap = 0;
+	self->trap_in_flight = false;
+	go(&self->parked_sp, t);
+	arrived(self);
+}
+
+void turns_await(ucontext_t *uc)
+{
+	for (;;) {
+		uint32_t next = replay_next_thread();
+		if (!next || next == thread_self()->upper.number)
+			return;
+		struct thread *t = threads_find(next);
+		if (!t) {
+			replay_diverged(uc, "event %lu is of thread %u, which is not there",
+					(unsigned long)lower.event + 1, next);
+			return;
+		}
+		give_way(t, uc);
+	}
+}
+
+void turns_go(struct thread *t)
+{
+	go(&thread_self()->parked_sp, t);
+	__builtin_unreachable();
+}
+
+void turns_leave(ucontext_t *uc)
+{
+	if (live_due())
+		live_threads_ended();
+	uint32_t next = replay_next_thread();
+	if (!next)
+		replay_ended(uc);
+	struct thread *self = thread_self(), *t = threads_find(next);
+	threads_remove(self, false);
+	if (!t || t == self)
+		replay_diverged(uc, "event %lu is of thread %u, which is not there", (unsigned long)lower.event + 1,
+				next);
+	turns_go(t);
+}
+
+static void answered(enum log_kind kind, ucontext_t *uc)
+{
+	struct event *ev = event_begin(kind, 0, NULL, 0);
+	event_replay(ev, uc);
+	event_end(ev);
+	/* before the agent stops here: what comes next is an instruction only if it runs */
+	thread_self()->state = kind == LOG_PREEMPT ? THREAD_READY : THREAD_RUNS;
+	event_answered(uc);
+}
+
+bool turns_pending(void)
+{
+	return thread_self()->state != THREAD_RUNS || replay_signal_next();
+}
+
+void turns_resumed(ucontext_t *uc)
+{
+	answered(LOG_RESUME, uc);
+}
+
+void turns_preempted(ucontext_t *uc)
+{
+	struct thread *self = thread_self();
+	struct gate_frame *outer = self->frame;
+	ucontext_t *before = self->uc;
+	self->frame = NULL;
+	self->uc = uc;
+	answered(LOG_PREEMPT, uc);
+	turns_await(uc);
+	if (replay_resume_next())
+		answered(LOG_RESUME, uc);
+	self->state = THREAD_RUNS;
+	signals_want_delivery(uc);
+	self->frame = outer;
+	self->uc = before;
+}
