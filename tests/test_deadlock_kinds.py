@@ -33,12 +33,21 @@ _LAST += ("MPI_Ineighbor_allgather(", "MPI_Neighbor_allgather(")
 _LAST_OF_0 = {
     "polls": "MPI_Iprobe(",
     "arrives": "MPI_Parrived(",
+    "looks": "MPI_Request_get_status(",
     "neighbours": "MPI_Neighbor_allgather(",
 }
 
 
-def stuck(kind: str, build: Build, home: Path, tmp_path: Path, mpi: str = "openmpi") -> None:
-    """Records it, and kills the ranks when each has said that it waits."""
+def stuck(
+    kind: str,
+    build: Build,
+    home: Path,
+    tmp_path: Path,
+    mpi: str = "openmpi",
+    crashes: int | None = None,
+) -> None:
+    """Records it, and kills the ranks when each has said that it waits; CRASHES: a rank that aborts
+    before."""
     test_mpi_abi.needs(mpi)
     program = build("mpi/stuck.c", "-O0", compiler=f"mpicc.{mpi}")
     command = [sys.executable, "-m", "rdb", "run", "--mpi", mpi, "--name", kind, "-n", str(RANKS)]
@@ -51,9 +60,10 @@ def stuck(kind: str, build: Build, home: Path, tmp_path: Path, mpi: str = "openm
             for _ in range(RANKS):
                 assert run.stdout.readline().endswith(b" waits\n")
             _wait_for_the_logs(home / kind, _LAST_OF_0.get(kind, "write("))
-            for rank in range(RANKS):
+            for rank in sorted(range(RANKS), key=lambda rank: rank != crashes):
                 with contextlib.suppress(ProcessLookupError):  # mpiexec has seen the first end
-                    os.kill(open_job(home / kind).rank(rank).meta["pid"], signal.SIGKILL)
+                    pid = open_job(home / kind).rank(rank).meta["pid"]
+                    os.kill(pid, signal.SIGABRT if rank == crashes else signal.SIGKILL)
             run.stdout.read()
         except BaseException:
             os.killpg(run.pid, signal.SIGKILL)
@@ -112,7 +122,20 @@ def test_a_rank_goes_on_if_one_of_its_threads_can(
     assert shown.returncode == 0 and not shown.stderr, shown
 
 
-@pytest.mark.parametrize(("mpi", "kind"), [("openmpi", "polls"), ("mpich", "arrives")])
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_a_rank_that_crashed_brings_nothing(
+    mpi: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
+) -> None:
+    """It was free, as above, but aborts."""
+    stuck("either", build, rdb_home, tmp_path, mpi, crashes=1)
+    graph = graph_of("either", rdb)
+    assert graph["deadlocked"] == [0, 2, 3] and not graph["unknown"], graph
+    assert graph["ended"] == {"1": "signal 6"} and not graph["free"]
+
+
+@pytest.mark.parametrize(
+    ("mpi", "kind"), [("openmpi", "polls"), ("openmpi", "looks"), ("mpich", "arrives")]
+)
 def test_who_polls_may_do_something_else(
     mpi: str, kind: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
 ) -> None:
@@ -120,6 +143,8 @@ def test_who_polls_may_do_something_else(
     graph = graph_of(kind, rdb)
     assert graph["deadlocked"] == [] and not graph["certain"]
     assert "polls" in graph["unknown"][0], graph
+    needs = next(one["needs"] for one in graph["waiters"] if one["rank"] == 0)
+    assert [need["ranks"] for need in needs] == [[1]], needs
     said = rdb("deadlock", kind).stdout
     assert said.startswith("unknown whether there is a deadlock of 0-3:"), said
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rdb.errors import UnknownJob
-from rdb.recording.log.describe import mpi_arguments, mpi_call, mpi_name
+from rdb.recording.log.describe import mpi_arguments, mpi_call, mpi_name, mpi_requests
 from rdb.recording.log.record import Kind
 from rdb.replay.protocol import Thread, ThreadState
 from rdb.server.target import Debuggee, RankRecordingLike
@@ -87,7 +87,7 @@ def _call(timeline: Debuggee, thread: int, question: Question) -> dict[str, Any]
         "call": name,
         "text": mpi_call(nr, args),
         "arguments": arguments,
-        "requests": list(_requests(timeline, arguments)),
+        "requests": mpi_requests(nr, args) or list(_requests(timeline, arguments)),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from signal import Signals
 from typing import Any
 
 from rdb.errors import RdbError
@@ -18,6 +19,9 @@ from rdb.session.stacks import own_frame
 from rdb.session.state import Place
 
 _ENDED = ("exited", "became")
+# Signals that a program brings upon itself; who was ended by another one might have gone on.
+_CRASHES = ("SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGSEGV", "SIGSYS")
+_CRASHED = tuple(f"signal {Signals[name].value}" for name in _CRASHES)
 _FRAMES = 64
 _TURNS, _LEAST = 32, 3  # events that are looked at, and polls among them that are a loop
 
@@ -37,7 +41,7 @@ async def deadlock(session: Session) -> Deadlock:
     ended = {
         rank: state
         for rank in session.ranks
-        if (state := session.job.rank(rank).state).startswith(_ENDED)
+        if _is_over(state := session.job.rank(rank).state)
         and (rank not in session.states or session.states[rank].at_end)
     }
     asked = [rank for rank in session.ranks if rank not in ended]
@@ -87,13 +91,17 @@ def _polls(session: Session, rank: Rank, event: int) -> Call | None:
     return None
 
 
+def _is_over(state: str) -> bool:
+    return state.startswith(_ENDED) or state in _CRASHED
+
+
 async def asked_at_end(session: Session, ranks: Sequence[Rank]) -> dict[Rank, Call]:
     """The MPI calls in which those of RANKS wait that are at the end of their recordings."""
     states = session.states
     waits = [
         rank
         for rank in ranks
-        if not session.job.rank(rank).state.startswith(_ENDED)
+        if not _is_over(session.job.rank(rank).state)
         and (rank not in states or states[rank].at_end)
     ]
     found = {}

@@ -151,6 +151,18 @@ def mpi_arguments(nr: int, args: Sequence[int]) -> dict[str, int]:
     }
 
 
+def mpi_requests(nr: int, args: Sequence[int]) -> list[int]:
+    """Ids of the requests that a call is given as they are (MPI_Parrived), not where they lie."""
+    function = _mpi_function(nr)
+    kinds = function["kinds"] if function else ()
+    null = _mpi_table()["handles"]["request"]
+    return [
+        value
+        for kind, value in zip(kinds, args, strict=False)
+        if kind == "request" and str(value) not in null
+    ]
+
+
 def mpi_name(nr: int) -> str | None:
     """Name of the MPI function of a hypercall number."""
     function = _mpi_function(nr)

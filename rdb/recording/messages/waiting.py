@@ -324,7 +324,7 @@ def _reasons(
         doubts = [(rank, need.doubt) for rank in graph for need in graph[rank].needs if need.doubt]
         for doubt in dict.fromkeys(doubt for _, doubt in doubts):
             ranks = sorted({rank for rank, one in doubts if one == doubt})
-            yield f"rank {','.join(map(str, ranks))}: {doubt}"
+            yield f"{'rank' if len(ranks) == 1 else 'ranks'} {','.join(map(str, ranks))}: {doubt}"
         if len({frozenset(one) for one in every[1::2]}) > 1:
             yield "receives from any source may have taken one message or another"
     if lost and not surely:

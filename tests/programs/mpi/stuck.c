@@ -47,6 +47,19 @@ static void polls(void)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* 0 looks at a receive of what nobody sends, the others wait for it. */
+static void looks(void)
+{
+	int in, flag = 0;
+	MPI_Request request;
+
+	MPI_Irecv(&in, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &request);
+	waits();
+	while (rank == 0 && !flag)
+		MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* 0 does not come to a collective call on a file. */
 static void file(const char *name)
 {
@@ -554,6 +567,7 @@ static const struct {
 } kinds[] = {
 	{"taken", taken},
 	{"polls", polls},
+	{"looks", looks},
 	{"inter", inter},
 	{"epochs", epochs},
 	{"later", later},
