@@ -297,7 +297,16 @@ def test_no_terminal_below_the_faces() -> None:
     pattern = re.compile(
         r"^\s*(?:import|from)\s+(rich|prompt_toolkit|gdb|rdb\.cli|rdb\.console)\b", re.M
     )
-    for layer in ("wire", "recording", "replay", "timeline", "coordinate", "launch", "live", "doctor"):
+    for layer in (
+        "wire",
+        "recording",
+        "replay",
+        "timeline",
+        "coordinate",
+        "launch",
+        "live",
+        "doctor",
+    ):
         for source in (root / layer).rglob("*.py"):
             assert not pattern.search(source.read_text()), source
     code = "import sys, rdb.recording, rdb.launch.newjob; assert 'rich' not in sys.modules"

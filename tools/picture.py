@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import subprocess
@@ -48,7 +49,7 @@ def main() -> int:
         "reverse-next",
         "print above.row",
     )
-    screen = Console(record=True, width=WIDTH, file=open("/dev/null", "w", encoding="utf-8"))
+    screen = Console(record=True, width=WIDTH, file=io.StringIO())
     screen.print(Text(f"$ rdb bisect {job} '{INVARIANT}'", style="bold green"))
     screen.print(Text(answer.rstrip() + "\n"))
     screen.print(Text(f"$ rdb attach {job}", style="bold green"))
