@@ -40,6 +40,7 @@ help:
 	@echo "make fuzz   logs and images that are garbage, for FUZZ_SECONDS (default: 60) each"
 	@echo "make test-page  the page of rdb timeline in a headless browser (installs chromium)"
 	@echo "make test-orders  50 recordings of a job whose failure depends on the order of messages"
+	@echo "make picture  draw the picture in README.md anew, from a session with demos/heat"
 	@echo "make bench  measure overheads and response times (make bench ARGS=--json)"
 	@echo "make dev    set everything up: Debian packages, .venv, build"
 	@echo "make lint   ruff, mypy, layers of the C core, clang-format"
@@ -215,6 +216,10 @@ test-page: dev
 # As in `make test`, which makes five of them.
 test-orders: dev
 	@RDB_TEST_ORDERS=50 $(BIN)/python3 -m pytest -q tests/test_orders.py $(ARGS)
+
+.PHONY: picture
+picture: dev
+	@$(BIN)/python3 -m tools.picture
 
 bench: dev
 	@$(BIN)/python3 -m bench $(ARGS)

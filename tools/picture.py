@@ -11,7 +11,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
@@ -26,19 +25,11 @@ WIDTH = 104
 FORMAT = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.S)
 
 
-def culprits(job: str) -> list[dict[str, Any]]:
-    return list(json.loads(rdb_output("bisect", job, INVARIANT, "--json"))["found"])
-
-
-def one_culprit(job: str) -> bool:
-    return len(culprits(job)) == 1
-
-
 def main() -> int:
     subprocess.run(["make", "-s", "-C", str(HERE), "heat"], check=True)
-    job = record_until_it_fails(HERE / "heat", "Assertion", "-n", str(RANKS), still=one_culprit)
+    job = record_until_it_fails(HERE / "heat", "Assertion", "-n", str(RANKS))
     answer = rdb_output("bisect", job, INVARIANT)
-    found = culprits(job)[0]
+    found = json.loads(rdb_output("bisect", job, INVARIANT, "--json"))["found"][0]
     session = attach(
         job,
         f"focus {found['rank']}",
