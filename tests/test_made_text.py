@@ -8,6 +8,7 @@ import pytest
 from conftest import Build
 from faults import Rank
 
+from rdb.doctor.machine import Machine
 from rdb.recording import Kind
 
 WAYS = ("rwx", "none", "writable", "exec", "again", "moved", "moved-rwx")
@@ -39,9 +40,35 @@ def test_instructions_in_text_that_was_made(
     check(build, tmp_path, way, instruction)
 
 
-@pytest.mark.parametrize("instruction", ["rdtsc", "rdtscp"])
-def test_clocks_in_text_that_is_mapped_twice(
-    instruction: str, build: Build, tmp_path: Path
+CPUID_TRAPS = pytest.mark.skipif(
+    not Machine().ability("cpuid_faulting"), reason="this processor cannot make CPUID fault"
+)
+
+
+@pytest.mark.parametrize(
+    ("way", "instruction"),
+    [
+        ("twice", "rdtsc"),
+        ("twice", "rdtscp"),
+        ("later", "rdtsc"),
+        ("later", "rdtscp"),
+        pytest.param("twice", "cpuid", marks=CPUID_TRAPS),
+        pytest.param("later", "cpuid", marks=CPUID_TRAPS),
+        pytest.param("file", "cpuid", marks=CPUID_TRAPS),
+    ],
+)
+def test_what_traps_in_text_that_nobody_has_looked_at(
+    way: str, instruction: str, build: Build, tmp_path: Path
 ) -> None:
-    """Written through one mapping and run in the other."""
-    check(build, tmp_path, "twice", instruction)
+    """Written through one mapping and run in the other; or where other text has run before."""
+    check(build, tmp_path, way, instruction)
+
+
+@pytest.mark.parametrize("instruction", ["rdrand", "rdseed"])
+@pytest.mark.parametrize("way", ["twice", "later"])
+def test_what_does_not_trap_there_is_said(
+    way: str, instruction: str, build: Build, tmp_path: Path
+) -> None:
+    rank = Rank.make(tmp_path)
+    assert rank.record(build("made_texts.c", "-O1"), way, instruction) == 0
+    assert "RDRAND, RDSEED or CPUID" in (rank.path / "cautions").read_text()

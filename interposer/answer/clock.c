@@ -6,7 +6,7 @@
 #include "crossing/gate.h"
 #include "base/lower.h"
 #include "answer/clock_ids.h"
-#include "answer/instructions.h"
+#include "text/traps.h"
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -33,7 +33,7 @@ static bool find_kernel_clock(void)
 static bool may_be_fast(void)
 {
 	return lower.mode == MODE_RECORD && lower.started && !lower.opt.hash_every &&
-	       lower.opt.checkpoint_every.unit == LIMIT_NONE && !instructions_tsc_traps() && find_kernel_clock();
+	       lower.opt.checkpoint_every.unit == LIMIT_NONE && !tsc_traps() && find_kernel_clock();
 }
 
 void clock_fast_if_possible(void)

@@ -8,9 +8,9 @@
 #include <time.h>
 #include "crossing/gate.h"
 #include "answer/clock.h"
-#include "answer/instructions.h"
 #include "text/tsc_sites.h"
 #include "restart/coordinated.h"
+#include "text/traps.h"
 #include "log/log_fast.h"
 #include "task/halt.h"
 
@@ -59,7 +59,7 @@ static int64_t unrecorded(const struct thread *self, uint64_t clock)
 {
 	struct timespec ts;
 	if (clock > CLOCK_MONOTONIC || self->pending || self->yield || coordinated_waits || halt_wanted ||
-	    instructions_tsc_traps() || clock_fast_.read((clockid_t)clock, &ts))
+	    tsc_traps() || clock_fast_.read((clockid_t)clock, &ts))
 		return CLOCK_NOT_FAST;
 	return ts.tv_sec * 1000000000 + ts.tv_nsec;
 }

@@ -10,6 +10,7 @@
 enum {
 	FOLLOWING = 4,
 	WITHIN = 8 /* bytes */,
+	CPUID = 0xa2,
 	UD0 = 0xff /* 0f ff (Intel SDM vol. 2, "UD"): no compiler makes one */,
 	CPUID_EVENT = 4
 };
@@ -51,12 +52,22 @@ static bool leaf_is_given(const uint8_t *begin, const uint8_t *p)
 	return false;
 }
 
+const uint8_t *cpuid_find(const uint8_t *begin, const uint8_t *from, const uint8_t *end, bool mixed)
+{
+	for (const uint8_t *p = from; p + 2 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 1))); p++)
+		if (p[1] == CPUID && (leaf_before(begin, p) || instructions_starts_here(begin, p, end)) &&
+		    goes_on(p + 2, end) && (!mixed || leaf_is_given(begin, p)))
+			return p;
+	return NULL;
+}
+
 void cpuid_look(uint8_t *begin, uint8_t *end, bool mixed)
 {
-	for (uint8_t *p = begin; p + 2 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 1))); p++)
-		if (p[1] == 0xa2 && (leaf_before(begin, p) || instructions_starts_here(begin, p, end)) &&
-		    goes_on(p + 2, end) && (!mixed || leaf_is_given(begin, p)))
-			instructions_patch(p + 1, UD0);
+	const uint8_t *p = begin;
+	while ((p = cpuid_find(begin, p, end, mixed))) {
+		instructions_patch((uint8_t *)p + 1, UD0);
+		p += 2;
+	}
 }
 
 /* Intel SDM vol. 2, CPUID, "Structured Extended Feature Flags"; psABI AMD64, microarchitecture levels */
@@ -66,7 +77,7 @@ static void hide(uint32_t leaf, uint32_t subleaf, uint32_t r[4])
 	unsigned level = cpu_shown_level();
 	if (level < 4 && leaf == 7 && subleaf == 0) {
 		r[B] &= ~0xdc230000u; /* AVX512 F DQ IFMA PF ER CD BW VL */
-		r[C] &= ~0x00005842u; /* VBMI VBMI2 VNNI BITALG VPOPCNTDQ */
+		r[C] &= ~0x00405842u; /* VBMI VBMI2 VNNI BITALG VPOPCNTDQ, RDPID: which core it is, and not an event */
 		r[D] &= ~0x03c0010cu; /* 4VNNIW 4FMAPS VP2INTERSECT, AMX, FP16 */
 	} else if (level < 4 && leaf == 7) {
 		r[A] &= ~0x00800030u; /* AVX-VNNI, AVX512-BF16, AVX-IFMA */
@@ -80,31 +91,51 @@ static void hide(uint32_t leaf, uint32_t subleaf, uint32_t r[4])
 		r[C] &= ~0x00000020u; /* LZCNT */
 }
 
-bool cpuid_fault(ucontext_t *uc)
+static void ask(const uint64_t args[2], uint32_t r[4])
 {
-	const uint8_t *p = (const uint8_t *)UC_REG(uc, RIP);
-	if (p[0] != 0x0f || p[1] != UD0)
-		return false;
-	const uint64_t args[2] = {(uint32_t)UC_REG(uc, RAX), (uint32_t)UC_REG(uc, RCX)};
+	const bool traps = lower.started && lower.upper.traps & TRAPS_CPUID;
+	if (traps)
+		traps_set(false);
+	__cpuid_count((uint32_t)args[0], (uint32_t)args[1], r[0], r[1], r[2], r[3]);
+	if (traps)
+		traps_set(true);
+}
+
+static void answer(const uint64_t args[2], uint32_t r[4], ucontext_t *uc)
+{
 	struct event *ev = event_begin(LOG_TSC, CPUID_EVENT, args, 2);
-	uint32_t r[4] = {0};
 	if (lower.started && replaying()) {
 		size_t n;
 		event_replay(ev, uc);
 		const void *note = replay_note(RDB_NOTE_TEXT, &n);
-		if (note && n == sizeof(r))
-			memcpy(r, note, sizeof(r));
+		if (note && n == 4 * sizeof(*r))
+			memcpy(r, note, n);
 	} else {
-		__cpuid_count((uint32_t)args[0], (uint32_t)args[1], r[0], r[1], r[2], r[3]);
+		ask(args, r);
 		hide((uint32_t)args[0], (uint32_t)args[1], r);
-		event_note(ev, RDB_NOTE_TEXT, r, sizeof(r));
+		event_note(ev, RDB_NOTE_TEXT, r, 4 * sizeof(*r));
 	}
 	event_end(ev);
+}
+
+bool cpuid_fault(ucontext_t *uc)
+{
+	const uint8_t *p = (const uint8_t *)UC_REG(uc, RIP);
+	const bool upper = RDB_IS_UPPER(p);
+	if (p[0] != 0x0f || (p[1] != CPUID && p[1] != UD0))
+		return false;
+	const uint64_t args[2] = {(uint32_t)UC_REG(uc, RAX), (uint32_t)UC_REG(uc, RCX)};
+	uint32_t r[4] = {0};
+	if (upper)
+		answer(args, r, uc);
+	else
+		ask(args, r);
 	UC_REG(uc, RAX) = r[0];
 	UC_REG(uc, RBX) = r[1];
 	UC_REG(uc, RCX) = r[2];
 	UC_REG(uc, RDX) = r[3];
 	UC_REG(uc, RIP) += 2;
-	event_answered(uc);
+	if (upper)
+		event_answered(uc);
 	return true;
 }

@@ -21,8 +21,6 @@
 
 enum { NEAR = 4, FAR_FROM = 24, FAR_TO = 128, FEW = 16 };
 
-bool tsc_must_trap;
-
 static bool tsc_patches_wanted(void)
 {
 	const char *knob = getenv("RDB_TSC_SITES");
@@ -106,15 +104,26 @@ static bool is_rex(uint8_t b)
 	return (b & 0xf0) == 0x40;
 }
 
-static void look_for_random(uint8_t *begin, uint8_t *end, bool mixed)
+/* The first rdrand or rdseed, or NULL. */
+static const uint8_t *find_random(const uint8_t *begin, const uint8_t *from, const uint8_t *end, bool mixed)
 {
-	for (uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
+	for (const uint8_t *p = from; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
 		if (p[1] != 0xc7 || p[2] < 0xf0)
 			continue;
 		bool here = instructions_starts_here(begin, p, end) || (p > begin && (is_rex(p[-1]) || p[-1] == 0x66) &&
 									instructions_starts_here(begin, p - 1, end));
 		if (here && carry_is_read(p + 3, end, mixed ? 1 : 6))
-			instructions_patch(p + 1, 0xb9);
+			return p;
+	}
+	return NULL;
+}
+
+static void look_for_random(uint8_t *begin, uint8_t *end, bool mixed)
+{
+	const uint8_t *p = begin;
+	while ((p = find_random(begin, p, end, mixed))) {
+		instructions_patch((uint8_t *)p + 1, 0xb9);
+		p += 3;
 	}
 }
 
@@ -201,15 +210,15 @@ static bool look_for_others(uint8_t *begin, uint8_t *end, bool mixed)
 static void look(const struct text *t, uint64_t from, uint64_t to)
 {
 	uint8_t *begin = (uint8_t *)from, *end = (uint8_t *)to;
-	if (!look_for_others(begin, end, t->mixed) || instructions_tsc_traps() || known_harmless(t->name, from) ||
+	if (!look_for_others(begin, end, t->mixed) || tsc_traps() || known_harmless(t->name, from) ||
 	    !has_rdtsc(begin, end, !t->mixed))
 		return;
-	lower.upper.tsc_mode = 1;
+	lower.upper.traps |= TRAPS_TSC;
 	if (!lower.started)
 		return;
 	tsc_sites_put();
-	if (instructions_tsc_traps())
-		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	if (tsc_traps())
+		traps_set(true);
 }
 
 static void look_at_section(uint64_t from, uint64_t to, void *arg)
@@ -226,34 +235,34 @@ void instructions_look(const struct text *t)
 void instructions_look_made(uint64_t start, uint64_t end)
 {
 	uint8_t *from = (uint8_t *)start, *to = (uint8_t *)end;
-	if (look_for_others(from, to, true) && !instructions_tsc_traps() && has_rdtsc(from, to, false))
-		instructions_tsc_trap();
+	if (!look_for_others(from, to, true))
+		return;
+	traps_cpuid();
+	if (!tsc_traps() && has_rdtsc(from, to, false))
+		traps_tsc();
 }
 
-void instructions_tsc_trap(void)
+bool instructions_left(const uint8_t *begin, const uint8_t *end)
 {
-	if (lower.mode == MODE_PASS || instructions_tsc_traps())
-		return;
-	tsc_must_trap = true;
-	lower.upper.tsc_mode = 1;
-	if (lower.started)
-		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	return find_random(begin, begin, end, true) ||
+	       (!(lower.upper.traps & TRAPS_CPUID) && cpuid_find(begin, begin, end, true));
 }
 
 void instructions_thread(void)
 {
 	struct thread *self = thread_self();
-	if (!lower.started || self->tsc_traps || !instructions_tsc_traps())
+	const unsigned which = traps_now();
+	if (!lower.started || !(which & ~self->traps))
 		return;
-	prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
-	self->tsc_traps = true;
+	traps_set(true);
+	self->traps |= which;
 }
 
 /* ---- answering ---- */
 
 static uint64_t tick(unsigned *aux)
 {
-	if (!instructions_tsc_traps())
+	if (!tsc_traps())
 		return __rdtscp(aux);
 	prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	uint64_t value = __rdtscp(aux);
@@ -395,6 +404,6 @@ bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc)
 	if (sig == SIGSEGV && info->si_code == SEGV_ACCERR && made_text_fault(uc))
 		return true;
 	if (sig == SIGSEGV)
-		return info->si_code == SI_KERNEL && lower.upper.tsc_mode && tsc_fault(uc);
+		return info->si_code == SI_KERNEL && ((lower.upper.traps & TRAPS_TSC && tsc_fault(uc)) || cpuid_fault(uc));
 	return sig == SIGILL && RDB_IS_UPPER(UC_REG(uc, RIP)) && (random_fault(uc) || cpuid_fault(uc));
 }

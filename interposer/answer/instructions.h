@@ -7,7 +7,7 @@
 #ifndef RDB_INSTRUCTIONS_H
 #define RDB_INSTRUCTIONS_H
 #include "base/lower.h"
-#include "text/tsc_sites.h"
+#include "text/traps.h"
 
 /* New executable bytes of a file. */
 struct text {
@@ -22,17 +22,9 @@ struct text {
 void instructions_look(const struct text *t);
 /* The same for text that the program has made: none of its rdtsc are patched, so if there is one they trap from here on. */
 void instructions_look_made(uint64_t start, uint64_t end);
-/* There may be text that nobody looks at. */
-void instructions_tsc_trap(void);
-/* Recording: one that is not patched has been found. */
-extern bool tsc_must_trap;
-/* Does rdtsc trap in the program?  Not where all of them are patched (tsc_sites.h). */
-static inline bool instructions_tsc_traps(void)
-{
-	return lower.upper.tsc_mode && (lower.mode != MODE_RECORD || tsc_must_trap || !tsc_sites_any());
-}
-/* In a thread that takes its turn: whether rdtsc traps is each kernel thread's own, and a library that holds
- * one may have come while others ran. */
+/* Is there one that was not found then, and does not trap? */
+bool instructions_left(const uint8_t *begin, const uint8_t *end);
+/* In a thread that takes its turn: text that holds such an instruction may have come while others ran. */
 void instructions_thread(void);
 /* Is this, as far as one can tell, the first byte of an instruction?  Looks at decodings that start up to `chains`
  * bytes before it. */

@@ -6,6 +6,7 @@
 #include "answer/instructions.h"
 #include "space/arena.h"
 #include "space/shared_memory.h"
+#include "space/cautions.h"
 #include "replay/replica.h"
 
 enum {
@@ -53,7 +54,7 @@ static bool holds_something(const uint64_t *page)
 
 /* Pages of zeros end a piece, be they present or not.  A replica's pages may be an image's: which of these are in the page
  * cache says nothing of what they hold. */
-static void look(uint64_t start, uint64_t end)
+static void each_text(uint64_t start, uint64_t end, void (*fn)(uint64_t start, uint64_t end))
 {
 	static unsigned char present[BATCH];
 	const bool all = lower.started && replaying();
@@ -69,13 +70,33 @@ static void look(uint64_t start, uint64_t end)
 			if (text && !begun)
 				begun = at;
 			if (!text && begun) {
-				instructions_look_made(begun, at);
+				fn(begun, at);
 				begun = 0;
 			}
 		}
 	}
 	if (begun)
-		instructions_look_made(begun, end);
+		fn(begun, end);
+}
+
+/* It has been looked at, and may change: nobody looks at it again, so what can trap does. */
+static bool changes;
+
+static void unseen(void)
+{
+	changes = true;
+	traps_tsc();
+	traps_cpuid();
+}
+
+void made_text_mapped(int prot, bool shared, bool file)
+{
+	if (!(prot & PROT_EXEC) || lower.mode == MODE_PASS)
+		return;
+	if (shared)
+		unseen();
+	else if (file && prot & PROT_WRITE)
+		traps_cpuid();
 }
 
 /* Only what is the process' own is patched: others may run the same text. */
@@ -92,11 +113,10 @@ long made_text_protect(uint64_t start, uint64_t end, int prot)
 	const bool own = prot & PROT_EXEC && lower.mode != MODE_PASS && is_own(start, end);
 	const bool looks = own && !(prot & PROT_WRITE);
 	const int really = looks ? prot | PROT_READ : made_text_protection(prot, own);
-	if (prot & PROT_EXEC && shared_at(start))
-		instructions_tsc_trap();
+	made_text_mapped(prot, shared_at(start), arena_file_at(start));
 	long rc = raw_syscall(SYS_mprotect, (long)start, (long)(end - start), really, 0, 0, 0);
 	if (!rc && looks) {
-		look(start, end);
+		each_text(start, end, instructions_look_made);
 		if (prot != really)
 			rc = raw_syscall(SYS_mprotect, (long)start, (long)(end - start), prot, 0, 0, 0);
 	}
@@ -112,10 +132,31 @@ bool made_text_fault(const ucontext_t *uc)
 		agent_asked(); /* takes its patches out, and what it protects is as it was */
 	if (arena_each(find, &s) < 0 || s.pc < s.start || s.pc >= s.end)
 		return false;
-	look(s.start, s.end);
+	each_text(s.start, s.end, instructions_look_made);
+	unseen();
 	if (mprotect((void *)s.start, s.end - s.start, ALL))
 		rdb_fatal("memory at %#lx cannot be run: %s", (unsigned long)s.start, strerror(errno));
 	if (lower.started && replaying())
 		agent_reprotected(s.start, s.end);
 	return true;
+}
+
+static bool left;
+
+static void look_again(uint64_t start, uint64_t end)
+{
+	left |= instructions_left((const uint8_t *)start, (const uint8_t *)end);
+}
+
+static int look_at(const struct mapping *m, void *arg)
+{
+	if (m->prot & PROT_EXEC && (m->prot & PROT_WRITE || m->shared))
+		each_text(m->start, m->end, look_again);
+	return 0;
+}
+
+void made_text_end(void)
+{
+	if (changes && lower.mode == MODE_RECORD && arena_each(look_at, NULL) == 0 && left)
+		caution("text that it made while it ran asks the processor (RDRAND, RDSEED or CPUID), and no answer is recorded");
 }

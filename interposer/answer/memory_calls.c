@@ -300,8 +300,7 @@ long memory_mmap(struct event *ev, ucontext_t *uc)
 	arena_chosen(at, at + len);
 	if (flags & MAP_ANONYMOUS)
 		arena_unmapped(at, at + len);
-	if (A(2) & PROT_EXEC && kind != MAP_PRIVATE)
-		instructions_tsc_trap();
+	made_text_mapped((int)A(2), kind != MAP_PRIVATE, !(flags & MAP_ANONYMOUS));
 	memory_remapped(at, len);
 	return (long)at;
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,6 +33,7 @@
 #include "task/signals.h"
 #include "task/thread.h"
 #include "answer/vfork.h"
+#include "text/traps.h"
 
 #define A(i) (ev->args[i])
 
@@ -183,6 +183,8 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 	checkpoints_forked();
 	coordinated_forked();
 	if (lower.opt.no_children) {
+		traps_set(false); /* rdtsc would trap in the programs that it becomes, too */
+		lower.upper.traps = 0;
 		seccomp_leave();
 		lower.ended = true;
 		lower.mode = MODE_PASS;
@@ -400,7 +402,7 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	signals_give_back();
 	boundary_final_hash();
 	boundary_end(LOG_END_EXEC, 0, path);
-	prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	traps_set(false);
 	raw_syscall(SYS_execve, (long)"/proc/self/exe", (long)v, (long)envp, 0, 0, 0);
 	rdb_fatal("%s: cannot be started: %s", path, strerror(errno));
 }

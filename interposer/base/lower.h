@@ -87,7 +87,7 @@ struct upper_state {
 	uint64_t auxv_addr, auxv_len;
 	uint32_t threads_made; /* the newest thread's number */
 	uint32_t first_pid;    /* of a branch: the program's when it was started; 0: it is the same still */
-	uint64_t tsc_mode;     /* rdtsc in the upper half traps */
+	uint64_t traps;        /* instructions that trap in the upper half (instructions.h) */
 	struct upper_sigaction {
 		uint64_t handler, flags, restorer, mask;
 	} sigactions[65];

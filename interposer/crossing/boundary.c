@@ -22,6 +22,7 @@
 #include "answer/loader.h"
 #include "space/ends.h"
 #include "replay/looks.h"
+#include "text/traps.h"
 #include "replay/expand.h"
 #include "replay/replay.h"
 #include "replay/replica.h"
@@ -53,12 +54,12 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	self->upper.fs_base = frame->fs_base;
 	if (nargs > RDB_MAX_ARGS)
 		rdb_fatal("hypercall %#x with %u arguments", fn, nargs);
-	if (lower.mode == MODE_PASS && !instructions_tsc_traps())
+	if (lower.mode == MODE_PASS && !tsc_traps())
 		return unrecorded(self, fn, nargs, args, frame);
 	if (quick_call(fn, nargs, args))
 		return 0;
 	/* in replay another thread may go on before this call is answered, in the same kernel thread */
-	const bool tsc_open = instructions_tsc_traps() && !replaying();
+	const bool tsc_open = tsc_traps() && !replaying();
 	if (tsc_open)
 		prctl(PR_SET_TSC, PR_TSC_ENABLE);
 	struct gate_frame *outer = self->frame;
@@ -294,8 +295,7 @@ void boundary_forget(void)
 
 void boundary_begin(ucontext_t *uc)
 {
-	if (instructions_tsc_traps())
-		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	traps_set(true);
 	event_mark(LOG_START);
 	tsc_sites_lift();
 	int rc = lower.mode == MODE_RECORD ? image_write_first(uc) : 0;

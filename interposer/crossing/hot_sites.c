@@ -10,6 +10,7 @@
 #include "answer/instructions.h"
 #include "task/signals.h"
 #include "task/thread.h"
+#include "text/traps.h"
 
 enum { SITES = 512, CHAINS = 24 };
 enum { SW_BYTES = 464, SW_LEN = 48, LEGACY = 512 }; /* asm/sigcontext.h: struct _fpx_sw_bytes */
@@ -141,7 +142,7 @@ void (*hot_sites_entry(void))(void)
 bool hot_context_will_do(const struct thread *self)
 {
 	return (lower.mode == MODE_RECORD || lower.mode == MODE_PASS) && lower.started && !lower.ended &&
-	       !instructions_tsc_traps() && !self->pending && !self->yield && frame.known;
+	       !tsc_traps() && !self->pending && !self->yield && frame.known;
 }
 
 /* As the kernel leaves it in a signal frame: threads that wait in a call are put into images from there. */

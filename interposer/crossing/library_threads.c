@@ -6,6 +6,7 @@
 #include <signal.h>
 #include "answer/process.h"
 #include "task/signals.h"
+#include "text/traps.h"
 
 /* In front of libc's for everything that the lower half loads. */
 __attribute__((visibility("default"))) int pthread_create(pthread_t *id, const pthread_attr_t *attr,
@@ -19,7 +20,12 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *id, const p
 	if (!real)
 		return ENOSYS;
 	process_block_signals(&mask);
+	const bool traps = lower.started && lower.upper.traps & TRAPS_CPUID;
+	if (traps) /* it would trap in that thread, too, and end the process */
+		traps_set(false);
 	int rc = real(id, attr, fn, arg);
+	if (traps)
+		traps_set(true);
 	signals_reclaim();
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	return rc;

@@ -3,7 +3,7 @@
 #include <time.h>
 #include <x86intrin.h>
 #include "base/lower.h"
-#include "answer/instructions.h"
+#include "text/traps.h"
 #include "log/log_format.h"
 #include "log/stamp.h"
 
@@ -55,7 +55,7 @@ static void measure(uint64_t ns, uint64_t tsc)
 uint64_t stamp_at(uint64_t tsc)
 {
 	/* where rdtsc traps, the exact clock of the vDSO would trap at every event */
-	if (instructions_tsc_traps())
+	if (tsc_traps())
 		return clock_ns(CLOCK_REALTIME_COARSE);
 	if (!stamp.asked) {
 		stamp.usable = invariant_counter();
@@ -79,12 +79,12 @@ uint64_t stamp_at(uint64_t tsc)
 
 uint64_t stamp_begin(void)
 {
-	return instructions_tsc_traps() || !stamp.usable ? 0 : __rdtsc();
+	return tsc_traps() || !stamp.usable ? 0 : __rdtsc();
 }
 
 uint64_t stamp_tsc(void)
 {
-	return instructions_tsc_traps() ? 0 : __rdtsc();
+	return tsc_traps() ? 0 : __rdtsc();
 }
 
 uint32_t stamp_took(uint64_t begun, uint64_t tsc)

@@ -46,6 +46,7 @@
 #include "task/signals.h"
 #include "task/thread.h"
 #include "space/upper_memory.h"
+#include "text/traps.h"
 
 /* The program's environment is ours, with LD_BIND_NOW: lazy binding spills dead vector registers, whose
  * content after a call to the lower half is nobody's business (rr does the same). */
@@ -104,6 +105,7 @@ static int record(char **envp)
 		}
 		meta_log(path);
 	}
+	traps_begin();
 	rc = loader_load(path, lower.opt.argv, upper_environment(envp), &prog, &why);
 	if (rc) {
 		rdb_warn("%s: %s", path, why);
@@ -135,8 +137,7 @@ static void replay_fill(ucontext_t *uc)
 		live_at_event(uc);
 		return;
 	}
-	if (lower.upper.tsc_mode)
-		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	traps_set(true);
 	looks_ahead(uc);
 	if (lower.mode == MODE_REPLICA) {
 		agent_started(uc);

@@ -25,6 +25,7 @@
 #include "space/device_memory.h"
 #include "space/shared_memory.h"
 #include "text/tsc_sites.h"
+#include "answer/made_text.h"
 #include "image/dirty.h"
 #include "image/image.h"
 #include "log/keep.h"
@@ -465,6 +466,7 @@ void checkpoints_forked(void)
 
 void checkpoints_end(enum log_end how)
 {
+	made_text_end();
 	if (!ckpt.child)
 		return;
 	/* After execve it would be the child of a program that knows nothing of it; otherwise it finishes. */

@@ -1,9 +1,9 @@
+#include "text/traps.h"
 #include "replay/expand.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 #include "crossing/boundary.h"
 #include "base/crc32c.h"
@@ -37,11 +37,9 @@ static void failed(uint64_t event, const char *what)
 static void told(enum rdb_expand step, const struct event *ev, struct rdb_recorded *recorded)
 {
 	expand_waits_at(lower.event + (step == RDB_EXPAND_ASKED || step == RDB_EXPAND_UNANSWERED));
-	if (lower.upper.tsc_mode)
-		prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	traps_set(false);
 	const char *why = host_expand(step, ev->nr, ev->nargs, ev->args, recorded);
-	if (lower.upper.tsc_mode)
-		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	traps_set(true);
 	if (why)
 		failed(lower.event + (step == RDB_EXPAND_ASKED), why);
 }

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 #include "crossing/boundary.h"
 #include "restart/live.h"
 #include "log/log_reader.h"
 #include "base/descriptors.h"
 #include "replay/replay.h"
+#include "text/traps.h"
 
 static struct {
 	bool begun;
@@ -61,11 +61,9 @@ static void begin(void)
 
 static int64_t told(enum rdb_restart step, const struct event *ev, int64_t result)
 {
-	if (lower.upper.tsc_mode)
-		prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	traps_set(false);
 	const char *why = host_restart(step, ev->nr, ev->nargs, ev->args, &result);
-	if (lower.upper.tsc_mode)
-		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	traps_set(true);
 	if (why)
 		live_refuse("%s", why);
 	return result;
@@ -149,7 +147,7 @@ void live_libraries_begin(void)
 	}
 	if (in_verbs)
 		told(RDB_RESTART_BEGIN, &verbs, 0);
-	prctl(PR_SET_TSC, PR_TSC_ENABLE); /* until the program runs */
+	traps_set(false); /* until the program runs */
 }
 
 void live_libraries_cut(void)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,6 +27,7 @@
 #include "task/signal_queue.h"
 #include "task/signals.h"
 #include "task/thread.h"
+#include "text/traps.h"
 
 static struct state_head head;
 static int state_fd;
@@ -188,8 +188,8 @@ void thaw(ucontext_t *uc)
 		coordinated_begin();
 	if (lower.mode == MODE_RECORD)
 		boundary_begin(uc);
-	else if (lower.upper.tsc_mode)
-		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	else
+		traps_set(true);
 	scheduling_restore();
 	live_threads_begin(uc);
 	signals_want_delivery(uc);

@@ -1,4 +1,5 @@
 #include "restart/tree.h"
+#include "text/traps.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -198,7 +199,7 @@ static void become(const char **rest, unsigned n, bool table)
 	fcntl(fd, F_SETFD, 0);
 	tree_share_keep();
 	mapped_files_keep();
-	prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	traps_set(false);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	execve("/proc/self/exe", (char *const *)v, environ);

@@ -89,7 +89,7 @@ struct thread {
 	uint32_t waits_asked;      /* the one in which it waited for a futex last, */
 	uint64_t waits_at;         /* and for which; */
 	uint64_t missed_at;        /* it was woken at this one, and others had taken it meanwhile */
-	bool tsc_traps;            /* instructions_thread() */
+	unsigned traps;            /* instructions_thread(): those that are in force */
 	bool patient;              /* it runs */
 	uint64_t leave_sp;         /* where its carrier goes on at its end */
 	uint32_t still;            /* arrivals.c; a futex */

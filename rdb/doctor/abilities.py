@@ -83,10 +83,13 @@ def cpu(machine: Machine) -> Iterator[Finding]:
 
 
 def cpuid_faulting(machine: Machine) -> Iterator[Finding]:
-    """Not used: CPUID is patched instead, which works everywhere."""
-    detail = "yes, not used" if machine.ability("cpuid_faulting") else "no, not needed"
-    meaning = "CPUID instructions are patched, and their answers recorded"
-    yield Finding(_GROUP, "CPUID faulting", State.OK, detail, meaning)
+    """Elsewhere CPUID is patched, which works everywhere."""
+    if machine.ability("cpuid_faulting"):
+        meaning = "CPUID's answers are recorded, also in text that a program makes while it runs"
+        yield Finding(_GROUP, "CPUID faulting", State.OK, "yes", meaning)
+        return
+    meaning = "CPUID's answers are recorded, but in text that is made where other text has run"
+    yield Finding(_GROUP, "CPUID faulting", State.OK, "no", meaning)
 
 
 def tsc_faulting(machine: Machine) -> Iterator[Finding]:

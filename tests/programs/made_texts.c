@@ -79,6 +79,15 @@ static char *make(const char *way, const struct text *t)
 		put(p = map(RW | PROT_EXEC, anonymous, -1), t);
 		q = map(PROT_NONE, anonymous, -1);
 		p = mremap(p, LEN, LEN, MREMAP_MAYMOVE | MREMAP_FIXED, q);
+	} else if (!strcmp(way, "later")) {
+		put(p = map(RW | PROT_EXEC, anonymous, -1), &nothing);
+		((void (*)(void))(uintptr_t)(p + AT))();
+		put(p, t);
+	} else if (!strcmp(way, "file")) {
+		const int fd = memfd_create("text", 0);
+		if (ftruncate(fd, LEN))
+			_exit(5);
+		put(p = map(RW | PROT_EXEC, MAP_PRIVATE, fd), t);
 	} else {
 		const int fd = memfd_create("text", 0);
 		if (ftruncate(fd, LEN))
