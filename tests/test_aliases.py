@@ -146,7 +146,7 @@ def test_unrecorded_mappings_move_as_natively(tmp_path: Path, build: Build) -> N
     assert (made.result.returncode, made.result.stdout) == (0, natively(program, script))
 
 
-@pytest.mark.parametrize("how", ["ends", "maps", "opens"])
+@pytest.mark.parametrize("how", ["ends", "maps", "opens", "passes"])
 def test_large_shared_memory_is_compared_while_others_have_it(
     tmp_path: Path, build: Build, how: str
 ) -> None:

@@ -737,6 +737,7 @@ void shared_sync(struct event *ev)
 		look_for_relatives();
 	if (!given && shared_call_gives_away(ev)) {
 		relatives = given = true;
+		sole_owner_passed();
 		for (unsigned i = 0; i < shared_regions; i++)
 			be_cautious(&regions[i]);
 	}

@@ -78,12 +78,40 @@ static bool opened_it(const char *pid)
 	return found;
 }
 
+/* In the rank's own folder; children and programs that replaced others have theirs below it. */
+static void passed_path(char *path, size_t size)
+{
+	snprintf(path, size, "%s", lower.opt.dir);
+	for (char *last; (last = strrchr(path, '/')) && (!strcmp(last, "/exec") || !strncmp(last, "/child-", 7));)
+		*last = 0;
+	strncat(path, "/passed", size - strlen(path) - 1);
+}
+
+void sole_owner_passed(void)
+{
+	char path[4200];
+	passed_path(path, sizeof(path));
+	const int fd = descriptor_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		rdb_warn("%s: %s: the other processes do not learn that memory was passed on", path, strerror(-fd));
+	else
+		close(fd);
+}
+
+/* Children that are not recorded do not tell. */
+static bool passed(void)
+{
+	char path[4200];
+	passed_path(path, sizeof(path));
+	return lower.opt.no_children || !access(path, F_OK);
+}
+
 bool sole_owner(bool (*is)(uint64_t dev, uint64_t ino))
 {
 	const int fd = descriptor_open(AT_FDCWD, "/proc", O_RDONLY | O_CLOEXEC | O_DIRECTORY, 0);
 	DIR *all = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
-	bool sole = all;
+	bool sole = all && !passed();
 	wanted = is;
 	while (sole && (e = readdir(all)))
 		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && atoi(e->d_name) != lower.pid)
