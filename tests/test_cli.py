@@ -19,8 +19,9 @@ from conftest import Rdb
 
 import rdb as package
 from rdb.checked import from_json, to_json
+from rdb.cli.jobs import ls_command
 from rdb.cli.parser import build_parser
-from rdb.recording import FORMAT
+from rdb.recording import FORMAT, Job
 
 ROOT = Path(__file__).parent.parent
 BuildText = Callable[..., Path]
@@ -429,6 +430,14 @@ def test_a_job_that_runs_is_shown_and_not_removed(
         assert running.wait(timeout=60) == 0
     assert json.loads(rdb("ls", "--json").stdout)[0]["state"] == "exited 0"
     assert rdb("rm", "reads-1").returncode == 0
+
+
+def test_a_job_that_is_removed_while_it_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rdb.cli.jobs.list_jobs", lambda: [Job(tmp_path / "gone")])
+    args = build_parser().parse_args(["ls", "--json"])
+    assert (ls_command(args), json.loads(capsys.readouterr().out)) == (0, [])
 
 
 def test_the_build_installs_every_package() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -72,3 +74,38 @@ def test_what_does_not_trap_there_is_said(
     rank = Rank.make(tmp_path)
     assert rank.record(build("made_texts.c", "-O1"), way, instruction) == 0
     assert "RDRAND, RDSEED or CPUID" in (rank.path / "cautions").read_text()
+
+
+_NATIVE_CHILD = """
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <x86intrin.h>
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		return __rdtsc() ? 7 : 0;
+	const int all = PROT_READ | PROT_WRITE | PROT_EXEC;
+	unsigned char *p = mmap(NULL, 4096, all, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int status;
+	*p = 0xc3; /* ret */
+	((void (*)(void))(uintptr_t)p)();
+	if (!fork())
+		execl(argv[0], argv[0], "child", NULL);
+	wait(&status);
+	printf("%#x", (unsigned)status);
+	return 0;
+}
+"""
+
+
+def test_nothing_traps_in_children_that_are_not_recorded(
+    build_text: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Whether rdtsc traps is handed on, also over an exec."""
+    rank = Rank.make(tmp_path)
+    line = rank.line(build_text("native_child", _NATIVE_CHILD), options=("--no-children",))
+    done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "0x700")

@@ -6,6 +6,7 @@ import argparse
 import shlex
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from rdb.cli.debug import say_missing
@@ -27,7 +28,7 @@ _COMMAND_CHARS = 72  # of a program's command line in a table
 
 
 def ls_command(args: argparse.Namespace) -> int:
-    rows = [_job_row(job) for job in list_jobs()]
+    rows = list(_job_rows())
     if args.json:
         print_json(rows)
     elif not rows:
@@ -53,6 +54,15 @@ def ls_command(args: argparse.Namespace) -> int:
         for text in (text for row in rows for text in row["damage"]):
             print(f"rdb: damaged: {text}", file=sys.stderr)
     return 0
+
+
+def _job_rows() -> Iterator[dict[str, Any]]:
+    for job in list_jobs():
+        try:
+            yield _job_row(job)
+        except OSError:
+            if job.path.exists():  # else it was removed meanwhile
+                raise
 
 
 def _job_row(job: Job) -> dict[str, Any]:
