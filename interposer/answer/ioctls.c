@@ -102,32 +102,32 @@ static const struct {
 	uint16_t first, last;
 	uint16_t bytes;
 } old_style_reads[] = {
-	{0x0001, 0x0001, 4},   /* FIBMAP */
-	{0x125d, 0x125d, 4},   /* BLKROSET */
-	{0x1277, 0x1277, 16},  /* BLKDISCARD */
-	{0x127d, 0x127d, 16},  /* BLKSECDISCARD */
-	{0x127f, 0x127f, 16},  /* BLKZEROOUT */
-	{0x4c02, 0x4c02, 168}, /* LOOP_SET_STATUS */
-	{0x4c04, 0x4c04, 232}, /* LOOP_SET_STATUS64 */
-	{0x4c0a, 0x4c0a, 304}, /* LOOP_CONFIGURE */
-	{0x5402, 0x5404, 36},  /* TCSETS, TCSETSW, TCSETSF */
-	{0x5406, 0x5408, 18},  /* TCSETA, TCSETAW, TCSETAF */
-	{0x5410, 0x5410, 4},   /* TIOCSPGRP */
-	{0x5412, 0x5412, 1},   /* TIOCSTI */
-	{0x5414, 0x5414, 8},   /* TIOCSWINSZ */
-	{0x5416, 0x5418, 4},   /* TIOCMBIS, TIOCMBIC, TIOCMSET */
-	{0x541a, 0x541a, 4},   /* TIOCSSOFTCAR */
-	{0x541f, 0x541f, 72},  /* TIOCSSERIAL */
-	{0x5420, 0x5421, 4},   /* TIOCPKT, FIONBIO */
-	{0x5423, 0x5423, 4},   /* TIOCSETD */
-	{0x5452, 0x5452, 4},   /* FIOASYNC */
-	{0x5457, 0x5457, 36},  /* TIOCSLCKTRMIOS */
-	{0x5602, 0x5602, 8},   /* VT_SETMODE */
-	{0x8901, 0x8902, 4},   /* FIOSETOWN, SIOCSPGRP */
-	{0x890b, 0x890c, 120}, /* SIOCADDRT, SIOCDELRT: struct rtentry */
+	{0x0001, 0x0001, 4},                         /* FIBMAP */
+	{0x125d, 0x125d, 4},                         /* BLKROSET */
+	{0x1277, 0x1277, 16},                        /* BLKDISCARD */
+	{0x127d, 0x127d, 16},                        /* BLKSECDISCARD */
+	{0x127f, 0x127f, 16},                        /* BLKZEROOUT */
+	{0x4c02, 0x4c02, 168},                       /* LOOP_SET_STATUS */
+	{0x4c04, 0x4c04, 232},                       /* LOOP_SET_STATUS64 */
+	{0x4c0a, 0x4c0a, 304},                       /* LOOP_CONFIGURE */
+	{0x5402, 0x5404, 36},                        /* TCSETS, TCSETSW, TCSETSF */
+	{0x5406, 0x5408, 18},                        /* TCSETA, TCSETAW, TCSETAF */
+	{0x5410, 0x5410, 4},                         /* TIOCSPGRP */
+	{0x5412, 0x5412, 1},                         /* TIOCSTI */
+	{0x5414, 0x5414, 8},                         /* TIOCSWINSZ */
+	{0x5416, 0x5418, 4},                         /* TIOCMBIS, TIOCMBIC, TIOCMSET */
+	{0x541a, 0x541a, 4},                         /* TIOCSSOFTCAR */
+	{0x541f, 0x541f, 72},                        /* TIOCSSERIAL */
+	{0x5420, 0x5421, 4},                         /* TIOCPKT, FIONBIO */
+	{0x5423, 0x5423, 4},                         /* TIOCSETD */
+	{0x5452, 0x5452, 4},                         /* FIOASYNC */
+	{0x5457, 0x5457, 36},                        /* TIOCSLCKTRMIOS */
+	{0x5602, 0x5602, 8},                         /* VT_SETMODE */
+	{0x8901, 0x8902, 4},                         /* FIOSETOWN, SIOCSPGRP */
+	{0x890b, 0x890c, 120},                       /* SIOCADDRT, SIOCDELRT: struct rtentry */
 	{0x8910, 0x8911, 40},  {0x8912, 0x8912, 16}, /* SIOCGIFCONF */
-	{0x8913, 0x894b, 40},  /* struct ifreq */
-	{0x8953, 0x8962, 68},  /* struct arpreq */
+	{0x8913, 0x894b, 40},                        /* struct ifreq */
+	{0x8953, 0x8962, 68},                        /* struct arpreq */
 	{0x8970, 0x8971, 40},
 };
 

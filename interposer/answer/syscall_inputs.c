@@ -298,6 +298,7 @@ struct input {
 	in_fn *fn;
 };
 
+/* clang-format off */
 #define STR(a) {.kind = I_STR, .arg = (a)}
 #define FIX(a, n) {.kind = I_FIX, .arg = (a), .size = (n)}
 #define BUF(a, l) {.kind = I_BUF, .arg = (a), .count = (l)}
@@ -305,6 +306,7 @@ struct input {
 #define BITS(a, c) {.kind = I_BITS, .arg = (a), .count = (c)}
 #define SIZED(a) {.kind = I_SIZED, .arg = (a)}
 #define FN(f) {.kind = I_FN, .fn = (f)}
+/* clang-format on */
 
 enum {
 #define NR(name, number) NR_##name = number,

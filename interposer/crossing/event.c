@@ -177,9 +177,8 @@ void event_sent_blocks(struct event *ev, const void *upper, int64_t count, int64
 
 static struct event_chunk sent_chunk(const struct event *ev)
 {
-	return (struct event_chunk){.data = ev->sent,
-				    .len = (uint32_t)(ev->nsent * sizeof(*ev->sent)),
-				    .note = RDB_NOTE_SENT};
+	return (struct event_chunk){
+		.data = ev->sent, .len = (uint32_t)(ev->nsent * sizeof(*ev->sent)), .note = RDB_NOTE_SENT};
 }
 
 void event_out(struct event *ev, void *upper, size_t len)

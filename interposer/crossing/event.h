@@ -16,11 +16,11 @@ struct event {
 	uint32_t nr;
 	uint64_t args[RDB_MAX_ARGS];
 	int64_t result;
-	bool emulated;      /* a system call that a replay carries out again, after its chunks */
-	uint64_t begun;     /* stamp_begin(), of a call of a plug-in; 0: not known */
-	uint64_t waited_ns; /* struct thread, waited_ns */
-	uint64_t done;      /* struct thread, done */
-	uint64_t asked_ns;  /* where there is shared memory: CLOCK_REALTIME then */
+	bool emulated;             /* a system call that a replay carries out again, after its chunks */
+	uint64_t begun;            /* stamp_begin(), of a call of a plug-in; 0: not known */
+	uint64_t waited_ns;        /* struct thread, waited_ns */
+	uint64_t done;             /* struct thread, done */
+	uint64_t asked_ns;         /* where there is shared memory: CLOCK_REALTIME then */
 	unsigned nsent, sent_room; /* what the program hands out (sent.h) */
 	struct rdb_note_sent *sent;
 	bool sent_logged; /* already: other records come first */

@@ -29,9 +29,9 @@ static struct {
 	struct log_reader reader;
 	const struct log_record *next;    /* the next event's record, END, or NULL at the end */
 	const struct log_record *present; /* the record last applied */
-	const struct log_record *asked;   /* before `next`: what a thread hands out whose event comes later (LOG_ASKED) */
-	uint64_t opened_ns;               /* the time of what the log has last before the image; 0: unknown */
-	uint32_t done;                    /* repetitions of `next` already answered */
+	const struct log_record *asked; /* before `next`: what a thread hands out whose event comes later (LOG_ASKED) */
+	uint64_t opened_ns;             /* the time of what the log has last before the image; 0: unknown */
+	uint32_t done;                  /* repetitions of `next` already answered */
 	uint64_t last_event, begun_ns, before_ns;
 	uint32_t end_kind;
 	int32_t end_value;
@@ -39,7 +39,7 @@ static struct {
 	uint64_t agreed;   /* event of the last hash that agreed */
 	uint64_t diverged; /* event at which the replay was seen not to be the recording, if `located` */
 	bool located;
-	bool changed; /* by the user: what is handed out is not compared any more */
+	bool changed;                   /* by the user: what is handed out is not compared any more */
 	const struct log_record *final; /* the hash at the end, if there is one */
 	struct mark mark;               /* of `next`, if that is a PREEMPT */
 	struct agent_asked question;    /* to which the log has no answer; kind 0: none so far */

@@ -199,7 +199,8 @@ static bool touches_guarded(const struct emulated *did)
 	for (unsigned i = 0; i < did->naccess; i++) {
 		const struct access *a = &did->access[i];
 
-		if (page_guard_touched(a->addr, a->len) || (a->write ? text_guard_touched(a->addr, a->len) : text_guard_hides(a->addr, a->len)))
+		if (page_guard_touched(a->addr, a->len) ||
+		    (a->write ? text_guard_touched(a->addr, a->len) : text_guard_hides(a->addr, a->len)))
 			return true;
 	}
 	return false;
