@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
 import re
 import sys
@@ -15,7 +14,6 @@ from rdb.errors import Usage
 from rdb.launch.command import CHECK_CHOICES, CPU_CHOICES
 from rdb.launch.hca import HCA_CHOICES
 from rdb.launch.placement import LAUNCHERS
-from rdb.timeline.position import Position
 
 _EPILOG = """exit codes: run, exec and restart pass the program's own on (128+n for signal n,
 130 Ctrl-C; 127 not found, 126 cannot be executed, 125 rdb itself could not).  Others: 0 ok,
@@ -47,6 +45,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         strange = _NO_COMMAND.match(message)
         if strange is not None:
+            import difflib  # late, as are others here: most commands are spelt as they should be
+
             # argparse would list all, and among them those that are not for people.
             near = difflib.get_close_matches(strange[1], self.commands, 1)
             meant = f"did you mean `rdb {near[0]}`? " if near else ""
@@ -438,6 +438,8 @@ def _checkpoint(text: str) -> int:
 
 def _position(text: str) -> str:
     """EVENT or EVENT:PC:N, as `when` prints it."""
+    from rdb.timeline.position import Position
+
     return str(Position.parse(text))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rdb.checked import from_json
 from rdb.coordinate.board import Board, Slot, State, Verdict, board_path, process_there
-from rdb.coordinate.relay import ask_centre, centre_address
+from rdb.coordinate.joining import centre_address
 from rdb.coordinate.request import send_request
 from rdb.errors import DamagedRecording, RdbError, UnknownJob
 from rdb.recording import Job
@@ -152,6 +152,8 @@ def alive(job: Job) -> bool:
     """Does any rank run?"""
     _wait_for_beginning(job)
     if centre_address(job.path) is not None:
+        from rdb.coordinate.relay import ask_centre  # late: asyncio takes as long as all else
+
         try:
             return bool(ask_centre(job.path, {"op": "alive"})["alive"])
         except RdbError:  # the last one that spoke for a rank is gone
@@ -235,6 +237,8 @@ def _failed(job: Job, rank: int, generation: int) -> RdbError:
 
 
 def _of_several_hosts(job: Job, timeout_s: int) -> Taken:
+    from rdb.coordinate.relay import ask_centre  # late, as above
+
     told = ask_centre(job.path, {"op": "take", "timeout_s": timeout_s})
     generation = int(told["generation"])
     if told["verdict"] == Verdict.NO:

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # How many ranks the launcher has put on this host.
 _LOCAL = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS")
@@ -14,6 +18,8 @@ _NODES = "SLURM_STEP_NUM_NODES"
 APART = "apart"
 """In the directory of a job whose hosts do not all see it: who speaks for all ranks, is he here?"""
 CENTRE, NO_CENTRE = "centre\n", "elsewhere\n"
+ADDRESS = "relay.json"
+"""In a job's directory: where the centre listens."""
 
 
 def several_hosts(env: Mapping[str, str], nranks: int) -> bool:
@@ -23,6 +29,16 @@ def several_hosts(env: Mapping[str, str], nranks: int) -> bool:
             return int(env[name]) < nranks
     nodes = env.get(_NODES, "")
     return nodes.isdigit() and int(nodes) > 1
+
+
+def centre_address(job: Path) -> dict[str, Any] | None:
+    """Where the centre of a job listens; None: it has none (all its ranks are on one host)."""
+    import json
+
+    try:
+        return dict(json.loads((job / ADDRESS).read_text(encoding="ascii")))
+    except (OSError, ValueError):
+        return None
 
 
 def checkpoints_options(job: str, rank: int, nranks: int, several: bool = False) -> list[str]:

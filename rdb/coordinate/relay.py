@@ -18,7 +18,7 @@ from pathlib import Path
 from rdb.checked import to_json
 from rdb.coordinate.agreement import at_rest, objection, unmoved
 from rdb.coordinate.board import Board, Slot, State, Verdict, board_path, parse_slot, process_there
-from rdb.coordinate.joining import APART, CENTRE
+from rdb.coordinate.joining import ADDRESS, APART, CENTRE, centre_address
 from rdb.coordinate.request import send_request
 from rdb.errors import RdbError
 from rdb.private import opener
@@ -26,7 +26,6 @@ from rdb.recording.checkpoints import image_path
 from rdb.wire.channel import Channel, Closed, Message, accept, connect
 from rdb.wire.secret import job_secret
 
-_CENTRE = "relay.json"
 _IDLE_S, _BUSY_S = 0.05, 0.002
 _FIND_S = 60.0
 _BEGIN_S = 30.0
@@ -386,14 +385,6 @@ class Centre(Relay):
 # ---- asking, starting ----
 
 
-def centre_address(job: Path) -> Message | None:
-    """Where the centre of a job listens; None: it has none (all its ranks are on one host)."""
-    try:
-        return dict(json.loads((job / _CENTRE).read_text(encoding="ascii")))
-    except (OSError, ValueError):
-        return None
-
-
 def ask_centre(job: Path, message: Message) -> Message:
     """Its answer."""
     address = centre_address(job)
@@ -418,11 +409,11 @@ def _claim(job: str, port: int) -> bool:
         host = socket.gethostbyname(name)
     except OSError:
         host = name
-    own = os.path.join(job, f".{_CENTRE}.{name}")
+    own = os.path.join(job, f".{ADDRESS}.{name}")
     with open(own, "w", encoding="ascii", opener=opener) as file:
         json.dump({"name": name, "host": host, "port": port}, file)
     try:
-        os.link(own, os.path.join(job, _CENTRE))
+        os.link(own, os.path.join(job, ADDRESS))
     except FileExistsError:
         return False
     finally:

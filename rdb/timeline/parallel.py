@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from rdb.timeline.walker import Walker
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 T = TypeVar("T")
 
@@ -64,6 +66,8 @@ class SideBySide(Generic[T]):
     """Tasks in order; at the end of `side_by_side` those that are still under way are dropped."""
 
     def __init__(self, jobs: int) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # late: opening is to be quick
+
         self._pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="rdb-search")
         self.tasks: list[Task[T]] = []
 

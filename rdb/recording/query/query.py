@@ -12,7 +12,6 @@ record as often as comparisons of `event` with a number can change their minds.
 from __future__ import annotations
 
 import ast
-import difflib
 import itertools
 import math
 import operator
@@ -232,6 +231,8 @@ class Query:
             return name
         if name.startswith("sig"):
             return name
+        import difflib  # late: most names are spelt as they should be
+
         known = sorted(event_names() | field_names())
         near = difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]}?" if near else "a call (read, mpi.recv) or a field (fd)"
