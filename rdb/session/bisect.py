@@ -8,7 +8,6 @@ is independent the recorded wall-clock time says what to show first.
 from __future__ import annotations
 
 import asyncio
-import json
 import linecache
 import os
 import re
@@ -23,6 +22,7 @@ from rdb.recording.messages.messages import Messages
 from rdb.session.causal_order import CausalOrder, causal_order
 from rdb.session.cause import Sender, sender, writing_message
 from rdb.session.debugger import RankAnswer, RankDebugger
+from rdb.session.mi import json_answer
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
 
@@ -232,10 +232,7 @@ async def _search(
         answer = await interrupt.run(debugger, f"bisect {options} {expression}", heard)
         if answer.error is not None:
             raise RdbError(answer.error)
-        line = next((line for line in answer.text.splitlines() if line.startswith("{")), None)
-        if line is None:
-            raise RdbError(f"bisect answered {answer.text!r}")
-        raw = json.loads(line)
+        raw = json_answer("bisect", answer.text)
         if "refused" in raw:
             raise _Nowhere(raw["refused"])
         found = parse_found(rank, raw)

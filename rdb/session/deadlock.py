@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from signal import Signals
-from typing import Any
 
 from rdb.errors import RdbError
 from rdb.recording.log.describe import call_name
 from rdb.recording.messages.messages import Messages
 from rdb.recording.messages.waiting import ASLEEP, POLLS, Call, WaitFor, wait_for
 from rdb.session.looking import Looking
+from rdb.session.mi import json_answer
 from rdb.session.ranks import Rank
 from rdb.session.session import Session
 from rdb.session.stacks import own_frame
@@ -117,10 +116,9 @@ async def _asked(rank: Looking) -> tuple[list[Call], Place | None, bool]:
     """The calls in which its threads wait, unless one of them can go on without an answer of MPI;
     and whether other threads of it may do something."""
     answer = await rank.gdb.execute("rdb-asked")
-    line = next((line for line in answer.text.splitlines() if line.startswith("{")), None)
-    if answer.error is not None or line is None:
-        raise RdbError(answer.error or answer.text)
-    raw: dict[str, Any] = json.loads(line)
+    if answer.error is not None:
+        raise RdbError(answer.error)
+    raw = json_answer("rdb-asked", answer.text)
     own = own_frame(await rank.frames(_FRAMES))
     place = None if own is None else own.place
     calls = [

@@ -6,7 +6,6 @@ Each rank is brought to its events by the GDB extension (gdb_scripts/rdb_gdb/pre
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import time
@@ -16,6 +15,7 @@ from typing import Any
 
 from rdb.errors import RdbError
 from rdb.session.debugger import RankDebugger
+from rdb.session.mi import json_answer
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
 
@@ -56,10 +56,7 @@ async def _found(job: JobLike, query: str, rank: Rank, limit: int) -> FoundEvent
         await debugger.close()
     if answer.error is not None:
         raise RdbError(answer.error)
-    line = next((line for line in answer.text.splitlines() if line.startswith("{")), None)
-    if line is None:
-        raise RdbError(f"find-event answered {answer.text!r}")
-    known = json.loads(line)
+    known = json_answer("find-event", answer.text)
     rows = []
     for row in known["rows"]:
         record = next(iter(job.rank(rank).records(row["event"], row["event"])))

@@ -6,10 +6,13 @@ instead of by the token of the command.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from pygdbmi import gdbmiparser
+
+from rdb.errors import RdbError
 
 Kind = Literal["result", "notify", "console", "log", "target", "output", "done"]
 
@@ -44,3 +47,13 @@ def quote(text: str) -> str:
 def console_command(command: str) -> str:
     """The MI command that runs one command of GDB's command line."""
     return f"-interpreter-exec console {quote(command)}"
+
+
+def json_answer(command: str, text: str) -> dict[str, Any]:
+    """The one line of JSON that COMMAND of our extension prints; lines around it are GDB's own
+    talk."""
+    line = next((line for line in text.splitlines() if line.startswith("{")), None)
+    if line is None:
+        raise RdbError(f"{command} answered {text!r}")
+    answer: dict[str, Any] = json.loads(line)
+    return answer

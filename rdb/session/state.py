@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from rdb.errors import RdbError
+from rdb.session.mi import json_answer
 
 
 @dataclass(frozen=True)
@@ -75,11 +74,8 @@ class RankState:
 
 
 def parse_state(text: str) -> RankState:
-    """Reads the one JSON line of `rdb-state`; lines around it are GDB's own talk."""
-    line = next((line for line in text.splitlines() if line.startswith("{")), None)
-    if line is None:
-        raise RdbError(f"rdb-state answered {text!r}")
-    raw = json.loads(line)
+    """What `rdb-state` says."""
+    raw = json_answer("rdb-state", text)
     pc = raw.get("pc") or 0
     python = raw.get("python")
     return RankState(
