@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -172,6 +173,13 @@ def test_a_breakpoints_condition_in_quotes(recorded: Recorded, session: Gdb) -> 
 # The console, by a script.
 
 
+FACES = (
+    *("print", "display", "output", "watch", "plot", "print --stats", "defset none", "first"),
+    *("last", "changes", "bisect", "find-event max((&edges)[0]@1) >"),
+)
+RAISING = ("level / (level - level)", "level + $_regex(level, word)")
+
+
 @pytest.fixture(scope="module")
 def console(recorded: Recorded, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What the console answered, by the line that was typed."""
@@ -183,6 +191,8 @@ def console(recorded: Recorded, tmp_path_factory: pytest.TempPathFactory) -> dic
     lines += [f"defset s{number} {quote('level > 1')}" for number, quote in
               enumerate((same, *QUOTES))]  # fmt: skip
     lines += ["defset s9 1 < 2", "find-event 'no such thing' --count", "bisect '1 < 2'"]
+    lines += [f"watch {quote('level')}" for quote in (same, *QUOTES)]
+    lines += [f"{command} {text}" for command in FACES for text in RAISING]
     lines += [f"focus {quote('s0')}" for quote in (same, single, double)]
     path = folder / "one line.rdb"
     lines += [f"source {one}" for one in (path, single(str(path)), double(str(path)),
@@ -232,6 +242,19 @@ def test_constants_and_paths_in_the_console(console: dict[str, str]) -> None:
     assert len(sourced) == 4 and all("4711" in answer for answer in sourced)
     focused = [answer for line, answer in console.items() if line.startswith("focus ")]
     assert len(focused) == 3 and len(set(focused)) == 1 and "error" not in focused[0]
+
+
+def test_a_watched_expression_in_quotes(console: dict[str, str]) -> None:
+    for quote in (same, *QUOTES):
+        said = console[f"watch {quote('level')}".strip()]
+        assert re.search(r"[Ww]atchpoint \d+: (level|' level ')$", said, re.MULTILINE), said
+
+
+@pytest.mark.parametrize("command", FACES)
+def test_what_raises_has_no_value_in_any_face(console: dict[str, str], command: str) -> None:
+    division, function = (console[f"{command} {text}"] for text in RAISING)
+    assert "error" in division and "Division by zero" in division, division
+    assert "error" in function and "string" in function, function
 
 
 @pytest.mark.parametrize(

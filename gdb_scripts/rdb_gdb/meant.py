@@ -16,7 +16,7 @@ from typing import Any
 
 import gdb
 
-from . import conditions, link, predicates, symbols
+from . import conditions, link, predicates, progress, quoting, symbols
 from .command import Command
 from .lookups import NoneOfOwn, Unbound
 from .own_frames import in_own_file, lacks, own_frames
@@ -136,6 +136,7 @@ def execute(line: str, from_tty: bool = False) -> None:
     command, expression, rest = found["command"], found["expression"], ""
     if "wa" in command.split()[0]:
         expression, rest = _WATCHED.fullmatch(expression).groups("")  # type: ignore[union-attr]
+        expression = quoting.unquoted(expression)  # a text never changes
     if _taken:
         command = _PRINT.sub("call", command, count=1)
     with here(expression, as_gdb=True) as meant, symbols.evaluating():
@@ -224,6 +225,9 @@ def take_over() -> None:
         _taken = True
 
 
+_looks = progress.Looks()
+
+
 class Predicate(gdb.Function):
     def __init__(self, name: str) -> None:
         self.__doc__ = f"Is, or gives, {name}() of an expression over arrays, a text."
@@ -234,6 +238,7 @@ class Predicate(gdb.Function):
         text = predicates.text_of(argument)
         if text is None:
             raise gdb.GdbError(f'${self._name} needs a text: ${self._name}("a > 0").')
+        _looks.one(f"{self._name}({text})", lambda: f"event {link.ask('state')['event']}")
         try:
             with here(text, as_gdb=True) as meant:
                 return predicates.alone(self._name, meant.text)
@@ -242,6 +247,7 @@ class Predicate(gdb.Function):
 
 
 def define() -> None:
+    gdb.events.stop.connect(_looks.over)
     for name in predicates.FOLDS:
         Predicate(name)
     InGdbs()

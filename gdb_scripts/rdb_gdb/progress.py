@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 
 import gdb
 
 _QUIET_S = 1.0
+_PAUSE_S = 2.0  # between looks that are not of one motion
 
 
 class ProgressLine:
@@ -37,3 +39,28 @@ class ProgressLine:
         if self._said:
             gdb.write("\r\033[K", gdb.STDERR)
             gdb.flush(gdb.STDERR)
+
+
+class Looks:
+    """GDB's own at one expression within one motion: a watchpoint's after each instruction, a
+    condition's at each hit."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._said = self._last = 0.0
+        self._line = ProgressLine("")
+
+    def one(self, expression: str, far: Callable[[], str]) -> None:
+        """FAR: how far the motion is, asked for when it is said."""
+        now = time.monotonic()
+        if not self._count or now - self._last > _PAUSE_S:
+            self._count, self._said, self._line = 0, now, ProgressLine(expression)
+        self._count += 1
+        self._last = now
+        if now - self._said > _QUIET_S:
+            self._line.say(f"looked at {self._count:,} times, {far()}")
+            self._said = now
+
+    def over(self, *_: object) -> None:
+        self._line.end()
+        self._count = 0
