@@ -649,5 +649,8 @@ def test_interrupt(fault: Recorded, stepping: bool) -> None:
     # it can go on from there
     turns = fault.value(agent, "turns")
     assert 0 < turns < 1500000000
+    os.kill(agent.pid, signal.SIGUSR1)  # for the motion that is over
+    stop = agent.run(until_pc=stop.gpr.rip, until_n=1000)
+    assert stop.reason == StopReason.TARGET
     agent.step(100)
     assert fault.value(agent, "turns") > turns

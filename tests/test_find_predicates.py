@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import run_rdb
+from conftest import PROGRAMS, run_rdb
 from gdbdriver import Gdb, Recorded, in_console
 from test_predicates import home, number
 
@@ -94,6 +94,39 @@ def test_what_is_undefined_is_said(gdb: Gdb, steps: dict[int, int]) -> None:
     )
     assert 'No symbol "nowhere"' in gdb.fails("find-event all(nowhere > 1)")
     assert "'x' is neither an event nor a field" in gdb.fails(f"find-event {BAD} and x > 3")
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gdb]:
+    folder = tmp_path_factory.mktemp("sites")
+    source = PROGRAMS / "call_sites.c"
+    subprocess.run(["gcc", "-g", "-O0", "-o", folder / "sites", source], check=True)
+    with Gdb("job", home=Recorded(folder, folder / "sites", source).home) as opened:
+        opened.run("set $zero = 0")
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "max(fixed) > limit",
+        "any(grown[0]@n < limit)",
+        "max(here) > 5",
+        "any(seen > 7)",
+        "sum(here) > limit and min(fixed) < 1",
+        "10 / (count(fixed > 1) - 2) > 0",
+        "sum(w[0]@4) > at",
+        "getuid any(grown[0]@n > 3)",
+    ],
+)
+def test_each_event_as_if_gdb_looked_there(sites: Gdb, query: str) -> None:
+    """What depends on a convenience variable GDB evaluates at every event."""
+    quickly = sites.run(f"find-event {query} --all")
+    assert quickly == sites.run(f"find-event {query} + $zero --all")
+    assert int(re.findall(r"^(\d+) events", quickly, re.MULTILINE)[0]) < 110
+    sites.run("goto end")
+    back = sites.run(f"find-event {query} --prev") if rows(quickly) else ""
+    assert not back or back.startswith(f"Event {rows(quickly)[-1]}: ")
 
 
 def test_over_ranks(home: Path, steps: dict[int, int]) -> None:

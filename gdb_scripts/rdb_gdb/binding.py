@@ -14,7 +14,7 @@ Elsewhere the expression is undefined, and `Undefined` says why.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -42,6 +42,9 @@ _TERM_OF_C = r"(?:\s*(?:\.|->)\s*\w+|\[[^\[\]]*\])*(?!\s*\()"
 _TERM_OF_FORTRAN = r"(?:\s*%\s*\w+|\([^()]*\))*"
 
 
+Values = Sequence[tuple[float, float]]
+# rbx, rbp, rsp, r12 to r15, rip, fs_base, the thread (interposer/seek/agent.h: struct agent_gpr)
+_KEPT = sum(1 << number for number in (1, 6, 7, 12, 13, 14, 15, 16, 24, 27))
 _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 
 
@@ -56,6 +59,8 @@ class Binding:
         self._function_name = ""
         self._by_place = False
         self._python: dict[str, pynames.Meaning] = {}
+        self.evaluation = predicates.Evaluation()
+        """How it came to its last value, or to none."""
         with self._selected(frame):
             self._python = _of_python(expression)
             self._variables, self._members = variables_of(expression, frame, of_library)
@@ -85,9 +90,13 @@ class Binding:
 
     def value(self) -> Any:
         """The value where the rank stands, or Undefined."""
+        self.evaluation = predicates.Evaluation()
         with self._context():
             try:
-                value = predicates.value(self._text(self.expression))
+                try:
+                    value = predicates.value(self._text(self.expression))
+                finally:
+                    self.evaluation = predicates.evaluation()
                 if not value.is_optimized_out:
                     value.fetch_lazy()
                     if value.type.strip_typedefs().code in _REFERENCES:
@@ -100,7 +109,43 @@ class Binding:
 
     def decided(self) -> list[str]:
         """The elements of arrays that decided the last value, by the program's names."""
-        return [without_placeholders(one, self._variables) for one in predicates.decided()]
+        if not self.evaluation.deciding:
+            return []
+        with self._context():
+            found = self.evaluation.decided()
+        return [without_placeholders(one, self._variables) for one in found]
+
+    def again(self, evaluation: predicates.Evaluation, values: list[Values]) -> list[Any]:
+        """What EVALUATION would have given here with each of VALUES; an error instead of what has
+        none."""
+        found: list[Any] = []
+        here = self._context() if evaluation.needs_place else self._selected(gdb.newest_frame())
+        with here, symbols.evaluating():
+            for one in values:
+                try:
+                    value = evaluation.again(one)
+                    if value.is_optimized_out:
+                        raise gdb.error("it is optimized out")
+                    found.append(value)
+                except gdb.error as error:
+                    why = without_placeholders(str(error), self._variables)
+                    found.append(Undefined(why))
+        return found
+
+    def registers(self) -> int | None:
+        """What the value depends on here beside memory, as bits of their numbers; None: nobody
+        knows.  Of an outer frame these are the registers that functions keep."""
+        if "$" in self.expression:
+            return None
+        if self._by_place and self._language != "go":
+            return 0
+        if self._function is None and self._this is None:
+            return _KEPT if self._python and not self._variables else None
+        try:
+            frame = self._alive()
+        except Undefined:
+            frame = None
+        return _KEPT if _is_outer(frame) else None
 
     def need_meaning(self, frame: Any) -> None:
         """Unbound, if GDB cannot make sense of the expression in this frame."""
@@ -220,6 +265,16 @@ class Binding:
                 elif key_of(symbol) != one.key:
                     other = Variable(one.name, symbol, (), False).where
                     raise Undefined(f"{one.name} is another variable there{other}")
+
+
+def _is_outer(frame: Any) -> bool:
+    """Has its function, if it runs, called the one that one stands in?"""
+    for one in frames():
+        if one == frame:
+            return False
+        if one.type() != gdb.INLINE_FRAME:
+            return True
+    return False
 
 
 def bind(expression: str) -> Binding | None:

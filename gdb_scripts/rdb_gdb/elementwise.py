@@ -40,7 +40,7 @@ _TOKEN = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 OF_ONE = {"abs": _ABS, "fabs": _ABS, "isfinite": _FINITE, "isnan": _NAN}
-_NOTHING = 2**64 - 1
+NOTHING = 2**64 - 1
 
 
 @dataclass
@@ -49,8 +49,8 @@ class Plan:
     arrays: list[Array] = field(default_factory=list)
     steps: list[tuple[int, int, float, float]] = field(default_factory=list)
 
-    def run(self) -> tuple[float | int, int | None, list[int]]:
-        """The value, and of the element that decided it the number, and the nodes."""
+    def request(self) -> dict[str, Any]:
+        """As the server takes it."""
         if not self.arrays:
             raise gdb.error("There is no array in it; p[0]@100 makes one of a pointer.")
         extents = self.arrays[0].extents
@@ -63,17 +63,23 @@ class Plan:
             (one.address, one.kind, one.walk, one.way or mine)
             for one, mine in zip(self.arrays, strides)  # noqa: B905 - Python 3.9
         ]
-        request = {"fold": self.fold, "extents": extents, "operands": operands, "steps": self.steps}
+        return {"fold": self.fold, "extents": extents, "operands": operands, "steps": self.steps}
+
+    def run(self) -> tuple[float | int, int | None, list[int]]:
+        """The value, and of the element that decided it the number, and the nodes."""
         try:
-            answer = link.ask("fold", json.dumps(request).encode("utf-8").hex())
+            answer = link.ask("fold", json.dumps(self.request()).encode("utf-8").hex())
         except gdb.GdbError as error:
             raise gdb.MemoryError(str(error)) from None
-        value: float | int = answer["high"] + answer["low"]
-        if answer["low"] or abs(answer["high"]) >= 2**53:  # an integer of 64 bits has no double
-            whole = abs(answer["high"]) <= 2**64
-            value = int(answer["high"]) + int(answer["low"]) if whole else value
-        first = None if answer["first"] == _NOTHING else answer["first"]
-        return value, first, answer["nodes"]
+        first = None if answer["first"] == NOTHING else answer["first"]
+        return joined(answer["high"], answer["low"]), first, answer["nodes"]
+
+
+def joined(high: float, low: float) -> float | int:
+    """Of an integer of 64 bits no double holds all."""
+    if (low or abs(high) >= 2**53) and abs(high) <= 2**64:
+        return int(high) + int(low)
+    return high + low
 
 
 def _merged(extents: list[int], strides: list[list[int]]) -> list[int]:

@@ -9,9 +9,10 @@ from typing import Any
 import gdb
 
 from . import binding, place, searching
-from .binding import Binding
+from .binding import Binding, Values
 from .lookups import Unbound, Undefined
 from .own_frames import lacks
+from .predicates import Evaluation
 from .words import functions_named
 
 _LOOKS = (9, 33)  # events at which the names are looked for
@@ -117,6 +118,17 @@ class Judge:
             return ("good" if binding.truth(self._value()) else "bad"), ""
         except (Undefined, gdb.error) as undefined:  # what a reference refers to cannot be read
             return "undefined", str(undefined).rstrip(".")
+
+    def verdicts(self, evaluation: Evaluation, values: list[Values]) -> list[tuple[str, str]]:
+        """As `verdict`, if predicates had each of these values."""
+        assert self.binding is not None
+        found = []
+        for one in self.binding.again(evaluation, values):
+            if isinstance(one, Undefined):
+                found.append(("undefined", str(one).rstrip(".")))
+            else:
+                found.append(("good" if binding.truth(one) else "bad", ""))
+        return found
 
     def _value(self) -> Any:
         assert self.binding is not None  # bind comes first

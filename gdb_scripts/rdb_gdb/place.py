@@ -41,11 +41,16 @@ def forget(answer: dict[str, Any]) -> None:
     """Drops GDB's caches; selects the thread that runs where the server's answer says it is."""
     # First: after each command GDB looks at the selected thread, which may be gone here.
     threads.follow(answer)
-    gdb.execute("maintenance flush register-cache", to_string=True)
-    gdb.execute("maintenance flush dcache", to_string=True)
+    flush()
     if answer.get("libraries", _libraries) != _libraries:
         gdb.execute("sharedlibrary", to_string=True)
         libraries_are(answer)
+
+
+def flush() -> None:
+    """GDB asks anew for all that it needs of memory and registers."""
+    gdb.execute("maintenance flush register-cache", to_string=True)
+    gdb.execute("maintenance flush dcache", to_string=True)
 
 
 def rearm() -> None:

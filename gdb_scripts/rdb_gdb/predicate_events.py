@@ -12,12 +12,16 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import gdb
+
 from . import link, place, predicates, searching
 from .evaluate import Judge
+from .same import Same, exactly
 from .symbols import raising
 
 _REASONS = 3
-_BATCH = 64  # events that are looked at forwards on the way back
+_BATCH = 64  # events that are looked at forwards on the way back, at first
+_BATCH_MAX = 4096
 _AND = re.compile(r"\s+and\s+")
 _NAME_BEFORE = re.compile(r"(?!not\b|sizeof\b)([A-Za-z_][\w.]*)\s+(?=[\w(!'\"-])")
 
@@ -39,12 +43,18 @@ def split(query: str) -> tuple[str, list[str]]:
 @dataclass(frozen=True)
 class Found:
     event: int
-    elements: list[str]
-    """That decided it."""
+    search: Search
+    elements: list[str] | None
+    """That decided it; None: one has to go there to see."""
 
     @property
     def text(self) -> str:
-        return "; ".join([str(link.ask("describe", f"{self.event},1")["text"]), *self.elements])
+        """The rank stands there then, if it has to go."""
+        elements = self.search.elements(self.event) if self.elements is None else self.elements
+        return "; ".join([str(link.ask("describe", f"{self.event},1")["text"]), *elements])
+
+
+Verdicts = list[tuple[str, str]]
 
 
 class Search:
@@ -54,6 +64,8 @@ class Search:
         self._of_log, conditions = split(query)
         self._judges = [Judge(one) for one in conditions]
         self._whys: Counter[str] = Counter()
+        self._progress = searching.Progress("find-event")
+        self._span = (0, 0)
         self.looked = 0
         self.undefined = 0
         self.interrupted = False
@@ -64,35 +76,79 @@ class Search:
 
     def run(self, first: int, last: int, backwards: bool = False) -> Iterator[Found]:
         """The rank stands somewhere else then."""
-        progress = searching.Progress("find-event")
         info = link.ask("info")
         first, last = max(first, info["first_event"]), min(last, info["last_event"])
-
-        def look(event: int, part: float = 0) -> None:
-            if link.pressed():
-                raise KeyboardInterrupt
-            progress.say(1 - part if backwards else part, f", event {event}")
-            place.seek(str(event))
-
-        with link.calm(), raising():
+        self._span = (last, first) if backwards else (first, last)
+        with link.calm(), raising(), exactly():
             try:
                 for judge in self._judges:
-                    judge.bind(info["first_event"], info["last_event"], look)
+                    judge.bind(info["first_event"], info["last_event"], self._look)
+                same = Same(self._judges, self._hear)
                 events = self._events(first, last, backwards)
-                while batch := sorted(itertools.islice(events, _BATCH)):
-                    true = []
-                    for event in batch:
-                        look(event, (event - first) / max(last - first, 1))
-                        if self._is_true():
-                            true.append(Found(event, [e for j in self._judges for e in j.decided]))
-                            if not backwards:
-                                yield true[-1]
-                    if backwards:
-                        yield from reversed(true)
+                if backwards:
+                    size = _BATCH
+                    while batch := sorted(itertools.islice(events, size)):
+                        yield from reversed(list(self._among(iter(batch), batch[-1], same)))
+                        size = min(2 * size, _BATCH_MAX)
+                else:
+                    yield from self._among(events, last, same)
             except KeyboardInterrupt:
                 self.interrupted = True
             finally:
-                progress.end()
+                self._progress.end()
+
+    def elements(self, event: int) -> list[str]:
+        """That decide it at an event at which it is true."""
+        self._look(event)
+        if any(judge.verdict()[0] != "good" for judge in self._judges):
+            raise gdb.GdbError(
+                f"find-event: at event {event} it is true, and is not when looked again"
+            )
+        return self._elements()
+
+    def _elements(self) -> list[str]:
+        return [element for judge in self._judges for element in judge.decided]
+
+    def _among(self, events: Iterator[int], last: int, same: Same) -> Iterator[Found]:
+        """Of these, in their order."""
+        event = next(events, None)
+        while event is not None:
+            self._look(event)
+            same.notice()
+            verdicts = [judge.verdict() for judge in self._judges]
+            until = same.on(event, verdicts, last)
+            if self._true(verdicts):
+                yield Found(event, self, self._elements())
+            event = next(events, None)
+            known: list[int] = []
+            while event is not None and event <= until:
+                known.append(event)
+                event = next(events, None)
+            of_known = same.verdicts(known)
+            for number, one in enumerate(known):
+                judged, decided = of_known[one]
+                if judged is None:  # it has to be looked at
+                    rest = known[number:] if event is None else [*known[number:], event]
+                    events = itertools.chain(rest[1:], events)
+                    event = rest[0]
+                    break
+                if self._true(judged):
+                    yield Found(one, self, None if decided else [])
+            if same.interrupted:
+                raise KeyboardInterrupt
+
+    def _look(self, event: int, part: float | None = None) -> None:
+        """Goes there."""
+        if link.pressed():
+            raise KeyboardInterrupt
+        self._hear(event, part)
+        place.seek(str(event))
+
+    def _hear(self, event: float, part: float | None = None) -> None:
+        first, last = self._span
+        if part is None:
+            part = (event - first) / (last - first) if last != first else 0.0
+        self._progress.say(min(max(part, 0.0), 1.0), f", event {event:.0f}")
 
     def _events(self, first: int, last: int, backwards: bool) -> Iterator[int]:
         """Of which the log says that they are meant."""
@@ -100,9 +156,10 @@ class Search:
             yield from range(first, last + 1)[:: -1 if backwards else 1]
             return
         way = "prev" if backwards else "next"
+        limit = _BATCH
         while first <= last:
             answer = searching.ask(
-                "find-event", query=self._of_log, way=way, limit=_BATCH, first=first, last=last
+                "find-event", query=self._of_log, way=way, limit=limit, first=first, last=last
             )
             if answer["interrupted"]:
                 raise KeyboardInterrupt
@@ -112,9 +169,9 @@ class Search:
                 run = range(row["first"], row["last"] + 1)
                 yield from run[:: -1 if backwards else 1]
                 first, last = (first, run[0] - 1) if backwards else (run[-1] + 1, last)
+            limit = min(2 * limit, _BATCH_MAX)
 
-    def _is_true(self) -> bool:
-        verdicts = [judge.verdict() for judge in self._judges]
+    def _true(self, verdicts: Verdicts) -> bool:
         whys = [why for verdict, why in verdicts if verdict == "undefined"]
         self.looked += 1
         self.undefined += bool(whys)

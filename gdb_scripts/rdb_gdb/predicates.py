@@ -7,12 +7,15 @@ the expression as a text: `break f if !$allfinite("e")`, in Fortran `print $max(
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import gdb
 
 from . import cpython, elements, intrinsics, symbols
-from .elementwise import OF_ONE, Plan, planned
+from .arrays import Array
+from .elementwise import OF_ONE, Plan, joined, planned
 from .own_frames import own_symtab
 
 # interposer/seek/agent.h: enum agent_array_fold
@@ -31,21 +34,77 @@ FOLDS: dict[str, tuple[int, str]] = {
 _TRUTHS = (_ALL, _ANY, _SORTED)
 _CALL = re.compile(rf"(?<![\w$.>:%])({'|'.join(FOLDS)})\s*\(")
 _FUNCTION = re.compile(rf"\$({'|'.join(FOLDS)}|_rdb_true)\s*\(")
+# Of what GDB is left with: predicates, numbers, operators of Fortran.
+_ELSEWHERE = re.compile(
+    r"\$_rdb_fold\d+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|\.(?:or|and|not|le|ge|eq|ne|lt|gt)\.",
+    re.IGNORECASE,
+)
 _TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
 
+
+@dataclass
+class Evaluation:
+    """An expression as it was evaluated: its predicates, and what is left of it for GDB."""
+
+    folds: list[Plan] = field(default_factory=list)
+    deciding: list[tuple[Array, int, int]] = field(default_factory=list)
+    """The elements that decided it: array, number and node."""
+    text: str = ""
+    """Empty: it is one predicate and nothing else."""
+    whole: bool = False
+    """All predicates had a value."""
+    refused: bool = False
+    """The last one had none: its array cannot be read."""
+
+    @property
+    def needs_place(self) -> bool:
+        """Does more of it than the predicates depend on where one stands?"""
+        return bool(re.search(r"[A-Za-z_$]", _ELSEWHERE.sub("", self.text)))
+
+    def decided(self) -> list[str]:
+        """The elements, with the values that they have where GDB stands."""
+        return [_element(*one) for one in self.deciding]
+
+    def again(self, values: Sequence[tuple[float, float]]) -> Any:
+        """With other values of the predicates, each the sum of two, where GDB stands; within
+        `symbols.evaluating`."""
+        found = [
+            _in_gdb(plan, joined(*value))
+            for plan, value in zip(self.folds, values)  # noqa: B905 - Python 3.9
+        ]
+        return self.of_text(found) if self.text else found[0]
+
+    def of(self, found: list[Any]) -> Any:
+        if not self.text:
+            return found[0]
+        with symbols.evaluating():
+            return self.of_text(found)
+
+    def of_text(self, found: list[Any]) -> Any:
+        """Within `symbols.evaluating`."""
+        for number, one in enumerate(found):
+            gdb.set_convenience_variable(f"_rdb_fold{number}", one)
+        return intrinsics.narrowed(gdb.parse_and_eval(self.text))
+
+
+_last = Evaluation()
 _kept: list[str] = []
-_decided: list[str] = []
 _read: list[tuple[int, int]] = []
 
 
 def decided() -> list[str]:
     """The elements that decided the last evaluation, with their values."""
-    return list(_decided)
+    return _last.decided()
 
 
 def read() -> list[tuple[int, int]]:
     """(address, length) of the arrays of the last evaluation."""
     return list(_read)
+
+
+def evaluation() -> Evaluation:
+    """The last one; it is not changed by others."""
+    return _last
 
 
 def arguments(expression: str) -> list[tuple[int, int]]:
@@ -65,19 +124,27 @@ def words(expression: str) -> set[int]:
 
 def value(expression: str) -> Any:
     """What `gdb.parse_and_eval` gives, with predicates; in the selected frame."""
-    _decided.clear()
-    _read.clear()
+    one = _begin()
     parts: list[str] = []
+    found: list[Any] = []
     end = 0
     for number, (name, start, first, last) in enumerate(_calls(expression)):
-        found = _evaluated(name, expression[first:last])
+        found.append(_evaluated(name, expression[first:last]))
         if start == 0 and last + 1 == len(expression.strip()):
-            return found
-        gdb.set_convenience_variable(f"_rdb_fold{number}", found)
+            one.whole = True
+            return found[0]
         parts += [expression[end:start], f"$_rdb_fold{number}"]
         end = last + 1
-    text = intrinsics.for_gdb("".join([*parts, expression[end:]]))
-    return intrinsics.narrowed(symbols.evaluated(text))
+    one.whole = True
+    one.text = intrinsics.for_gdb("".join([*parts, expression[end:]]))
+    return one.of(found)
+
+
+def _begin() -> Evaluation:
+    global _last
+    _read.clear()
+    _last = Evaluation()
+    return _last
 
 
 def in_gdbs(line: str) -> str:
@@ -140,21 +207,26 @@ def _is_the_programs(name: str) -> bool:
 
 def alone(name: str, argument: str) -> Any:
     """The value of one predicate."""
-    _decided.clear()
+    _begin()
     return _evaluated(name, argument)
 
 
 def _evaluated(name: str, argument: str) -> Any:
     fold, wrapped = FOLDS[name]
-    return _result(name, planned(fold, wrapped.format(f"({argument})")))
-
-
-def _result(name: str, plan: Plan) -> Any:
-    found, number, nodes = plan.run()
+    plan = planned(fold, wrapped.format(f"({argument})"))
+    _last.folds.append(plan)
+    try:
+        found, number, nodes = plan.run()
+    except gdb.MemoryError:
+        _last.refused = True
+        raise
     _read.extend(array.span for array in plan.arrays if not array.nodes)
     if plan.fold not in (_COUNT, _SUM, _CHECKSUM) and number is not None:
-        placed = enumerate(plan.arrays)
-        _decided.extend(_element(array, number, nodes[place]) for place, array in placed)
+        _last.deciding += [(one, number, nodes[place]) for place, one in enumerate(plan.arrays)]
+    return _in_gdb(plan, found)
+
+
+def _in_gdb(plan: Plan, found: float | int) -> Any:
     if plan.fold in _TRUTHS:
         return gdb.Value(bool(found))
     if plan.fold not in (_COUNT, _CHECKSUM) and any(one.is_real for one in plan.arrays):
@@ -165,7 +237,7 @@ def _result(name: str, plan: Plan) -> Any:
     return gdb.Value(whole.to_bytes(8, "little"), gdb.lookup_type("unsigned long"))
 
 
-def _element(array: Any, number: int, node: int) -> str:
+def _element(array: Array, number: int, node: int) -> str:
     name = array.name(number, node)
     try:
         return f"{name} = {array.shown(number, node)}"

@@ -126,6 +126,8 @@ static enum verdict handle(ucontext_t *uc)
 	case AGENT_CHANGES: answer_changes(); break;
 	case AGENT_ASKED: answer_question(); break;
 	case AGENT_ARRAY: answer_array(rq->len); break;
+	case AGENT_LOOKOUT: answer_lookout(rq->a, rq->len); break;
+	case AGENT_SEEN: answer_seen(); break;
 	case AGENT_SETTLE: channel_reply(settle(), NULL, 0); break;
 	case AGENT_UNTIL:
 		replica_until(rq->a, (uint32_t)rq->b, (int32_t)rq->c);

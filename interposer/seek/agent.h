@@ -18,7 +18,7 @@
 #define RDB_AGENT_H
 #include <stdint.h>
 
-#define AGENT_VERSION 8
+#define AGENT_VERSION 9
 #define AGENT_PACKET 131072
 #define AGENT_FOREVER UINT64_MAX
 
@@ -54,6 +54,9 @@ enum agent_op {
 	                      With AGENT_RUN_CHANGES watchpoints do not stop: after each hit what is at b,
 	                      c bytes, is noted (AGENT_CHANGES); after e of them it gives up likewise.  The
 	                      target is an event.
+	                      With AGENT_RUN_LOOKOUT it stops, for the reason AGENT_STOP_OTHER, after an event at which
+	                      none of the first b AGENT_LOOKOUTs is as it was, and for AGENT_STOP_LIMIT when no more can
+	                      be noted (AGENT_SEEN).  The target is an event.
 	                      Else, with e != 0 and until_n == 0, the target is an event not before a after which
 	                      thread e runs; reached at once if that is so now.
 	                      A breakpoint at the pc where the replica stands is not hit by resuming, nor
@@ -96,14 +99,19 @@ enum agent_op {
 	                       successor nothing can have grown */
 	AGENT_ARRAY = 25, /* payload struct agent_array -> payload struct agent_array_found; status 1: its
 	                     `index` is an address that cannot be read; -EINVAL */
-	AGENT_SETTLE = 20, /* Makes this replica cheap to fork (settle.h) -> status bytes moved / -errno */
+	AGENT_LOOKOUT = 26, /* a=number payload struct agent_lookout -> 0 / -EINVAL.  It holds until another one has the
+	                       number, also in a fork */
+	AGENT_SEEN = 27,    /* -> status: the last event of the last RUN with AGENT_RUN_LOOKOUT at which one of them was
+	                       as it was; payload struct agent_seen[]: events at which another was, or had other values */
+	AGENT_SETTLE = 20,  /* Makes this replica cheap to fork (settle.h) -> status bytes moved / -errno */
 };
 
 enum { AGENT_BP_STOP = 1, /* otherwise it only counts */ };
 enum {
 	AGENT_RUN_SCAN = 1, /* breakpoints/watchpoints do not stop; the last hit is remembered */
 	AGENT_RUN_LIMIT = 2,
-	AGENT_RUN_CHANGES = 4
+	AGENT_RUN_CHANGES = 4,
+	AGENT_RUN_LOOKOUT = 8
 };
 enum { AGENT_WORK_STOP = 32, AGENT_TRACED = 32768 };
 enum {
@@ -130,7 +138,8 @@ enum agent_stop_reason {
 	AGENT_STOP_INTERRUPT = 7,
 	AGENT_STOP_DIVERGED = 8, /* payload text follows struct agent_stop: what was recorded, what came */
 	AGENT_STOP_PC = 9,       /* STEP with AGENT_STEP_PC arrived */
-	AGENT_STOP_LIMIT = 10,   /* RUN with AGENT_RUN_LIMIT or AGENT_RUN_CHANGES */
+	AGENT_STOP_LIMIT = 10,   /* RUN with AGENT_RUN_LIMIT, AGENT_RUN_CHANGES or AGENT_RUN_LOOKOUT */
+	AGENT_STOP_OTHER = 11,   /* RUN with AGENT_RUN_LOOKOUT */
 };
 
 /* Elements of arrays (arrays.h).  All operands have the same extents; dimension 0 changes first. */
@@ -248,6 +257,29 @@ struct agent_regs {
 	uint32_t xsave_len; /* bytes used below */
 	uint32_t reserved;
 	uint8_t xsave[4096]; /* standard-format XSAVE area (Intel SDM vol. 1 ch. 13) */
+};
+
+/* What an expression depends on (lookout.h). */
+enum { AGENT_LOOKOUTS = 16, AGENT_RANGES = 256, AGENT_FOLDS = 4, AGENT_LOOKOUT_BYTES = 16384 };
+struct agent_lookout {
+	uint32_t ranges, folds;
+	uint64_t registers;   /* bit n: number n of */
+	struct agent_gpr gpr; /* as it was */
+	struct agent_range {
+		uint64_t addr, len;
+	} range[AGENT_RANGES];
+	struct agent_array fold[AGENT_FOLDS];
+	uint8_t bytes[AGENT_LOOKOUT_BYTES]; /* of the ranges, as they were, one behind the other */
+};
+struct agent_seen {
+	uint64_t event;        /* after it, until the next one, */
+	uint32_t set, refused; /* this set was so; bit n: fold n has no value, .addr cannot be read */
+	struct {
+		double high, low; /* of each fold */
+		union {
+			uint64_t index, addr; /* as in struct agent_array_found */
+		};
+	} value[AGENT_FOLDS];
 };
 
 struct agent_stop {

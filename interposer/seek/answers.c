@@ -5,6 +5,7 @@
 #include "seek/arrays.h"
 #include "seek/changes.h"
 #include "seek/channel.h"
+#include "seek/lookout.h"
 #include "seek/output.h"
 #include "text/registers.h"
 #include "seek/stepping.h"
@@ -63,6 +64,27 @@ void answer_array(size_t len)
 	memcpy(&plan, channel.payload, sizeof(plan));
 	int rc = arrays_fold(&plan, &found);
 	channel_reply(rc == -EFAULT ? 1 : rc, &found, sizeof(found));
+}
+
+void answer_lookout(uint64_t number, size_t len)
+{
+	static struct agent_lookout wanted;
+
+	if (len != sizeof(wanted)) {
+		channel_reply(-EINVAL, NULL, 0);
+		return;
+	}
+	memcpy(&wanted, channel.payload, sizeof(wanted));
+	channel_reply(lookout_set(number, &wanted), NULL, 0);
+}
+
+void answer_seen(void)
+{
+	const struct agent_seen *list;
+	uint64_t checked;
+	unsigned n = lookout_seen(&list, &checked);
+
+	channel_reply((int64_t)checked, list, n * sizeof(*list));
 }
 
 void answer_write_memory(uint64_t addr, size_t len)

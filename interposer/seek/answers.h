@@ -7,6 +7,8 @@
 
 void answer_hello(void);
 void answer_array(size_t len);
+void answer_lookout(uint64_t number, size_t len);
+void answer_seen(void);
 void answer_read_memory(uint64_t addr, uint64_t len, uint64_t step);
 void answer_write_memory(uint64_t addr, size_t len);
 void answer_get_registers(const ucontext_t *uc);

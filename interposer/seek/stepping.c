@@ -1,12 +1,16 @@
 #include "seek/stepping_state.h"
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include "seek/changes.h"
 #include "text/hot_stubs.h"
 #include "base/layout.h"
+#include "base/lower.h"
 #include "marks/mark.h"
 #include "space/aliases.h"
 #include "seek/page_guard.h"
+#include "seek/lookout.h"
 #include "seek/overdue.h"
 #include "text/registers.h"
 #include "replay/replay.h"
@@ -174,6 +178,12 @@ static enum verdict event_settled(ucontext_t *uc, const struct watch_hit *hit)
 
 	if (stepping.stepping)
 		stepping.stop.steps++;
+	if (lookout_wanted()) {
+		enum lookout look = lookout_event(replica_event(), uc);
+		if (look != LOOKOUT_SAME)
+			return stepping_stopped(uc, look == LOOKOUT_OTHER ? AGENT_STOP_OTHER : AGENT_STOP_LIMIT,
+						stepping.stepping);
+	}
 	v = stepping_settle(uc, stepping.stepping, hit, true);
 	return v == GO_ON && stepping.stepping ? stepping_advance(uc) : v;
 }
@@ -214,7 +224,7 @@ enum verdict stepping_event(uint64_t event, ucontext_t *uc)
 		stepping_text_in();
 	}
 	/* no context yet: look when the lower half is left */
-	if (stepping.stepping || hit.id || stepping.interrupt ||
+	if (stepping.stepping || hit.id || stepping.interrupt || lookout_wanted() ||
 	    (stepping.until_n == 0 && event >= stepping.until_event)) {
 		stepping.event_hit = hit;
 		stepping.returning = true;
@@ -428,6 +438,15 @@ void stepping_switched(void)
 	stepping.event_hit.id = 0;
 }
 
+/* An interrupt for the motion before, which we may have stopped for in its handler: it has waited since then. */
+static void drop_interrupt(void)
+{
+	const uint64_t interrupt = 1ul << (SIGUSR1 - 1);
+	const struct timespec at_once = {0};
+
+	raw_syscall(SYS_rt_sigtimedwait, (long)&interrupt, 0, (long)&at_once, sizeof(interrupt), 0, 0);
+}
+
 static void begin(bool is_step)
 {
 	enum agent_stop_reason reason = stepping.stop.reason;
@@ -444,6 +463,7 @@ static void begin(bool is_step)
 	stepping.is_step = is_step;
 	stepping.running = true;
 	stepping.returning = stepping.has_stop_pc = stepping.trace = stepping.blind = stepping.real = false;
+	drop_interrupt();
 	stepping.interrupt = 0;
 	stepping.event_hit.id = 0;
 	stepping.until_event = AGENT_FOREVER;
@@ -452,6 +472,7 @@ static void begin(bool is_step)
 	stepping.aliases = aliases_generation;
 	upper_refused = refused;
 	changes_end();
+	lookout_end();
 	stepping.until_n = stepping.until_hits = stepping.stop_hits = stepping.until_thread = 0;
 	upper_changed(); /* the server may have written to memory */
 }
@@ -483,6 +504,8 @@ enum verdict stepping_run(ucontext_t *uc, const struct agent_request *rq)
 	if (rq->d & AGENT_RUN_CHANGES) {
 		if (changes_begin(rq->b, rq->c, rq->e))
 			stepping.limit = 0; /* at once */
+	} else if (rq->d & AGENT_RUN_LOOKOUT) {
+		lookout_begin(replica_event(), rq->b);
 	} else {
 		stepping.until_pc = rq->b;
 		stepping.until_n = rq->c;

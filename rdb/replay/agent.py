@@ -19,6 +19,7 @@ from contextlib import suppress
 from rdb.errors import DamagedRecording, RdbError, VersionMismatch
 from rdb.replay import protocol as wire
 from rdb.replay.arrays import ArrayFound, ArrayPlan
+from rdb.replay.lookout import Lookout
 from rdb.replay.protocol import (
     FOREVER,
     BreakFlag,
@@ -31,6 +32,7 @@ from rdb.replay.protocol import (
     Regs,
     RunFlag,
     ScanHit,
+    Seen,
     StepFlag,
     Stop,
     StopReason,
@@ -148,6 +150,19 @@ class AgentClient:
         found = ArrayFound.unpacked(payload)
         return found.first if status else found
 
+    def look_out(self, number: int, lookout: Lookout) -> None:
+        self._ask(Op.LOOKOUT, lookout.packed(), a=number)
+
+    def seen(self) -> tuple[int, list[Seen]]:
+        """Of the last `run_lookout`, also of one that was interrupted: the last event at which a
+        lookout was as it was, and at which events another one was, or had other values."""
+        checked, payload = self._ask(Op.SEEN)
+        rows = []
+        for event, number, refused, *rest in wire.SEEN.iter_unpack(payload):
+            values = tuple(zip(rest[::3], rest[1::3], rest[2::3]))  # noqa: B905 - Python 3.9
+            rows.append(Seen(event, number, refused, values))
+        return checked, rows
+
     # ---- memory and registers ----
 
     def read(self, addr: int, length: int, before: int | None = None) -> bytes:
@@ -235,6 +250,10 @@ class AgentClient:
         """As `run` to an event, but watchpoints do not stop: what is at `addr` after each hit is
         kept for `changes`; LIMIT after so many."""
         return self._move(Op.RUN, until_event, addr, length, RunFlag.CHANGES, most)
+
+    def run_lookout(self, until_event: int, lookouts: int) -> Stop:
+        """To the event; OTHER after one at which none of so many `look_out`s is as it was."""
+        return self._move(Op.RUN, until_event, lookouts, 0, RunFlag.LOOKOUT)
 
     def changes(self) -> list[Changed]:
         """Of the last `run_changes`, also of one that was interrupted."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import NamedTuple
 
-VERSION = 8
+VERSION = 9
 PACKET = 131072
 READ_MAX = 65536
 FOREVER = 2**64 - 1
@@ -35,7 +35,12 @@ DIMENSIONS, OPERANDS, STEPS = 15, 4, 32
 ARRAY = struct.Struct("=4I15Q")
 ARRAY_OPERAND = struct.Struct("=Q2I15q")
 ARRAY_STEP = struct.Struct("=2I2d")
+ARRAY_PLAN_BYTES = ARRAY.size + OPERANDS * ARRAY_OPERAND.size + STEPS * ARRAY_STEP.size
 ARRAY_FOUND = struct.Struct("=2d6Q")
+LOOKOUTS, RANGES, FOLDS, LOOKOUT_BYTES = 16, 256, 4, 16384
+LOOKOUT = struct.Struct("=2IQ")
+RANGE = struct.Struct("=2Q")
+SEEN = struct.Struct("=Q2I2dQ2dQ2dQ2dQ")
 
 
 class Op(IntEnum):
@@ -64,6 +69,8 @@ class Op(IntEnum):
     CHANGES = 21
     ASKED = 22
     TRACE = 23
+    LOOKOUT = 26
+    SEEN = 27
 
 
 class BreakFlag(IntFlag):
@@ -74,6 +81,7 @@ class RunFlag(IntFlag):
     SCAN = 1
     LIMIT = 2
     CHANGES = 4
+    LOOKOUT = 8
 
 
 class StepFlag(IntFlag):
@@ -101,6 +109,7 @@ class StopReason(IntEnum):
     DIVERGED = 8
     PC = 9
     LIMIT = 10
+    OTHER = 11
 
 
 class Hello(NamedTuple):
@@ -176,6 +185,15 @@ class Changed(NamedTuple):
     pc: int  # of the instruction that comes next
     by_event: bool
     now: bytes
+
+
+class Seen(NamedTuple):
+    """After an event, until the next one."""
+
+    event: int
+    set: int  # that was so
+    refused: int  # bit n: of fold n the third number is an address that cannot be read
+    values: tuple[tuple[float, float, int], ...]  # of folds: the sum of two, which element decided
 
 
 class Map(NamedTuple):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from rdb.errors import RdbError
 from rdb.server.breakpoints import Breakpoints
 from rdb.server.marks import Mark, Marks
+from rdb.server.noticed import Noticed
 from rdb.server.target import Debuggee, StoppedLike
 from rdb.server.threads import Threads, parse_thread
 from rdb.timeline.position import Position
@@ -25,9 +26,12 @@ class Motion:
         self._interrupted = threading.Event()
         self.trouble: RdbError | None = None
         """Why a request for memory or registers failed last; GDB hears that they cannot be read."""
+        self.noticed: Noticed | None = None
+        """What GDB reads, if somebody wants to know."""
 
     def changed(self) -> None:
         """The rank is not where (or what) it was: marks made before are of another state."""
+        self.noticed = None
         self.marks.changed()
 
     def mark(self) -> Mark:

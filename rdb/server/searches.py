@@ -19,9 +19,12 @@ from rdb.recording.log.syscalls import SYSCALLS
 from rdb.recording.query.fields import PATH_ARGUMENT
 from rdb.recording.query.find import find_events
 from rdb.recording.query.query import Query
+from rdb.replay.arrays import ArrayPlan
+from rdb.replay.protocol import Seen
 from rdb.server.breakpoints import sp_is
 from rdb.server.calling import packed, plan_of
 from rdb.server.motion import Motion
+from rdb.server.noticed import Lookouts, Noticed
 from rdb.server.output import recorded_output
 from rdb.timeline import scan
 from rdb.timeline.calls import CallSearch, NotPlain
@@ -46,9 +49,12 @@ class Searches:
         self._found = 0
         self._searching = False
         self._users_points: Points | None = None
+        self._lookouts = Lookouts()
         self.operations: dict[str, Callable[[str], Answer]] = {
             "hash": lambda text: {"hash": f"{self._timeline.hash():x}"},  # of all memory
             "find-event": self._find_event,
+            "notice": self._notice,
+            "same-on": self._same_on,
             "output": self._output,
             "changes": self._changes,
             "first-change": self._first_change,
@@ -137,6 +143,42 @@ class Searches:
                     rows.append({"event": event, "at_ns": found.record.at_ns, "text": text, **ends})
                 if asked["way"] != "all" and len(rows) == asked["limit"]:
                     break
+        return answer
+
+    def _notice(self, text: str) -> Answer:
+        """{"fresh": bool}: from now on what GDB reads is noticed, for `same-on`; fresh: what was
+        noticed before was about other expressions."""
+        if _options(text)["fresh"]:
+            self._lookouts = Lookouts()
+        self._motion.noticed = Noticed()
+        return {}
+
+    def _same_on(self, text: str) -> Answer:
+        """{"folds": [plan, ...], "registers": bits, "last"}: on over events as long as what GDB has
+        read since `notice`, and these registers, are as they were here or at one of the last ones
+        that this was asked at.  `place`: how this one is called; `checked`: up to this event it is
+        so; `rows`: [event, place, refused, values of folds], until the next.  The rank stays."""
+        asked, noticed = _options(text), self._motion.noticed
+        self._motion.noticed = None
+        timeline = self._timeline
+        rows: list[Any] = []
+        answer: Answer = {"rows": rows, "place": None, "checked": timeline.event}
+        answer["interrupted"] = False
+        if noticed is None or timeline.position.moves or timeline.branch:
+            return answer
+        folds = [ArrayPlan.of(one) for one in asked["folds"]]
+        lookout = noticed.lookout(asked["registers"], timeline.gpr, folds)
+        if lookout is None:
+            return answer
+        answer["place"] = self._lookouts.add(lookout)
+        most = max(len(one.folds) for one in self._lookouts.all)
+
+        def hear(checked: int, seen: list[Seen]) -> None:
+            answer["checked"] = checked
+            rows.extend([*one[:3], one.values[:most]] for one in seen)
+
+        with self._search(answer):
+            timeline.same_on(self._lookouts.all, asked["last"], hear, self._look)
         return answer
 
     def _path(self, record: Record) -> str | None:

@@ -80,6 +80,9 @@ class Stub:
             return BAD
 
     def _handle(self, packet: bytes) -> bytes:
+        if self.motion.noticed is not None:
+            other = self.threads.selected != self.timeline.thread
+            self.motion.noticed.packet(packet, other)
         letter = packet[:1].decode("latin-1")
         simple: dict[str, Callable[[bytes], bytes]] = {
             "?": self._why,
@@ -157,6 +160,8 @@ class Stub:
     def _read_memory(self, body: bytes) -> bytes:
         addr, length = _addr_length(body)
         data = self.timeline.read_memory(addr, min(length, PACKET_SIZE // 2 - 8)) if length else b""
+        if self.motion.noticed is not None:
+            self.motion.noticed.read(addr, length, data)
         return data.hex().encode("ascii") if data or not length else FAULT
 
     def _write_memory(self, body: bytes) -> bytes:

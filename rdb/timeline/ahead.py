@@ -60,13 +60,18 @@ class Ahead:
             self._ways[position] = way
             way.thread.start()
 
+    def leave(self, walker: Walker) -> None:
+        """One that is where one is about to go."""
+        self.close()
+        self._ways[walker.position] = _Way(walker)
+
     def take(self, position: Position) -> Walker | None:
         """A walker there, or as far as it came, for the caller; None: none was sent there."""
         way = self._ways.pop(position, None)
         if way is None:
             return None
-        assert way.thread is not None
-        way.thread.join()
+        if way.thread is not None:
+            way.thread.join()
         self._travel.found_ahead(way.left)
         if way.failed:
             way.walker.close()
@@ -79,10 +84,10 @@ class Ahead:
 
     def _drop(self, position: Position) -> None:
         way = self._ways.pop(position)
-        assert way.thread is not None
-        if way.thread.is_alive():
-            way.walker.control.drop(way.walker.agent)
-        way.thread.join()
+        if way.thread is not None:
+            if way.thread.is_alive():
+                way.walker.control.drop(way.walker.agent)
+            way.thread.join()
         self._travel.found_ahead(way.left)
         way.walker.close()
 

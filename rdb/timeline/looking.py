@@ -5,15 +5,22 @@ What instructions wrote over that one has just stepped back over is known withou
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from rdb.errors import RdbError
 from rdb.replay.agent import AgentClient, Map, Regs, StopReason
 from rdb.replay.arrays import ArrayFound, ArrayPlan
+from rdb.replay.lookout import Lookout
+from rdb.replay.protocol import Seen
 from rdb.timeline.backlog import Backlog
 from rdb.timeline.before import Trace, trace_before
 from rdb.timeline.points import Points
+from rdb.timeline.position import Position
 from rdb.timeline.standing import Standing
 
 _READ_MAX = 65536
+_LEGS = 64
+_ROWS = 4096  # are enough for one answer
 _PROT_WRITE, _PROT_EXEC = 2, 4
 
 
@@ -63,6 +70,38 @@ class Looking(Standing):
         if isinstance(found, int):
             raise RdbError(f"memory at {found:#x} cannot be read")
         return found
+
+    def same_on(
+        self,
+        lookouts: Sequence[Lookout],
+        last: int,
+        hear: Callable[[int, list[Seen]], None],
+        look: Callable[[float], None],
+    ) -> None:
+        """From here, right after an event, up to LAST as long as one of LOOKOUTS is as it was at
+        each event.  HEAR is told up to which that is so, which it is, and its folds' values."""
+        first = checked = self.event
+        walker = self._need_live().fork()
+        try:
+            for number, one in enumerate(lookouts):
+                walker.agent.look_out(number, one)
+            leg = max((last - first) // _LEGS, 1)
+            rows = 0
+            while checked < last and rows < _ROWS:
+                look((checked - first) / (last - first))
+                stop = walker.run_lookout(min(checked + leg, last), len(lookouts))
+                checked, seen = walker.agent.seen()
+                hear(checked, seen)
+                rows += len(seen)
+                if stop.reason not in (StopReason.TARGET, StopReason.OTHER, StopReason.LIMIT):
+                    break
+                walker.position = Position(stop.event)
+                if stop.reason is StopReason.OTHER:
+                    self.travel.ahead.leave(walker.fork())
+                    break
+                self.travel.keep_if_worth(walker)
+        finally:
+            walker.close()
 
     def _known_memory(self) -> tuple[Backlog, int] | None:
         """Where memory can be told from what instructions wrote over, while one steps back."""

@@ -212,6 +212,12 @@ class Walker:
         )
         return self._moved(stop, began)
 
+    def run_lookout(self, until_event: int, lookouts: int) -> Stop:
+        began = time.monotonic()
+        agent = self.agent
+        stop = self.control.running(agent, lambda: agent.run_lookout(until_event, lookouts))
+        return self._moved(stop, began)
+
     def step(
         self,
         count: int = 1,

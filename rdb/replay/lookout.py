@@ -1,0 +1,37 @@
+"""What an expression depended on where it was evaluated (interposer/seek/lookout.h)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rdb.replay import protocol as wire
+from rdb.replay.arrays import ArrayPlan
+
+
+@dataclass(frozen=True)
+class Lookout:
+    """REGISTERS: bits of the numbers of Gpr's that count; MEMORY: (address, bytes) there."""
+
+    registers: int
+    gpr: wire.Gpr
+    memory: Sequence[tuple[int, bytes]]
+    folds: Sequence[ArrayPlan]
+
+    @property
+    def fits(self) -> bool:
+        length = sum(len(data) for _, data in self.memory)
+        few = len(self.memory) <= wire.RANGES and len(self.folds) <= wire.FOLDS
+        return few and length <= wire.LOOKOUT_BYTES
+
+    def packed(self) -> bytes:
+        ranges = b"".join(wire.RANGE.pack(addr, len(data)) for addr, data in self.memory)
+        folds = b"".join(one.packed() for one in self.folds)
+        data = b"".join(data for _, data in self.memory)
+        return (
+            wire.LOOKOUT.pack(len(self.memory), len(self.folds), self.registers)
+            + wire.GPR.pack(*self.gpr)
+            + ranges.ljust(wire.RANGES * wire.RANGE.size, b"\0")
+            + folds.ljust(wire.FOLDS * wire.ARRAY_PLAN_BYTES, b"\0")
+            + data.ljust(wire.LOOKOUT_BYTES, b"\0")
+        )
