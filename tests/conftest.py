@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import deadlines
 import openmpi
 import pytest
 from gdbdriver import Gdb, Recorded
@@ -65,16 +66,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def run_rdb(home: Path, cwd: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The rdb command in CWD, for recordings that tests of a module share."""
-    return subprocess.run(
-        [sys.executable, "-m", "rdb", *arguments],
-        cwd=cwd,
-        env={**os.environ, "RDB_HOME": str(home)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    command = [sys.executable, "-m", "rdb", *arguments]
+    env = {**os.environ, "RDB_HOME": str(home)}
+    return deadlines.run(command, TIMEOUT_S, cwd=cwd, env=env, stdin=subprocess.DEVNULL)
 
 
 def replay_agrees(rdb: Rdb, name: object) -> str:
@@ -97,16 +91,9 @@ def rdb(rdb_home: Path, tmp_path: Path) -> Rdb:
     """Runs the rdb command in tmp_path: rdb("run", "--", prog).returncode."""
 
     def run(*arguments: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-        settings: dict[str, object] = {
-            "cwd": tmp_path,
-            "capture_output": True,
-            "text": True,
-            "timeout": TIMEOUT_S,
-            "stdin": subprocess.DEVNULL,
-            **options,
-        }
+        settings = {"cwd": tmp_path, "stdin": subprocess.DEVNULL, **options}
         command = [sys.executable, "-m", "rdb", *map(str, arguments)]
-        return subprocess.run(command, check=False, **settings)  # type: ignore[call-overload,no-any-return]
+        return deadlines.run(command, TIMEOUT_S, **settings)
 
     return run
 

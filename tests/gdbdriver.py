@@ -14,11 +14,11 @@ import os
 import select
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from deadlines import Deadline
 from pygdbmi.gdbmiparser import parse_response
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,7 +113,7 @@ class Gdb:
 
     def run_until_log(self, text: str) -> None:
         """Waits until a started command has written that, to the log stream or as its text."""
-        until = time.monotonic() + self._deadline_s
+        until = Deadline(self._deadline_s)
         while True:
             record = parse_response(self._line(until))
             if record["type"] in ("log", "console") and text in record["payload"]:
@@ -145,7 +145,7 @@ class Gdb:
         self._process.stdin.flush()
 
     def _collect(self) -> tuple[str, dict[str, Any]]:
-        until = time.monotonic() + self._deadline_s
+        until = Deadline(self._deadline_s)
         text: list[str] = []
         payload: dict[str, Any] = {}
         running = answered = False
@@ -167,11 +167,13 @@ class Gdb:
             if answered and not running:
                 return "".join(text), payload
 
-    def _line(self, until: float) -> str:
+    def _line(self, until: Deadline) -> str:
         assert self._process.stdout is not None
         fd = self._process.stdout.fileno()
         while b"\n" not in self._unread:
-            ready, _, _ = select.select([fd], [], [], max(until - time.monotonic(), 0))
+            ready, _, _ = select.select([fd], [], [], until.next_s())
+            if not ready and not until.over():
+                continue
             if not ready:
                 raise TimeoutError(f"GDB did not answer in {self._deadline_s} s")
             chunk = os.read(fd, 65536)

@@ -6,9 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
+
+import deadlines
 
 from rdb.recording import Job, open_job
 
@@ -27,15 +28,7 @@ class Store:
         self._build = build
 
     def rdb(self, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*RDB, *arguments],
-            env=self.environment,
-            input=text,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+        return deadlines.run([*RDB, *arguments], TIMEOUT_S, input=text, env=self.environment)
 
     def job(self, name: str) -> Job:
         return open_job(self.home / name)
@@ -62,11 +55,11 @@ class Store:
 
     def _wait_for_the_logs(self, name: str) -> None:
         """An event is logged a moment after its output can be read."""
-        deadline = time.monotonic() + TIMEOUT_S
+        deadline = deadlines.Deadline(TIMEOUT_S)
         for rank in range(RANKS):
             last = "MPI_Irecv(" if (name, rank) == ("tag", 1) else "write("
             while True:
                 recording = self.job(name).rank(rank)
                 if recording.describe(recording.last_event).startswith(last):
                     break
-                assert time.monotonic() < deadline, f"rank {rank} logged no {last}...)"
+                assert not deadline.over(), f"rank {rank} logged no {last}...)"

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pexpect  # type: ignore[import-untyped]
-from deadlines import wait_for
+from deadlines import Deadline, wait_for
 from openmpi import ANY_EXIT_CODE
 
 from rdb.session.processes import Process, descendants
@@ -66,7 +66,10 @@ class Terminal:
 
     def until(self, text: str) -> str:
         """Waits for TEXT; what was shown before it comes back without escape sequences."""
-        self.child.expect_exact(text)
+        deadline = Deadline(DEADLINE_S)
+        while self.child.expect_exact([text, pexpect.TIMEOUT], timeout=deadline.next_s()):
+            if deadline.over():
+                self.child.expect_exact(text, timeout=0)  # says what came instead
         lines = ESCAPES.sub("", self.child.before).splitlines()
         return "\n".join(line.rstrip() for line in lines)  # tables are filled up with blanks
 
