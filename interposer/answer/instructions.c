@@ -404,6 +404,7 @@ bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc)
 	if (sig == SIGSEGV && info->si_code == SEGV_ACCERR && made_text_fault(uc))
 		return true;
 	if (sig == SIGSEGV)
-		return info->si_code == SI_KERNEL && ((lower.upper.traps & TRAPS_TSC && tsc_fault(uc)) || cpuid_fault(uc));
+		return info->si_code == SI_KERNEL &&
+		       ((lower.upper.traps & TRAPS_TSC && tsc_fault(uc)) || cpuid_fault(uc));
 	return sig == SIGILL && RDB_IS_UPPER(UC_REG(uc, RIP)) && (random_fault(uc) || cpuid_fault(uc));
 }
