@@ -507,6 +507,43 @@ THREADS = (
         events=1000,
         hash_every=500,
     ),
+    *(
+        Entry(
+            f"java{option}-threads",
+            "openjdk-17-jdk-headless",
+            ("java", option, "-cp", ".", "Big"),
+            files={"Big.java": texts.JAVA},
+            before="javac Big.java",
+            tools=("javac",),
+            prints="40 961335994320",
+            events=5000,
+            hash_every=2000,
+        )
+        for option in ("-Xint", "-Xmixed")
+    ),
+    Entry(
+        "luajit",
+        "luajit",
+        ("luajit", "sums.lua"),
+        files={"sums.lua": texts.LUAJIT},
+        prints="19543",
+    ),
+    *(
+        Entry(
+            f"qemu-{threads}",
+            "qemu-system-x86",
+            (
+                *("qemu-system-x86_64", "-accel", f"tcg,thread={threads}", "-display", "none"),
+                *("-serial", "stdio", "-drive", "format=raw,file=boot.img", "-no-reboot"),
+            ),
+            files={"boot.S": texts.BOOT},
+            before="gcc -c -m32 boot.S && objcopy -O binary boot.o boot.img",
+            prints="from the boot sector",
+            events=300,
+            hash_every=500,
+        )
+        for threads in ("single", "multi")
+    ),
     Entry(
         "redis",
         "redis-tools",

@@ -299,3 +299,66 @@ echo tests $(grep -c requests said)
 redis-cli -s r.sock shutdown nosave
 wait
 """
+
+BOOT = """.code16
+.globl _start
+_start:
+	xor %ax,%ax
+	mov %ax,%ds
+	mov $msg+0x7c00-_start,%si
+	mov $0x3f8,%dx
+1:	lodsb
+	test %al,%al
+	jz 2f
+	out %al,%dx
+	jmp 1b
+2:
+	mov $0x0200,%cx
+3:	push %cx
+	mov $0xffff,%cx
+4:	add %cx,%bx
+	loop 4b
+	pop %cx
+	loop 3b
+	mov $0x604,%dx
+	mov $0x2000,%ax
+	out %ax,%dx
+5:	hlt
+	jmp 5b
+msg:	.asciz "hello from the boot sector\\r\\n"
+	.org 510
+	.word 0xaa55
+"""
+
+JAVA = """import java.util.*; import java.util.concurrent.*; import java.util.stream.*;
+public class Big {
+  static long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+  public static void main(String[] a) throws Exception {
+    ExecutorService pool = Executors.newFixedThreadPool(4);
+    List<Future<Long>> f = new ArrayList<>();
+    for (int i = 0; i < 8; i++) { final int k = i; f.add(pool.submit(() -> fib(20 + k % 4))); }
+    long s = 0; for (Future<Long> x : f) s += x.get();
+    pool.shutdown();
+    Map<Integer, List<String>> m = IntStream.range(0, 20000).mapToObj(i -> "s" + (i * 7919 % 1000))
+        .collect(Collectors.groupingBy(String::length));
+    List<byte[]> keep = new ArrayList<>();
+    for (int i = 0; i < 2000; i++) {
+      byte[] b = new byte[20000];
+      b[i % 100] = 1;
+      if (i % 50 == 0) keep.add(b);
+    }
+    System.gc();
+    IntStream all = IntStream.range(0, 30000).parallel();
+    long h = all.mapToLong(i -> Integer.toString(i).hashCode()).sum();
+    System.out.println(s + " " + m.keySet() + " " + keep.size() + " " + h);
+  }
+}
+"""
+
+LUAJIT = """
+local t, s, k = {}, 0, {}
+for i=1,200000 do t[i]=(i*7919)%1000 end
+for r=1,20 do for i=1,#t do s=s+t[i]*r end end
+for i=1,3000 do k[#k+1]=tostring(i*i) end
+print(s, #table.concat(k))
+"""
