@@ -63,6 +63,29 @@ def test_where_a_library_is_called(gdb: Gdb, name: str) -> None:
     assert NAMES[name] in gdb.run(f"rdb-meant display {name}")
 
 
+def test_types_memory_and_texts(gdb: Gdb) -> None:
+    """The other commands of GDB's that take an expression; of a type they say what GDB says."""
+    for name, kind in {"y1": "double", "index": "int", "environ": "int"}.items():
+        for command in ("whatis", "what", "ptype", "pt", "ptype/o"):
+            said = gdb.run(f"rdb-meant {command} {name}")
+            assert said.startswith(f"type = {kind}\n") and re.search(variable(name), said), said
+    assert gdb.run("rdb-meant whatis double") == "type = double\n"
+    assert re.match(r"0x\w+:\t4\n", gdb.run("rdb-meant x/dw &environ"))
+    assert gdb.run('rdb-meant printf "%g %d\\n", y1, environ').startswith("1 4\n")
+    here = gdb.integer("$pc")  # nothing of the program's: the selected frame
+    assert f"{here:#x}" in gdb.run("rdb-meant x/i $pc")
+
+
+def test_a_local_of_a_block_by_its_function(gdb: Gdb) -> None:
+    """FUNCTION::NAME, which GDB knows of the outermost block only."""
+    where = r"main::i in main, names_of_libraries\.c:34"
+    text, number, said = json.loads(gdb.run("rdb-number main::i"))
+    assert (text, number) == ("2", 2) and re.fullmatch(where, said)
+    assert re.search(rf"= 3\n\({where}\)", gdb.run("rdb-meant print main::i + 1"))
+    found = gdb.run("bisect main::i < 3")
+    assert re.search(where, found) and "names_of_libraries.c:34" in found, found
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_where_it_is_not_alive(recorded: Recorded, name: str) -> None:
     with recorded.gdb() as gdb:

@@ -28,6 +28,7 @@ from .variables import (
     called,
     constructs,
     described,
+    in_frame,
     object_called,
     placed,
     selected,
@@ -216,7 +217,7 @@ class Binding:
 
     def _text(self, text: str) -> str:
         """With each variable by its place instead of its name, if that does not change it."""
-        return placed(text, self._variables) if self._by_place else text
+        return (placed if self._by_place else in_frame)(text, self._variables)
 
     def _same_by_place(self) -> bool:
         """sizeof, for one, is not the same: it knows no functions."""

@@ -60,13 +60,13 @@ def looked_up(name: str, frame: Any) -> Any:
 def lookup(name: str, block: Any, function: Any) -> tuple[Any, bool]:
     """The symbol, or whether it is a member of `this`.  FUNCTION::VARIABLE is in that function's
     frame alone."""
-    if block is None:
-        return None, False
     other, _, variable = name.rpartition("::")
     if other and is_function(other):
         if function is None or not _called_so(function, other):
             raise Unbound(f"{other} is not running")
         name = variable
+    if block is None:
+        return None, False
     try:
         return symbols.find(name, block)
     except gdb.error:

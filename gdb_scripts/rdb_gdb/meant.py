@@ -20,13 +20,13 @@ from . import conditions, link, predicates, progress, quoting, symbols
 from .command import Command
 from .lookups import NoneOfOwn, Unbound
 from .own_frames import in_own_file, lacks, own_frames
-from .variables import called, described, object_called, selected, this_of, variables_of
+from .variables import called, described, in_frame, object_called, selected, this_of, variables_of
 from .words import replaced
 
-# Of GDB's own commands those that take one expression, and what stands before it.
+# Of GDB's own commands those that take one expression (printf: several), and what stands before it.
 _TAKES_ONE = re.compile(
     r"(?P<command>(?:p(?:r(?:i(?:n(?:t)?)?)?)?|inspect|output|call|disp(?:l(?:ay?)?)?"
-    r"|(?:r|a)?wa(?:t(?:ch?)?)?)"
+    r"|(?:r|a)?wa(?:t(?:ch?)?)?|what(?:is?)?|pt(?:y(?:pe?)?)?|x|printf)"
     r"(?:\s*/\w+)?(?:\s+-l(?:ocation)?\b|\s+-.*?\s--(?=\s))?)"
     r"(?=[\s(\"'*&])\s*(?P<expression>.+)",
     re.DOTALL,
@@ -70,7 +70,7 @@ def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
             this = this_of(frame) if members and frame != chosen else None
             name = "" if frame.function() is None else called(frame.function())
             said = described(told, members, name, this and object_called(this))
-            yield Meant(replaced(expression, modules), said)
+            yield Meant(in_frame(replaced(expression, modules), variables), said)
             return
     if as_gdb and not any(isinstance(one, NoneOfOwn) for one in why):
         yield Meant(expression)  # GDB says what is wrong

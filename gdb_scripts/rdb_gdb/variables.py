@@ -46,6 +46,14 @@ class Variable:
         return dlang.in_gdbs(self.symbol) if name.startswith("_D") else name
 
     @property
+    def in_frame(self) -> str:
+        """What GDB calls it in its function: FUNCTION::NAME finds no local of a block there."""
+        local = self.symbol is not None and (
+            self.needs_frame or self.symbol.addr_class == gdb.SYMBOL_LOC_OPTIMIZED_OUT
+        )
+        return self.name.rpartition("::")[2] if local else self.name
+
+    @property
     def where(self) -> str:
         symtab = None if self.symbol is None else self.symbol.symtab
         return f", {short(symtab.filename)}:{self.symbol.line}" if symtab else ""
@@ -73,6 +81,10 @@ def stand_in(variables: list[Variable]) -> None:
 def placed(text: str, variables: list[Variable]) -> str:
     known = {one.name: f"$_rdb_bound({number})" for number, one in enumerate(variables)}
     return replaced(text, known)
+
+
+def in_frame(text: str, variables: list[Variable]) -> str:
+    return replaced(text, {one.name: one.in_frame for one in variables})
 
 
 def without_placeholders(text: str, variables: list[Variable]) -> str:

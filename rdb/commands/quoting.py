@@ -11,7 +11,10 @@ _PREDICATE = re.compile(
     r"|c(?:real|imag|abs)[fl]?|aimag)\s*\("
 )
 # gdb_scripts/rdb_gdb/meant.py
-_TAKES_ONE = re.compile(r"(p(r(i(nt?)?)?)?|inspect|output|call|disp(l(ay?)?)?|[ra]?wa(t(ch?)?)?)\b")
+_TAKES_ONE = re.compile(
+    r"(p(r(i(nt?)?)?)?|inspect|output|call|disp(l(ay?)?)?|[ra]?wa(t(ch?)?)?"
+    r"|what(is?)?|pt(y(pe?)?)?|x|printf)\b"
+)
 
 _CONDITION = re.compile(r"(t?h?b|br|t?h?break)\s.*\sif\b|cond\w*\s+\d", re.DOTALL)
 _TEXTS = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'", re.DOTALL)
