@@ -11,11 +11,12 @@ import pytest
 from conftest import run_rdb
 from gdbdriver import Gdb, in_console
 
-PROGRAM = Path(__file__).resolve().parent / "programs" / "python" / "arrays.py"
+PYTHON = Path(__file__).resolve().parent / "programs" / "python"
+PROGRAM = PYTHON / "arrays.py"
 
 
-def line_of(text: str) -> int:
-    lines = PROGRAM.read_text().splitlines()
+def line_of(text: str, program: Path = PROGRAM) -> int:
+    lines = program.read_text().splitlines()
     return next(n for n, line in enumerate(lines, 1) if text in line)
 
 
@@ -138,3 +139,22 @@ def test_in_the_console(home: Path) -> None:
     assert said[4].rstrip().endswith("= false") or said[4].rstrip().endswith(" 0"), said[4]
     assert said[5].startswith("bad: 0") and "17" in said[6]
     assert f"step () at arrays.py:{line_of('os.getppid()')}" in said[7]
+
+
+def test_at_the_end_of_one_that_was_killed(tmp_path: Path) -> None:
+    """The selected frame is Python's, not the interpreter's main()."""
+    program = PYTHON / "killed.py"
+    run_rdb(tmp_path, tmp_path, "run", "--name", "job", "--", sys.executable, program)
+    said = in_console(tmp_path, "job", ["ranks", "print max(u)"])
+    assert f"turn () at killed.py:{line_of('os.kill(', program)}" in said[0], said
+    assert said[1].rstrip().endswith("= 3"), said
+
+
+def test_the_line_that_sent(tmp_path: Path) -> None:
+    program = PYTHON / "exchange.py"
+    command = ["run", "--name", "job", "-n", "2", "--", sys.executable, program]
+    done = run_rdb(tmp_path, tmp_path, *command)
+    assert done.returncode == 0, done.stderr
+    done = run_rdb(tmp_path, tmp_path, "bisect", "job", "all(got < 200)")
+    sent = f"meet () at exchange.py:{line_of('comm.Isend', program)}"
+    assert done.stdout.count(sent) == 2, done.stdout

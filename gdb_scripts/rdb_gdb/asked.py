@@ -6,19 +6,20 @@ import json
 
 import gdb
 
-from . import link
+from . import link, pynames
 from .command import Command
 
 
 class Asked(Command):
-    """Print the MPI call that is answered next, or at the end never was, as one line of JSON."""
+    """Print the MPI call that is answered next, or at the end never was, and the line of Python
+    that runs, as one line of JSON."""
 
     name = "rdb-asked"
     kind = gdb.COMMAND_STATUS
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         link.connection()
-        gdb.write(json.dumps(link.ask("asked")) + "\n")
+        gdb.write(json.dumps({**link.ask("asked"), "python": pynames.place()}) + "\n")
 
 
 def define() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import gdb
 
-from . import link
+from . import link, pynames
 from .own_frames import frames, in_own_file, own_frames
 
 _HOOK = """define hook-finish
@@ -36,7 +36,8 @@ def select(answer: dict[str, Any]) -> bool:
         _selected = None
     if here != before and (signalled or (answer["at_end"] and not answer["branch"])):
         try:
-            frame = innermost()
+            # Where a line of Python runs, the frames around it are the interpreter's.
+            frame = None if pynames.place() is not None else innermost()
             if frame is not None:
                 frame.select()
                 _selected = frame

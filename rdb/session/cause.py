@@ -14,7 +14,6 @@ from rdb.recording.messages.messages import Came, Messages
 from rdb.session.debugger import RankDebugger
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
-from rdb.session.stacks import own_frame
 from rdb.session.state import Place
 
 
@@ -50,8 +49,7 @@ async def sender(
     )
     try:
         await debugger.run(f"goto {send.event}")
-        own = own_frame(await debugger.frames())
-        place = debugger.state.place if own is None else own.place
+        place = await debugger.own_place()
     finally:
         await debugger.close()
     return Sender(send.rank, send.event, place.function, place.file, place.line)

@@ -119,8 +119,11 @@ async def _asked(rank: Looking) -> tuple[list[Call], Place | None, bool]:
     if answer.error is not None:
         raise RdbError(answer.error)
     raw = json_answer("rdb-asked", answer.text)
-    own = own_frame(await rank.frames(_FRAMES))
-    place = None if own is None else own.place
+    if raw["python"] is not None:
+        place: Place | None = Place(**raw["python"])
+    else:
+        own = own_frame(await rank.frames(_FRAMES))
+        place = None if own is None else own.place
     calls = [
         Call(one["call"], one["text"], one["arguments"], tuple(one["requests"]), one["thread"])
         for one in raw["calls"]

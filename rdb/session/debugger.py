@@ -15,7 +15,7 @@ from rdb.session.gdb import Answer, GdbProcess
 from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
 from rdb.session.stacks import in_header, own_frame
-from rdb.session.state import RankState, parse_state
+from rdb.session.state import Place, RankState, parse_state
 from rdb.session.template import Template
 
 _OPEN_TIMEOUT_S = 120.0
@@ -144,6 +144,13 @@ class RankDebugger(Looking):
         if own is None or own.level == 0:
             return state
         return replace(state, own=own.place)
+
+    async def own_place(self) -> Place:
+        """The user's own line where it stands, or that of the library if there is none."""
+        if self.state.own is not None:  # a line of Python, too
+            return self.state.own
+        own = own_frame(await self.frames())
+        return self.state.place if own is None else own.place
 
     async def refresh(self, after: str | None = None) -> None:
         """Something has moved it without a command of the user's; or AFTER has, which was broken

@@ -14,15 +14,13 @@ from rdb.session.stacks import Frame, parse_frames
 
 @dataclass(frozen=True)
 class Fields:
-    """The members of a value: what GDB prints for each, and why others have no value here."""
+    """The members of a value, `.flow[2]` -> `0.5`, in their order; a plain value's only one is ``.
+    And why others have no value here."""
 
     values: Mapping[str, str]
     missing: Mapping[str, str]
     variables: str
     """Which variables it is of, as of a number."""
-
-
-"""The members of a value, `.flow[2]` -> `0.5`, in their order; a plain value's only one is ``."""
 
 
 @dataclass(frozen=True)

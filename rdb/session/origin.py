@@ -15,7 +15,6 @@ from rdb.recording.messages.messages import Messages
 from rdb.session.debugger import RankAnswer, RankDebugger
 from rdb.session.ranks import Rank
 from rdb.session.session import Session
-from rdb.session.stacks import own_frame
 
 _BY_EVENT = re.compile(r"^Changed by event (\d+): (.*)$", re.MULTILINE)
 _NOW = re.compile(r"^Now = (.*)$", re.MULTILINE)
@@ -126,8 +125,7 @@ class _Walk:
         return answer
 
     async def _hop(self, debugger: RankDebugger, goal: _Object, answer: RankAnswer) -> Hop:
-        own = own_frame(await debugger.frames())
-        place = own.place if own is not None else debugger.state.place
+        place = await debugger.own_place()
         now = _NOW.search(answer.text)
         return Hop(
             rank=debugger.rank,
