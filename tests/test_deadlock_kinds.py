@@ -34,6 +34,7 @@ _LAST_OF_0 = {
     "polls": "MPI_Iprobe(",
     "arrives": "MPI_Parrived(",
     "looks": "MPI_Request_get_status(",
+    "window": "MPI_Win_test(",
     "neighbours": "MPI_Neighbor_allgather(",
 }
 
@@ -122,6 +123,18 @@ def test_a_rank_goes_on_if_one_of_its_threads_can(
     assert shown.returncode == 0 and not shown.stderr, shown
 
 
+@pytest.mark.parametrize("kind", ["creates", "shares", "attaches", "opens"])
+def test_who_computes_may_still_come(
+    kind: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
+) -> None:
+    """Those that are there wait for that rank alone, not for each other."""
+    stuck(kind, build, rdb_home, tmp_path)
+    graph = graph_of(kind, rdb, 0)
+    assert graph["deadlocked"] == [] and not graph["unknown"] and graph["free"] == [0], graph
+    needs = [need["ranks"] for one in graph["waiters"] for need in one["needs"]]
+    assert [one["rank"] for one in graph["waiters"]] == [1, 2, 3] and needs == [[0]] * 3, graph
+
+
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_a_rank_that_crashed_brings_nothing(
     mpi: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
@@ -134,7 +147,8 @@ def test_a_rank_that_crashed_brings_nothing(
 
 
 @pytest.mark.parametrize(
-    ("mpi", "kind"), [("openmpi", "polls"), ("openmpi", "looks"), ("mpich", "arrives")]
+    ("mpi", "kind"),
+    [("openmpi", "polls"), ("openmpi", "looks"), ("mpich", "arrives"), ("mpich", "window")],
 )
 def test_who_polls_may_do_something_else(
     mpi: str, kind: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path

@@ -439,6 +439,9 @@ class _Needs:
             arguments = call.arguments
             probed = self._probe(rank, arguments["source"], arguments["tag"], comm)
             found.append([] if probed is None else [probed])
+        elif call.name == "MPI_Win_test":
+            need = self._on_window(rank, replace(call, name="MPI_Win_wait"))
+            found.append([] if need is None else [need])
         elif not call.requests:
             found.append([Need(f"what {call.name} asks for", ())])
         if any_of and [] in found:
@@ -584,11 +587,12 @@ class _Needs:
         for given in ("local_comm", "comm", "intercomm"):
             if call.name in meetings().values() and given in call.arguments:
                 return self._comm(rank, call.arguments[given])
-        if "fh" in call.arguments:
+        comm = _comm_of(call.arguments)  # those that make a file or a window have one, too
+        if comm is None and "fh" in call.arguments:
             return self._messages.communication(rank).file(call.arguments["fh"], self.at[rank])
-        if "win" in call.arguments:
+        if comm is None and "win" in call.arguments:
             return self._messages.communication(rank).window(call.arguments["win"])
-        return self._comm(rank, _comm_of(call.arguments))
+        return self._comm(rank, comm)
 
     def _on_window(self, rank: int, call: Call) -> Need | None:
         window = self._where(rank, call)

@@ -73,6 +73,45 @@ static void file(const char *name)
 	MPI_File_set_size(fh, 8192);
 }
 
+/* 0 computes, and does not come to a call that makes a window, or a file. */
+static void absent(void)
+{
+	void *memory;
+	MPI_Win window;
+	MPI_File fh;
+
+	waits();
+	while (rank == 0)
+		pause();
+	if (!strcmp(kind, "creates"))
+		MPI_Win_create(big, BIG, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+	else if (!strcmp(kind, "shares"))
+		MPI_Win_allocate_shared(BIG, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+	else if (!strcmp(kind, "attaches"))
+		MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+	else
+		MPI_File_open(MPI_COMM_WORLD, "none", MPI_MODE_RDONLY, MPI_INFO_NULL, &fh);
+}
+
+/* 0 waits by looking for an epoch that 1 never completes, the others wait for it. */
+static void looks_at_window(void)
+{
+	int flag = 0;
+	MPI_Win window;
+	MPI_Group world, group;
+	const int one = 1;
+
+	MPI_Win_create(big, BIG, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+	MPI_Comm_group(MPI_COMM_WORLD, &world);
+	MPI_Group_incl(world, 1, &one, &group);
+	if (rank == 0)
+		MPI_Win_post(group, 0, window);
+	waits();
+	while (rank == 0 && !flag)
+		MPI_Win_test(window, &flag);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* The groups of 0, 2 and of 1, 3; 3 does not come to the barrier of both. */
 static void inter(void)
 {
@@ -568,6 +607,11 @@ static const struct {
 	{"taken", taken},
 	{"polls", polls},
 	{"looks", looks},
+	{"window", looks_at_window},
+	{"creates", absent},
+	{"shares", absent},
+	{"attaches", absent},
+	{"opens", absent},
 	{"inter", inter},
 	{"epochs", epochs},
 	{"later", later},
