@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gdb
@@ -16,6 +16,16 @@ from .predicates import Evaluation
 from .words import functions_named
 
 _LOOKS = (9, 33)  # events at which the names are looked for
+_CALLS = 500
+
+
+def _looks(first: int, last: int) -> Iterator[set[int]]:
+    """Spread evenly; then calls of MPI, of which a program that loads much has few."""
+    for count in _LOOKS:
+        yield {first + (last - first) * at // (count - 1) for at in range(count)}
+    options = {"query": "mpi", "way": "all", "limit": _CALLS, "first": first, "last": last}
+    calls = [row["event"] for row in searching.ask("find-event", **options)["rows"]]
+    yield set(calls[:: -(-len(calls) // _LOOKS[-1]) or 1])
 
 
 class Judge:
@@ -39,8 +49,8 @@ class Judge:
         if self._bound():
             return
         looked: set[int] = set()
-        for count in _LOOKS:
-            events = {first + (last - first) * at // (count - 1) for at in range(count)} - looked
+        for wanted in _looks(first, last):
+            events = wanted - looked
             for number, event in enumerate(sorted(events)):
                 seek(event, number / len(events))
                 looked.add(event)
