@@ -49,6 +49,7 @@ OPERATIONS = [
     operation("shmat", SLOTS, FLAG, FLAG),
     operation("part", SLOTS, FLAG),
     operation("child", SLOTS, SMALL, SMALL),
+    operation("back", SLOTS, st.integers(0, 3), SMALL, SMALL),
 ]
 SCRIPTS = st.lists(st.one_of(OPERATIONS), min_size=3, max_size=14).map("/".join)
 
@@ -91,6 +92,28 @@ def verify_all(made: Made, script: str) -> None:
 @given(script=SCRIPTS)
 def test_any_mappings_in_any_order(build: Build, script: str) -> None:
     check(build("aliases.c"), script)
+
+
+MAPPINGS = {
+    "memfd": "map 0 0 1 1 3 0 4/map 1 0 1 1 3 1 3",
+    "memfd once": "map 0 0 1 1 3 0 4",
+    "file": "map 0 1 1 1 3 0 4/map 1 1 0 1 3 0 4",
+    "shm": "map 0 2 1 1 3 0 4/map 1 2 1 0 1 0 4",
+    "anonymous": "anon 0 4 1/remap 0 1 4",
+    "anonymous once": "anon 0 4 1",
+    "System V": "shmat 0 0 0/shmat 1 0 0",
+}
+FORKS = {"alone": "", "forked": "/child 0 1 1"}
+
+
+@pytest.mark.parametrize("fork", FORKS.values(), ids=FORKS)
+@pytest.mark.parametrize("mappings", MAPPINGS.values(), ids=MAPPINGS)
+def test_a_store_that_a_call_takes_back(build: Build, mappings: str, fork: str) -> None:
+    """What a mapping held at the event before it holds again at the next one."""
+    ways = "/".join(
+        f"put 0 7 2 0/put 1 7 2 0/back 0 {way} {where} 7" for way in range(4) for where in (2, 9)
+    )
+    check(build("aliases.c"), f"{mappings}{fork}/advise 0 0 1/{ways}/back 0 2 5 9")
 
 
 @pytest.fixture(scope="module")

@@ -261,6 +261,21 @@ static int discard(const struct mapping *m, void *arg)
 	return 0;
 }
 
+/* MADV_REMOVE: all who share it have zeros there. */
+static long remove_shared(struct event *ev, size_t len)
+{
+	static const char zeros[RDB_PAGE];
+	uint64_t end = 0;
+	if (!from_log()) {
+		shared_note_parts(ev, A(0), A(0) + len);
+		return raw_syscall(SYS_madvise, (long)A(0), (long)len, REMOVE, 0, 0, 0);
+	}
+	for (uint64_t at = A(0); !ev->result && at < A(0) + len; at += RDB_PAGE)
+		if (at < end || shared_noted(at, &end))
+			shared_apply(at, zeros, sizeof(zeros));
+	return ev->result;
+}
+
 static long advise(struct event *ev, size_t len)
 {
 	return from_log() ? ev->result : raw_syscall(SYS_madvise, (long)A(0), (long)len, (long)A(2), 0, 0, 0);
@@ -281,6 +296,7 @@ long memory_madvise(struct event *ev, ucontext_t *uc)
 	case 101: return -EPERM; /* MADV_HWPOISON, MADV_SOFT_OFFLINE */
 	case 102:
 	case 103: return -EINVAL; /* MADV_GUARD_INSTALL, _REMOVE: we could not read past the guards */
+	case REMOVE: return remove_shared(ev, len);
 	case MADV_DONTNEED:
 	case DONTNEED_LOCKED: break;
 	default: return advise(ev, len);

@@ -26,6 +26,7 @@
 #include "restart/shared_again.h"
 #include "answer/clock_ids.h"
 #include "answer/memory_calls.h"
+#include "space/shared_memory.h"
 #include "answer/prctl_calls.h"
 #include "answer/proc_files.h"
 #include "base/pids.h"
@@ -304,6 +305,8 @@ void syscall_event(ucontext_t *uc)
 		const bool watched = unknown && lower.opt.lax && lower.mode == MODE_RECORD && lower.started;
 		if (watched)
 			unknown_call_before();
+		if (shared_regions)
+			shared_before_write(ev);
 		ev->result = pass(ev, uc, &in_child);
 		if (in_child)
 			return; /* at its own event 0 */

@@ -65,14 +65,20 @@ static bool writes_files(const struct event *ev)
 	return written_by(ev->nr) >= 0 || removes || ev->nr == SYS_msync || shared_call_cuts(ev, &file);
 }
 
+int shared_call_writes_to(const struct event *ev)
+{
+	const int which = ev->kind == LOG_SYSCALL ? written_by(ev->nr) : -1;
+	return which >= 0 ? (int)ev->args[which] : -1;
+}
+
 int shared_call_wrote(const struct event *ev)
 {
 	struct cut_file file;
 	if (ev->kind != LOG_SYSCALL || ev->result < 0)
 		return -1;
-	const int which = written_by(ev->nr);
-	if (which >= 0)
-		return (int)ev->args[which];
+	const int fd = shared_call_writes_to(ev);
+	if (fd >= 0)
+		return fd;
 	/* those that are left open the file that they cut */
 	return ev->nr != SYS_truncate && shared_call_cuts(ev, &file) ? (int)ev->result : -1;
 }

@@ -27,6 +27,8 @@ bool shared_call_cuts(const struct event *ev, struct cut_file *file);
 bool shared_call_drops_pages(const struct event *ev, uint64_t start, uint64_t end);
 /* The descriptor of the file that the call has written to; -1: none. */
 int shared_call_wrote(const struct event *ev);
+/* The same of a call that has not been answered yet: its descriptor; -1: it has none. */
+int shared_call_writes_to(const struct event *ev);
 /* Does it pass a descriptor of a file without a name to somebody, or get one? */
 bool shared_call_gives_away(const struct event *ev);
 

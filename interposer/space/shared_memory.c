@@ -647,10 +647,9 @@ static void seen_last(struct event *ev, const struct region *r, uint64_t off, co
 	}
 }
 
-static void sync_region(struct event *ev, struct region *r)
+/* ALL: what the program had stored in a private mapping may be gone. */
+static void sync_region(struct event *ev, struct region *r, bool all)
 {
-	/* what the program had stored in a private mapping may be gone */
-	const bool all = r->follows && shared_call_drops_pages(ev, r->start, r->end);
 	bool own[BATCH / RDB_PAGE] = {false};
 	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
 		size_t n = batch_at(r, off);
@@ -693,10 +692,28 @@ void shared_sync_before(struct event *ev)
 	const struct stat *wrote = fd >= 0 && !fstat(fd, &st) ? &st : NULL;
 	for (unsigned i = 0; i < shared_regions; i++)
 		if (regions[i].shadow && (every_event(&regions[i]) || may_change(ev, &regions[i], wrote))) {
-			sync_region(ev, &regions[i]);
+			sync_region(ev, &regions[i],
+				    regions[i].follows &&
+					    shared_call_drops_pages(ev, regions[i].start, regions[i].end));
 			if (contested(&regions[i]))
 				log_lines(ev, &regions[i]);
 		}
+}
+
+/* What the program has stored since the last event a replay has by itself.  The call may make it what it was at that event. */
+void shared_before_write(struct event *ev)
+{
+	if (lower.mode != MODE_RECORD || !lower.started || !shared_call_synchronises(ev, false))
+		return;
+	struct stat st;
+	const int fd = shared_call_writes_to(ev);
+	const bool known = fd >= 0 && !fstat(fd, &st);
+	drop_retired();
+	for (unsigned i = 0; i < shared_regions; i++) {
+		struct region *r = &regions[i];
+		if (r->shadow && (!known || (r->file_ino == st.st_ino && r->file_dev == st.st_dev)))
+			sync_region(ev, r, false);
+	}
 }
 
 uint64_t shared_clock_ns(void)
@@ -838,7 +855,26 @@ bool shared_hashable(void)
 	return total(true) <= EVERY_EVENT;
 }
 
+/* The shadow becomes what the memory holds; was it that? */
+static bool refresh(struct region *r)
+{
+	bool same = true;
+	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
+		const size_t n = batch_at(r, off);
+		fetch(r->alias + off, buffer, n);
+		if (!memcmp(buffer, r->shadow + off, n))
+			continue;
+		memcpy(r->shadow + off, buffer, n);
+		same = false;
+	}
+	return same;
+}
+
 bool shared_hashable_at_end(void)
 {
-	return total(true) == 0;
+	bool known = total(true) == 0;
+	/* what differs the program itself has stored, or somebody else in a file */
+	for (unsigned i = 0; known && i < shared_regions; i++)
+		known = !regions[i].shadow || refresh(&regions[i]) || inheritable(&regions[i]);
+	return known;
 }

@@ -59,6 +59,8 @@ uint64_t shared_clock_ns(void);
 /* Logs what has changed.  Called when an event ends; calls that change the map call it before they do. */
 void shared_sync(struct event *ev);
 void shared_sync_before(struct event *ev);
+/* Called before a call that may write to files is passed on. */
+void shared_before_write(struct event *ev);
 /* The parent is about to fork: from here on there is somebody else. */
 void shared_before_fork(void);
 /* In the child, before its recording begins. */

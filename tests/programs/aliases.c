@@ -161,6 +161,31 @@ static void put(const int *a)
 	}
 }
 
+/* slot, way, where, what: a store, and a call that takes it back, with nothing in between */
+static void take_back(const int *a)
+{
+	struct slot *s = &slots[a[0]];
+	unsigned char before[64];
+	size_t at;
+	const int where[2] = {a[0], a[2]};
+	if (!inside(where, &at) || !(s->prot & PROT_WRITE))
+		return;
+	at &= ~63ul;
+	memcpy(before, s->at + at, 64);
+	for (int i = 0; i < 64; i++)
+		s->at[at + (size_t)i] ^= (unsigned char)(a[3] + 1);
+	const off_t in_file = (off_t)(s->offset * PAGE + at);
+	const struct iovec v = {before, 64};
+	if (a[1] == 0 && s->file >= 0 && (size_t)in_file + 64 <= files[s->file].size)
+		NEED(pwrite(files[s->file].wo, before, 64, in_file) == 64);
+	if (a[1] == 1 && s->file >= 0)
+		NEED(fallocate(files[s->file].rw, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, in_file, 64) == 0);
+	if (a[1] == 2)
+		sum = sum * 31 + (unsigned)madvise(s->at + at / PAGE * PAGE, PAGE, MADV_REMOVE);
+	if (a[1] == 3 && s->file >= 0 && (size_t)in_file + 64 <= files[s->file].size)
+		NEED(pwritev(files[s->file].rw, &v, 1, in_file) == 64);
+}
+
 /* slot, way, where, what: not by a store */
 static void poke(const int *a)
 {
@@ -304,7 +329,8 @@ int main(int argc, char **argv)
 		void (*run)(const int *a);
 	} table[] = {{"map", map},        {"over", map_over}, {"store", store}, {"put", put},       {"poke", poke},
 		     {"advise", advise},  {"prot", protect},  {"remap", remap}, {"keep", keep},     {"cut", cut},
-		     {"anon", anonymous}, {"shmat", attach},  {"part", part},   {"child", by_child}};
+		     {"anon", anonymous}, {"shmat", attach},  {"part", part},   {"child", by_child},
+		     {"back", take_back}};
 	NEED(argc == 3);
 	setvbuf(stdout, NULL, _IOLBF, 1 << 12);
 	for (int i = 0; i < FILES; i++)
@@ -327,5 +353,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < SEGMENTS; i++)
 		NEED(shmctl(segments[i], IPC_RMID, NULL) == 0);
 	printf("end %08x\n", sum);
+	for (int i = 0; i < SLOTS; i++) /* no call after it but exit */
+		store((const int[]){i, i, i});
 	return 0;
 }
