@@ -298,6 +298,43 @@ def test_a_store_that_cannot_be_written_is_125(rdb: Rdb, ending: Path, tmp_path:
     assert one_line(done).startswith(f"rdb: cannot write {blocked}")
 
 
+@pytest.mark.parametrize("how", ["run", "exec"])
+def test_a_store_that_others_may_write_to_is_125(
+    rdb: Rdb, ending: Path, rdb_home: Path, how: str
+) -> None:
+    """Smaller codes are the program's."""
+    rdb_home.mkdir(exist_ok=True)
+    rdb_home.chmod(0o777)
+    done = rdb(how, "--", ending)
+    assert done.returncode == 125
+    assert str(rdb_home) in one_line(done)
+    assert rdb("ls").returncode == 4
+
+
+def test_a_program_is_called_as_it_was_typed(
+    rdb: Rdb, build_text: BuildText, tmp_path: Path
+) -> None:
+    """Its argv[0], and the path by which the kernel says that it was executed."""
+    text = """
+        #include <stdio.h>
+        #include <sys/auxv.h>
+        int main(int argc, char **argv) { puts(argv[0]); puts((char *)getauxval(AT_EXECFN)); }
+        """
+    folder = build_text("says", text).parent
+    (folder / "script").write_text("#!/bin/sh\necho $0\n")
+    (folder / "script").chmod(0o755)
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+    ways = ("./says", "says", f"{folder}/says", f"../{folder.name}/says", "./script", "script")
+    for way in ways:
+        plain = subprocess.run(
+            ["/bin/sh", "-c", way], cwd=folder, env=environment, capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
+        for how in ("run", "exec"):
+            done = rdb(how, "--", way, cwd=folder, env=environment)
+            assert (done.returncode, done.stdout) == (0, plain.stdout), way
+
+
 def test_a_full_disk_at_the_start_is_125_and_leaves_nothing(ending: Path, tmp_path: Path) -> None:
     """A file system of 64 KiB in a mount namespace of our own: no room for the first segment."""
     store = tmp_path / "small"

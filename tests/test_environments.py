@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import TIMEOUT_S, Build
+from conftest import TIMEOUT_S, Build, Rdb
 
 # What a shell does before it runs the command; in a directory of its own.
 SURROUNDINGS = {
@@ -205,6 +205,34 @@ os.execvp(sys.argv[1], sys.argv[1:])' "$@\""""
     plain = said(inherits)
     assert plain.count("Sig") == 2
     assert said([*rdb, *inherits]) == plain
+
+
+LINKER = """LD_TRACE_LOADED_OBJECTS=1 /bin/true | grep -c libm.so
+LD_DEBUG=libs /bin/true 2>&1 | grep -c 'calling init: .*libm.so'
+ldd /bin/ls | grep -o '=> [^ ]*'
+LD_PRELOAD=/none.so /bin/true
+LD_PRELOAD=/none.so env 2>/dev/null | grep LD_PRELOAD
+env | grep -c ^rdb:"""
+
+
+def test_variables_of_the_dynamic_linker_are_for_the_program(rdb: Rdb) -> None:
+    """rdb-exec has a dynamic linker, too."""
+    line = ["/bin/sh", "-c", LINKER]
+    environment = {**os.environ, "LD_WARN": "1"}
+    plain = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    done = rdb("run", "--name", "job", "--", *line, env=environment)
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
+    assert [one for one in done.stderr.splitlines() if "ld.so" in one] == plain.stderr.splitlines()
+    assert rdb("replay", "job", "--verify").returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+def test_a_program_that_may_not_write_its_log_goes_on(rdb: Rdb) -> None:
+    script = "echo a; /bin/echo b; exec setpriv --reuid 4711 --clear-groups /bin/echo c"
+    done = rdb("run", "--name", "job", "--", "/bin/sh", "-c", script)
+    assert (done.returncode, done.stdout) == (0, "a\nb\nc\n"), done.stderr
+    assert re.search("(?m)^rdb: .*: Permission denied: .*echo runs unrecorded$", done.stderr)
+    assert rdb("replay", "job", "--verify").returncode == 0
 
 
 @pytest.mark.parametrize(

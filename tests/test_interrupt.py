@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -70,3 +71,27 @@ def test_a_signal_while_the_program_is_started_reaches_it(
 
     monkeypatch.setattr(inherited, "spawn", slowly)
     assert run_foreground(["/bin/sleep", str(DEADLINE_S)], os.environ) == 128 + number
+
+
+FORWARDED = ("INT", "QUIT", "TERM", "HUP", "USR1", "USR2", "ALRM")
+
+
+@pytest.mark.parametrize("name", FORWARDED)
+def test_a_signal_to_rdb_run_reaches_the_program(name: str, tmp_path: Path) -> None:
+    """Without a terminal, where nobody else sends it."""
+    script = f"""import signal, sys
+signal.signal(signal.SIG{name}, lambda number, frame: sys.exit(40 + number))
+print("waits", flush=True)
+while True:
+    signal.pause()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-m", "rdb", "run", "--", sys.executable, "-c", script],
+        env={**os.environ, "RDB_HOME": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as running:
+        assert running.stdout is not None and running.stdout.readline() == b"waits\n"
+        number = signal.Signals[f"SIG{name}"]
+        running.send_signal(number)
+        assert running.wait(timeout=DEADLINE_S) == 40 + number

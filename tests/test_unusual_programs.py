@@ -41,3 +41,13 @@ def test_answers_of_waiting_calls_while_others_run(recorded: Recorded, build: Bu
 
 def test_shared_memory_that_goes_at_once(recorded: Recorded, build: Build) -> None:
     assert recorded(build("shared_leave.c")) == "close_range -1 1\n"
+
+
+def test_an_owner_that_ends_without_unlocking(recorded: Recorded, build: Build) -> None:
+    """By exit, a signal, exec, or as one thread of several: who waits for its lock gets it."""
+    lines = recorded(build("robust_owner.c", "-pthread"))
+    assert lines == "0 1\n1 1\n2 1\n3 1\n"
+
+
+def test_huge_pages_are_done_without(recorded: Recorded, build: Build) -> None:
+    assert recorded(build("huge_pages.c")) == "done\n"

@@ -165,7 +165,7 @@ static size_t count(char **v)
 	return n;
 }
 
-static int build_stack(const struct object *prog, uint64_t interp_base, const char *path, char **argv, char **envp,
+static int build_stack(const struct object *prog, uint64_t interp_base, const char *called, char **argv, char **envp,
 		       uint64_t *sp_out)
 {
 	struct rlimit rl;
@@ -182,7 +182,7 @@ static int build_stack(const struct object *prog, uint64_t interp_base, const ch
 	uint64_t sp = RDB_STACK_TOP - 8, *table = malloc((argc + envc) * sizeof(*table) + 8);
 	if (!table)
 		return -ENOMEM;
-	uint64_t execfn = push_string(&sp, path);
+	uint64_t execfn = push_string(&sp, called);
 	for (size_t i = envc; i-- > 0;)
 		table[argc + i] = push_string(&sp, envp[i]);
 	for (size_t i = argc; i-- > 0;)
@@ -245,7 +245,7 @@ static int map_vdso(void)
 	return mprotect(p, RDB_PAGE, PROT_READ | PROT_EXEC) ? -errno : 0;
 }
 
-int loader_load(const char *path, char **argv, char **envp, struct loaded *out, const char **why)
+int loader_load(const char *path, const char *called, char **argv, char **envp, struct loaded *out, const char **why)
 {
 	static struct object prog, interp;
 	int rc = open_object(path, &prog, RDB_PROG, why);
@@ -268,7 +268,7 @@ int loader_load(const char *path, char **argv, char **envp, struct loaded *out, 
 	*why = "no stack for it";
 	rc = map_vdso();
 	if (!rc)
-		rc = build_stack(&prog, prog.interp[0] ? interp.bias : 0, path, argv, envp, &out->sp);
+		rc = build_stack(&prog, prog.interp[0] ? interp.bias : 0, called, argv, envp, &out->sp);
 	if (rc)
 		return rc;
 	out->pc = prog.interp[0] ? interp.bias + interp.eh.e_entry : RDB_GATE_CODE + GATE_CODE_START;

@@ -10,7 +10,7 @@ struct loaded {
 
 /* Finds PROG as execvp(3) does; fills path (4096 bytes).  0, -ENOENT, -EACCES. */
 int loader_find(const char *prog, char *path);
-/* Maps program, interpreter and stack; fills lower.upper.  0, or -errno with *why (static text). */
-int loader_load(const char *path, char **argv, char **envp, struct loaded *out, const char **why);
+/* Maps program, interpreter and stack; fills lower.upper.  CALLED: AT_EXECFN.  0, or -errno with *why (static text). */
+int loader_load(const char *path, const char *called, char **argv, char **envp, struct loaded *out, const char **why);
 
 #endif

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <linux/magic.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -239,6 +241,12 @@ static long place(struct event *ev, size_t len, uint64_t *at)
 	return flags & MAP_FIXED || from_log() ? 0 : reserve(*at, len);
 }
 
+static bool on_huge_pages(int fd)
+{
+	struct statfs fs;
+	return !fstatfs(fd, &fs) && fs.f_type == HUGETLBFS_MAGIC;
+}
+
 /* While recording, and before: what the program asks for is really mapped. */
 static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 {
@@ -250,6 +258,8 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 	if (shared && !anonymous && prot & PROT_WRITE &&
 	    (raw_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0) & O_ACCMODE) != O_RDWR)
 		return -EACCES;
+	if (!anonymous && on_huge_pages(fd))
+		return -ENOMEM; /* as where there are none: they can neither be mapped twice nor wherever we like */
 	if (lower.started && (anonymous ? shared : followed_from_start(fd, shared, prot)))
 		return shared_map(ev, at, len, prot,
 				  (shared ? MAP_SHARED : MAP_PRIVATE) | (anonymous ? MAP_ANONYMOUS : 0), fd, A(5));

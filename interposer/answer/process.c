@@ -28,6 +28,7 @@
 #include "base/pids.h"
 #include "base/private_file.h"
 #include "answer/process.h"
+#include "answer/linker_variables.h"
 #include "base/seccomp.h"
 #include "space/shared_memory.h"
 #include "task/signals.h"
@@ -335,7 +336,8 @@ long process_exec(struct event *ev, const uint64_t a[6])
 		argc++;
 	const char **v = mmap(NULL, (argc + OPTIONS) * sizeof(*v), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			      -1, 0);
-	if (v == MAP_FAILED)
+	char **variables = linker_variables_hidden(envp);
+	if (v == MAP_FAILED || !variables)
 		return -ENOMEM;
 	bool record = lower.mode == MODE_RECORD;
 	if (snprintf(dir, sizeof(dir), "%s/exec", lower.opt.dir) >= (int)sizeof(dir))
@@ -403,6 +405,6 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	boundary_final_hash();
 	boundary_end(LOG_END_EXEC, 0, path);
 	traps_set(false);
-	raw_syscall(SYS_execve, (long)"/proc/self/exe", (long)v, (long)envp, 0, 0, 0);
+	raw_syscall(SYS_execve, (long)"/proc/self/exe", (long)v, (long)variables, 0, 0, 0);
 	rdb_fatal("%s: cannot be started: %s", path, strerror(errno));
 }

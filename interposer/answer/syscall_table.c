@@ -1,6 +1,7 @@
 #include "answer/syscall_table.h"
 #include <errno.h>
 #include <asm/prctl.h>
+#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "crossing/boundary.h"
@@ -72,9 +73,12 @@ static long call_set_tid_address(struct event *ev, ucontext_t *uc)
 static long call_set_robust_list(struct event *ev, ucontext_t *uc)
 {
 	struct upper_thread *u = &thread_self()->upper;
+	if (A(1) != sizeof(struct robust_list_head))
+		return -EINVAL;
 	u->robust_list = A(0);
 	u->robust_len = A(1);
-	return 0;
+	/* other processes may wait for what it holds when it is killed */
+	return replaying() ? 0 : raw_syscall(SYS_set_robust_list, (long)A(0), (long)A(1), 0, 0, 0, 0);
 }
 
 static long call_close_range(struct event *ev, ucontext_t *uc)

@@ -1,10 +1,12 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/crc32c.h"
 #include "base/io.h"
@@ -41,6 +43,19 @@ static void tell_size(uint64_t before)
 		lower.opt.order ? "" : ", --record=order of MPI messages their order alone");
 }
 
+/* The kernel tells who exceeds RLIMIT_FSIZE by a signal, too (setrlimit(2)).  It was not the program that did. */
+static int allocate(int fd, size_t len)
+{
+	const struct timespec now = {0};
+	sigset_t told;
+	const int rc = -posix_fallocate(fd, 0, (off_t)len);
+	sigemptyset(&told);
+	sigaddset(&told, SIGXFSZ);
+	if (rc == -EFBIG)
+		sigtimedwait(&told, NULL, &now);
+	return rc;
+}
+
 static int open_segment(unsigned index, size_t len, uint64_t first_event)
 {
 	char name[32];
@@ -49,7 +64,7 @@ static int open_segment(unsigned index, size_t len, uint64_t first_event)
 	if (fd < 0)
 		return fd;
 	fd = lower_fd(fd);
-	int rc = fd < 0 ? fd : -posix_fallocate(fd, 0, (off_t)len);
+	int rc = fd < 0 ? fd : allocate(fd, len);
 	uint8_t *p = MAP_FAILED;
 	if (!rc) {
 		p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

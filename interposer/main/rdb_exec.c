@@ -29,6 +29,7 @@
 #include "restart/shared_again.h"
 #include "restart/tree.h"
 #include "base/pids.h"
+#include "answer/linker_variables.h"
 #include "answer/loader.h"
 #include "replay/looks.h"
 #include "restart/own_table.h"
@@ -55,6 +56,7 @@ static char **upper_environment(char **envp)
 	static char bind_now[] = "LD_BIND_NOW=1";
 	bool bound = false;
 	size_t n = 0;
+	linker_variables_shown(envp);
 	while (envp[n])
 		bound |= !strncmp(envp[n++], bind_now, 12);
 	char **copy = malloc((n + 2) * sizeof(*copy));
@@ -99,14 +101,19 @@ static int record(char **envp)
 		own_handed_on(lower.opt.dir);
 	if (lower.mode == MODE_RECORD || lower.opt.checkpoints_only) {
 		rc = log_open(lower.opt.dir);
-		if (rc) {
+		/* the program before may have set itself a limit, or has filled the disk */
+		if (rc && lower.opt.sigmask_given && lower.mode == MODE_RECORD) {
+			rdb_warn("%s: %s: %s runs unrecorded", lower.opt.dir, strerror(-rc), path);
+			lower.mode = MODE_PASS;
+		} else if (rc) {
 			rdb_warn("%s: the log cannot be created: %s", lower.opt.dir, strerror(-rc));
 			return 125;
+		} else {
+			meta_log(path);
 		}
-		meta_log(path);
 	}
 	traps_begin();
-	rc = loader_load(path, lower.opt.argv, upper_environment(envp), &prog, &why);
+	rc = loader_load(path, called, lower.opt.argv, upper_environment(envp), &prog, &why);
 	if (rc) {
 		rdb_warn("%s: %s", path, why);
 		boundary_end(LOG_END_UNSUPPORTED, 126, why);

@@ -133,7 +133,7 @@ static void owner_died(uint64_t entry, int64_t offset)
 		futex_wake((uint64_t)word, 1);
 }
 
-/* set_robust_list(2): locks that the thread still holds.  The kernel has no list of ours. */
+/* set_robust_list(2): locks that the thread still holds, where the kernel has no list: in a replay, and of a carrier that lives on. */
 static void release_robust(const struct upper_thread *u)
 {
 	const struct robust_list_head *head = (const void *)u->robust_list;
@@ -155,6 +155,8 @@ void thread_dying(void)
 {
 	struct thread *self = thread_self();
 	release_robust(&self->upper);
+	if (!replaying())
+		raw_syscall(SYS_set_robust_list, 0, sizeof(struct robust_list_head), 0, 0, 0, 0);
 	if (self->upper.clear_child_tid)
 		*(uint32_t *)self->upper.clear_child_tid = 0;
 	if (self->upper.clear_child_tid && !replaying())

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from rdb.errors import RdbError
+from rdb.errors import MissingTool, NotYours, RdbError, Unsupported, Usage
 from rdb.launch.inherited import put_aside
 
 
@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if os.environ.get("RDB_DEBUG"):
             raise
         print(error.line(), file=sys.stderr)
-        return error.exit_code
+        return _exit_code(error.exit_code, arguments)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -45,7 +45,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, PermissionError) and error.filename:
             said = f"{error.filename}: Permission denied"
             print(f"rdb: {said}; RDB_HOME says where recordings are", file=sys.stderr)
-            return 125 if arguments[:1] in (["run"], ["exec"]) else 4
+            return _exit_code(NotYours.exit_code, arguments)
         what = f"{type(error).__name__}: {error}".replace("\n", " ")
         print(f"rdb: internal error: {what}; RDB_DEBUG=1 shows where", file=sys.stderr)
-        return 70
+        return _exit_code(70, arguments)
+
+
+def _exit_code(code: int, arguments: Sequence[str]) -> int:
+    """Of a failure of rdb itself.  `run` and `exec` have few of these: others are the program's."""
+    own = (Usage.exit_code, MissingTool.exit_code)
+    if arguments[:1] in (["run"], ["exec"]) and code < Unsupported.exit_code and code not in own:
+        return Unsupported.exit_code
+    return code

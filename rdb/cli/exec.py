@@ -12,7 +12,7 @@ from rdb.launch.command import CHECK_CHOICES, CPU_CHOICES, rdb_exec_line
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_kept_budget
 from rdb.launch.newjob import join_job, note_allocation, rank_directory
-from rdb.launch.program import find_program
+from rdb.launch.program import find_program, look_up
 from rdb.launch.where import where
 from rdb.private import check_job
 
@@ -159,11 +159,12 @@ def exec_command(arguments: Sequence[str]) -> int:
         rank,
         files,
         place.rank,
-        program,
+        rest[0],
         rest[1:],
-        [*options, *hca_options(hca, shared)],
+        [*options, *hca_options(hca, shared), "--exe", look_up(rest[0])],
         mpi,
     )
     os.environ.pop("RDB_JOB_DIR", None)  # the program's environment stays its own
+    environment = inherited.for_rdb_exec(os.environ)
     inherited.hand_on()
-    os.execv(line[0], line)
+    os.execve(line[0], line, environment)

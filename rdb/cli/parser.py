@@ -16,9 +16,9 @@ from rdb.launch.hca import HCA_CHOICES
 from rdb.launch.placement import LAUNCHERS
 
 _EPILOG = """exit codes: run, exec and restart pass the program's own on (128+n for signal n,
-130 Ctrl-C; 127 not found, 126 cannot be executed, 125 rdb itself could not).  Others: 0 ok,
-1 a negative answer, 2 usage, 3 another version, 4 unknown job, rank or position, 5 damaged or
-diverged recording, 6 a tool is missing, 130 Ctrl-C."""
+130 Ctrl-C; 127 not found, 126 cannot be executed, 125 rdb itself could not, 2 usage, 6 a tool is
+missing).  Others: 0 ok, 1 a negative answer, 2 usage, 3 another version, 4 unknown job, rank or
+position, 5 damaged or diverged recording, 6 a tool is missing, 130 Ctrl-C."""
 
 
 _HOSTS_HELP = "where its ranks run, if the job does not say it itself"

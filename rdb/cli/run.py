@@ -20,7 +20,7 @@ from rdb.launch.command import mpirun_environment, mpirun_line, rdb_exec_line
 from rdb.launch.hca import hca_options
 from rdb.launch.limits import ORDER_HINT, ORDER_NEEDS_ALL, check_limit, write_kept_budget
 from rdb.launch.newjob import create_job, rank_directory
-from rdb.launch.program import find_program
+from rdb.launch.program import find_program, look_up
 from rdb.launch.recorded import have_cautions, recorded_processes, recorded_ranks
 from rdb.launch.where import Where
 
@@ -96,7 +96,7 @@ def run_command(args: SimpleNamespace) -> int:
         if args.kept_budget is not None:
             write_kept_budget(job, args.kept_budget)
         with _prepared(job, asked) as apart:
-            line, env = _line(args, asked, job, program, words[1:])
+            line, env = _line(args, asked, job, program, words)
             if args.n is not None:
                 import shlex
 
@@ -185,8 +185,9 @@ def _line(
     asked: Placement | None,
     job: str,
     program: str,
-    arguments: Sequence[str],
+    typed: Sequence[str],
 ) -> tuple[list[str], Mapping[str, str]]:
+    called, *arguments = typed
     if args.n is None:
         files = os.path.join(job, "files")
         directory = rank_directory(job, 0)
@@ -194,8 +195,9 @@ def _line(
         options = [*_options(args), *hca_options(args.hca, os.path.dirname(job))]
         if args.record == "off":
             options += checkpoints_options(job, 0, 1)
-        line = rdb_exec_line(directory, files, 0, program, arguments, options, args.mpi)
-        return line, os.environ
+        options += ["--exe", look_up(called)]
+        line = rdb_exec_line(directory, files, 0, called, arguments, options, args.mpi)
+        return line, inherited.for_rdb_exec(os.environ)
     rest = _options(args)
     rest += ["--hca", args.hca] if args.hca else []
     words = [*rest, "--", program, *arguments]
@@ -276,7 +278,19 @@ def _were_ended(job: str) -> bool:
     return any(end is None or end.kind is EndKind.SIGNAL for end in ends)
 
 
-_FORWARDED = (signal.SIGTERM, signal.SIGHUP)
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM)
+
+
+def _in_foreground() -> bool:
+    """Of a terminal, which sends its signals to all of the process group."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    finally:
+        os.close(terminal)
 
 
 def run_foreground(line: list[str], env: Mapping[str, str], launched: str | None = None) -> int:
@@ -296,6 +310,8 @@ def run_foreground(line: list[str], env: Mapping[str, str], launched: str | None
         """Ctrl-C reaches the child by itself; we wait for what it makes of it."""
         nonlocal interrupted
         interrupted = True
+        if not _in_foreground():
+            forward(number, frame)
 
     # None may come before there is a child to send it to.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, _FORWARDED)

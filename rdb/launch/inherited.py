@@ -33,6 +33,13 @@ def hand_on() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, _blocked)
 
 
+def for_rdb_exec(env: Mapping[str, str]) -> dict[str, str]:
+    """Variables of ld.so(8) are for the program (interposer/answer/linker_variables.h)."""
+    kept = ("LD_LIBRARY_PATH", "LD_BIND_NOW")
+    hidden = {name for name in env if name.startswith("LD_") and name not in kept}
+    return {f"rdb:{name}" if name in hidden else name: value for name, value in env.items()}
+
+
 def spawn(line: list[str], env: Mapping[str, str]) -> int:
     """Starts it; OSError if it cannot be executed."""
     defaults = [signal.SIGPIPE, signal.SIGXFSZ]

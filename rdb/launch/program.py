@@ -24,7 +24,7 @@ _MACHINES = {
 
 def find_program(name: str) -> str:
     """The absolute path of a program, looked up as a shell would; raises with exit code 126/127."""
-    path = _look_up(name)
+    path = look_up(name)
     if os.path.isdir(path):
         raise CannotExecute(f"{name} is a directory", "name a program in it")
     if not os.access(path, os.X_OK):
@@ -33,7 +33,8 @@ def find_program(name: str) -> str:
     return os.path.abspath(path)
 
 
-def _look_up(name: str) -> str:
+def look_up(name: str) -> str:
+    """The path that a shell would execute."""
     if not name:
         raise ProgramNotFound("no program: its name is empty")
     if "/" in name:
