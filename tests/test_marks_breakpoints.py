@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Iterator
-from threading import Timer
 
 import pytest
 from test_agent import Recorded, record
 
 from rdb.replay.agent import AgentClient, StopReason
 
-DEADLINE_S = 90.0
+DEADLINE_S = 90
 FALSE = b"\x22\x00\x27"  # const8 0, end
 
 
@@ -26,13 +26,11 @@ def rec(made: Recorded) -> Iterator[Recorded]:
 
 
 @pytest.fixture
-def agent(rec: Recorded) -> Iterator[AgentClient]:
+def agent(rec: Recorded) -> AgentClient:
     """Of a replica that does not run for ever."""
     agent = rec.replica()
-    deadline = Timer(DEADLINE_S, rec.started[-1][1].kill)
-    deadline.start()
-    yield agent
-    deadline.cancel()
+    resource.prlimit(rec.started[-1][1].pid, resource.RLIMIT_CPU, (DEADLINE_S, DEADLINE_S))
+    return agent
 
 
 def rounds(rec: Recorded) -> int:
