@@ -5,13 +5,18 @@ RDB_TEST_MPI=all (`make test-mpi`) runs each with 2, 3 and 4 ranks.
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import Build
+from conftest import TIMEOUT_S, Build
 from mpijob import lines, record
+
+from rdb.paths import rdb_exec_path
+from rdb.recording import RankRecording
 
 FAMILIES = {
     "collectives_nonblocking": 3,
@@ -45,3 +50,26 @@ def test_spawned_processes_are_ranks_of_the_job(build: Build, tmp_path: Path) ->
     assert lines(job.result) == ["0: good", "1: good", "child 0: good", "child 1: good"]
     assert sorted(path.name for path in job.path.glob("rank-*")) == [f"rank-{n}" for n in range(4)]
     replace(job, ranks=4).expect_equal()
+
+
+@pytest.mark.parametrize("before", ["exec ", ""])
+def test_a_script_around_spawned_processes_keeps_their_world(
+    before: str, build: Build, tmp_path: Path
+) -> None:
+    program = build("mpi/spawn.c", "-O1")
+    wrapper = tmp_path / "wrapper.sh"
+    wrapper.write_text(f'#!/bin/sh\n{before}{program} "$@"\n')
+    wrapper.chmod(0o755)
+    job = record(tmp_path, 2, program, "meet", wrapper)
+    assert job.result.returncode == 0, job.result.stderr
+    assert lines(job.result) == ["0: good", "1: good", "child 0: good", "child 1: good"]
+    programs = [log.parent for log in job.path.glob("rank-*/**/log-000000.seg")]
+    worlds = {}
+    for folder in programs:
+        replay = [rdb_exec_path(), "--replay", folder, "--files", job.files, "--verify"]
+        done = subprocess.run(replay, capture_output=True, text=True, timeout=TIMEOUT_S)
+        assert json.loads(done.stdout)["ok"], (folder, done.stdout, done.stderr)
+        meta = RankRecording(folder, job.files).meta
+        worlds[meta["rank"]] = meta["world_first"]
+    assert worlds == {0: 0, 1: 0, 2: 2, 3: 2}
+    assert len(programs) == 2 + 2 * 2, "the children's shells, too"

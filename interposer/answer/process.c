@@ -24,7 +24,7 @@
 #include "log/log_writer.h"
 #include "answer/memory_calls.h"
 #include "log/meta.h"
-#include "main/options.h"
+#include "base/handed_on.h"
 #include "base/pids.h"
 #include "base/private_file.h"
 #include "answer/process.h"
@@ -38,7 +38,7 @@
 
 #define A(i) (ev->args[i])
 
-enum { ARGS_MAX = 65536, OPTIONS = 64 };
+enum { ARGS_MAX = 65536, OPTIONS = 2 * OPTIONS_MOST + 16 };
 
 static unsigned children;
 static char own_dir[4096]; /* of a child: opt.dir points here */
@@ -312,7 +312,8 @@ static const char *named_by_descriptor(const char *path)
 
 long process_exec(struct event *ev, const uint64_t a[6])
 {
-	static char dir[4096], hash[32], slice[32], rank[32], mask[32], full[4096];
+	static char dir[4096], full[4096];
+	static struct handed_on handed_on;
 	bool at = ev->nr == SYS_execveat;
 	const char *path = (const char *)a[at ? 1 : 0];
 	char *const *argv = (char *const *)a[at ? 2 : 1], *const *envp = (char *const *)a[at ? 3 : 2];
@@ -342,10 +343,6 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	bool record = lower.mode == MODE_RECORD;
 	if (snprintf(dir, sizeof(dir), "%s/exec", lower.opt.dir) >= (int)sizeof(dir))
 		return -ENAMETOOLONG;
-	snprintf(hash, sizeof(hash), "%lu", (unsigned long)lower.opt.hash_every);
-	snprintf(slice, sizeof(slice), "%ld", lower.opt.slice_ms);
-	snprintf(rank, sizeof(rank), "%d", lower.opt.rank);
-	snprintf(mask, sizeof(mask), "%lx", (unsigned long)thread_self()->upper.sigmask);
 	int made = record ? private_mkdir(dir) : 0;
 	if (record && !made)
 		made = own_hand_on(dir);
@@ -356,44 +353,13 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	unsigned n = 0;
 	v[n++] = "rdb-exec";
 	n = add_option(v, n, "--dir", record ? dir : lower.opt.dir);
-	n = add_option(v, n, "--files", lower.opt.files_dir);
-	n = add_option(v, n, "--rank", rank);
-	n = add_option(v, n, "--hash-every", hash);
-	n = add_option(v, n, "--check", check_chosen());
-	n = add_option(v, n, "--checkpoint-every", lower.opt.no_checkpoints ? "0" : lower.opt.checkpoint_every.text);
-	n = add_option(v, n, "--keep", lower.opt.keep.text);
-	n = add_option(v, n, "--log-budget", lower.opt.log_budget.text);
-	n = add_option(v, n, "--slice", slice);
-	n = add_option(v, n, "--mpi-lower", lower.opt.mpi_lower);
-	for (unsigned i = 0; i < MPI_STUBS; i++)
-		n = add_option(v, n, "--mpi-stub", lower.opt.mpi_stub[i]);
-	n = add_option(v, n, "--verbs-lower", lower.opt.verbs_lower);
-	n = add_option(v, n, "--verbs-stub", lower.opt.verbs_stub);
-	n = add_option(v, n, "--cm-stub", lower.opt.cm_stub);
-	n = add_option(v, n, "--hca", lower.opt.hca);
-	n = add_option(v, n, "--hca-key", lower.opt.hca_key);
-	n = add_option(v, n, "--sigmask", mask);
 	n = add_option(v, n, "--exe", path);
-	n = add_option(v, n, "--cpu", cpu_chosen());
-	n = add_option(v, n, "--dispatch", seccomp_in_use() ? "inherited" : "sud");
-	n = add_option(v, n, "--pids", pids_path());
-	if (lower.opt.lax)
-		v[n++] = "--lax";
-	if (lower.opt.no_children)
-		v[n++] = "--no-children";
-	char ranks[16], number[16], mtbf[32];
-	snprintf(ranks, sizeof(ranks), "%u", lower.opt.board_ranks);
-	snprintf(number, sizeof(number), "%d", lower.opt.board_rank);
-	snprintf(mtbf, sizeof(mtbf), "%.0f", lower.opt.mtbf_s);
-	if (lower.opt.checkpoints_only) {
-		n = add_option(v, n, "--board", lower.opt.board);
-		n = add_option(v, n, "--ranks", ranks);
-		n = add_option(v, n, "--board-rank", number);
-		n = add_option(v, n, "--mtbf", mtbf);
-	}
-	v[n++] = record                       ? (lower.opt.order ? "--record=order" : "--record=full")
-		 : lower.opt.checkpoints_only ? "--record=checkpoints"
-					      : "--record=off";
+	n = add_option(v, n, "--record", record                       ? (lower.opt.order ? "order" : "full")
+					 : lower.opt.checkpoints_only ? "checkpoints"
+								      : "off");
+	const unsigned handed = options_hand_on(TO_EXEC, &handed_on);
+	memcpy(v + n, handed_on.words, handed * sizeof(*v));
+	n += handed;
 	v[n++] = "--";
 	for (size_t i = 0; i < argc; i++)
 		v[n++] = argv[i];

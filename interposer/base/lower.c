@@ -1,4 +1,5 @@
 #include "base/lower.h"
+#include "base/handed_on.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -8,6 +9,7 @@ enum { CANNOT = 125 }; /* exit code: rdb itself could not */
 
 struct lower lower;
 void (*lower_at_fatal)(int exit_code, const char *text);
+unsigned (*options_hand_on)(unsigned to, struct handed_on *out);
 
 static void say(const char *fmt, va_list ap)
 {

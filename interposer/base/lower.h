@@ -35,6 +35,7 @@ struct options {
 	const char *hca;                 /* soft, real, auto; NULL: auto */
 	const char *hca_key;             /* secret of the job's software HCAs */
 	int rank;
+	int spawned;         /* the first rank of those that MPI_Comm_spawn started with this one; -1: it is none */
 	int world_first;     /* the rank that is 0 in its MPI_COMM_WORLD: of spawned processes not 0 */
 	int appnum;          /* of these the number of their command */
 	bool worlds;         /* restart: the launcher starts several MPI_COMM_WORLDs as one */
@@ -50,9 +51,11 @@ struct options {
 	const char *board;     /* where its ranks agree on them (restart/board.h) */
 	unsigned board_ranks;
 	int board_rank;
-	double mtbf_s;   /* checkpoints as often as is best for it; 0: not asked for */
+	long mtbf_s;     /* checkpoints as often as is best for it; 0: not asked for */
 	bool from_image; /* restart: the image holds all, nothing is replayed */
-	bool only_check; /* replay: is the checkpoint whole? */
+	const char *replay; /* the recording to replay, or NULL */
+	bool verify;        /* replay: alone, to the end */
+	bool only_check;    /* replay: is the checkpoint whole? */
 	enum mode mode_after;
 	bool no_children;    /* leave child processes native */
 	bool lax;            /* pass on what the tables do not know */

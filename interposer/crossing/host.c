@@ -15,6 +15,7 @@
 #include "crossing/table.h"
 #include "restart/coordinated.h"
 #include "base/guarded_copy.h"
+#include "base/handed_on.h"
 #include "crossing/order.h"
 #include "crossing/scratch.h"
 #include "answer/clock.h"
@@ -196,8 +197,16 @@ static bool recording(void)
 	return lower.mode == MODE_RECORD;
 }
 
+static const char *const *spawn_options(unsigned *count)
+{
+	static struct handed_on handed_on;
+	*count = options_hand_on(TO_SPAWN, &handed_on);
+	return handed_on.words;
+}
+
 static struct rdb_host offered = {
 	.version = RDB_HOST_VERSION,
+	.spawn_options = spawn_options,
 	.out = out,
 	.sent = sent,
 	.sent_blocks = sent_blocks,

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "crossing/gate.h"
 
-#define RDB_HOST_VERSION 16
+#define RDB_HOST_VERSION 17
 
 /* Kinds of notes: annotations in the log that replay does not apply (log_format.h, CHUNK_NOTE). */
 enum rdb_note {
@@ -212,6 +212,8 @@ struct rdb_host {
 	int world_first; /* the rank that is 0 in its MPI_COMM_WORLD */
 	int appnum;
 	bool worlds; /* a restart: the launcher's MPI_COMM_WORLD holds several of the job's */
+	/* The words of rdb-exec's command line that processes which MPI_Comm_spawn starts have, too. */
+	const char *const *(*spawn_options)(unsigned *count);
 	/* These bytes of upper memory were (over)written by the present event.  Call it after they
 	 * have their final content; it may be called many times; the bytes are copied into the log
 	 * when the event ends. */

@@ -1,14 +1,17 @@
 #include "main/options.h"
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/lower.h"
 #include "base/seccomp.h"
 #include "answer/cpu_features.h"
+#include "base/handed_on.h"
 #include "base/limit.h"
 #include "base/probe.h"
+#include "base/pids.h"
 #include "task/thread.h"
 
 static void __attribute__((noreturn)) usage(void)
@@ -29,6 +32,20 @@ static void __attribute__((noreturn)) usage(void)
 	exit(2);
 }
 
+enum kind { KIND_PATH, KIND_TEXT, KIND_FLAG, KIND_INT, KIND_UINT, KIND_LONG, KIND_U64, KIND_LIMIT, KIND_OWN };
+
+struct option_row {
+	const char *name;
+	enum kind kind;
+	size_t at;        /* the field in struct options */
+	long most;        /* of a number */
+	const char *word; /* of a limit */
+	void (*take)(const char *text);
+	/* Its value for `to`, written to `room` where it is a number; NULL: it is not handed on. */
+	const char *(*give)(unsigned to, char room[NUMBER_TEXT]);
+	unsigned handed;
+};
+
 static long number(const char *name, const char *text, long max)
 {
 	char *end;
@@ -41,18 +58,53 @@ static long number(const char *name, const char *text, long max)
 	return v;
 }
 
-/* inherited: by process_exec, from the program before, whose filter we are under. */
-static void choose_dispatch(const char *how)
+/* ---- options that no kind describes ---- */
+
+static void take_sigmask(const char *text)
 {
-	if (!strcmp(how, "seccomp") || !strcmp(how, "inherited"))
-		seccomp_use(*how == 'i');
-	else if (strcmp(how, "sud"))
+	thread_self()->upper.sigmask = strtoul(text, NULL, 16);
+	lower.opt.sigmask_given = true;
+}
+
+static const char *give_sigmask(unsigned to, char room[NUMBER_TEXT])
+{
+	(void)to;
+	snprintf(room, NUMBER_TEXT, "%lx", (unsigned long)thread_self()->upper.sigmask);
+	return room;
+}
+
+static void take_pids(const char *text)
+{
+	lower.opt.pids = text;
+}
+
+static const char *give_pids(unsigned to, char room[NUMBER_TEXT])
+{
+	(void)to, (void)room;
+	return pids_path();
+}
+
+static void take_record(const char *how)
+{
+	struct options *o = &lower.opt;
+	o->checkpoints_only = !strcmp(how, "checkpoints");
+	o->order = !strcmp(how, "order");
+	if (strcmp(how, "off") && strcmp(how, "full") && !o->checkpoints_only && !o->order)
 		usage();
+	o->mode = strcmp(how, "full") && !o->order ? MODE_PASS : MODE_RECORD;
+}
+
+/* Of processes that are spawned without a log: they have no place on the job's board. */
+static const char *give_record(unsigned to, char room[NUMBER_TEXT])
+{
+	const struct options *o = &lower.opt;
+	(void)to, (void)room;
+	return (o->restart ? o->mode_after : o->mode) != MODE_RECORD ? "off" : o->order ? "order" : "full";
 }
 
 static const char *const checks[] = {[CHECK_SAMPLE] = "sample", [CHECK_FULL] = "full", [CHECK_OFF] = "off"};
 
-static void choose_check(const char *how)
+static void take_check(const char *how)
 {
 	enum check c = CHECK_SAMPLE;
 	while (c <= CHECK_OFF && strcmp(how, checks[c]))
@@ -62,9 +114,163 @@ static void choose_check(const char *how)
 	lower.opt.check = c;
 }
 
-const char *check_chosen(void)
+static const char *give_check(unsigned to, char room[NUMBER_TEXT])
 {
+	(void)to, (void)room;
 	return checks[lower.opt.check];
+}
+
+static void take_cpu(const char *name)
+{
+	if (!cpu_choose(name))
+		usage();
+}
+
+static const char *give_cpu(unsigned to, char room[NUMBER_TEXT])
+{
+	(void)to, (void)room;
+	return cpu_chosen();
+}
+
+/* inherited: by process_exec, from the program before, whose filter we are under. */
+static void take_dispatch(const char *how)
+{
+	if (!strcmp(how, "seccomp") || !strcmp(how, "inherited"))
+		seccomp_use(*how == 'i');
+	else if (strcmp(how, "sud"))
+		usage();
+}
+
+static const char *give_dispatch(unsigned to, char room[NUMBER_TEXT])
+{
+	(void)room;
+	return !seccomp_in_use() ? "sud" : to == TO_EXEC ? "inherited" : "seccomp";
+}
+
+static void take_checkpoint_every(const char *text)
+{
+	struct options *o = &lower.opt;
+	o->no_checkpoints = !strcmp(text, "0");
+	if (!o->no_checkpoints && !limit_parse(text, "events", &o->checkpoint_every))
+		usage();
+}
+
+static const char *give_checkpoint_every(unsigned to, char room[NUMBER_TEXT])
+{
+	(void)to, (void)room;
+	return lower.opt.no_checkpoints ? "0" : lower.opt.checkpoint_every.text;
+}
+
+static void take_mpi_stub(const char *path)
+{
+	unsigned i = 0;
+	while (i < MPI_STUBS && lower.opt.mpi_stub[i])
+		i++;
+	if (i == MPI_STUBS)
+		usage();
+	lower.opt.mpi_stub[i] = path;
+}
+
+static void take_hca(const char *which)
+{
+	if (strcmp(which, "soft") && strcmp(which, "real") && strcmp(which, "auto"))
+		usage();
+	lower.opt.hca = which;
+}
+
+static const char *give_hca(unsigned to, char room[NUMBER_TEXT])
+{
+	(void)to, (void)room;
+	return lower.opt.hca;
+}
+
+static void take_checkpoint(const char *text)
+{
+	lower.opt.checkpoint = (unsigned)number("checkpoint", text, 1 << 30);
+	lower.opt.checkpoint_given = true;
+}
+
+/* ---- the table ---- */
+
+#define FIELD(kind_, field) .kind = KIND_##kind_, .at = offsetof(struct options, field)
+#define PATH(field) FIELD(PATH, field)
+#define TEXT(field) FIELD(TEXT, field)
+#define FLAG(field) FIELD(FLAG, field)
+#define INT(field, most_) FIELD(INT, field), .most = most_
+#define UINT(field, most_) FIELD(UINT, field), .most = most_
+#define LONG(field, most_) FIELD(LONG, field), .most = most_
+#define U64(field, most_) FIELD(U64, field), .most = most_
+#define LIMIT(field, word_) FIELD(LIMIT, field), .word = word_
+#define OWN_TAKEN(name_) .kind = KIND_OWN, .take = take_##name_
+#define OWN(name_) OWN_TAKEN(name_), .give = give_##name_
+#define OPTION(name_, how, handed_) {.name = name_, how, .handed = (handed_)},
+static const struct option_row rows[] = {
+#include "main/options.def"
+};
+enum { ROWS = sizeof(rows) / sizeof(*rows) };
+_Static_assert(ROWS + MPI_STUBS <= OPTIONS_MOST, "struct handed_on has room for all");
+
+static void *field_of(const struct option_row *row)
+{
+	return (char *)&lower.opt + row->at;
+}
+
+static void take(const struct option_row *row, const char *text)
+{
+	void *field = field_of(row);
+	switch (row->kind) {
+	case KIND_PATH:
+	case KIND_TEXT: *(const char **)field = text; break;
+	case KIND_FLAG: *(bool *)field = true; break;
+	case KIND_INT: *(int *)field = (int)number(row->name, text, row->most); break;
+	case KIND_UINT: *(unsigned *)field = (unsigned)number(row->name, text, row->most); break;
+	case KIND_LONG: *(long *)field = number(row->name, text, row->most); break;
+	case KIND_U64: *(uint64_t *)field = (uint64_t)number(row->name, text, row->most); break;
+	case KIND_LIMIT:
+		if (!limit_parse(text, row->word, field))
+			usage();
+		break;
+	case KIND_OWN: row->take(text); break;
+	}
+}
+
+static const char *give(const struct option_row *row, unsigned to, char room[NUMBER_TEXT])
+{
+	const void *field = field_of(row);
+	switch (row->kind) {
+	case KIND_PATH:
+	case KIND_TEXT: return *(const char *const *)field;
+	case KIND_FLAG: return NULL;
+	case KIND_INT: snprintf(room, NUMBER_TEXT, "%d", *(const int *)field); return room;
+	case KIND_UINT: snprintf(room, NUMBER_TEXT, "%u", *(const unsigned *)field); return room;
+	case KIND_LONG: snprintf(room, NUMBER_TEXT, "%ld", *(const long *)field); return room;
+	case KIND_U64: snprintf(room, NUMBER_TEXT, "%lu", (unsigned long)*(const uint64_t *)field); return room;
+	case KIND_LIMIT: return ((const struct limit *)field)->text;
+	case KIND_OWN: return row->give(to, room);
+	}
+	return NULL;
+}
+
+static unsigned hand_on(unsigned to, struct handed_on *out)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < ROWS; i++) {
+		if (!(rows[i].handed & to))
+			continue;
+		const bool flag = rows[i].kind == KIND_FLAG;
+		const char *value = give(&rows[i], to, out->numbers[i]);
+		if (flag ? !*(const bool *)field_of(&rows[i]) : !value)
+			continue;
+		snprintf(out->names[i], sizeof(out->names[i]), "--%s", rows[i].name);
+		out->words[n++] = out->names[i];
+		if (!flag)
+			out->words[n++] = value;
+	}
+	for (unsigned i = 0; i < MPI_STUBS && lower.opt.mpi_stub[i]; i++) {
+		out->words[n++] = "--mpi-stub";
+		out->words[n++] = lower.opt.mpi_stub[i];
+	}
+	return n;
 }
 
 /* MPI_Comm_spawn made directories for its processes in the job's, --dir: this one's is told by its rank among them. */
@@ -89,219 +295,21 @@ static void become_spawned(int first)
 	o->dir = dir;
 }
 
-void options_parse(int argc, char **argv)
+static void check_modes(int argc, char **argv)
 {
-	enum {
-		DIR_ = 1,
-		FILES,
-		RANK,
-		HASH,
-		LOWER,
-		STUB,
-		RECORD,
-		LAX,
-		REPLAY,
-		VERIFY,
-		AGENT,
-		CKPT,
-		PROBE,
-		EXE,
-		MASK,
-		NO_CHILDREN,
-		SLICE,
-		CPU,
-		DISPATCH,
-		CHECKED,
-		CKPT_EVERY,
-		UNTIL,
-		KEEP,
-		LOG_BUDGET,
-		PATIENCE,
-		VERBS_LOWER,
-		VERBS_STUB,
-		CM_STUB,
-		HCA,
-		HCA_KEY,
-		SPAWNED,
-		WORLD,
-		APPNUM,
-		RESTART,
-		AT,
-		IN_PLACE,
-		IN_FLIGHT,
-		TREE,
-		PROCESS,
-		INHERIT,
-		PIDS_,
-		BOARD,
-		RANKS,
-		BOARD_RANK,
-		MTBF,
-		FROM_IMAGE,
-		ONLY_CHECK,
-		EXPAND,
-		CHECK
-	};
-	static const struct option names[] = {
-		// clang-format off
-		{"dir", 1, 0, DIR_},
-		{"files", 1, 0, FILES},
-		{"rank", 1, 0, RANK},
-		{"hash-every", 1, 0, HASH},
-		{"check", 1, 0, CHECK},
-		{"mpi-lower", 1, 0, LOWER},
-		{"mpi-stub", 1, 0, STUB},
-		{"verbs-lower", 1, 0, VERBS_LOWER},
-		{"verbs-stub", 1, 0, VERBS_STUB},
-		{"cm-stub", 1, 0, CM_STUB},
-		{"hca", 1, 0, HCA},
-		{"hca-key", 1, 0, HCA_KEY},
-		{"spawned", 1, 0, SPAWNED},
-		{"world", 1, 0, WORLD},
-		{"appnum", 1, 0, APPNUM},
-		{"record", 1, 0, RECORD},
-		{"lax", 0, 0, LAX},
-		{"replay", 1, 0, REPLAY},
-		{"verify", 0, 0, VERIFY},
-		{"expand", 0, 0, EXPAND},
-		{"agent-fd", 1, 0, AGENT},
-		{"checkpoint", 1, 0, CKPT},
-		{"until", 1, 0, UNTIL},
-		{"probe", 0, 0, PROBE},
-		{"exe", 1, 0, EXE},
-		{"sigmask", 1, 0, MASK},
-		{"no-children", 0, 0, NO_CHILDREN},
-		{"slice", 1, 0, SLICE},
-		{"cpu", 1, 0, CPU},
-		{"dispatch", 1, 0, DISPATCH},
-		{"checked", 0, 0, CHECKED},
-		{"checkpoint-every", 1, 0, CKPT_EVERY},
-		{"keep", 1, 0, KEEP},
-		{"log-budget", 1, 0, LOG_BUDGET},
-		{"restart", 1, 0, RESTART},
-		{"at", 1, 0, AT},
-		{"in-place", 0, 0, IN_PLACE},
-		{"patience", 1, 0, PATIENCE},
-		{"in-flight", 1, 0, IN_FLIGHT},
-		{"tree", 1, 0, TREE},
-		{"process", 1, 0, PROCESS},
-		{"inherit", 1, 0, INHERIT},
-		{"pids", 1, 0, PIDS_},
-		{"board", 1, 0, BOARD},
-		{"ranks", 1, 0, RANKS},
-		{"board-rank", 1, 0, BOARD_RANK},
-		{"mtbf", 1, 0, MTBF},
-		{"from-image", 0, 0, FROM_IMAGE},
-		{"only-check", 0, 0, ONLY_CHECK},
-		// clang-format on
-		{0, 0, 0, 0},
-	};
 	struct options *o = &lower.opt;
-	bool replay = false, verify = false;
-	unsigned stubs = 0;
-	int c, first = -1;
-	o->agent_fd = -1;
-	o->until = UINT64_MAX;
-	while ((c = getopt_long(argc, argv, "+", names, NULL)) != -1) {
-		switch (c) {
-		case DIR_: o->dir = optarg; break;
-		case FILES: o->files_dir = optarg; break;
-		case RANK: o->rank = (int)number("rank", optarg, 1 << 30); break;
-		case HASH: o->hash_every = (uint64_t)number("hash-every", optarg, 1L << 60); break;
-		case CHECK: choose_check(optarg); break;
-		case LOWER: o->mpi_lower = optarg; break;
-		case STUB:
-			if (stubs == MPI_STUBS)
-				usage();
-			o->mpi_stub[stubs++] = optarg;
-			break;
-		case VERBS_LOWER: o->verbs_lower = optarg; break;
-		case VERBS_STUB: o->verbs_stub = optarg; break;
-		case CM_STUB: o->cm_stub = optarg; break;
-		case HCA:
-			if (strcmp(optarg, "soft") && strcmp(optarg, "real") && strcmp(optarg, "auto"))
-				usage();
-			o->hca = optarg;
-			break;
-		case HCA_KEY: o->hca_key = optarg; break;
-		case SPAWNED: first = (int)number("spawned", optarg, 1 << 30); break;
-		case WORLD:
-			o->world_first = (int)number("world", optarg, 1 << 30);
-			o->worlds = true;
-			break;
-		case APPNUM: o->appnum = (int)number("appnum", optarg, 1 << 20); break;
-		case RECORD:
-			o->checkpoints_only = !strcmp(optarg, "checkpoints");
-			o->order = !strcmp(optarg, "order");
-			if (strcmp(optarg, "off") && strcmp(optarg, "full") && !o->checkpoints_only && !o->order)
-				usage();
-			o->mode = strcmp(optarg, "full") && !o->order ? MODE_PASS : MODE_RECORD;
-			break;
-		case LAX: o->lax = true; break;
-		case REPLAY:
-			o->dir = optarg;
-			replay = true;
-			break;
-		case EXPAND: o->expand = true; /* fall through */
-		case VERIFY: verify = true; break;
-		case AGENT: o->agent_fd = (int)number("agent-fd", optarg, 1 << 20); break;
-		case CKPT:
-			o->checkpoint = (unsigned)number("checkpoint", optarg, 1 << 30);
-			o->checkpoint_given = true;
-			break;
-		case EXE: o->exe = optarg; break;
-		case MASK:
-			thread_self()->upper.sigmask = strtoul(optarg, NULL, 16);
-			o->sigmask_given = true;
-			break;
-		case NO_CHILDREN: o->no_children = true; break;
-		case SLICE: o->slice_ms = number("slice", optarg, 60000); break;
-		case CPU:
-			if (!cpu_choose(optarg))
-				usage();
-			break;
-		case DISPATCH: choose_dispatch(optarg); break;
-		case CHECKED: o->checked = true; break;
-		case UNTIL: o->until = (uint64_t)number("until", optarg, INT64_MAX); break;
-		case CKPT_EVERY:
-			o->no_checkpoints = !strcmp(optarg, "0");
-			if (!o->no_checkpoints && !limit_parse(optarg, "events", &o->checkpoint_every))
-				usage();
-			break;
-		case KEEP:
-			if (!limit_parse(optarg, "checkpoints", &o->keep))
-				usage();
-			break;
-		case LOG_BUDGET:
-			if (!limit_parse(optarg, "", &o->log_budget) || o->log_budget.unit != LIMIT_BYTES)
-				usage();
-			break;
-		case RESTART: o->restart = optarg; break;
-		case AT: o->at = (uint64_t)number("at", optarg, 1L << 60); break;
-		case IN_PLACE: o->in_place = true; break;
-		case PATIENCE: o->patience_s = number("patience", optarg, 1 << 30); break;
-		case IN_FLIGHT: o->in_flight = optarg; break;
-		case TREE: o->tree = optarg; break;
-		case PROCESS: o->process = optarg; break;
-		case INHERIT: o->inherit = (int)number("inherit", optarg, 1 << 20); break;
-		case PIDS_: o->pids = optarg; break;
-		case BOARD: o->board = optarg; break;
-		case RANKS: o->board_ranks = (unsigned)number("ranks", optarg, 1 << 20); break;
-		case BOARD_RANK: o->board_rank = (int)number("board-rank", optarg, 1 << 20); break;
-		case MTBF: o->mtbf_s = (double)number("mtbf", optarg, 1L << 40); break;
-		case FROM_IMAGE: o->from_image = true; break;
-		case ONLY_CHECK: verify = o->only_check = true; break;
-		case PROBE: exit(probe_print());
-		default: usage();
-		}
-	}
+	const bool verify = o->verify || o->expand || o->only_check;
+	if (o->replay)
+		o->dir = o->replay;
 	if (!o->dir || !o->files_dir)
 		usage();
 	if (o->checkpoints_only && (!o->board || (unsigned)o->board_rank >= o->board_ranks))
 		usage();
-	if (first >= 0)
-		become_spawned(first);
-	if (replay) {
+	if (o->log_budget.unit != LIMIT_NONE && o->log_budget.unit != LIMIT_BYTES)
+		usage();
+	if (o->spawned >= 0)
+		become_spawned(o->spawned);
+	if (o->replay) {
 		if (verify == (o->agent_fd >= 0) || optind != argc)
 			usage();
 		o->mode = verify ? MODE_VERIFY : MODE_REPLICA;
@@ -313,12 +321,32 @@ void options_parse(int argc, char **argv)
 	if (!o->tree != !o->process)
 		usage();
 	if (o->restart) {
-		if (replay || (o->mode != MODE_RECORD && !o->from_image))
+		if (o->replay || (o->mode != MODE_RECORD && !o->from_image))
 			usage();
 		o->mode_after = o->mode;
 		o->mode = MODE_VERIFY; /* hashes on the way are compared */
 	}
 	lower.mode = o->mode;
+}
+
+void options_parse(int argc, char **argv)
+{
+	enum { FIRST = 256 }; /* getopt_long(3) has values of its own below */
+	struct option names[ROWS + 2] = {[ROWS] = {"probe", 0, NULL, FIRST + ROWS}};
+	int c;
+	for (int i = 0; i < ROWS; i++)
+		names[i] = (struct option){rows[i].name, rows[i].kind != KIND_FLAG, NULL, FIRST + i};
+	options_hand_on = hand_on;
+	lower.opt.agent_fd = lower.opt.spawned = -1;
+	lower.opt.until = UINT64_MAX;
+	while ((c = getopt_long(argc, argv, "+", names, NULL)) != -1) {
+		if (c < FIRST)
+			usage();
+		if (c == FIRST + ROWS)
+			exit(probe_print());
+		take(&rows[c - FIRST], optarg);
+	}
+	check_modes(argc, argv);
 }
 
 static void make_absolute(const char **path)
@@ -330,11 +358,10 @@ static void make_absolute(const char **path)
 
 void options_make_absolute(void)
 {
-	const char **paths[] = {&lower.opt.dir,         &lower.opt.files_dir,  &lower.opt.mpi_lower,
-				&lower.opt.verbs_lower, &lower.opt.verbs_stub, &lower.opt.cm_stub,
-				&lower.opt.hca_key,     &lower.opt.board,      &lower.opt.restart};
 	for (unsigned i = 0; i < MPI_STUBS; i++)
 		make_absolute(&lower.opt.mpi_stub[i]);
-	for (unsigned i = 0; i < sizeof(paths) / sizeof(*paths); i++)
-		make_absolute(paths[i]);
+	for (unsigned i = 0; i < ROWS; i++) {
+		if (rows[i].kind == KIND_PATH)
+			make_absolute(field_of(&rows[i]));
+	}
 }

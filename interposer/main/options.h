@@ -1,4 +1,4 @@
-/* The command line of rdb-exec, which becomes lower.opt. */
+/* The command line of rdb-exec (options.def), which becomes lower.opt. */
 #ifndef RDB_OPTIONS_H
 #define RDB_OPTIONS_H
 
@@ -7,7 +7,5 @@ void options_parse(int argc, char **argv);
 
 /* Paths stay right when the program changes its directory. */
 void options_make_absolute(void);
-/* What --check was given. */
-const char *check_chosen(void);
 
 #endif

@@ -12,85 +12,22 @@
 #include <unistd.h>
 #include "worlds.h"
 
-#define OPTIONS 96
-
 struct wrapping {
 	char exe[PATH_MAX];
-	char *text; /* our command line */
-	char *options[OPTIONS];
+	const char *const *options;
 	unsigned count;
 	char job[PATH_MAX], first[16];
 	bool off; /* nothing is recorded */
 };
 
-static char *own_command_line(void)
-{
-	size_t room = 65536, len = 0;
-	char *text = calloc(1, room + 2);
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n = 1;
-
-	if (!text || fd < 0)
-		host->fatal("MPI_Comm_spawn: own command line cannot be read");
-	while (n > 0 && len < room) {
-		n = read(fd, text + len, room - len);
-		len += n > 0 ? (size_t)n : 0;
-	}
-	close(fd);
-	return text;
-}
-
-static bool is_option(const char *word, const char *name, bool *with_value)
-{
-	size_t n = strlen(name);
-
-	*with_value = word[n] == '=';
-	return !strncmp(word, name, n) && (word[n] == 0 || word[n] == '=');
-}
-
-/* Not the new processes' own. */
-static bool left_out(const char *word, const char *value, bool *with_value)
-{
-	static const char *const names[] = {"--dir",     "--rank",    "--exe",        "--sigmask",   "--spawned",
-					    "--restart", "--at",      "--checkpoint", "--in-flight", "--tree",
-					    "--process", "--inherit", "--world",      "--appnum"};
-
-	if (is_option(word, "--in-place", with_value)) {
-		*with_value = true; /* it has none */
-		return true;
-	}
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (is_option(word, names[i], with_value))
-			return true;
-	}
-	return is_option(word, "--dispatch", with_value) && !*with_value && !strcmp(value, "inherited");
-}
-
 static void read_options(struct wrapping *wrap)
 {
-	char *word;
-	bool with_value;
-
-	wrap->text = own_command_line();
-	word = wrap->text + strlen(wrap->text) + 1;
-	for (char *next; *word && strcmp(word, "--"); word = next) {
-		next = word + strlen(word) + 1;
-		if (left_out(word, next, &with_value)) {
-			if (!with_value)
-				next += strlen(next) + 1;
-			continue;
-		}
-		if (!strncmp(word, "--files=", 8))
-			snprintf(wrap->job, sizeof(wrap->job), "%s", word + 8);
-		if (!strcmp(word, "--files"))
-			snprintf(wrap->job, sizeof(wrap->job), "%s", next);
-		if (!strcmp(word, "--record=checkpoints"))
-			word = "--record=off"; /* they have no place on the job's board */
-		wrap->off |= !strcmp(word, "--record=off") || (!strcmp(word, "--record") && !strcmp(next, "off"));
-		if (wrap->count == OPTIONS)
-			host->fatal("MPI_Comm_spawn: too many options");
-		wrap->options[wrap->count++] = word;
+	wrap->options = host->spawn_options(&wrap->count);
+	for (unsigned i = 0; i + 1 < wrap->count; i++) {
+		if (!strcmp(wrap->options[i], "--files"))
+			snprintf(wrap->job, sizeof(wrap->job), "%s", wrap->options[i + 1]);
+		if (!strcmp(wrap->options[i], "--record"))
+			wrap->off = !strcmp(wrap->options[i + 1], "off");
 	}
 }
 
@@ -173,7 +110,7 @@ static char **wrap_arguments(struct wrapping *wrap, int number, const char *comm
 	if (!list)
 		host->fatal("out of memory in the MPI boundary");
 	for (unsigned i = 0; i < wrap->count; i++)
-		list[n++] = wrap->options[i];
+		list[n++] = (char *)wrap->options[i];
 	list[n++] = dir;
 	list[n++] = wrap->off ? root : wrap->job;
 	text = (char *)(list + wrap->count + given + 10);
@@ -234,7 +171,6 @@ int64_t real_Comm_spawn(const uint64_t *a)
 		give_back(&wrap, count);
 	rc = spawned(rc, codes, (int)a[2], (void *)a[7], (void **)a[6], real, "MPI_Comm_spawn");
 	free(argv);
-	free(wrap.text);
 	free(codes);
 	return rc;
 }
@@ -275,7 +211,6 @@ int64_t real_Comm_spawn_multiple(const uint64_t *a)
 	free(arguments);
 	free(wrapped);
 	free(ids);
-	free(wrap.text);
 	free(codes);
 	return rc;
 }

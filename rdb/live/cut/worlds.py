@@ -126,6 +126,12 @@ def world_options(job: Job, ranks: list[int]) -> dict[int, list[str]]:
     if not any(firsts.values()):
         return {rank: [] for rank in ranks}
     return {
-        rank: ["--world", str(firsts[rank]), "--appnum", str(metas[rank].get("appnum", 0))]
+        rank: [
+            "--worlds",
+            "--world",
+            str(firsts[rank]),
+            "--appnum",
+            str(metas[rank].get("appnum", 0)),
+        ]
         for rank in ranks
     }
