@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 Program = tuple[str, ...]
 OPEN, GO, NO = "open", "go", "no"
@@ -40,11 +40,22 @@ class Rank:
     inside: bool = False  # it may be held in the newest
     away: bool = False
     mpi: int = 0  # none, begins, runs, ends
-    image: bool = False
+    image: tuple[object, ...] = ()  # what it says of collectives and messages
+    failed: bool = False
     done: bool = False
     gone: bool = False
     dead: bool = False
     seen: tuple[int, ...] = ()  # of a scan: moves of each rank in its first look, then its progress
+
+
+class Look(NamedTuple):
+    """What a relay has heard of a rank."""
+
+    moves: int
+    rests: bool
+    begun: int
+    sent: tuple[int, ...]
+    received: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,10 @@ class State:
     wanted: bool = False
     verdict: str = OPEN
     lock: int = -1
+    # Each rank on a host of its own:
+    told: tuple[str, ...] = ()  # the verdict as that host knows it
+    looks: tuple[Look, ...] = ()  # of the relay that decides
+    agreed: tuple[int, ...] = ()  # the moves of each rank that it saw
 
 
 class Board(Protocol):
@@ -72,26 +87,38 @@ class Wrong(Exception):
     """An invariant does not hold."""
 
 
-def initial(programs: tuple[Program, ...]) -> State:
+def initial(programs: tuple[Program, ...], hosts: bool = False) -> State:
     none = (0,) * len(programs)
     rank = Rank(sent=none, received=none, drained=none)
     ranks = tuple(replace(rank, mpi=0 if "init" in program else 2) for program in programs)
-    return State(ranks)
+    return State(ranks, told=(OPEN,) * len(ranks) if hosts else ())
 
 
 def counted(rank: Rank) -> int:
     return rank.count - rank.inside
 
 
+def at_rest(looks: tuple[Look, ...]) -> bool:
+    sent = sum(sum(look.sent) for look in looks)
+    received = sum(sum(look.received) for look in looks)
+    same = len({look.begun for look in looks}) == 1
+    return same and sent == received and all(look.rests for look in looks)
+
+
 class Machine:
-    """Steps of all ranks.  `leaves_unlocked`: a mistake that the explorer has to find."""
+    """Steps of all ranks.  `leaves_unlocked`, `images_late`: mistakes to be found."""
 
     def __init__(
-        self, programs: tuple[Program, ...], board: Board, leaves_unlocked: bool = False
+        self,
+        programs: tuple[Program, ...],
+        board: Board,
+        leaves_unlocked: bool = False,
+        images_late: bool = False,
     ) -> None:
         self.programs = programs
         self.board = board
         self.leaves_unlocked = leaves_unlocked
+        self.images_late = images_late
 
     def finished(self, state: State) -> bool:
         return all(rank.gone or rank.dead for rank in state.ranks)
@@ -106,6 +133,32 @@ class Machine:
             for what, after in self._of(state, me, rank):
                 self._check(after)
                 yield f"{me}: {what}", after
+        if state.told and state.wanted:
+            yield from self._relay(state)
+
+    # ---- several hosts ----
+
+    def _relay(self, state: State) -> Iterator[tuple[str, State]]:
+        """rdb/coordinate/relay.py: two looks at all ranks, then the verdict to each host."""
+        size, looks = len(state.ranks), state.looks
+        if state.verdict != OPEN:
+            for me, told in enumerate(state.told):
+                if told == OPEN:
+                    now = (*state.told[:me], state.verdict, *state.told[me + 1 :])
+                    yield f"host {me} hears", replace(state, told=now)
+            return
+        if len(looks) in (size, 2 * size) and not at_rest(looks[-size:]):
+            yield "relay forgets", replace(state, looks=())
+        elif len(looks) == 2 * size:
+            moved = any(a.moves != b.moves for a, b in zip(looks[:size], looks[size:], strict=True))
+            agreed = () if moved else tuple(look.moves for look in looks[:size])
+            verdict = OPEN if moved else GO
+            yield "relay decides", replace(state, looks=(), verdict=verdict, agreed=agreed)
+        else:
+            rank = state.ranks[len(looks) % size]
+            rests = rank.held and not rank.pending
+            look = Look(rank.moves, rests, counted(rank), rank.sent, rank.received)
+            yield "relay looks", replace(state, looks=(*looks, look))
 
     # ---- the program ----
 
@@ -169,17 +222,21 @@ class Machine:
 
     # ---- the checkpoint ----
 
+    def _verdict(self, state: State, me: int) -> str:
+        return state.told[me] if state.told else state.verdict
+
     def _may_begin(self, state: State, me: int, rank: Rank) -> bool:
         """coordinated_hold(), and held() up to set_state(BOARD_HELD)."""
+        verdict = self._verdict(state, me)
         if not state.wanted or rank.done:
             return False
         if rank.at == "wait":
             operation = self._operation(me, rank)
             if operation.startswith("recv"):
                 return True
-            return rank.inside and state.verdict == OPEN and not self.board.behind(state, me)
+            return rank.inside and verdict == OPEN and not self.board.behind(state, me)
         unready = self.board.silent(state) or self.board.behind(state, me)
-        return not (state.verdict == OPEN and unready) and rank.mpi != 3
+        return not (verdict == OPEN and unready) and rank.mpi != 3
 
     def _of(self, state: State, me: int, rank: Rank) -> Iterator[tuple[str, State]]:
         def put(new: Rank, verdict: str = state.verdict, lock: int = state.lock) -> State:
@@ -211,28 +268,37 @@ class Machine:
         elif rank.at == "scan":
             yield from self._scan(state, me, rank, put)
         elif rank.at == "leave" and (self.leaves_unlocked or state.lock < 0):
-            if self.leaves_unlocked or state.verdict == OPEN:
+            if self.leaves_unlocked or self._verdict(state, me) == OPEN:
                 left = replace(rank, at=base, held=False, moves=(rank.moves + 1) % MOVES)
                 yield "goes on", put(left)
-            elif state.verdict == GO:
+            elif self._verdict(state, me) == GO:
                 yield "stays after all", put(replace(rank, at="image"))
             else:
                 yield "gives up", put(over)
+        elif rank.at == "image" and self._seen_elsewhere(state, me, rank):
+            yield "was seen elsewhere", put(replace(over, failed=True))
         elif rank.at == "image":
-            yield "images", put(replace(rank, at="imaged", image=True))
+            image = (counted(rank), rank.sent, rank.received)
+            yield "images", put(replace(rank, at="imaged", image=image))
         elif rank.at == "imaged" and all(
-            other.image or other.dead or other.gone for other in state.ranks
+            other.image or other.failed or other.dead or other.gone for other in state.ranks
         ):
             yield "goes on with an image", put(over)
+
+    def _seen_elsewhere(self, state: State, me: int, rank: Rank) -> bool:
+        """It has gone on since the relay looked at it."""
+        other = bool(state.agreed) and state.agreed[me] != rank.moves
+        return other and not self.images_late
 
     def _held(
         self, state: State, me: int, rank: Rank, put: Put, over: Rank
     ) -> Iterator[tuple[str, State]]:
         """wait_for_verdict()"""
-        if state.verdict == GO:
+        verdict = self._verdict(state, me)
+        if verdict == GO:
             yield "hears go", put(replace(rank, at="image"))
             return
-        if state.verdict == NO:
+        if verdict == NO:
             yield "hears no", put(over)
             return
         ranks = state.ranks
@@ -256,7 +322,7 @@ class Machine:
             yield "must go on", put(replace(rank, at="leave"))
         if any(other.gone or other.dead for other in ranks):
             yield "refuses", put(rank, verdict=NO)
-        elif state.lock < 0:
+        elif state.lock < 0 and not state.told:
             yield "looks at all", put(replace(rank, at="scan", seen=()), lock=me)
 
     def _scan(self, state: State, me: int, rank: Rank, put: Put) -> Iterator[tuple[str, State]]:
@@ -301,11 +367,24 @@ class Machine:
                 raise Wrong(f"go, and rank {me} runs")
 
     def _check(self, state: State) -> None:
-        if state.verdict != GO:
+        images = [rank.image for rank in state.ranks]
+        if all(images) and not any(rank.failed for rank in state.ranks):
+            whole(images)
+        if state.verdict != GO or state.told:
             return
         for me, rank in enumerate(state.ranks):
             if rank.at in ("run", "wait") and not rank.image and not rank.dead:
                 raise Wrong(f"rank {me} goes on without the image that others rely on")
+
+
+def whole(images: list[tuple[object, ...]]) -> None:
+    """Images of all ranks: a checkpoint that can be restarted."""
+    if len({image[0] for image in images}) > 1:
+        raise Wrong("images of ranks that have begun other collectives")
+    for me, (_, sent, _) in enumerate(images):
+        for to, (_, _, received) in enumerate(images):
+            if sent[to] != received[me]:  # type: ignore[index]
+                raise Wrong(f"images with a message from {me} to {to} under way")
 
 
 def added(counts: tuple[int, ...], at: int, more: int = 1) -> tuple[int, ...]:

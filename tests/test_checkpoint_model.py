@@ -53,13 +53,13 @@ class Board:
         """As rdb/coordinate/board.py reads it; the layout is checked in test_struct_mirrors.py."""
         size = len(state.ranks)
         data = ctypes.create_string_buffer(4096 + size * SLOT_BYTES)
-        _HEAD.pack_into(data, 0, 0, 4, size, 1, 0, 0, 0, 0, b"")
+        _HEAD.pack_into(data, 0, 0, 5, size, 1, 0, 0, 0, 0, b"")
         for number, rank in enumerate(state.ranks):
             at = 4096 + number * SLOT_BYTES
             now = GONE if rank.gone else HELD if rank.held else RUNS
             world = 7
             counts = (rank.moves, sum(rank.sent), sum(rank.received), int(rank.pending))
-            rest = (0, 0, 0, 0, 0, 0, rank.mpi, int(rank.away), 0, world * rank.inside, 1)
+            rest = (0, 0, 0, 0, 0, 0, rank.mpi, int(rank.away), 0, world * rank.inside, 0, 1)
             _SLOT.pack_into(data, at, now, number + 1, b"host", *counts, *rest)
             _CLOCK.pack_into(data, at + _SLOT.size, world, rank.count)
         return data
@@ -101,6 +101,22 @@ CASES = [*TWO.values(), *(THREE.values() if MANY else ())]
 def test_every_interleaving(texts: tuple[str, ...], board: Board) -> None:
     explored = explore(Machine(programs(*texts), board), initial(programs(*texts)))
     assert explored.images > 0, "some interleaving takes the checkpoint"
+
+
+HOSTS = [("", "work"), ("work", "work"), ("all!", "all!")]
+HOSTS += [("all", "all"), ("all! work", "work all!"), ("send1", "recv0")] if MANY else []
+
+
+@pytest.mark.parametrize("texts", HOSTS, ids=" | ".join)
+def test_every_interleaving_on_two_hosts(texts: tuple[str, ...], board: Board) -> None:
+    machine = Machine(programs(*texts), board)
+    assert explore(machine, initial(programs(*texts), hosts=True)).images > 0
+
+
+def test_a_rank_that_images_late_is_found(board: Board) -> None:
+    both = programs("all", "work all")
+    with pytest.raises(Wrong, match="images"):
+        explore(Machine(both, board, images_late=True), initial(both, hosts=True))
 
 
 def test_a_rank_that_leaves_without_the_lock_is_found(board: Board) -> None:

@@ -52,9 +52,10 @@ def test_spawned_processes_are_ranks_of_the_job(build: Build, tmp_path: Path) ->
     replace(job, ranks=4).expect_equal()
 
 
-@pytest.mark.parametrize("before", ["exec ", ""])
+# Programs of a child: its shell and, in a child of that, the shell's copy and what it becomes.
+@pytest.mark.parametrize(("before", "each"), [("exec ", 2), ("", 3)])
 def test_a_script_around_spawned_processes_keeps_their_world(
-    before: str, build: Build, tmp_path: Path
+    before: str, each: int, build: Build, tmp_path: Path
 ) -> None:
     program = build("mpi/spawn.c", "-O1")
     wrapper = tmp_path / "wrapper.sh"
@@ -72,4 +73,4 @@ def test_a_script_around_spawned_processes_keeps_their_world(
         meta = RankRecording(folder, job.files).meta
         worlds[meta["rank"]] = meta["world_first"]
     assert worlds == {0: 0, 1: 0, 2: 2, 3: 2}
-    assert len(programs) == 2 + 2 * 2, "the children's shells, too"
+    assert len(programs) == 2 + 2 * each

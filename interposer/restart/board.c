@@ -51,15 +51,16 @@ bool board_decide(struct board *b, uint64_t generation, enum board_verdict verdi
 	return now == next;
 }
 
-void board_lock(struct board *b)
+bool board_lock(struct board *b)
 {
 	const uint64_t until = monotonic_ns() + 1000000000ull;
 	for (uint32_t free = 0;
 	     !__atomic_compare_exchange_n(&b->lock, &free, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); free = 0) {
 		if (monotonic_ns() > until)
-			return;
+			return false;
 		sched_yield();
 	}
+	return true;
 }
 
 void board_unlock(struct board *b)

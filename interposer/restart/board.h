@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define BOARD_MAGIC 0x6472616f62626472ull
-#define BOARD_VERSION 4
+#define BOARD_VERSION 5
 
 enum { BOARD_COMMS = 1000, BOARD_HEAD = 4096 };
 
@@ -69,6 +69,7 @@ struct board_slot {
 	uint64_t away;           /* threads in calls of libraries that may wait for other ranks */
 	uint64_t silent;         /* of those in a call that has no count here, such as MPI_Comm_accept */
 	uint64_t inside;         /* the communicator of a collective that it is in and may be held in; 0: none */
+	uint64_t agreed;         /* where a relay decides: its moves when it was seen to be held */
 	uint64_t nclocks;
 	struct board_clock clocks[BOARD_COMMS];
 };
@@ -119,8 +120,8 @@ static inline uint64_t board_wanted(const struct board *b)
 /* Maps (and makes, if nobody has) the board at `path`.  0 or -errno. */
 int board_open(const char *path, unsigned nranks, struct board **out);
 void board_close(struct board *b);
-/* For a moment; a process that was killed with it has it for a second at most. */
-void board_lock(struct board *b);
+/* For a moment.  False: another has had it for a second; perhaps it was killed. */
+bool board_lock(struct board *b);
 void board_unlock(struct board *b);
 /* Is a rank in a call in which it waits for others, and none of them can tell whether it is needed there?  Also between
  * the first MPI_Init and the last. */

@@ -252,7 +252,8 @@ static bool somebody_away(void)
 /* All are held, and so are their connections.  Nobody ceases to be while this is decided. */
 static void decide(uint64_t generation)
 {
-	board_lock(own.board);
+	if (!board_lock(own.board))
+		return;
 	if (board_stable(own.board)) {
 		const char *why = socket_ends_unmatched(generation);
 		board_decide(own.board, generation, why ? BOARD_NO : BOARD_GO, why);
@@ -260,15 +261,33 @@ static void decide(uint64_t generation)
 	board_unlock(own.board);
 }
 
-/* It was not to be held any longer: false if all others have relied on it meanwhile. */
+/* It was not to be held any longer: false if all others have relied on it meanwhile.  Where a relay decides there is
+ * nothing to lock: what it has seen is compared (seen_elsewhere()). */
 static bool leave(uint64_t generation)
 {
-	board_lock(own.board);
+	const bool relayed = own.board->relayed;
+	if (!relayed && !board_lock(own.board)) {
+		board_decide(own.board, generation, BOARD_NO, "a rank has the board and does not go on");
+		return false;
+	}
 	const bool open = board_verdict(own.board, generation) == BOARD_OPEN;
 	if (open)
 		set_state(BOARD_RUNS);
-	board_unlock(own.board);
+	if (!relayed)
+		board_unlock(own.board);
 	return open;
+}
+
+/* The relay decided by what this rank had said before it went on: its image would not fit the others'. */
+static bool seen_elsewhere(uint64_t generation)
+{
+	if (!own.board->relayed || __atomic_load_n(&own.slot->agreed, __ATOMIC_SEQ_CST) == own.slot->moves)
+		return false;
+	rdb_warn("checkpoint %lu is given up: rank %d had gone on when it was decided; the job goes on",
+		 (unsigned long)generation, lower.opt.board_rank);
+	__atomic_store_n(&own.slot->failed, generation, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&own.slot->imaged, generation, __ATOMIC_SEQ_CST); /* nobody waits for it */
+	return true;
 }
 
 /* True: the image is taken, or will not be; false: the rank must go on first. */
@@ -331,7 +350,7 @@ static bool held(const ucontext_t *uc)
 	own.slot->pending = 1;
 	set_state(BOARD_HELD);
 	const bool over = wait_for_verdict(generation, waits) || !leave(generation);
-	if (over && board_verdict(own.board, generation) == BOARD_GO) {
+	if (over && board_verdict(own.board, generation) == BOARD_GO && !seen_elsewhere(generation)) {
 		uint64_t forking = monotonic_ns();
 		beside_take(own.board, uc, generation);
 		own.slot->fork_ns = monotonic_ns() - forking;

@@ -8,20 +8,22 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
 from rdb.errors import DamagedRecording
 
-_MAGIC, _VERSION = 0x6472616F62626472, 4
+_MAGIC, _VERSION = 0x6472616F62626472, 5
 _HEAD = struct.Struct("<QIIQQQIi512s")
-_SLOT = struct.Struct("<Ii64s15Q")
+_SLOT = struct.Struct("<Ii64s16Q")
 _CLOCK = struct.Struct("<QQ")
 _CLOCKS = 1000
 _PAGE = 4096
 _WANTED_AT, _VERDICT_AT, _COMMITTED_AT, _RELAYED_AT, _RELAY_AT, _WHY_AT = 16, 24, 32, 40, 44, 48
 _WHY_BYTES = 512
+_AGREED_AT = _SLOT.size - 16
 _SLOT_BYTES = (_SLOT.size + _CLOCKS * _CLOCK.size + _PAGE - 1) & ~(_PAGE - 1)
 
 
@@ -94,7 +96,7 @@ def parse_slot(data: bytes) -> Slot:
     state, pid, host, *counts, nclocks = _SLOT.unpack_from(data)
     clocks = (_CLOCK.unpack_from(data, _SLOT.size + at * _CLOCK.size) for at in range(nclocks))
     name = host.split(b"\0")[0].decode(errors="replace")
-    *counts, _mpi, _away, _silent, inside = counts
+    *counts, _mpi, _away, _silent, inside, _agreed = counts
     moves, sent, received, pending, objects, imaged, written, failed, stood_ns, fork_ns = counts
     return Slot(
         State(state),
@@ -205,8 +207,16 @@ class Board:
         if self.verdict(generation) is Verdict.OPEN:
             self.decide(generation, Verdict.NO)
 
-    def decide(self, generation: int, verdict: Verdict, why: str = "") -> None:
-        """The verdict of a checkpoint of several hosts, as their ranks are told it."""
+    def decide(
+        self, generation: int, verdict: Verdict, why: str = "", moves: Sequence[int] = ()
+    ) -> None:
+        """The verdict of a checkpoint of several hosts, as their ranks are told it.
+
+        MOVES: of each rank, as it was seen to be held (GO).
+        """
+        for rank, seen in enumerate(moves):
+            at = _PAGE + rank * _SLOT_BYTES + _AGREED_AT
+            struct.pack_into("<Q", self._map, at, seen)
         if why:
             text = why.encode()[: _WHY_BYTES - 1]
             self._map[_WHY_AT : _WHY_AT + _WHY_BYTES] = text.ljust(_WHY_BYTES, b"\0")

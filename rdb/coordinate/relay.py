@@ -12,6 +12,7 @@ import json
 import os
 import socket
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -175,7 +176,7 @@ class Other(Relay):
                 self.want(int(message["wanted"]))
             elif message["op"] == "verdict":
                 generation, verdict = int(message["generation"]), Verdict(message["verdict"])
-                self.board.decide(generation, verdict, str(message["why"]))
+                self.board.decide(generation, verdict, str(message["why"]), message["moves"])
             elif message["op"] == "commit":
                 with suppress(OSError):  # the centre has the record, too
                     write_commit(self.job, message["told"])
@@ -287,12 +288,14 @@ class Centre(Relay):
         elif self._answered.issuperset(self._channels):
             before, self._before = self._before, None
             if unmoved(before, slots):
-                await self._tell(generation, Verdict.GO, "")
+                await self._tell(generation, Verdict.GO, "", [slot.moves for slot in slots])
 
-    async def _tell(self, generation: int, verdict: Verdict, why: str) -> None:
-        self.board.decide(generation, verdict, why)
-        message = {"op": "verdict", "generation": generation, "verdict": verdict, "why": why}
-        await self._all(message)
+    async def _tell(
+        self, generation: int, verdict: Verdict, why: str, moves: Sequence[int] = ()
+    ) -> None:
+        self.board.decide(generation, verdict, why, moves)
+        told = {"generation": generation, "verdict": verdict, "why": why, "moves": list(moves)}
+        await self._all({"op": "verdict", **told})
 
     # ---- who connects ----
 
