@@ -71,7 +71,7 @@ class State:
 
 
 class Board(Protocol):
-    """Questions that interposer/live/board.c answers."""
+    """Questions that interposer/restart/board.c answers."""
 
     def behind(self, state: State, rank: int) -> bool: ...
     def silent(self, state: State) -> bool: ...

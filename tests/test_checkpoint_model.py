@@ -22,7 +22,7 @@ ABSENT, RUNS, HELD, GONE = range(4)
 
 
 class Board:
-    """Asks interposer/live/board.c, of which nothing is changed."""
+    """Asks interposer/restart/board.c, of which nothing is changed."""
 
     def __init__(self, folder: Path) -> None:
         source = next(INTERPOSER.rglob("board.c"))

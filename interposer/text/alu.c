@@ -10,9 +10,6 @@
 			 : [b] "q"(b) \
 			 : "cc", "memory")
 #define ONE(insn, m) __asm__ volatile(BEFORE insn " %" m "[a]" AFTER : [a] "+q"(a), [f] "+r"(f) : : "cc", "memory")
-#define BY_CL(insn, m) \
-	__asm__ volatile(BEFORE insn " %%cl, %" m "[a]" AFTER : [a] "+q"(a), [f] "+r"(f) : "c"(count) : "cc", "memory")
-
 #define SIZES(form, insn) \
 	do { \
 		if (size == 8) \
@@ -58,46 +55,26 @@ uint64_t alu_unary(unsigned op, unsigned size, uint64_t a, uint64_t *flags)
 	return a & alu_mask(size);
 }
 
-uint64_t alu_shift(unsigned op, unsigned size, uint64_t a, uint8_t count, uint64_t *flags)
-{
-	uint64_t f = *flags & ALU_FLAGS;
-
-	switch (op) {
-	case 0: SIZES(BY_CL, "rol"); break;
-	case 1: SIZES(BY_CL, "ror"); break;
-	case 2: SIZES(BY_CL, "rcl"); break;
-	case 3: SIZES(BY_CL, "rcr"); break;
-	case 4:
-	case 6: SIZES(BY_CL, "shl"); break;
-	case 5: SIZES(BY_CL, "shr"); break;
-	case 7: SIZES(BY_CL, "sar"); break;
-	}
-	*flags = f & ALU_FLAGS;
-	return a & alu_mask(size);
-}
-
-/* shift_forms.S */
+/* shift_forms.S: of a register, of memory */
 typedef uint64_t shift_form;
-extern const shift_form shift_by_count[8][4][64] __attribute__((visibility("hidden")));
-extern const shift_form shift_by_one[8][4] __attribute__((visibility("hidden")));
+extern const shift_form shift_by_count[2][8][4][64] __attribute__((visibility("hidden")));
+extern const shift_form shift_by_one[2][8][4] __attribute__((visibility("hidden")));
+extern const shift_form shift_by_cl[2][8][4] __attribute__((visibility("hidden")));
 
-static uint64_t shift(const shift_form *form, unsigned size, uint64_t a, uint64_t *flags)
+uint64_t alu_shift(const struct alu_shift *s, uint64_t a, uint64_t *flags)
 {
-	uint64_t f = *flags & ALU_FLAGS;
+	const unsigned op = s->op == 6 ? 4 : s->op, size = (unsigned)__builtin_ctz(s->size);
+	const shift_form *form = s->by == ALU_BY_CL    ? &shift_by_cl[s->memory][op][size]
+				 : s->by == ALU_BY_ONE ? &shift_by_one[s->memory][op][size]
+						       : &shift_by_count[s->memory][op][size][s->count & 63];
+	uint64_t f = *flags & ALU_FLAGS, memory = a;
 
-	__asm__ volatile(BEFORE "call *%[form]" AFTER : "+a"(a), [f] "+r"(f) : [form] "r"(form) : "cc", "memory");
+	__asm__ volatile(BEFORE "call *%[form]" AFTER
+			 : "+a"(a), [f] "+r"(f)
+			 : [form] "r"(form), "d"(&memory), "c"(s->count)
+			 : "cc", "memory");
 	*flags = f & ALU_FLAGS;
-	return a & alu_mask(size);
-}
-
-uint64_t alu_shift_constant(unsigned op, unsigned size, uint64_t a, uint8_t count, uint64_t *flags)
-{
-	return shift(&shift_by_count[op][__builtin_ctz(size)][count & 63], size, a, flags);
-}
-
-uint64_t alu_shift_one(unsigned op, unsigned size, uint64_t a, uint64_t *flags)
-{
-	return shift(&shift_by_one[op][__builtin_ctz(size)], size, a, flags);
+	return (s->memory ? memory : a) & alu_mask(s->size);
 }
 
 uint64_t alu_imul(unsigned size, uint64_t a, uint64_t b, uint64_t *flags)

@@ -17,11 +17,15 @@ static inline uint64_t alu_mask(unsigned size)
 /* size: 1, 2, 4 or 8 bytes; *flags: before, and after. */
 uint64_t alu_binary(unsigned op, unsigned size, uint64_t a, uint64_t b, uint64_t *flags);
 uint64_t alu_unary(unsigned op, unsigned size, uint64_t a, uint64_t *flags);
-/* op: rol ror rcl rcr shl shr shl sar, as numbered in ModRM.  By %cl, by a constant, by the form that has no count:
- * what the manual leaves undefined may differ between them. */
-uint64_t alu_shift(unsigned op, unsigned size, uint64_t a, uint8_t count, uint64_t *flags);
-uint64_t alu_shift_constant(unsigned op, unsigned size, uint64_t a, uint8_t count, uint64_t *flags);
-uint64_t alu_shift_one(unsigned op, unsigned size, uint64_t a, uint64_t *flags);
+/* A shift or rotate, as the program has it: OF may depend on that (shift_forms.S).
+ * op: rol ror rcl rcr shl shr shl sar, as numbered in ModRM. */
+struct alu_shift {
+	unsigned op, size;
+	enum { ALU_BY_COUNT, ALU_BY_ONE, ALU_BY_CL } by;
+	bool memory; /* it is in memory */
+	uint8_t count;
+};
+uint64_t alu_shift(const struct alu_shift *s, uint64_t a, uint64_t *flags);
 uint64_t alu_imul(unsigned size, uint64_t a, uint64_t b, uint64_t *flags);
 /* 4 or 8 bytes; the low half, the high one in *high */
 uint64_t alu_mul_wide(bool sign, unsigned size, uint64_t a, uint64_t b, uint64_t *high, uint64_t *flags);

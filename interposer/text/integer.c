@@ -45,17 +45,14 @@ bool integer_unary(struct work *w, unsigned op, unsigned size)
 
 bool integer_shift(struct work *w, unsigned size)
 {
-	unsigned op = w->in->reg & 7;
+	struct alu_shift s = {.op = w->in->reg & 7, .size = size, .memory = w->in->memory};
 	uint64_t a, f = flags(w);
 
 	if (!rm_read(w, size, &a) || !rm_can_write(w, size))
 		return false;
-	if (w->in->op < 0xd0)
-		a = alu_shift_constant(op, size, a, (uint8_t)w->in->imm, &f);
-	else if (w->in->op < 0xd2)
-		a = alu_shift_one(op, size, a, &f);
-	else
-		a = alu_shift(op, size, a, (uint8_t)reg_read(w, 1, 8), &f);
+	s.by = w->in->op < 0xd0 ? ALU_BY_COUNT : w->in->op < 0xd2 ? ALU_BY_ONE : ALU_BY_CL;
+	s.count = (uint8_t)(s.by == ALU_BY_CL ? reg_read(w, 1, 8) : (uint64_t)w->in->imm);
+	a = alu_shift(&s, a, &f);
 	rm_write(w, size, a);
 	set_flags(w, f);
 	return true;
