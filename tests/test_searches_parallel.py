@@ -27,6 +27,7 @@ from rdb.timeline.points import Points
 from rdb.timeline.position import Position
 from rdb.timeline.stopped import Interrupted
 from rdb.timeline.timeline import Timeline
+from rdb.timeline.travel import Travel
 
 ROUNDS = 1500
 JOBS = (1, 3)
@@ -90,8 +91,12 @@ def test_what_an_interrupted_search_has_found_is_a_beginning(
     timeline.control.begin()
 
 
+@pytest.mark.parametrize("dropped", [False, True])
 @pytest.mark.parametrize("watched", [False, True])
-def test_the_last_hit_is_the_same(timeline: Timeline, recorded: Recorded, watched: bool) -> None:
+def test_the_last_hit_is_the_same(
+    timeline: Timeline, recorded: Recorded, watched: bool, dropped: bool
+) -> None:
+    """DROPPED: the snapshots of a batch have made room for others when it is searched."""
     points = Points()
     if watched:
         points.set_watchpoint(1, address(timeline, recorded, "bad"), 8, 0)
@@ -100,7 +105,15 @@ def test_the_last_hit_is_the_same(timeline: Timeline, recorded: Recorded, watche
         points.set_breakpoint(1, entry, b"")  # the very beginning
     found: list[object] = []
     batches: list[int] = []
-    side_by_side = scan._side_by_side
+    side_by_side, collected = scan._side_by_side, scan._batches
+
+    def dropping(
+        travel: Travel, intervals: Iterator[scan._Interval]
+    ) -> Iterator[list[scan._Interval]]:
+        for batch in collected(travel, intervals):
+            if dropped:
+                travel.snapshots.drop(lambda one: True)
+            yield batch
 
     def counted(*arguments: object) -> object:
         batches.append(len(arguments[2]))  # type: ignore[arg-type]
@@ -110,6 +123,7 @@ def test_the_last_hit_is_the_same(timeline: Timeline, recorded: Recorded, watche
         mock.patch.object(scan, "_LONG_S", 0.0),
         mock.patch.object(scan, "_CHUNK_S", 0.0),
         mock.patch.object(scan, "_side_by_side", counted),
+        mock.patch.object(scan, "_batches", dropping),
     ):
         for jobs in JOBS:
             timeline.travel.jobs = jobs

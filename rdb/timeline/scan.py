@@ -9,6 +9,7 @@ more of them at once.  Long intervals are run side by side, one for each process
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
@@ -64,7 +65,8 @@ def last_hit(travel: Travel, points: Points, here: Position, gpr: Gpr) -> Found 
     for pieces in _batches(travel, _intervals(travel, target, target_gpr)):
         if len(pieces) == 1:
             one = pieces[0]
-            found = _between(travel, points, one.start, one.target, one.gpr)
+            with closing(travel.again(one.start)) as start:
+                found = _between(travel, points, start, one.target, one.gpr)
         else:
             found = _side_by_side(travel, points, pieces)
         if found is not None:
@@ -112,7 +114,8 @@ def _side_by_side(travel: Travel, points: Points, pieces: list[_Interval]) -> Fo
         scans = []
         for one in pieces:
             way = travel.goal(one.start, one.target, one.gpr.rip)
-            probe, walker = one.start.fork(), one.start.fork()
+            probe = travel.again(one.start)
+            walker = probe.fork()
             run = partial(_run_through, points, probe, walker, way, limit)
             scans.append(
                 (one.start.position, one.start.gpr, one, way, group.add(run, probe, walker))

@@ -152,6 +152,12 @@ class Travel:
         """For what is done ahead of need: an image that is refused meanwhile is refused again."""
         return self._images.unheard() if self._images is not None else nullcontext()
 
+    def again(self, snapshot: Walker) -> Walker:
+        """A fork of it, for the caller to keep.  It may have been dropped for others meanwhile."""
+        if any(one is snapshot for one in self.snapshots):
+            return snapshot.fork()
+        return self.to(snapshot.position)
+
     def before(self, target: Position) -> Iterator[Walker]:
         """Snapshots strictly before `target`, the nearest first."""
         at: Position | None = target
