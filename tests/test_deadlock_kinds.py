@@ -123,7 +123,7 @@ def test_a_rank_goes_on_if_one_of_its_threads_can(
     assert shown.returncode == 0 and not shown.stderr, shown
 
 
-@pytest.mark.parametrize("kind", ["creates", "shares", "attaches", "opens"])
+@pytest.mark.parametrize("kind", ["creates", "shares", "attaches", "opens", "turns"])
 def test_who_computes_may_still_come(
     kind: str, rdb: Rdb, rdb_home: Path, build: Build, tmp_path: Path
 ) -> None:

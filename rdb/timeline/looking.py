@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rdb.errors import RdbError
-from rdb.replay.agent import AgentClient, Map, Regs, StopReason
+from rdb.replay.agent import AgentClient, Map, Regs, Stop, StopReason
 from rdb.replay.arrays import ArrayFound, ArrayPlan
 from rdb.replay.lookout import Lookout
 from rdb.replay.protocol import Seen
@@ -17,6 +17,7 @@ from rdb.timeline.before import Trace, trace_before
 from rdb.timeline.points import Points
 from rdb.timeline.position import Position
 from rdb.timeline.standing import Standing
+from rdb.timeline.travel import END_S
 
 _READ_MAX = 65536
 _LEGS = 64
@@ -139,12 +140,22 @@ class Looking(Standing):
         return self._need_live().agent.maps()
 
     def asked(self) -> tuple[int, int, tuple[int, ...]] | None:
-        """Kind, number and arguments of what the program asks for at the end of the recording."""
+        """Kind, number and arguments of what the program asks for at the end of the recording.
+
+        None also of one that computes there for longer than END_S: it may never ask.
+        """
         if self.branch or self.event != self.last_event:
             return None
-        copy = self._need_live().agent.fork()
+        live = self._need_live()
+        copy = live.agent.fork()
+        stops: list[Stop] = []
         try:
-            return copy.asked() if copy.run().reason is StopReason.END else None
+            live.control.within(
+                END_S,
+                lambda: stops.append(live.control.running(copy, copy.run)),
+                lambda: copy.spent_s,
+            )
+            return copy.asked() if stops and stops[0].reason is StopReason.END else None
         finally:
             copy.close()
 

@@ -24,7 +24,7 @@ from rdb.timeline.walker import Control, Walker
 
 COUNT_ID = 0x7264_6202  # of the counting breakpoints that naming sets
 _LEG_STEPS = 8192
-_END_S = 2.0  # of a processor, after the last event, without coming to an end
+END_S = 2.0  # of a processor, after the last event, without coming to an end
 _WORTH_S = 0.004  # a snapshot is worth it after so much running since the one before
 
 Tell = Callable[[Walker], None]
@@ -177,7 +177,7 @@ class Travel:
         last_gpr = walker.gpr
         try:
             stop = self.control.within(
-                _END_S, lambda: walker.go(position), lambda: walker.agent.spent_s
+                END_S, lambda: walker.go(position), lambda: walker.agent.spent_s
             )
         finally:
             walker.close()

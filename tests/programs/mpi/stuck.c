@@ -73,17 +73,22 @@ static void file(const char *name)
 	MPI_File_set_size(fh, 8192);
 }
 
-/* 0 computes, and does not come to a call that makes a window, or a file. */
+/* 0 computes, and does not come to a call that makes a window, or a file; or it comes to nothing any more. */
 static void absent(void)
 {
+	const int for_ever = !strcmp(kind, "turns");
+	volatile unsigned turns = 0;
+
 	void *memory;
 	MPI_Win window;
 	MPI_File fh;
 
 	waits();
 	while (rank == 0)
-		pause();
-	if (!strcmp(kind, "creates"))
+		for_ever ? (void)turns++ : (void)pause();
+	if (for_ever)
+		MPI_Barrier(MPI_COMM_WORLD);
+	else if (!strcmp(kind, "creates"))
 		MPI_Win_create(big, BIG, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
 	else if (!strcmp(kind, "shares"))
 		MPI_Win_allocate_shared(BIG, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
@@ -612,6 +617,7 @@ static const struct {
 	{"shares", absent},
 	{"attaches", absent},
 	{"opens", absent},
+	{"turns", absent},
 	{"inter", inter},
 	{"epochs", epochs},
 	{"later", later},
