@@ -112,7 +112,7 @@ def test_every_way_out_is_compared(outputs: Rank, tmp_path: Path) -> None:
 
 def rows() -> dict[str, list[tuple[str, int]]]:
     """Calls of the table of inputs, each with what it has for arguments."""
-    text = (INTERPOSER / "syscalls" / "syscall_inputs.def").read_text()
+    text = (INTERPOSER / "answer" / "syscall_inputs.def").read_text()
     found = {}
     for name, specs in re.findall(r"^IN\((\w+), (.*)\)$", text, re.MULTILINE):
         parts = re.findall(r"(\w+)\(([^)]*)\)", specs)
@@ -133,8 +133,8 @@ WRITTEN_BY_US = {("rt_sigaction", 2), ("rt_sigprocmask", 2), ("sigaltstack", 1),
 
 def test_every_pointer_of_a_system_call_is_known() -> None:
     """What the kernel reads there is in the table of inputs, what it writes in that of outputs."""
-    text = (INTERPOSER / "syscalls" / "syscalls.def").read_text()
-    inputs = (INTERPOSER / "syscalls" / "syscall_inputs.def").read_text()
+    text = (INTERPOSER / "answer" / "syscalls.def").read_text()
+    inputs = (INTERPOSER / "answer" / "syscall_inputs.def").read_text()
     reasons = set(re.findall(r'^NOT\((\w+), (\d), "[^"]{20,}"\)$', inputs, re.MULTILINE))
     calls = {name: signature for name, signature in SYSCALLS.values()}
     answered = re.findall(r"^SYS\((\w+), (?:PASS|EMU), (.*?)\) /\*", text, re.MULTILINE)
