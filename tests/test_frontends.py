@@ -9,13 +9,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pexpect
 import pytest
 from conftest import PROGRAMS, Build
+from deadlines import Deadline
 from gdbdriver import Gdb, GdbError, Recorded
 from terminal import hang_up
 from test_server import Client
@@ -183,7 +183,7 @@ def test_ctrl_c_in_a_long_continue(server: Server, recorded: Recorded) -> None:
         assert gdb.run("monitor when").strip() == "0"
         gdb.mi('-break-insert -c "$_streq(\\"a\\", \\"b\\")" ' + recorded.at("tick"))
         gdb._send("-exec-continue")
-        until = time.monotonic() + DEADLINE_S
+        until = Deadline(DEADLINE_S)
         while "*running" not in gdb._line(until):
             pass
         gdb._send("-exec-interrupt")
