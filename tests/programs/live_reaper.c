@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int up[2], down[2];
+static int up[2], down[2], first[2];
 
 static void say(int fd)
 {
@@ -34,9 +34,10 @@ int main(void)
 {
 	const struct rlimit most = {12345, 23456};
 	int status, signal;
-	if (pipe(up) || pipe(down) || setrlimit(RLIMIT_NPROC, &most) || prctl(PR_SET_CHILD_SUBREAPER, 1))
+	if (pipe(up) || pipe(down) || pipe(first) || setrlimit(RLIMIT_NPROC, &most) || prctl(PR_SET_CHILD_SUBREAPER, 1))
 		return 1;
 	if (!fork()) {
+		hear(first[0]);
 		if (!fork()) {
 			prctl(PR_SET_PDEATHSIG, SIGUSR1);
 			prctl(PR_SET_PDEATHSIG, SIGURG);
@@ -50,6 +51,7 @@ int main(void)
 		_exit(3);
 	}
 	getppid();
+	say(first[1]);
 	hear(up[0]);
 	wait(&status);
 	printf("child %d\n", WEXITSTATUS(status));
