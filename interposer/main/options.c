@@ -26,7 +26,7 @@ static void __attribute__((noreturn)) usage(void)
 	      "       rdb-exec --replay RANKDIR --files FILESDIR (--verify | --agent-fd FD | --expand) [--checkpoint K]\n"
 	      "                [--checked] [--patience S] [--until EVENT]\n"
 	      "       rdb-exec --restart RANKDIR --at EVENT [--checkpoint K] [--in-place] [--in-flight FILE]\n"
-	      "                [--world FIRSTRANK [--appnum N]] --dir ...\n"
+	      "                [--worlds --world FIRSTRANK [--appnum N]] --dir ...\n"
 	      "       rdb-exec --probe\n",
 	      stderr);
 	exit(2);
