@@ -123,6 +123,30 @@ def test_bisect_names_element_and_statement(home: Path) -> None:
         assert f"grid in main, arrays.py:{line_of('def main')}" in found["variables"]
 
 
+def test_bisect_finds_what_lives_near_the_end(tmp_path: Path) -> None:
+    """Most events are of something else: evenly spread looks miss all that matters."""
+    program = tmp_path / "late.py"
+    program.write_text(
+        "import os\n"
+        "import numpy as np\n"
+        "for _ in range(20000): os.getpid()\n"
+        "def late():\n"
+        "    u = np.ones(5)\n"
+        "    for n in range(100):\n"
+        "        u[3] = np.nan if n >= 60 else n\n"
+        "        os.getppid()\n"
+        "late()\n"
+    )
+    home = tmp_path / "home"
+    done = run_rdb(home, tmp_path, "run", "--name", "job", "--", sys.executable, program)
+    assert done.returncode == 0, done.stderr
+    done = run_rdb(home, tmp_path, "bisect", "job", "allfinite(u)", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (found,) = json.loads(done.stdout)["found"]
+    assert (found["function"], found["line"]) == ("late", 7)
+    assert found["elements"] == ["u[3] = nan"]
+
+
 def test_in_the_console(home: Path) -> None:
     lines = [
         "goto start",

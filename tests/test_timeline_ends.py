@@ -107,7 +107,7 @@ def test_a_busy_machine_does_not_move_the_end(
         "int main(void) { for (volatile int i = 0; i < 20000000; i++); return 3; }",
     )
     assert rdb("run", "--name", "job", "--", program).returncode == 3
-    monkeypatch.setattr(travel, "_END_S", 1.0)
+    monkeypatch.setattr(travel, "END_S", 1.0)
     with Timeline(open_job("job").rank(0)) as timeline:
         control = timeline.control
         within = control.within
@@ -118,7 +118,7 @@ def test_a_busy_machine_does_not_move_the_end(
                     time.sleep(0.001)
                 (agent,) = control._running
                 os.kill(agent.pid, signal.SIGSTOP)
-                threading.Event().wait(3 * travel._END_S)
+                threading.Event().wait(3 * travel.END_S)
                 os.kill(agent.pid, signal.SIGCONT)
 
             threading.Thread(target=starve, daemon=True).start()

@@ -20,9 +20,13 @@ _CALLS = 500
 
 
 def _looks(first: int, last: int) -> Iterator[set[int]]:
-    """Spread evenly; then calls of MPI, of which a program that loads much has few."""
+    """Spread evenly; ever closer to both ends, as most events may be a program's start; then calls
+    of MPI, of which a program that loads much has few."""
     for count in _LOOKS:
         yield {first + (last - first) * at // (count - 1) for at in range(count)}
+    near = [1 << bit for bit in range(((last - first) // _LOOKS[-1]).bit_length())]
+    yield {last - distance for distance in near}
+    yield {first + distance for distance in near}
     options = {"query": "mpi", "way": "all", "limit": _CALLS, "first": first, "last": last}
     calls = [row["event"] for row in searching.ask("find-event", **options)["rows"]]
     yield set(calls[:: -(-len(calls) // _LOOKS[-1]) or 1])
