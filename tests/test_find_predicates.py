@@ -136,6 +136,13 @@ def test_over_ranks(home: Path, steps: dict[int, int]) -> None:
     found = json.loads(done.stdout)
     assert [(row["rank"], row["event"]) for row in found] == [(1, event) for event in bad]
     assert all(row["text"].endswith(ELEMENT) for row in found)
+    for way, place in (("--next", 0), ("--prev", -1)):
+        one = run_rdb(home, home.parent, "find-event", "cells", BAD, way, "--json")
+        assert json.loads(one.stdout) == [found[place]]
+    counted = run_rdb(home, home.parent, "find-event", "cells", BAD, "--count", "--json")
+    assert json.loads(counted.stdout) == [
+        {"rank": 0, "count": 0}, {"rank": 1, "count": len(bad)}
+    ]  # fmt: skip
     none = run_rdb(home, home.parent, "find-event", "cells", BAD, "--rank", "0")
     assert none.returncode == 1 and none.stderr.startswith("rdb: no event of cells is like that")
     wrong = run_rdb(home, home.parent, "find-event", "cells", "all(nowhere > 1)")

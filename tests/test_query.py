@@ -110,6 +110,17 @@ def test_from_the_command_line(recorded: Recorded) -> None:
     shown = rdb(recorded.home, "find-event", "job", "write fd==1", "--limit", "2")
     assert shown.stdout.splitlines()[0].split() == ["RANK", "EVENT", "SECONDS", "WHAT"]
     assert len(shown.stdout.splitlines()) == 3
+    for way, place in (("--next", 0), ("--prev", -1)):
+        one = rdb(recorded.home, "find-event", "job", "write fd==1", way, "--json")
+        assert json.loads(one.stdout) == [rows[place]]
+    counted = rdb(recorded.home, "find-event", "--count", "job", "write fd==1")
+    assert [line.split() for line in counted.stdout.splitlines()] == [
+        ["RANK", "EVENTS"],
+        ["0", "3"],
+    ]
+    no = rdb(recorded.home, "find-event", "--count", "--json", "job", "write fd==9")
+    assert (json.loads(no.stdout), no.returncode) == ([{"rank": 0, "count": 0}], 1)
+    assert rdb(recorded.home, "find-event", "--count", "--all", "job", "write").returncode == 2
     none = rdb(recorded.home, "find-event", "job", "write fd==9")
     assert none.returncode == 1 and "no event of job is like that: write fd==9" in none.stderr
     wrong = rdb(recorded.home, "find-event", "job", "wrte")

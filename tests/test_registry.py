@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
+from rdb.cli.parser import build_parser
 from rdb.commands import docs
 from rdb.commands.gdb_table import extension_commands
 from rdb.commands.registry import Group, Registry
@@ -35,6 +37,15 @@ def test_docs_name_every_command() -> None:
     for command in REGISTRY.commands:
         assert f"`{command.usage}`" in text
         assert command.summary in text
+
+
+@pytest.mark.parametrize("name", ["find-event", "bisect"])
+def test_the_shell_takes_what_the_console_takes(name: str, capsys: Any) -> None:
+    usage = next(one.usage for one in REGISTRY.commands if one.name == name)
+    with pytest.raises(SystemExit):
+        build_parser().parse_args([name, "--help"])
+    options = re.findall(r"--[\w-]+", usage)
+    assert options and set(options) <= set(re.findall(r"--[\w-]+", capsys.readouterr().out))
 
 
 def test_a_name_cannot_be_taken_twice() -> None:

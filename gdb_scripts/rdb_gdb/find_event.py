@@ -12,6 +12,7 @@ from .command import Command, typed
 from .lookups import Undefined
 
 _LIST_MAX = 200
+_WAYS = ("next", "prev", "all", "count")
 
 
 class FindEvent(Command):
@@ -30,7 +31,8 @@ class FindEvent(Command):
       find-event !allfinite(u)
       find-event mpi.recv and max(abs(u)) >= 1e6
     --prev looks backwards, --all lists (--limit N of them, 200), --count counts; neither moves.
-    You come to stand right after the event was answered.  --json prints rows."""
+    You come to stand right after the event was answered.  --json is for programs: it looks in the
+    whole recording, moves nowhere and prints what it found."""
 
     name = "find-event"
 
@@ -41,13 +43,16 @@ class FindEvent(Command):
         options = searching.Options(argument, usage, flags, "--limit")
         query = options.need_text()
         link.connection()
-        way = "prev" if "--prev" in options else "next"
-        limit = options.count("--limit", _LIST_MAX)
+        ways = [way for way in _WAYS if f"--{way}" in options] or ["next"]
+        if len(ways) > 1:
+            raise gdb.GdbError(options.usage)
+        way, as_json = ways[0], "--json" in options
+        limit = options.count("--limit", _LIST_MAX) if way == "all" or not as_json else 1
         if predicate_events.split(query)[1]:
-            self._of_program(argument, query, options, way, limit)
+            self._of_program(argument, query, way, limit, as_json)
             return
-        if "--all" in options or "--count" in options:
-            self._list(query, "--count" in options, limit)
+        if way in ("all", "count") or as_json:
+            self._list(query, way, limit, as_json)
             return
         with history.log.command(typed("find-event", argument)):
             answer = searching.ask("find-event", query=query, way=way, limit=1)
@@ -60,9 +65,7 @@ class FindEvent(Command):
             gdb.write(f"Event {row['event']}: {row['text']}\n")
             place.show()
 
-    def _of_program(
-        self, argument: str, query: str, options: searching.Options, way: str, limit: int
-    ) -> None:
+    def _of_program(self, argument: str, query: str, way: str, limit: int, as_json: bool) -> None:
         """Predicates are asked where the rank is brought to, so it comes back from there."""
         history.log.settle()
         start = history.log.current
@@ -73,9 +76,8 @@ class FindEvent(Command):
         before = here["event"] - (not inside)
         with history.log.command(typed("find-event", argument)):
             try:
-                if "--all" in options or "--count" in options:
-                    count_only = "--count" in options
-                    self._list_of_program(search, count_only, limit, "--json" in options)
+                if way in ("all", "count") or as_json:
+                    self._list_of_program(search, way, limit, as_json)
                     place.seek(f"@{start.mark}")
                     return
                 between = (0, before) if way == "prev" else (here["event"] + 1, sys.maxsize)
@@ -86,43 +88,50 @@ class FindEvent(Command):
                     raise gdb.GdbError(_none(way, query) + _undefined(search))
             except (gdb.GdbError, gdb.error) as error:
                 place.seek(f"@{start.mark}")
-                if "--json" not in options or not isinstance(error, Undefined):
+                if not as_json or not isinstance(error, Undefined):
                     raise
-                _write([], str(error), False)
+                _write([], 0, str(error), False)
                 return
             place.seek(str(found.event))
             gdb.write(f"Event {found.event}: {found.text}\n")
             place.show()
 
     def _list_of_program(
-        self, search: predicate_events.Search, count_only: bool, limit: int, as_json: bool
+        self, search: predicate_events.Search, way: str, limit: int, as_json: bool
     ) -> None:
         count, rows = 0, []
-        for found in search.run(0, sys.maxsize):
+        for found in search.run(0, sys.maxsize, backwards=way == "prev"):
             count += 1
-            if not count_only and len(rows) < limit:
+            if way == "count":
+                continue
+            if len(rows) < limit:
                 rows.append({"event": found.event, "text": found.text})
-            elif as_json:
+            if as_json and len(rows) == limit:
                 break
         if as_json:
-            _write(rows, _undefined(search).removeprefix("; "), search.interrupted)
+            _write(rows, count, _undefined(search).removeprefix("; "), search.interrupted)
             return
         if rows:
             cells = [[str(row["event"]), str(row["text"])] for row in rows]
             gdb.write(searching.table(["event", "what"], cells))
         _say_count(count, len(rows), count, search.interrupted, _undefined(search))
 
-    def _list(self, query: str, count_only: bool, limit: int) -> None:
-        limit = 0 if count_only else limit
-        answer = searching.ask("find-event", query=query, way="all", limit=limit)
+    def _list(self, query: str, way: str, limit: int, as_json: bool) -> None:
+        options = {"query": query, "limit": 0 if way == "count" else limit}
+        if as_json and way in ("next", "prev"):
+            options |= {"way": way, "first": 0, "last": sys.maxsize}
+        answer = searching.ask("find-event", **{"way": "all", **options})
+        if as_json:
+            _write(answer["rows"], answer["count"], "", answer["interrupted"])
+            return
         rows = [[str(row["event"]), row["text"]] for row in answer["rows"]]
         if rows:
             gdb.write(searching.table(["event", "what"], rows))
         _say_count(answer["count"], len(rows), answer["records"], answer["interrupted"])
 
 
-def _write(rows: list[dict[str, object]], undefined: str, interrupted: bool) -> None:
-    known = {"rows": rows, "undefined": undefined, "interrupted": interrupted}
+def _write(rows: list[dict[str, object]], count: int, undefined: str, interrupted: bool) -> None:
+    known = {"rows": rows, "count": count, "undefined": undefined, "interrupted": interrupted}
     gdb.write(json.dumps(known) + "\n")
 
 

@@ -32,14 +32,19 @@ def find_command(args: argparse.Namespace) -> int:
         )
     job = sound_ranks(_opened(args.job, args.rank))
     say_missing(job)
-    search = partial(_search, args.job, args.rank, args.query, args.limit)
+    search = partial(_search, args.job, args.rank, args.query, args.way, _limit(args))
     workers = min(len(job.ranks), os.cpu_count() or 1)
     if workers > 1:
         with ProcessPoolExecutor(workers) as pool:
             parts = list(pool.map(search, job.ranks))
     else:
         parts = [search(rank) for rank in job.ranks]
-    return _show(job, args, itertools.chain(*parts))
+    counts = {rank: count for rank, (_, count) in zip(job.ranks, parts, strict=True)}
+    return _show(job, args, itertools.chain(*(rows for rows, _ in parts)), counts)
+
+
+def _limit(args: argparse.Namespace) -> int:
+    return int(args.limit) if args.way == "all" else 1
 
 
 def _of_program(args: argparse.Namespace) -> int:
@@ -49,19 +54,24 @@ def _of_program(args: argparse.Namespace) -> int:
     from rdb.session.found_events import found_events
 
     async def work() -> int:
-        answers = await found_events(job, args.query, job.ranks, args.limit)
+        answers = await found_events(job, args.query, job.ranks, args.way, _limit(args))
         for one in answers:
             said = one.problem or one.undefined
             if said:
                 print(f"rdb: rank {job.address(one.rank)}: {said}", file=sys.stderr)
-        code = _show(job, args, itertools.chain(*(one.rows for one in answers)))
+        counts = {one.rank: one.count for one in answers if not one.problem}
+        code = _show(job, args, itertools.chain(*(one.rows for one in answers)), counts)
         unknown = any(one.problem for one in answers)
         return DamagedRecording.exit_code if code and unknown else code
 
     return supervised(work())
 
 
-def _show(job: Job, args: argparse.Namespace, found: Iterable[dict[str, Any]]) -> int:
+def _show(
+    job: Job, args: argparse.Namespace, found: Iterable[dict[str, Any]], counts: dict[int, int]
+) -> int:
+    if args.way == "count":
+        return _show_counts(job, args, counts)
     rows = sorted(found, key=lambda row: (row["at_ns"], row["rank"]))
     if args.json:
         print_json(rows)
@@ -85,23 +95,38 @@ def _show(job: Job, args: argparse.Namespace, found: Iterable[dict[str, Any]]) -
     return 0 if rows else 1
 
 
+def _show_counts(job: Job, args: argparse.Namespace, counts: dict[int, int]) -> int:
+    if args.json:
+        print_json([{"rank": rank, "count": count} for rank, count in counts.items()])
+    elif counts:
+        cells = [(job.address(rank), str(count)) for rank, count in counts.items()]
+        print_table(("RANK", "EVENTS"), cells, right=(0, 1))
+    return 0 if any(counts.values()) else 1
+
+
 def _opened(name: str, rank: str | None) -> Job:
     return open_job(name) if rank is None else open_job(name).only(rank)
 
 
-def _search(name: str, only: str | None, text: str, limit: int, rank: int) -> list[dict[str, Any]]:
-    recording = _opened(name, only).rank(rank)
-    found = itertools.islice(find_events(recording, Query(text)), limit)
-    return [
+def _search(
+    name: str, only: str | None, text: str, way: str, limit: int, rank: int
+) -> tuple[list[dict[str, Any]], int]:
+    """Rows, and of how many events."""
+    recording, backwards = _opened(name, only).rank(rank), way == "prev"
+    found = find_events(recording, Query(text), backwards=backwards)
+    if way == "count":
+        return [], sum(len(one.events) for one in found)
+    rows: list[dict[str, Any]] = [
         {
             "rank": rank,
-            "event": one.events[0],
             "events": len(one.events),
+            "event": one.events[-1 if backwards else 0],
             "at_ns": one.record.at_ns,
-            "text": recording.describe(one.events[0], len(one.events)),
+            "text": recording.describe(one.events[-1 if backwards else 0], len(one.events)),
         }
-        for one in found
+        for one in itertools.islice(found, limit)
     ]
+    return rows, sum(row["events"] for row in rows)
 
 
 def _start_ns(job: Job, rank: int) -> int:

@@ -309,6 +309,15 @@ def build_parser() -> argparse.ArgumentParser:
     find.add_argument("job")
     find.add_argument("query", metavar="QUERY", help="'mpi.recv source==3', '!allfinite(u)'")
     find.add_argument("--rank", metavar="R", help="only in this rank or process (0.1, 0:1)")
+    way = find.add_mutually_exclusive_group()
+    for name, text in (
+        ("all", "list them (the default)"),
+        ("count", "how many each rank has"),
+        ("next", "the first of each rank"),
+        ("prev", "the last of each rank"),
+    ):
+        way.add_argument(f"--{name}", dest="way", action="store_const", const=name, help=text)
+    find.set_defaults(way="all")
     find.add_argument("--limit", type=_count, default=1000, metavar="N", help="at most N per rank")
 
     queues = command(

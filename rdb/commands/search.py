@@ -18,7 +18,7 @@ _BY_EVENT = re.compile(r"^(?:Changed by|By) event (\d+):", re.MULTILINE)
 @command(
     "find-event",
     group=Group.SEARCH,
-    usage="find-event QUERY [--prev|--all|--count] [--limit N]",
+    usage="find-event QUERY [--next|--prev|--all|--count] [--limit N]",
     needs=Need.STOPPED,
 )
 async def find_event(session: Session, query: str) -> Outcome:
@@ -40,7 +40,8 @@ async def find_event(session: Session, query: str) -> Outcome:
     answer names the element. Each such event is gone to, so name the events where there are many.
 
     `--prev` looks backwards, `--all` lists, `--count` counts; these two do not move.
-    `rdb find-event JOB QUERY` lists those of all ranks.
+    `rdb find-event JOB QUERY` lists those of all ranks; there `--next` is the first of each rank,
+    `--prev` the last.
     """
     return await session.run(f"find-event {query}")
 

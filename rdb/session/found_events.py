@@ -26,6 +26,7 @@ _LINE_S = 5.0
 class FoundEvents:
     rank: Rank
     rows: list[dict[str, Any]] = field(default_factory=list)
+    count: int = 0
     undefined: str = ""
     """At how many events it had no value, and why."""
     problem: str | None = None
@@ -33,25 +34,26 @@ class FoundEvents:
 
 
 async def found_events(
-    job: JobLike, query: str, ranks: Sequence[Rank], limit: int
+    job: JobLike, query: str, ranks: Sequence[Rank], way: str, limit: int
 ) -> list[FoundEvents]:
+    """WAY: next (the first one of each rank), prev (the last one), all or count."""
     slots = asyncio.Semaphore(len(os.sched_getaffinity(0)))
 
     async def one(rank: Rank) -> FoundEvents:
         async with slots:
             try:
-                return await _found(job, query, rank, limit)
+                return await _found(job, query, rank, way, limit)
             except RdbError as error:
                 return FoundEvents(rank, problem=error.message)
 
     return list(await asyncio.gather(*(one(rank) for rank in ranks)))
 
 
-async def _found(job: JobLike, query: str, rank: Rank, limit: int) -> FoundEvents:
+async def _found(job: JobLike, query: str, rank: Rank, way: str, limit: int) -> FoundEvents:
     debugger = await RankDebugger.open(str(job.path), rank, address=job.address(rank))
     debugger.gdb.on_progress = _Said(job.address(rank)).hear
     try:
-        answer = await debugger.run(f"find-event --all --json --limit {limit} {query}")
+        answer = await debugger.run(f"find-event --{way} --json --limit {limit} {query}")
     finally:
         await debugger.close()
     if answer.error is not None:
@@ -61,7 +63,7 @@ async def _found(job: JobLike, query: str, rank: Rank, limit: int) -> FoundEvent
     for row in known["rows"]:
         record = next(iter(job.rank(rank).records(row["event"], row["event"])))
         rows.append({"rank": rank, "events": 1, "at_ns": record.at_ns, **row})
-    return FoundEvents(rank, rows, known["undefined"])
+    return FoundEvents(rank, rows, known["count"], known["undefined"])
 
 
 class _Said:
