@@ -354,9 +354,10 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	v[n++] = "rdb-exec";
 	n = add_option(v, n, "--dir", record ? dir : lower.opt.dir);
 	n = add_option(v, n, "--exe", path);
-	n = add_option(v, n, "--record", record                       ? (lower.opt.order ? "order" : "full")
-					 : lower.opt.checkpoints_only ? "checkpoints"
-								      : "off");
+	n = add_option(v, n, "--record",
+		       record                       ? (lower.opt.order ? "order" : "full")
+		       : lower.opt.checkpoints_only ? "checkpoints"
+						    : "off");
 	const unsigned handed = options_hand_on(TO_EXEC, &handed_on);
 	memcpy(v + n, handed_on.words, handed * sizeof(*v));
 	n += handed;

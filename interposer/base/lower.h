@@ -51,8 +51,8 @@ struct options {
 	const char *board;     /* where its ranks agree on them (restart/board.h) */
 	unsigned board_ranks;
 	int board_rank;
-	long mtbf_s;     /* checkpoints as often as is best for it; 0: not asked for */
-	bool from_image; /* restart: the image holds all, nothing is replayed */
+	long mtbf_s;        /* checkpoints as often as is best for it; 0: not asked for */
+	bool from_image;    /* restart: the image holds all, nothing is replayed */
 	const char *replay; /* the recording to replay, or NULL */
 	bool verify;        /* replay: alone, to the end */
 	bool only_check;    /* replay: is the checkpoint whole? */
