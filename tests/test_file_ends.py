@@ -67,11 +67,14 @@ def test_cut_while_an_image_is_not_written_on(tmp_path: Path, build: Build) -> N
     verify_all(made, "stopped")
 
 
+@pytest.mark.parametrize("unmapped", [(), ("unmapped",)])
 @pytest.mark.parametrize("how", ["ftruncate", "truncate", "open"])
-def test_cut_while_an_image_is_written(tmp_path: Path, build: Build, how: str) -> None:
-    """The image has what was stored there before."""
+def test_cut_while_an_image_is_written(
+    tmp_path: Path, build: Build, how: str, unmapped: tuple[str, ...]
+) -> None:
+    """The image has what was stored there before, by a process that still maps it."""
     program = build("file_cut.c", "-O1", "-w")
     options = ("--checkpoint-every", "3")
-    made = record(tmp_path, program, tmp_path / "file", how, options=options)
+    made = record(tmp_path, program, tmp_path / "file", how, *unmapped, options=options)
     assert (made.result.returncode, made.result.stdout) == (0, "done\n")
     verify_all(made, how)

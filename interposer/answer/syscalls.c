@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "task/blocking.h"
-#include "record/cut_files.h"
+#include "record/checkpoints.h"
 #include "crossing/boundary.h"
 #include "base/descriptors.h"
 #include "base/user.h"
@@ -278,7 +278,7 @@ void syscall_event(ucontext_t *uc)
 	struct attributes attributes;
 	if (there) {
 		if (!answered)
-			cut_files_before(ev);
+			checkpoint_before(ev);
 		kept_before(ev, &kept);
 		attributes_before(ev, &attributes);
 	}

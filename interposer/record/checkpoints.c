@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include "crossing/boundary.h"
 #include "record/checkpoints.h"
+#include "record/cut_files.h"
 #include "base/fsgsbase.h"
 #include "base/probe.h"
 #include "space/device_memory.h"
@@ -159,7 +160,7 @@ static void look(void)
 	finished(status, &ru);
 }
 
-bool checkpoint_under_way(void)
+static bool under_way(void)
 {
 	return ckpt.child && !ckpt.given_up && !ckpt.report->written;
 }
@@ -207,9 +208,9 @@ static bool image_written(void)
 	return ckpt.report->written;
 }
 
-void checkpoint_wait(void)
+void checkpoint_before(const struct event *ev)
 {
-	if (checkpoint_under_way())
+	if (under_way() && cut_files_hit(ev))
 		await_child(image_written);
 }
 
@@ -268,6 +269,7 @@ static int begin(struct image_plan *plan)
 	sigdelset(&all, SIGSEGV);
 	sigdelset(&all, SIGBUS);
 	sigprocmask(SIG_SETMASK, &all, &before);
+	cut_files_begin();
 	shared_freeze();
 	long pid = raw_syscall(SYS_clone, 0, 0, 0, 0, 0, 0);
 	if (pid == 0)

@@ -1,7 +1,7 @@
 /* Checkpoints of a rank while it is recorded: when they are due, the child that writes them. */
 #ifndef RDB_CHECKPOINTS_H
 #define RDB_CHECKPOINTS_H
-#include "base/lower.h"
+#include "crossing/event.h"
 
 /* After an event.  uc: the program's context right after it; NULL (a hypercall): if one is due, the trap
  * after the hypercall takes it. */
@@ -10,10 +10,8 @@ void checkpoint_if_due(ucontext_t *uc);
 void checkpoint_request(void);
 /* That trap has come. */
 void checkpoint_at_trap(ucontext_t *uc);
-/* Does a child still write the program's memory to an image? */
-bool checkpoint_under_way(void);
-/* Until it has, or is gone. */
-void checkpoint_wait(void);
+/* A call is about to be made: what it would change of an image that is being written is written first. */
+void checkpoint_before(const struct event *ev);
 /* In a child after fork: what the parent had under way is its own. */
 void checkpoints_forked(void);
 /* The recording ends; before execve what is being written is given up. */

@@ -1,26 +1,43 @@
 #include "record/cut_files.h"
 #include <sys/stat.h>
-#include "record/checkpoints.h"
 #include "space/arena.h"
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
 
-static void is_mapped(const struct file_mapping *f, void *arg)
+enum { FILES = 256 };
+static struct {
+	uint64_t dev, ino;
+} mapped[FILES];
+static unsigned n; /* FILES: perhaps there are more */
+
+static void add(uint64_t dev, uint64_t ino)
 {
-	(void)f;
-	*(bool *)arg = true;
+	if (!ino || n == FILES)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		if (mapped[i].ino == ino && mapped[i].dev == dev)
+			return;
+	mapped[n].dev = dev;
+	mapped[n++].ino = ino;
 }
 
-void cut_files_before(const struct event *ev)
+void cut_files_begin(void)
+{
+	n = 0;
+	shared_files_each(add);
+	arena_files_each(add);
+}
+
+bool cut_files_hit(const struct event *ev)
 {
 	struct cut_file file;
 	struct stat st;
-	if (!checkpoint_under_way() || !shared_call_cuts(ev, &file))
-		return;
+	if (!shared_call_cuts(ev, &file))
+		return false;
 	if (file.path ? fstatat(file.dir, file.path, &st, 0) : fstat(file.dir, &st))
-		return;
-	bool mapped = shared_is_followed(&st);
-	arena_files_of(st.st_dev, st.st_ino, is_mapped, &mapped);
-	if (mapped)
-		checkpoint_wait();
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		if (mapped[i].ino == st.st_ino && mapped[i].dev == st.st_dev)
+			return true;
+	return n == FILES;
 }

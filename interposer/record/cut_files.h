@@ -1,11 +1,13 @@
 /* A file that is cut takes its pages from whoever maps it, with what was stored there privately (truncate(2)): also from
- * the child that writes an image.  So the image has them first.
+ * the child that writes an image, which maps what the program mapped when it was forked.  So the image has them first.
  * Cuts by other processes, other ranks and MPI_File_set_size are not seen before they are made. */
 #ifndef RDB_CUT_FILES_H
 #define RDB_CUT_FILES_H
 #include "crossing/event.h"
 
-/* The call is about to be made; its strings can be read. */
-void cut_files_before(const struct event *ev);
+/* The child is about to be forked. */
+void cut_files_begin(void);
+/* The call is about to be made; its strings can be read.  Does it cut a file that the child maps? */
+bool cut_files_hit(const struct event *ev);
 
 #endif

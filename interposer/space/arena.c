@@ -374,6 +374,12 @@ struct file_mapping *arena_file_made(void)
 	return &arena.files[arena.nfiles - 1];
 }
 
+void arena_files_each(void (*fn)(uint64_t dev, uint64_t ino))
+{
+	for (unsigned i = 0; i < arena.nfiles; i++)
+		fn(arena.files[i].dev, arena.files[i].ino);
+}
+
 void arena_files_of(uint64_t dev, uint64_t ino, void (*fn)(const struct file_mapping *f, void *arg), void *arg)
 {
 	for (unsigned i = 0; i < arena.nfiles;) {

@@ -43,6 +43,7 @@ struct file_mapping {
 void arena_file_mapped(uint64_t start, uint64_t end, uint64_t offset, const char *key);
 /* The one that arena_file_mapped() has just made, while recording. */
 struct file_mapping *arena_file_made(void);
+void arena_files_each(void (*fn)(uint64_t dev, uint64_t ino));
 /* Calls fn for each mapping of that file. */
 void arena_files_of(uint64_t dev, uint64_t ino, void (*fn)(const struct file_mapping *f, void *arg), void *arg);
 void arena_unmapped(uint64_t start, uint64_t end);

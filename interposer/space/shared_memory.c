@@ -391,6 +391,12 @@ bool shared_is_followed(const struct stat *st)
 	return false;
 }
 
+void shared_files_each(void (*fn)(uint64_t dev, uint64_t ino))
+{
+	for (unsigned i = 0; i < shared_regions; i++)
+		fn(regions[i].file_dev, regions[i].file_ino);
+}
+
 /* The file once more, as nobody of this program changes it by storing here. */
 static long map_file(size_t len, int fd, uint64_t offset)
 {

@@ -26,6 +26,7 @@ void shared_follow(struct event *ev, const struct file_mapping *f, int fd);
 struct stat;
 /* Is there a mapping that changes with this file? */
 bool shared_is_followed(const struct stat *st);
+void shared_files_each(void (*fn)(uint64_t dev, uint64_t ino));
 /* MPI has opened this file for writing: its mappings change at any time, so they are compared at every event. */
 void shared_mpi_writes(const struct stat *st);
 /* The memory there is shared and mapped, by mremap or shmat: the same. */

@@ -1,5 +1,5 @@
 /* Cuts a file while it is mapped privately and pages of the mapping have been stored to: natively they are gone.
- * argv: a new file, and how it is cut. */
+ * argv: a new file, how it is cut, and more: when it is not mapped any more. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 {
 	char text[PAGES * PAGE];
 	char *other = mmap(NULL, OTHER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (argc != 3 || other == MAP_FAILED)
+	if (argc < 3 || other == MAP_FAILED)
 		return 1;
 	memset(text, 'a', sizeof(text));
 	for (int round = 0; round < ROUNDS; round++) {
@@ -38,8 +38,11 @@ int main(int argc, char **argv)
 		if (round % 2)               /* the mapping follows the file */
 			pwrite(fd, "x", 1, 0);
 		getppid();
+		if (argc > 3)
+			munmap(map, sizeof(text));
 		cut(argv[1], fd, argv[2]);
-		munmap(map, sizeof(text));
+		if (argc == 3)
+			munmap(map, sizeof(text));
 		close(fd);
 	}
 	puts("done");
