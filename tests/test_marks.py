@@ -26,7 +26,7 @@ LOWER = [
         "text/emulate",
         "text/fetch",
         "text/integer",
-        "text/hot_stubs",
+        "space/patches",
         "text/alu",
         "text/vector",
         "text/registers",

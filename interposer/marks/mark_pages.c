@@ -3,7 +3,7 @@
 #include "space/upper_memory.h"
 #include "base/layout.h"
 #include "base/crc32c.h"
-#include "seek/trampoline.h"
+#include "space/patches.h"
 
 bool (*mark_contested)(uint64_t start, uint64_t end);
 
@@ -35,15 +35,8 @@ static uint32_t crc(const struct mark *m)
 {
 	static uint8_t copy[RDB_PAGE];
 	uint32_t sum = 0;
-	for (unsigned i = 0; i < m->npages; i++) {
-		const void *page = (const void *)m->pages[i];
-		if (trampoline_covers(m->pages[i], RDB_PAGE)) {
-			memcpy(copy, page, RDB_PAGE);
-			trampoline_hide(m->pages[i], copy, RDB_PAGE);
-			page = copy;
-		}
-		sum = crc32c_data(sum, page, RDB_PAGE);
-	}
+	for (unsigned i = 0; i < m->npages; i++)
+		sum = crc32c_data(sum, patches_page(m->pages[i], copy), RDB_PAGE);
 	return sum;
 }
 

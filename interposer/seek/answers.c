@@ -10,6 +10,7 @@
 #include "text/registers.h"
 #include "seek/stepping.h"
 #include "seek/undo_log.h"
+#include "space/patches.h"
 #include "space/upper_memory.h"
 #include "text/hot_stubs.h"
 #include "base/lower.h"
@@ -46,7 +47,7 @@ void answer_read_memory(uint64_t addr, uint64_t len, uint64_t step)
 	else if (len > RDB_ARENA_END - addr)
 		len = RDB_ARENA_END - addr;
 	n = upper_read(addr, channel.answer, len);
-	hot_sites_hide(addr, channel.answer, n);
+	patches_hide(PATCH_HOT, addr, channel.answer, n);
 	if (step)
 		undo_log_apply(step - 1, addr, channel.answer, n);
 	channel_reply((int64_t)n, channel.answer, n);

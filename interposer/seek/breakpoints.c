@@ -4,6 +4,7 @@
 #include "seek/agent.h"
 #include "seek/bytecode.h"
 #include "seek/text_guard.h"
+#include "space/patches.h"
 #include "space/upper_memory.h"
 #include "seek/trampoline.h"
 
@@ -229,6 +230,7 @@ uint64_t breakpoints_stopping(const struct place *p, const ucontext_t *uc)
 void breakpoint_insert(struct place *p)
 {
 	static const uint8_t int3 = 0xcc;
+	uint8_t own;
 
 	if (p->inserted)
 		return;
@@ -238,13 +240,16 @@ void breakpoint_insert(struct place *p)
 		return;
 	}
 	p->guarded = text_guard_close(p->addr, 1);
-	if (upper_read(p->addr, &p->original, 1) != 1)
+	if (upper_read(p->addr, &own, 1) != 1)
 		return;
 	p->inserted = upper_write(p->addr, &int3, 1) == 1;
+	if (p->inserted)
+		patch_add(PATCH_BREAKPOINT, p->addr, 1, &own, &int3);
 }
 
 void breakpoint_remove(struct place *p)
 {
+	const struct patch *patch = patch_in(PATCH_BREAKPOINT, p->addr, 1);
 	uint8_t now;
 
 	if (!p->inserted)
@@ -255,8 +260,9 @@ void breakpoint_remove(struct place *p)
 		return;
 	}
 	/* the program may have unmapped or overwritten it */
-	if (upper_read(p->addr, &now, 1) == 1 && now == 0xcc)
-		upper_write(p->addr, &p->original, 1);
+	if (patch && upper_read(p->addr, &now, 1) == 1 && now == 0xcc)
+		upper_write(p->addr, patch->own, 1);
+	patch_drop(PATCH_BREAKPOINT, p->addr);
 }
 
 void breakpoints_insert(void)
@@ -284,8 +290,10 @@ void breakpoints_forget(uint64_t start, uint64_t end)
 	for (unsigned i = 0, left = nplaces; left; i++) {
 		if (!places[i].used)
 			continue;
-		if (places[i].addr >= start && places[i].addr < end)
+		if (places[i].addr >= start && places[i].addr < end) {
 			places[i].inserted = places[i].lifted = false;
+			patch_drop(PATCH_BREAKPOINT, places[i].addr);
+		}
 		left--;
 	}
 }

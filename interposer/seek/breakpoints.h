@@ -12,7 +12,6 @@
 
 struct place {
 	uint64_t addr;
-	uint8_t original;
 	bool inserted;  /* it is met: by its int3, or */
 	bool carried;   /* by that in a trampoline's copy of the instruction */
 	bool lifted;    /* or its int3 is out for the moment, and who carries instructions out looks himself */

@@ -19,6 +19,7 @@
 #include "seek/trampoline.h"
 #include "seek/text_guard.h"
 #include "seek/undo_log.h"
+#include "space/patches.h"
 #include "space/upper_memory.h"
 
 #define SENT ((AGENT_PACKET - sizeof(struct agent_reply) - sizeof(struct agent_stop)) / sizeof(struct agent_gpr))
@@ -108,7 +109,7 @@ void stepping_execute(ucontext_t *uc, enum emulation how, const struct emulated 
 {
 	struct place *p = breakpoints_at(uc_pc(uc));
 
-	if (trampoline_covers(uc_pc(uc), did->len + 1u)) /* not in the copy, which nothing comes back from */
+	if (patch_in(PATCH_TRAMPOLINE, uc_pc(uc), did->len + 1u)) /* not in the copy, which nothing comes back from */
 		trampoline_lift();
 	if (p && p->inserted) {
 		breakpoint_remove(p);

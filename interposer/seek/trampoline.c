@@ -6,6 +6,7 @@
 #include "text/registers.h"
 #include "seek/trampoline_code.h"
 #include "seek/trampoline_place.h"
+#include "space/patches.h"
 #include "space/upper_memory.h"
 
 static struct {
@@ -125,8 +126,22 @@ static void write_jump(void)
 
 	memcpy(jump + 1, &distance, 4);
 	t.armed = upper_write(t.plan.pc, jump, PATCH) == PATCH;
-	if (!t.armed)
+	if (t.armed)
+		patch_add(PATCH_TRAMPOLINE, t.plan.pc, PATCH, t.original, jump);
+	else
 		upper_write(t.plan.pc, t.original, PATCH);
+}
+
+static void take_out(void)
+{
+	upper_write(t.plan.pc, t.original, PATCH);
+	patch_drop(PATCH_TRAMPOLINE, t.plan.pc);
+}
+
+static void unmap(void)
+{
+	munmap((void *)t.place.map, t.place.len);
+	patch_code.len = 0;
 }
 
 static int arm(uint64_t pc, const struct mark *m, uint64_t n)
@@ -144,6 +159,7 @@ static int arm(uint64_t pc, const struct mark *m, uint64_t n)
 		rc = trampoline_map(&t.plan, &t.place);
 	if (rc)
 		return rc;
+	patch_code = (struct patch_code){t.place.map, t.place.len};
 	move_breakpoints(false);
 	t.lifted = false;
 	rc = upper_read(pc, t.original, PATCH) == PATCH ? 0 : -ENOTSUP;
@@ -157,7 +173,7 @@ static int arm(uint64_t pc, const struct mark *m, uint64_t n)
 		rc = -EIO;
 	move_breakpoints(true);
 	if (rc) {
-		munmap((void *)t.place.map, t.place.len);
+		unmap();
 		return rc;
 	}
 	t.counting = !m;
@@ -196,8 +212,8 @@ void trampoline_disarm(void)
 	if (!t.armed)
 		return;
 	if (upper_ready() == 0 && !t.lifted)
-		upper_write(t.plan.pc, t.original, PATCH);
-	munmap((void *)t.place.map, t.place.len);
+		take_out();
+	unmap();
 	move_breakpoints(false);
 	t.armed = false;
 	move_breakpoints(true);
@@ -208,7 +224,7 @@ void trampoline_lift(void)
 	if (!t.armed || t.lifted)
 		return;
 	move_breakpoints(false);
-	upper_write(t.plan.pc, t.original, PATCH);
+	take_out();
 	t.lifted = true;
 }
 
@@ -296,23 +312,4 @@ void trampoline_leave(ucontext_t *uc)
 		g[REG_RIP] = (greg_t)(s->how == LEAVE_BACK ? t.plan.pc : s->how == LEAVE_TO ? s->addr : data()->target);
 		return;
 	}
-}
-
-bool trampoline_covers(uint64_t addr, size_t len)
-{
-	return t.armed && !t.lifted && addr < t.plan.pc + PATCH && addr + len > t.plan.pc;
-}
-
-void trampoline_hide(uint64_t addr, void *copy, size_t len)
-{
-	if (!t.armed || t.lifted)
-		return;
-	for (unsigned i = 0; i < PATCH; i++)
-		if (t.plan.pc + i - addr < len)
-			((uint8_t *)copy)[t.plan.pc + i - addr] = t.original[i];
-}
-
-bool trampoline_owns(uint64_t addr)
-{
-	return t.armed && addr - t.place.map < t.place.len;
 }

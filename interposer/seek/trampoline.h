@@ -57,12 +57,6 @@ bool trampoline_stop(ucontext_t *uc);
 void trampoline_lift(void);
 void trampoline_lower(void);
 
-/* Does the patch lie in these bytes?  Then puts the program's own into a copy of them. */
-bool trampoline_covers(uint64_t addr, size_t len);
-void trampoline_hide(uint64_t addr, void *copy, size_t len);
-/* Is this page of memory ours rather than the program's? */
-bool trampoline_owns(uint64_t addr);
-
 /* Could one be put at pc, as far as the instructions there tell?  starts: of those in the middle, where
  * a jump would cost a trap. */
 bool trampoline_possible(uint64_t pc, uint64_t starts[4], unsigned *nstarts);

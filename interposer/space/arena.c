@@ -5,12 +5,10 @@
 #include <unistd.h>
 #include "space/arena.h"
 #include "base/descriptors.h"
-#include "text/hot_stubs.h"
-#include "text/tsc_sites.h"
 #include "space/device_memory.h"
 #include "space/ends.h"
+#include "space/patches.h"
 #include "space/shared_memory.h"
-#include "seek/trampoline.h"
 
 enum { FILES_MAX = 4096, PAGEMAP_BATCH = 512 };
 
@@ -83,7 +81,7 @@ int arena_each(int (*fn)(const struct mapping *m, void *arg), void *arg)
 			}
 			if (m.start < RDB_GATE + 2 * RDB_PAGE && m.end > RDB_GATE)
 				continue; /* the kernel may have merged nothing with it: the gate stands alone */
-			if (trampoline_owns(m.start))
+			if (m.start - patch_code.at < patch_code.len)
 				continue;
 			rc = fn(&m, arg);
 		}
@@ -264,7 +262,7 @@ static void hash_range(uint64_t from, uint64_t to, struct hashing *hs)
 	for (uint64_t at = from; at < to; at += RDB_PAGE) {
 		uint64_t copy[RDB_PAGE / 8];
 		const uint64_t *known = device_regions ? device_page(at) : NULL;
-		hash_page(at, known ? known : tsc_page(at, copy), hs);
+		hash_page(at, known ? known : patches_page(at, copy), hs);
 	}
 }
 
@@ -331,7 +329,7 @@ uint64_t arena_hash_pages(void (*page)(uint64_t addr, uint64_t hash))
 
 void arena_unmapped(uint64_t start, uint64_t end)
 {
-	tsc_sites_gone(start, end);
+	patches_gone(start, end);
 	ends_gone(start, end);
 	for (unsigned i = 0; i < arena.nfiles;) {
 		struct file_mapping *f = &arena.files[i];

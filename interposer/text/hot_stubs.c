@@ -7,11 +7,6 @@
 
 enum { AFTER_LEA = 12, AFTER_JMP = 10 };
 
-/* In a replay: where sites begin, from the first to the last. */
-static struct {
-	uint64_t low, high;
-} sites;
-
 static void put(uint8_t **to, const void *bytes, size_t len)
 {
 	memcpy(*to, bytes, len);
@@ -42,10 +37,20 @@ void hot_stub_make(uint8_t *p, const uint8_t *site)
 	make_tail(p, (uint64_t)site + HOT_SITE);
 }
 
+/* jmp rel32 */
+static void make_jump(uint8_t jump[HOT_SITE], uint64_t at, uint64_t target)
+{
+	const int32_t rel = (int32_t)(target - (at + HOT_SITE));
+	jump[0] = 0xe9;
+	memcpy(jump + 1, &rel, sizeof(rel));
+}
+
 void hot_site_redirect(uint8_t *site, const uint8_t *stub)
 {
-	*site++ = 0xe9; /* jmp rel32 */
-	put_distance(&site, (uint64_t)stub);
+	uint8_t jump[HOT_SITE];
+	make_jump(jump, (uint64_t)site, (uint64_t)stub);
+	patch_add(PATCH_HOT, (uint64_t)site, HOT_SITE, site, jump);
+	memcpy(site, jump, HOT_SITE);
 }
 
 bool hot_stubs_leading(const ucontext_t *uc)
@@ -88,15 +93,16 @@ static int each_stub(void (*fn)(uint8_t *stub, uint64_t call))
 
 static void shorten(uint8_t *stub, uint64_t call)
 {
-	hot_site_redirect(stub + HOT_SITE, (const uint8_t *)call);
-	sites.low = call - HOT_SITE < sites.low ? call - HOT_SITE : sites.low;
-	sites.high = call > sites.high ? call : sites.high;
+	const uint64_t site = call - HOT_SITE;
+	uint8_t jump[HOT_SITE];
+	make_jump(stub + HOT_SITE, (uint64_t)stub + HOT_SITE, call);
+	make_jump(jump, site, (uint64_t)stub);
+	if (upper_readable(site, HOT_SITE) && !memcmp((const void *)site, jump, HOT_SITE))
+		patch_add(PATCH_HOT, site, HOT_SITE, stub, jump);
 }
 
 int hot_stubs_shorten(void)
 {
-	sites.low = UINT64_MAX;
-	sites.high = 0;
 	return each_stub(shorten);
 }
 
@@ -110,53 +116,15 @@ int hot_stubs_lengthen(void)
 	return each_stub(lengthen);
 }
 
-/* The stub of the site with this text, or NULL. */
-static const uint8_t *stub_of(uint64_t pc, const uint8_t *text)
-{
-	int32_t rel;
-	uint64_t stub;
-	if (*text != 0xe9)
-		return NULL;
-	memcpy(&rel, text + 1, sizeof(rel));
-	stub = pc + HOT_SITE + (uint64_t)(int64_t)rel;
-	if (!hot_stubs_inside(stub) || stub % HOT_STUB || !upper_readable(stub, HOT_STUB) ||
-	    leads_to((const uint8_t *)stub) != pc + HOT_SITE)
-		return NULL;
-	return (const uint8_t *)stub;
-}
-
-void hot_site_hide(uint64_t pc, uint8_t *text)
-{
-	const uint8_t *stub = stub_of(pc, text);
-	if (stub)
-		memcpy(text, stub, HOT_SITE);
-}
-
-/* The first site at or after `at` that begins before `end`, and its stub; `end`: there is none. */
-static uint64_t next_site(uint64_t at, uint64_t end, const uint8_t **stub)
-{
-	for (at = at < sites.low ? sites.low : at; at < end && at < sites.high; at++)
-		if (upper_readable(at, HOT_SITE) && (*stub = stub_of(at, (const uint8_t *)at)))
-			return at;
-	return end;
-}
-
-void hot_sites_hide(uint64_t addr, uint8_t *text, size_t len)
-{
-	const uint8_t *stub;
-	uint64_t end = addr + len, at = addr - (HOT_SITE - 1);
-	for (; (at = next_site(at, end, &stub)) < end; at += HOT_SITE)
-		for (unsigned i = 0; i < HOT_SITE; i++)
-			if (at + i - addr < len)
-				text[at + i - addr] = stub[i];
-}
-
 void hot_sites_restore(uint64_t addr, size_t len)
 {
-	const uint8_t *stub;
-	uint64_t end = addr + len, at = addr - (HOT_SITE - 1);
-	for (; (at = next_site(at, end, &stub)) < end; at += HOT_SITE)
-		upper_write(at, stub, HOT_SITE);
+	const struct patch *p;
+	while ((p = patch_in(PATCH_HOT, addr, len))) {
+		uint8_t now[HOT_SITE];
+		if (upper_read(p->addr, now, HOT_SITE) == HOT_SITE && !memcmp(now, p->put, HOT_SITE))
+			upper_write(p->addr, p->own, HOT_SITE);
+		patch_drop(PATCH_HOT, p->addr);
+	}
 }
 
 void hot_stubs_leave(ucontext_t *uc)

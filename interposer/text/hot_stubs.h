@@ -15,14 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
-#include "base/layout.h"
+#include "space/patches.h"
 
 enum { HOT_SITE = 5, HOT_STUB = 32 }; /* bytes */
-
-static inline bool hot_stubs_inside(uint64_t pc)
-{
-	return pc - RDB_STUBS < RDB_STUBS_END - RDB_STUBS;
-}
 
 /* Recording: the stub at `stub` for the mov at `site`, which then becomes a jump to it. */
 void hot_stub_make(uint8_t *stub, const uint8_t *site);
@@ -35,10 +30,6 @@ int hot_stubs_shorten(void);
 /* A replay that goes on live: as they were recorded. */
 int hot_stubs_lengthen(void);
 
-/* If `text`, at pc, is a site's jump (HOT_SITE bytes): makes it the program's mov. */
-void hot_site_hide(uint64_t pc, uint8_t *text);
-/* The same for all sites in `len` bytes of text at addr. */
-void hot_sites_hide(uint64_t addr, uint8_t *text, size_t len);
 /* These bytes will be written to by somebody who has been shown the mov: sites there are undone, which changes
  * nothing about what they do. */
 void hot_sites_restore(uint64_t addr, size_t len);

@@ -132,6 +132,22 @@ static bool makes_room(const uint8_t *site, const uint8_t *end, struct insn *beh
 	       !behind->jumps && !behind->rip_relative && !behind->string && RDTSC + behind->len >= JUMP;
 }
 
+/* What was mapped there is there no more. */
+static void gone(uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < tsc_sites_count;) {
+		const struct site *s = &tsc.site[i];
+		if (s->at + JUMP <= start || s->at >= end) {
+			i++;
+			continue;
+		}
+		for (unsigned a = 0; a < AREAS; a++)
+			if (s->stub && tsc.stubs[a] && s->stub - (uint64_t)tsc.stubs[a] < AREA)
+				tsc.taken[a][(s->stub - (uint64_t)tsc.stubs[a]) / STUB] = 0;
+		tsc.site[i] = tsc.site[--tsc_sites_count];
+	}
+}
+
 bool tsc_site_add(uint8_t *site, const uint8_t *end)
 {
 	struct insn behind;
@@ -153,39 +169,31 @@ bool tsc_site_add(uint8_t *site, const uint8_t *end)
 		s.jump[1] = 0x0b; /* ud2; of rdtscp's third byte nobody takes notice */
 	}
 	tsc.site[tsc_sites_count++] = s;
+	patches_at_gone = gone;
 	return true;
 }
 
 void tsc_sites_put(void)
 {
 	for (unsigned i = 0; i < tsc_sites_count; i++) {
-		if (!tsc.site[i].put)
-			write_text(tsc.site[i].at, tsc.site[i].jump, JUMP);
-		tsc.site[i].put = true;
+		struct site *s = &tsc.site[i];
+		if (s->put)
+			continue;
+		patch_add(PATCH_TSC, s->at, JUMP, s->own, s->jump);
+		write_text(s->at, s->jump, JUMP);
+		s->put = true;
 	}
 }
 
 void tsc_sites_lift(void)
 {
 	for (unsigned i = 0; i < tsc_sites_count; i++) {
-		if (tsc.site[i].put)
-			write_text(tsc.site[i].at, tsc.site[i].own, JUMP);
-		tsc.site[i].put = false;
-	}
-}
-
-void tsc_sites_gone(uint64_t start, uint64_t end)
-{
-	for (unsigned i = 0; i < tsc_sites_count;) {
-		const struct site *s = &tsc.site[i];
-		if (s->at + JUMP <= start || s->at >= end) {
-			i++;
+		struct site *s = &tsc.site[i];
+		if (!s->put)
 			continue;
-		}
-		for (unsigned a = 0; a < AREAS; a++)
-			if (s->stub && tsc.stubs[a] && s->stub - (uint64_t)tsc.stubs[a] < AREA)
-				tsc.taken[a][(s->stub - (uint64_t)tsc.stubs[a]) / STUB] = 0;
-		tsc.site[i] = tsc.site[--tsc_sites_count];
+		write_text(s->at, s->own, JUMP);
+		patch_drop(PATCH_TSC, s->at);
+		s->put = false;
 	}
 }
 
@@ -203,38 +211,9 @@ bool tsc_site_has_aux(uint64_t at)
 	return s && s->own[1] == 0x01;
 }
 
-void tsc_sites_hide(uint64_t addr, uint8_t *text, size_t len)
-{
-	for (unsigned i = 0; i < tsc_sites_count; i++) {
-		const struct site *s = &tsc.site[i];
-		for (unsigned k = 0; s->put && k < JUMP; k++)
-			if (s->at + k - addr < len)
-				text[s->at + k - addr] = s->own[k];
-	}
-}
-
-const void *tsc_page(uint64_t at, void *copy)
-{
-	for (unsigned i = 0; i < tsc_sites_count; i++)
-		if (tsc.site[i].put && tsc.site[i].at + JUMP > at && tsc.site[i].at < at + RDB_PAGE) {
-			memcpy(copy, (const void *)at, RDB_PAGE);
-			tsc_sites_hide(at, copy, RDB_PAGE);
-			return copy;
-		}
-	return (const void *)at;
-}
-
 uint64_t tsc_stub_of(uint64_t tail)
 {
 	return tail - TAIL;
-}
-
-bool tsc_stubs_inside(uint64_t pc)
-{
-	for (unsigned i = 0; i < AREAS; i++)
-		if (pc - areas[i].stubs < AREA)
-			return true;
-	return false;
 }
 
 uint64_t tsc_site_asks(uint64_t pc)

@@ -11,14 +11,13 @@
 #ifndef RDB_TSC_SITES_H
 #define RDB_TSC_SITES_H
 #include "base/lower.h"
+#include "space/patches.h"
 
 /* A confirmed rdtsc or rdtscp in new text.  False: not possible there, then all of them have to trap. */
 bool tsc_site_add(uint8_t *site, const uint8_t *end);
 /* Patches what was added, or takes all patches back. */
 void tsc_sites_put(void);
 void tsc_sites_lift(void);
-/* What was mapped there is there no more. */
-void tsc_sites_gone(uint64_t start, uint64_t end);
 /* In a child that writes an image: memory becomes what a replay has. */
 void tsc_sites_settle(void);
 extern unsigned tsc_sites_count;
@@ -26,13 +25,7 @@ static inline bool tsc_sites_any(void)
 {
 	return tsc_sites_count;
 }
-/* The page as a replay has it, in `copy` if it is not so here. */
-const void *tsc_page(uint64_t at, void *copy);
-/* Text at addr as the program knows it, into a copy of it. */
-void tsc_sites_hide(uint64_t addr, uint8_t *text, size_t len);
 
-/* Where stubs are, in a replay as well: the first image holds them.  They are not hashed. */
-bool tsc_stubs_inside(uint64_t pc);
 /* The site that traps here, or whose stub does because the general way is due; 0: none. */
 uint64_t tsc_site_asks(uint64_t pc);
 /* Is it rdtscp? */

@@ -18,10 +18,10 @@
 #include "seek/breakpoints.h"
 #include "base/descriptors.h"
 #include "text/emulate.h"
-#include "text/tsc_sites.h"
 #include "seek/mark_learn.h"
 #include "replay/replica.h"
 #include "seek/trampoline.h"
+#include "space/patches.h"
 
 #define UPPER __attribute__((noinline, noclone, section("upper_text")))
 enum { STACK = 65536, CELLS = 4096, NODES = 3000, LASTS_US = 600, MANY = 20000 };
@@ -48,8 +48,6 @@ struct place *breakpoints_at(uint64_t addr)
 	return NULL;
 }
 void breakpoint_insert(struct place *p) {}
-unsigned tsc_sites_count;
-void tsc_sites_hide(uint64_t addr, uint8_t *text, size_t len) {}
 void breakpoint_remove(struct place *p) {}
 int descriptor_open(int dirfd, const char *path, int flags, mode_t mode)
 {
@@ -588,7 +586,7 @@ static bool point(unsigned k, uint64_t n, uint64_t lasts_us)
 		stats.trampolines++;
 		memcpy(bytes, (void *)mark.rip, 8);
 		memcpy(shown, bytes, 8);
-		trampoline_hide(mark.rip, shown, 8);
+		patches_hide(PATCH_TRAMPOLINE, mark.rip, shown, 8);
 		if (bytes[0] != 0xe9 || (shown[0] == 0xe9 && !memcmp(bytes, shown, 8)))
 			fail("the patch is not hidden");
 	}
