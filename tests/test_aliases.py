@@ -237,3 +237,16 @@ def test_memory_that_stays_where_it_is_moved_from_and_libraries_of_its_own(
     made = record(tmp_path, program, tmp_path / "r", library, tmp_path / "r-copy", options=options)
     assert (made.result.returncode, made.result.stdout) == (0, expected), made.result.stderr
     verify_all(made, "remapped")
+
+
+def test_writes_to_parts_of_what_is_mapped(tmp_path: Path, build: Build) -> None:
+    """Only what a write may have changed is compared, where the mappings are large."""
+    program = build("pwrite_parts.c", "-O1")
+    done = subprocess.run(
+        [program, tmp_path / "native"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0
+    options = ("--checkpoint-every", "50")
+    made = record(tmp_path, program, tmp_path / "file", hash_every=10, options=options)
+    assert (made.result.returncode, made.result.stdout) == (0, done.stdout)
+    verify_all(made, "parts")

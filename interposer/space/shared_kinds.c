@@ -83,6 +83,16 @@ int shared_call_wrote(const struct event *ev)
 	return ev->nr != SYS_truncate && shared_call_cuts(ev, &file) ? (int)ev->result : -1;
 }
 
+struct file_part shared_call_part(const struct event *ev, int descriptor)
+{
+	/* pwrite(2), BUGS: with O_APPEND it writes to the end */
+	const uint64_t from = ev->args[3];
+	const long flags = ev->nr == SYS_pwrite64 ? raw_syscall(SYS_fcntl, descriptor, F_GETFL, 0, 0, 0, 0) : -1;
+	if (flags < 0 || flags & O_APPEND || from > INT64_MAX || ev->args[2] > INT64_MAX)
+		return (struct file_part){0, UINT64_MAX};
+	return (struct file_part){from, from + ev->args[2]};
+}
+
 bool shared_call_changes_map(const struct event *ev)
 {
 	if (ev->kind != LOG_SYSCALL)

@@ -29,6 +29,11 @@ bool shared_call_drops_pages(const struct event *ev, uint64_t start, uint64_t en
 int shared_call_wrote(const struct event *ev);
 /* The same of a call that has not been answered yet: its descriptor; -1: it has none. */
 int shared_call_writes_to(const struct event *ev);
+/* Which part of the file DESCRIPTOR it writes to; all of it, where only the kernel knows. */
+struct file_part {
+	uint64_t from, to;
+};
+struct file_part shared_call_part(const struct event *ev, int descriptor);
 /* Does it pass a descriptor of a file without a name to somebody, or get one? */
 bool shared_call_gives_away(const struct event *ev);
 

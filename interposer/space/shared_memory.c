@@ -653,11 +653,14 @@ static void seen_last(struct event *ev, const struct region *r, uint64_t off, co
 	}
 }
 
-/* ALL: what the program had stored in a private mapping may be gone. */
-static void sync_region(struct event *ev, struct region *r, bool all)
+static const struct file_part whole = {0, UINT64_MAX};
+
+/* PART of its file.  ALL: what the program had stored in a private mapping may be gone. */
+static void sync_region(struct event *ev, struct region *r, struct file_part part, bool all)
 {
 	bool own[BATCH / RDB_PAGE] = {false};
-	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
+	uint64_t off = part.from > r->offset ? (part.from - r->offset) / BATCH * BATCH : 0;
+	for (; off < r->end - r->start && r->offset + off < part.to; off += BATCH) {
 		size_t n = batch_at(r, off);
 		if (!fetch(r->alias + off, buffer, n) && r->kind == SHARED_SYSV)
 			continue; /* the program has protected it */
@@ -693,32 +696,38 @@ void shared_sync_before(struct event *ev)
 	if (lower.mode != MODE_RECORD || !lower.started)
 		return;
 	drop_retired();
+	if (!shared_regions)
+		return;
 	struct stat st;
 	const int fd = shared_call_wrote(ev);
 	const struct stat *wrote = fd >= 0 && !fstat(fd, &st) ? &st : NULL;
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (regions[i].shadow && (every_event(&regions[i]) || may_change(ev, &regions[i], wrote))) {
-			sync_region(ev, &regions[i],
-				    regions[i].follows &&
-					    shared_call_drops_pages(ev, regions[i].start, regions[i].end));
-			if (contested(&regions[i]))
-				log_lines(ev, &regions[i]);
-		}
+	const struct file_part part = wrote ? shared_call_part(ev, fd) : whole;
+	for (unsigned i = 0; i < shared_regions; i++) {
+		struct region *r = &regions[i];
+		const bool always = r->shadow && every_event(r);
+		if (!always && !(r->shadow && may_change(ev, r, wrote)))
+			continue;
+		sync_region(ev, r, always || contested(r) ? whole : part,
+			    r->follows && shared_call_drops_pages(ev, r->start, r->end));
+		if (contested(r))
+			log_lines(ev, r);
+	}
 }
 
 /* What the program has stored since the last event a replay has by itself.  The call may make it what it was at that event. */
 void shared_before_write(struct event *ev)
 {
-	if (lower.mode != MODE_RECORD || !lower.started || !shared_call_synchronises(ev, false))
+	if (lower.mode != MODE_RECORD || !lower.started || !shared_regions || !shared_call_synchronises(ev, false))
 		return;
 	struct stat st;
 	const int fd = shared_call_writes_to(ev);
 	const bool known = fd >= 0 && !fstat(fd, &st);
+	const struct file_part part = known ? shared_call_part(ev, fd) : whole;
 	drop_retired();
 	for (unsigned i = 0; i < shared_regions; i++) {
 		struct region *r = &regions[i];
 		if (r->shadow && (!known || (r->file_ino == st.st_ino && r->file_dev == st.st_dev)))
-			sync_region(ev, r, false);
+			sync_region(ev, r, part, false);
 	}
 }
 
