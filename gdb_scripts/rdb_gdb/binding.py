@@ -301,7 +301,8 @@ def bind(expression: str) -> Binding | None:
             binding.need_meaning(frame)
             return binding
         except Unbound as unbound:
-            _unbound[where] = unbound
+            if unbound.name is not None:  # another reason may be the values here
+                _unbound[where] = unbound
             why.append(unbound)
     if why:
         # That a name is unknown says less than why it cannot be used where it is known.

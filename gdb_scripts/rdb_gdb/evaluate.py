@@ -8,28 +8,27 @@ from typing import Any
 
 import gdb
 
-from . import binding, place, searching
+from . import binding, link, place, searching
 from .binding import Binding, Values
 from .lookups import Unbound, Undefined
 from .own_frames import lacks
 from .predicates import Evaluation
 from .words import functions_named
 
-_LOOKS = (9, 33)  # events at which the names are looked for
+_LOOKS = 33  # events at which the names are looked for
 _CALLS = 500
 
 
 def _looks(first: int, last: int) -> Iterator[set[int]]:
     """Spread evenly; ever closer to both ends, as most events may be a program's start; then calls
     of MPI, of which a program that loads much has few."""
-    for count in _LOOKS:
-        yield {first + (last - first) * at // (count - 1) for at in range(count)}
-    near = [1 << bit for bit in range(((last - first) // _LOOKS[-1]).bit_length())]
+    yield {first + (last - first) * at // (_LOOKS - 1) for at in range(_LOOKS)}
+    near = [1 << bit for bit in range(((last - first) // _LOOKS).bit_length())]
     yield {last - distance for distance in near}
     yield {first + distance for distance in near}
     options = {"query": "mpi", "way": "all", "limit": _CALLS, "first": first, "last": last}
     calls = [row["event"] for row in searching.ask("find-event", **options)["rows"]]
-    yield set(calls[:: -(-len(calls) // _LOOKS[-1]) or 1])
+    yield set(calls[:: -(-len(calls) // _LOOKS) or 1])
 
 
 class Judge:
@@ -54,10 +53,12 @@ class Judge:
             return
         looked: set[int] = set()
         for wanted in _looks(first, last):
-            events = wanted - looked
-            for number, event in enumerate(sorted(events)):
+            events = sorted(wanted - looked)
+            for number, event in enumerate(events):
                 seek(event, number / len(events))
                 looked.add(event)
+                if number + 1 < len(events):
+                    link.ask("ahead", str(events[number + 1]))
                 if self._bound():
                     return
                 if self._missing is not None and lacks(self._missing):

@@ -52,6 +52,7 @@ class Searches:
         self._lookouts = Lookouts()
         self.operations: dict[str, Callable[[str], Answer]] = {
             "hash": lambda text: {"hash": f"{self._timeline.hash():x}"},  # of all memory
+            "ahead": self._ahead,
             "find-event": self._find_event,
             "notice": self._notice,
             "same-on": self._same_on,
@@ -111,6 +112,11 @@ class Searches:
     def _look(self, part: float) -> None:
         self._part = part
         self._timeline.control.check()
+
+    def _ahead(self, event: str) -> Answer:
+        """This event is asked for next: another processor goes there meanwhile."""
+        self._timeline.travel.ahead.prepare((Position(int(event)),))
+        return {}
 
     def _find_event(self, text: str) -> Answer:
         """{"query", "way": next|prev|all, "limit"}: rows, one for each run of events that one
