@@ -138,8 +138,7 @@ void attributes_before(const struct event *ev, struct attributes *a)
 	struct stat st;
 	char full[4096], place[4096];
 	a->any = a->makes = false;
-	if (lower.mode != MODE_RECORD || !lower.started || !target_of(ev, &t) ||
-	    !kept_name_of(t.dir, t.path, t.follow, full, place))
+	if (!recording() || !lower.started || !target_of(ev, &t) || !kept_name_of(t.dir, t.path, t.follow, full, place))
 		return;
 	a->len = strlen(full) + 1;
 	if (a->len > sizeof(a->note.text))

@@ -32,13 +32,13 @@ static bool find_kernel_clock(void)
 /* Nothing may be due at every event, or at one of a certain number. */
 static bool may_be_fast(void)
 {
-	return lower.mode == MODE_RECORD && lower.started && !lower.opt.hash_every &&
-	       lower.opt.checkpoint_every.unit == LIMIT_NONE && !tsc_traps() && find_kernel_clock();
+	return recording() && lower.started && !lower.opt.hash_every && lower.opt.checkpoint_every.unit == LIMIT_NONE &&
+	       !tsc_traps() && find_kernel_clock();
 }
 
 void clock_fast_if_possible(void)
 {
-	clock_fast_.unrecorded = lower.mode == MODE_PASS && find_kernel_clock();
+	clock_fast_.unrecorded = passing() && find_kernel_clock();
 	if (!may_be_fast())
 		return;
 	clock_fast_.ahead_ns[CLOCK_MONOTONIC] = (uint64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));

@@ -177,7 +177,7 @@ static bool is_sure(const uint8_t *site, const uint8_t *behind, const uint8_t *e
  * never the right answer. */
 static bool has_rdtsc(uint8_t *begin, uint8_t *end, bool stays)
 {
-	const bool patch = stays && lower.mode == MODE_RECORD && !tsc_must_trap && tsc_patches_wanted();
+	const bool patch = stays && recording() && !tsc_must_trap && tsc_patches_wanted();
 	bool found = false;
 	for (uint8_t *p = begin; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
 		const bool with_aux = p[1] == 0x01 && p[2] == 0xf9;
@@ -201,7 +201,7 @@ static bool has_rdtsc(uint8_t *begin, uint8_t *end, bool stays)
 static bool look_for_others(uint8_t *begin, uint8_t *end, bool mixed)
 {
 	cpuid_look(begin, end, mixed);
-	if (lower.mode == MODE_PASS)
+	if (passing())
 		return false;
 	look_for_random(begin, end, mixed);
 	return true;

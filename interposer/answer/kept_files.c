@@ -290,7 +290,7 @@ void kept_before(const struct event *ev, struct kept *k)
 {
 	k->any = false;
 	k->len = 0;
-	if (lower.mode != MODE_RECORD || !lower.started)
+	if (!recording() || !lower.started)
 		return;
 	kept_left_before(ev);
 	switch (ev->nr) {

@@ -17,7 +17,7 @@ enum {
 
 int made_text_protection(int prot, bool own)
 {
-	if (own && lower.mode != MODE_PASS && (prot & ALL) == ALL)
+	if (own && !passing() && (prot & ALL) == ALL)
 		return prot & ~(PROT_READ | PROT_EXEC);
 	return made_text_unrun(prot) ? prot | PROT_READ : prot;
 }
@@ -91,7 +91,7 @@ static void unseen(void)
 
 void made_text_mapped(int prot, bool shared, bool file)
 {
-	if (!(prot & PROT_EXEC) || lower.mode == MODE_PASS)
+	if (!(prot & PROT_EXEC) || passing())
 		return;
 	if (shared)
 		unseen();
@@ -110,7 +110,7 @@ static bool is_own(uint64_t start, uint64_t end)
 
 long made_text_protect(uint64_t start, uint64_t end, int prot)
 {
-	const bool own = prot & PROT_EXEC && lower.mode != MODE_PASS && is_own(start, end);
+	const bool own = prot & PROT_EXEC && !passing() && is_own(start, end);
 	const bool looks = own && !(prot & PROT_WRITE);
 	const int really = looks ? prot | PROT_READ : made_text_protection(prot, own);
 	made_text_mapped(prot, shared_at(start), arena_file_at(start));
@@ -157,6 +157,6 @@ static int look_at(const struct mapping *m, void *arg)
 
 void made_text_end(void)
 {
-	if (changes && lower.mode == MODE_RECORD && arena_each(look_at, NULL) == 0 && left)
+	if (changes && recording() && arena_each(look_at, NULL) == 0 && left)
 		caution("text that it made while it ran asks the processor (RDRAND, RDSEED or CPUID), and no answer is recorded");
 }

@@ -65,7 +65,7 @@ long memory_map_zero(uint64_t at, size_t len, int prot)
 {
 	long rc = map_at(at, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	/* a replica is forked again and again, which costs by the page; refusal only makes it slower */
-	if (rc >= 0 && lower.mode == MODE_REPLICA)
+	if (rc >= 0 && serving())
 		raw_syscall(SYS_madvise, (long)at, (long)len, MADV_HUGEPAGE, 0, 0, 0);
 	return rc < 0 ? rc : 0;
 }
@@ -158,8 +158,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		return -errno;
 	path[n] = 0;
 	bool changing = lower.started && shared_volatile(fd);
-	if (changing && lower.mode == MODE_RECORD &&
-	    followed_never(fd)) { /* the copy is what stays as it is, here and in a replay */
+	if (changing && recording() && followed_never(fd)) { /* the copy is what stays as it is, here and in a replay */
 		int err = store_add(fd, path, true, key);
 		if (err)
 			rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
@@ -167,7 +166,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		return map_stored_text(at, len, prot, key, offset);
 	}
 	size_t inside = (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
-	if (inside > len || lower.mode == MODE_PASS)
+	if (inside > len || passing())
 		inside = len; /* it is not hashed, and an image has only pages that are there */
 	long rc = inside ? map_at(at, inside, prot, MAP_PRIVATE, fd, offset) : 0;
 	if (rc >= 0 && len > inside)
@@ -176,9 +175,9 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		return rc;
 	if (prot & PROT_EXEC)
 		hot_sites_look(at, inside, path);
-	if (lower.mode == MODE_PASS && !lower.opt.checkpoints_only && (prot & PROT_EXEC))
+	if (passing() && !coordinating() && (prot & PROT_EXEC))
 		look(at, inside, prot, fd, offset, path);
-	if (lower.mode != MODE_RECORD && !lower.opt.checkpoints_only)
+	if (!recording() && !coordinating())
 		return 0;
 	int err = store_add(fd, path, changing, key);
 	if (err)
@@ -270,9 +269,9 @@ static long map_really(struct event *ev, uint64_t at, size_t len, int prot)
 		return rc;
 	}
 	long rc = memory_map_file(at, len, prot, fd, A(5), key);
-	if (!rc && lower.mode == MODE_RECORD)
+	if (!rc && recording())
 		arena_file_made()->read_only = shared;
-	if (!rc && lower.mode == MODE_RECORD && lower.started)
+	if (!rc && recording() && lower.started)
 		event_note(ev, RDB_NOTE_FILE, key, strlen(key));
 	if (!rc)
 		shared_unmapped(at, at + len);

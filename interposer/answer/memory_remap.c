@@ -15,7 +15,7 @@
 
 static bool from_log(void)
 {
-	return lower.started && (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA);
+	return lower.started && replaying();
 }
 
 /* What there is in a range that moves: mappings without a gap, of one protection. */
@@ -105,8 +105,8 @@ static long move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		keep = false;
 	}
 	/* unrecorded, the kernel's pages move; of a file an image knows those that it was told of */
-	const bool really = lower.mode == MODE_PASS && (src.shared || !lower.opt.checkpoints_only);
-	if (lower.mode == MODE_RECORD && f && (f->read_only || !shared_at(old))) {
+	const bool really = passing() && (src.shared || !coordinating());
+	if (recording() && f && (f->read_only || !shared_at(old))) {
 		r = followed_move(ev, f, old, old_len, at, new_len, src.prot, keep);
 		if (r != -ENOENT)
 			return r;

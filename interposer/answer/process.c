@@ -140,7 +140,7 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 		rc = log_reopen(dir);
 	if (rc) {
 		rdb_warn("%s: %s: child %d goes on unrecorded", dir, strerror(-rc), lower.pid);
-		lower.mode = MODE_PASS;
+		mode_switch(&mode_pass);
 		return;
 	}
 	meta_log(lower.upper.exe);
@@ -188,8 +188,8 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 		lower.upper.traps = 0;
 		seccomp_leave();
 		lower.ended = true;
-		lower.mode = MODE_PASS;
-	} else if (lower.mode == MODE_RECORD) {
+		mode_switch(&mode_pass);
+	} else if (recording()) {
 		begin_recording(uc, number);
 	}
 }
@@ -340,7 +340,7 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	char **variables = linker_variables_hidden(envp);
 	if (v == MAP_FAILED || !variables)
 		return -ENOMEM;
-	bool record = lower.mode == MODE_RECORD;
+	bool record = recording();
 	if (snprintf(dir, sizeof(dir), "%s/exec", lower.opt.dir) >= (int)sizeof(dir))
 		return -ENAMETOOLONG;
 	int made = record ? private_mkdir(dir) : 0;
@@ -355,9 +355,9 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	n = add_option(v, n, "--dir", record ? dir : lower.opt.dir);
 	n = add_option(v, n, "--exe", path);
 	n = add_option(v, n, "--record",
-		       record                       ? (lower.opt.order ? "order" : "full")
-		       : lower.opt.checkpoints_only ? "checkpoints"
-						    : "off");
+		       record           ? (lower.opt.order ? "order" : "full")
+		       : coordinating() ? "checkpoints"
+					: "off");
 	const unsigned handed = options_hand_on(TO_EXEC, &handed_on);
 	memcpy(v + n, handed_on.words, handed * sizeof(*v));
 	n += handed;

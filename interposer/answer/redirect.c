@@ -69,7 +69,7 @@ static const char *stub_for_links(const char *path)
 const char *redirected(const char *path)
 {
 	const char *base = path ? strrchr(path, '/') : NULL;
-	if (!base || lower.mode == MODE_VERIFY)
+	if (!base || verifying())
 		return path;
 	const char *stub = stub_for(base);
 	if (!stub && (names(base, "/libmpi") || names(base, "/libibverbs.so") || names(base, "/librdmacm.so")))

@@ -193,7 +193,7 @@ const char *shared_suspicion(const struct log_record *next, uint64_t agreed)
 
 static bool from_log(void)
 {
-	return lower.started && (lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA);
+	return lower.started && replaying();
 }
 
 static long attach(struct event *ev)
@@ -256,7 +256,7 @@ long shared_shmdt(struct event *ev, ucontext_t *uc)
 		}
 		return ev->result;
 	}
-	if (lower.mode != MODE_RECORD || !shared_at(A(0)))
+	if (!recording() || !shared_at(A(0)))
 		return raw_syscall(SYS_shmdt, (long)A(0), 0, 0, 0, 0, 0);
 	shared_note_parts(ev, A(0), A(0) + 1);
 	long rc = raw_syscall(SYS_shmdt, (long)A(0), 0, 0, 0, 0, 0);

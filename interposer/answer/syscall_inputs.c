@@ -353,7 +353,7 @@ bool syscall_strings_there(const struct event *ev)
 
 void syscall_inputs(struct event *ev)
 {
-	if (lower.mode != MODE_RECORD || !lower.started || lower.opt.check == CHECK_OFF ||
+	if (!recording() || !lower.started || lower.opt.check == CHECK_OFF ||
 	    ev->nr >= sizeof(inputs) / sizeof(*inputs))
 		return;
 	for (const struct input *i = inputs[ev->nr]; i < inputs[ev->nr] + INPUTS && i->kind; i++)

@@ -271,7 +271,7 @@ void syscall_event(ucontext_t *uc)
 	struct clone_request clone;
 	if (answered && (ends_thread || !(class == EMU && row->emu == call_exit)))
 		event_replay(ev, uc);
-	if (lower.opt.checkpoints_only && !answered)
+	if (coordinating() && !answered)
 		kernel_files_closing(ev);
 	const bool there = syscall_strings_there(ev);
 	struct kept kept;
@@ -288,7 +288,7 @@ void syscall_event(ucontext_t *uc)
 	} else if (class == EMU) {
 		int64_t recorded = ev->result;
 		ev->emulated = true;
-		const bool parallel = lower.mode == MODE_PASS && !ends_thread && row->emu != call_exit;
+		const bool parallel = passing() && !ends_thread && row->emu != call_exit;
 		if (parallel)
 			threads_lock();
 		ev->result = row->emu(ev, uc);
@@ -302,7 +302,7 @@ void syscall_event(ucontext_t *uc)
 	} else if (!answered) {
 		bool in_child = false;
 		const bool unknown = class == UNKNOWN || (nr == SYS_ioctl && !ioctl_known((unsigned)A(1)));
-		const bool watched = unknown && lower.opt.lax && lower.mode == MODE_RECORD && lower.started;
+		const bool watched = unknown && lower.opt.lax && recording() && lower.started;
 		if (watched)
 			unknown_call_before();
 		if (shared_regions)
@@ -313,9 +313,9 @@ void syscall_event(ucontext_t *uc)
 		if (watched)
 			unknown_call_after(ev);
 		pids_out(ev);
-		if (lower.opt.checkpoints_only && ev->result >= 0)
+		if (coordinating() && ev->result >= 0)
 			kernel_files_syscall(ev);
-		if (row && lower.mode == MODE_RECORD && lower.started) {
+		if (row && recording() && lower.started) {
 			syscall_row_outputs(ev, row);
 			open_notes(ev);
 			kept_after(ev, &kept);
@@ -325,7 +325,7 @@ void syscall_event(ucontext_t *uc)
 	} else {
 		if (starts_thread(ev, &clone))
 			thread_cloned(ev, uc, &clone);
-		if (lower.mode == MODE_REPLICA)
+		if (serving())
 			show_output(ev);
 	}
 	if (answered && restarting())

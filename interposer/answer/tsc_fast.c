@@ -8,7 +8,7 @@ struct tsc_answer tsc_fast(void)
 {
 	struct thread *self = thread_self();
 	/* nothing is recorded any more */
-	if (lower.mode == MODE_PASS || lower.ended)
+	if (passing() || lower.ended)
 		return (struct tsc_answer){__rdtsc(), true};
 	if (!clock_fast_.left || !log_fast_room(sizeof(struct log_record)) || !fast_begin(self))
 		return (struct tsc_answer){0, false};

@@ -7,7 +7,8 @@
 
 enum { CANNOT = 125 }; /* exit code: rdb itself could not */
 
-struct lower lower;
+const struct mode mode_pass = {.passes = true};
+struct lower lower = {.mode = &mode_pass};
 void (*lower_at_fatal)(int exit_code, const char *text);
 unsigned (*options_hand_on)(unsigned to, struct handed_on *out);
 

@@ -10,21 +10,14 @@
 #include "crossing/host.h"
 #include "base/layout.h"
 #include "base/limit.h"
+#include "base/mode.h"
 #include "log/log_format.h"
-
-enum mode {
-	MODE_RECORD,  /* the world answers, the log listens */
-	MODE_PASS,    /* the world answers, nothing is logged (--record=off, or the disk is full) */
-	MODE_VERIFY,  /* the log answers at full speed, hashes are compared */
-	MODE_REPLICA, /* the log answers, the agent stops us */
-};
 
 enum check { CHECK_SAMPLE, CHECK_FULL, CHECK_OFF };
 
 #define MPI_STUBS 4
 
 struct options {
-	enum mode mode;
 	const char *dir;                 /* the rank's directory */
 	const char *files_dir;           /* the job's store of mapped files */
 	const char *mpi_lower;           /* plug-in with the real MPI */
@@ -44,22 +37,21 @@ struct options {
 	long slice_ms;       /* a thread that computes gives way after so long, if another one waits */
 	const char *exe;     /* the program's file, where argv[0] is not its name */
 	struct limit checkpoint_every, keep, log_budget;
-	bool order;            /* of MODE_RECORD: the payloads of messages are not logged (crossing/order.h) */
-	bool expand;           /* of MODE_VERIFY: they are made again (replay/expand.h) */
-	bool no_checkpoints;   /* --checkpoint-every 0: none but the first */
-	bool checkpoints_only; /* of MODE_PASS: no log, but checkpoints (restart/coordinated.h) */
-	const char *board;     /* where its ranks agree on them (restart/board.h) */
+	bool order;          /* of recordings: the payloads of messages are not logged (crossing/order.h) */
+	bool expand;         /* replay: they are made again (replay/expand.h) */
+	bool no_checkpoints; /* --checkpoint-every 0: none but the first */
+	const char *board;   /* where its ranks agree on them (restart/board.h) */
 	unsigned board_ranks;
 	int board_rank;
-	long mtbf_s;        /* checkpoints as often as is best for it; 0: not asked for */
-	bool from_image;    /* restart: the image holds all, nothing is replayed */
-	const char *replay; /* the recording to replay, or NULL */
-	bool verify;        /* replay: alone, to the end */
-	bool only_check;    /* replay: is the checkpoint whole? */
-	enum mode mode_after;
-	bool no_children;    /* leave child processes native */
-	bool lax;            /* pass on what the tables do not know */
-	unsigned checkpoint; /* replay: image to start from */
+	long mtbf_s;                   /* checkpoints as often as is best for it; 0: not asked for */
+	bool from_image;               /* restart: the image holds all, nothing is replayed */
+	const char *replay;            /* the recording to replay, or NULL */
+	bool verify;                   /* replay: alone, to the end */
+	bool only_check;               /* replay: is the checkpoint whole? */
+	const struct mode *mode_after; /* restart */
+	bool no_children;              /* leave child processes native */
+	bool lax;                      /* pass on what the tables do not know */
+	unsigned checkpoint;           /* replay: image to start from */
 	bool checkpoint_given;
 	bool checked;        /* replay: the images' pages have been checked before */
 	long patience_s;     /* --verify: so long a program may compute without an event, at least; 0: for ever */
@@ -99,7 +91,7 @@ struct upper_state {
 
 struct lower {
 	struct options opt;
-	enum mode mode;
+	const struct mode *mode;
 	bool started;   /* event 0 has happened: crossings count */
 	bool ended;     /* the log takes no more (ending.h) */
 	bool killed;    /* by a signal from outside: no thread's doing */
@@ -112,9 +104,49 @@ struct lower {
 
 extern struct lower lower;
 
+static inline void mode_switch(const struct mode *to)
+{
+	lower.mode = to;
+}
+
+static inline bool recording(void)
+{
+	return lower.mode->records;
+}
+
+static inline bool passing(void)
+{
+	return lower.mode->passes;
+}
+
+static inline bool coordinating(void)
+{
+	return lower.mode->coordinates;
+}
+
 static inline bool replaying(void)
 {
-	return lower.mode == MODE_VERIFY || lower.mode == MODE_REPLICA;
+	return lower.mode->replays;
+}
+
+static inline bool serving(void)
+{
+	return lower.mode->serves;
+}
+
+static inline bool verifying(void)
+{
+	return lower.mode->replays && !lower.mode->serves;
+}
+
+static inline bool expanding(void)
+{
+	return lower.mode->expands;
+}
+
+static inline bool restarting(void)
+{
+	return lower.mode->restarts;
 }
 
 /* If set: what rdb_fatal() does before it exits; it may return. */

@@ -86,7 +86,7 @@ void arrivals_still_end(void)
 /* Nobody in upper code comes back from its wait before this ends. */
 static bool while_nobody_runs(void)
 {
-	if (lower.mode != MODE_RECORD) {
+	if (!recording()) {
 		carry_out();
 		return true;
 	}

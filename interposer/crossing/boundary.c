@@ -54,7 +54,7 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	self->upper.fs_base = frame->fs_base;
 	if (nargs > RDB_MAX_ARGS)
 		rdb_fatal("hypercall %#x with %u arguments", fn, nargs);
-	if (lower.mode == MODE_PASS && !tsc_traps())
+	if (passing() && !tsc_traps())
 		return unrecorded(self, fn, nargs, args, frame);
 	if (quick_call(fn, nargs, args))
 		return 0;
@@ -72,12 +72,12 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 			host_upcall(frame, 0, NULL);
 		if (restarting())
 			live_hypercall_asked(ev);
-		else if (lower.opt.expand)
+		else if (expanding())
 			expand_asked(ev);
 		event_replay(ev, NULL);
 		if (restarting())
 			live_hypercall_answered(ev);
-		else if (lower.opt.expand)
+		else if (expanding())
 			expand_answered(ev);
 	} else {
 		ev->result = host_call(ev, frame);
@@ -166,7 +166,7 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 		self->uc = before;
 	}
 	signals_want_delivery(uc);
-	if (thread_self()->look_missed && lower.mode == MODE_RECORD)
+	if (thread_self()->look_missed && recording())
 		computation_looked_at(uc, true);
 	signals_resume();
 	/* the return from this handler sets the carrier's mask */
@@ -182,7 +182,7 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 	uint64_t fs = enter_lower(uc);
 	uint64_t pc = UC_REG(uc, RIP);
 	struct thread *self = thread_self();
-	if (lower.mode != MODE_REPLICA)
+	if (!serving())
 		tsc_stub_leave(uc);
 	if (!RDB_IS_UPPER(pc) && self->trap_in_flight && !replica_in_gate(pc)) {
 		/* on the last instructions of the way out: go on stepping */
@@ -198,7 +198,7 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 			checkpoint_at_trap(uc);
 			coordinated_at_trap(uc);
 			live_at_trap(uc);
-			if (expected && self->look_missed && lower.mode == MODE_RECORD)
+			if (expected && self->look_missed && recording())
 				computation_looked_at(uc, true);
 		}
 		if (RDB_IS_UPPER(pc) && self->deliver) {
@@ -266,7 +266,7 @@ void boundary_started(ucontext_t *uc)
 	lower.started = true;
 	lower.event = 0;
 	hot_sites_learn(uc);
-	if (lower.mode == MODE_RECORD)
+	if (recording())
 		boundary_begin(uc);
 }
 
@@ -298,12 +298,12 @@ void boundary_begin(ucontext_t *uc)
 	traps_set(true);
 	event_mark(LOG_START);
 	tsc_sites_lift();
-	int rc = lower.mode == MODE_RECORD ? image_write_first(uc) : 0;
+	int rc = recording() ? image_write_first(uc) : 0;
 	tsc_sites_put();
 	if (rc) {
 		boundary_end(LOG_END_DISK, -rc, "the first image could not be written");
 		rdb_warn("%s: %s: the program goes on unrecorded", lower.opt.dir, strerror(-rc));
-		lower.mode = MODE_PASS;
+		mode_switch(&mode_pass);
 		return;
 	}
 	event_mark(LOG_CHECKPOINT);
@@ -376,9 +376,9 @@ int boundary_init(void)
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults) && !rc; i++)
 		rc = handle(faults[i], on_fault, SA_NODEFER);
-	if (!rc && lower.mode == MODE_REPLICA)
+	if (!rc && serving())
 		rc = handle(SIGUSR1, on_interrupt, 0);
-	if (!rc && lower.mode == MODE_REPLICA) /* overdue.h */
+	if (!rc && serving()) /* overdue.h */
 		rc = handle(SIGPROF, on_look, SA_RESTART);
 	return rc ? rc : boundary_dispatch_on();
 }

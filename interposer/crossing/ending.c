@@ -45,19 +45,19 @@ void ending_await(void)
 {
 	if (ender == thread_self())
 		return;
-	while (lower.mode == MODE_RECORD)
+	while (recording())
 		raw_syscall(SYS_poll, 0, 0, 1, 0, 0, 0);
 }
 
 bool ending_busy(void)
 {
 	const struct thread *self = thread_self();
-	return log_user == self || (ender == self && lower.mode == MODE_RECORD);
+	return log_user == self || (ender == self && recording());
 }
 
 void boundary_final_hash(void)
 {
-	if (lower.mode == MODE_RECORD && lower.started && !lower.ended && !device_regions &&
+	if (recording() && lower.started && !lower.ended && !device_regions &&
 	    (!shared_regions || shared_hashable_at_end()))
 		event_hash(LOG_HASH_AT_END);
 }
@@ -68,7 +68,7 @@ static void end(enum log_end how, int64_t value, const char *text, bool killed)
 		vfork_leaving();
 	coordinated_gone();
 	/* of what is not recorded the log says what the program is, and how it ended */
-	if (lower.mode != MODE_RECORD && !(lower.opt.checkpoints_only && how != LOG_END_EXEC))
+	if (!recording() && !(coordinating() && how != LOG_END_EXEC))
 		return;
 	if (claim(how)) {
 		lower.killed = killed;

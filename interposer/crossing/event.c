@@ -99,7 +99,7 @@ static struct event_chunk *new_chunk(struct event *ev)
 
 static bool sends(void)
 {
-	return lower.mode == MODE_RECORD && lower.started && lower.opt.check != CHECK_OFF;
+	return recording() && lower.started && lower.opt.check != CHECK_OFF;
 }
 
 static bool others_write(uint64_t start, uint64_t end)
@@ -183,7 +183,7 @@ static struct event_chunk sent_chunk(const struct event *ev)
 
 void event_out(struct event *ev, void *upper, size_t len)
 {
-	if (lower.mode != MODE_RECORD)
+	if (!recording())
 		return;
 	for (char *p = upper; len;) {
 		size_t n = len < (1ul << 30) ? len : (1ul << 30);
@@ -196,7 +196,7 @@ void event_out(struct event *ev, void *upper, size_t len)
 void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const void *data, size_t len)
 {
 	struct event_chunk *last = ev->nchunks ? &ev->chunks[ev->nchunks - 1] : NULL;
-	if (lower.mode != MODE_RECORD)
+	if (!recording())
 		return;
 	if (last && last->note == note && (const char *)last->data + last->len == data && last->len < 1u << 30 &&
 	    (addr ? last->addr + last->len == addr : !last->addr))
@@ -228,7 +228,7 @@ static char *more_notes(struct event *ev, size_t len)
 
 void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len)
 {
-	if (lower.mode != MODE_RECORD)
+	if (!recording())
 		return;
 	size_t at = (ev->notes_used + 7ul) & ~7ul;
 	char *copy = ev->notes + at;
@@ -317,7 +317,7 @@ static void append(const struct event *ev, uint64_t number)
 		rdb_warn("%s: %s: the recording ends at event %lu, the program goes on", lower.opt.dir, strerror(-rc),
 			 (unsigned long)lower.event);
 	}
-	lower.mode = MODE_PASS;
+	mode_switch(&mode_pass);
 	log_done();
 	baton_open();
 }
@@ -331,7 +331,7 @@ void event_logged(const struct event *ev)
 void event_waits(void)
 {
 	struct event *ev = event_current(), asked;
-	if (lower.mode != MODE_RECORD || !ev || !ev->nsent || ev->sent_logged)
+	if (!recording() || !ev || !ev->nsent || ev->sent_logged)
 		return;
 	struct event_chunk chunk = sent_chunk(ev);
 	memset(&asked, 0, offsetof(struct event, notes));
@@ -377,7 +377,7 @@ void event_checkpoint(uint32_t number, uint64_t stop_ns)
 
 void event_end(struct event *ev)
 {
-	if (lower.mode == MODE_RECORD && lower.started) {
+	if (recording() && lower.started) {
 		if (arrivals_possible)
 			arrivals_at_event(ev);
 		if (device_regions)
@@ -440,13 +440,13 @@ void event_answered(ucontext_t *uc)
 {
 	if (!lower.started)
 		return;
-	if (lower.mode == MODE_RECORD) {
+	if (recording()) {
 		checkpoint_if_due(uc);
 		if (hash_due())
 			event_hash(LOG_HASH_AT_EVENT);
 		if (!uc && thread_self()->look_missed && baton_spin(NULL))
 			boundary_trap_on_return();
-	} else if (lower.mode == MODE_PASS) {
+	} else if (passing()) {
 		if (coordinated_waits)
 			coordinated_at_event(uc);
 	} else if (restarting() && tree() && shared_again_answered()) {

@@ -79,7 +79,7 @@ static bool hold(bool want)
 
 static bool shared(void)
 {
-	return lower.mode == MODE_RECORD && threads_alive() > 1;
+	return recording() && threads_alive() > 1;
 }
 
 /* ---- what plug-ins are offered ---- */
@@ -185,16 +185,11 @@ static uint32_t calling_thread(void)
 
 static bool idle(void)
 {
-	if (lower.mode != MODE_RECORD || !lower.started || !log_begin(thread_self()))
+	if (!recording() || !lower.started || !log_begin(thread_self()))
 		return false;
 	const bool more = log_ahead();
 	log_done();
 	return more;
-}
-
-static bool recording(void)
-{
-	return lower.mode == MODE_RECORD;
 }
 
 static const char *const *spawn_options(unsigned *count)
@@ -308,7 +303,7 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 		host.plugins[ns] = load(ns);
 	if (!arrivals_possible && brings(host.plugins[ns]))
 		progress_begins(self);
-	if (lower.mode == MODE_RECORD)
+	if (recording())
 		ev->begun = stamp_begin();
 	int64_t result = host.plugins[ns]->call(ev->nr, ev->nargs, ev->args);
 	if (!arrivals_possible && brings(host.plugins[ns])) /* from this call on */

@@ -89,7 +89,7 @@ static bool wanted(void)
 void hot_sites_look(uint64_t at, size_t len, const char *path)
 {
 	uint8_t *sites[SITES];
-	if ((lower.mode != MODE_RECORD && lower.mode != MODE_PASS) || lower.started || !is_libc(path) || !wanted())
+	if (replaying() || lower.started || !is_libc(path) || !wanted())
 		return;
 	unsigned n = find((const uint8_t *)at, (const uint8_t *)at + len, (const uint8_t **)sites);
 	size_t room = (n * HOT_STUB + RDB_PAGE - 1) & ~(RDB_PAGE - 1);
@@ -133,16 +133,14 @@ void hot_sites_learn(const ucontext_t *uc)
 
 void (*hot_sites_entry(void))(void)
 {
-	return lower.mode == MODE_RECORD || lower.mode == MODE_PASS
-		       ? hot_gate
-		       : (void (*)(void))(RDB_GATE_CODE + GATE_CODE_SYSCALL);
+	return !replaying() ? hot_gate : (void (*)(void))(RDB_GATE_CODE + GATE_CODE_SYSCALL);
 }
 
 /* A child that goes on natively has `ended` as well. */
 bool hot_context_will_do(const struct thread *self)
 {
-	return (lower.mode == MODE_RECORD || lower.mode == MODE_PASS) && lower.started && !lower.ended &&
-	       !tsc_traps() && !self->pending && !self->yield && frame.known;
+	return !replaying() && lower.started && !lower.ended && !tsc_traps() && !self->pending && !self->yield &&
+	       frame.known;
 }
 
 /* As the kernel leaves it in a signal frame: threads that wait in a call are put into images from there. */

@@ -9,7 +9,7 @@ enum {
 void order_payload(struct event *ev, void *upper, size_t len)
 {
 	static uint64_t offset; /* of all that came so far */
-	if (lower.mode != MODE_RECORD || !lower.opt.order || !lower.started || len <= SMALL) {
+	if (!recording() || !lower.opt.order || !lower.started || len <= SMALL) {
 		event_out(ev, upper, len);
 		return;
 	}

@@ -8,7 +8,7 @@
 /* Or the plug-ins' lock and the baton are needed, or more than a record is due. */
 static bool simple(const struct thread *self)
 {
-	return clock_fast_.left && lower.mode == MODE_RECORD && !lower.ended && !self->depth && threads_alive() == 1 &&
+	return clock_fast_.left && recording() && !lower.ended && !self->depth && threads_alive() == 1 &&
 	       !shared_regions;
 }
 

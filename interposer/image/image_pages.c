@@ -141,7 +141,7 @@ static int take_page(struct collect *c, uint64_t at, bool over_file, bool shared
 static int take_region(struct collect *c, const struct image_region *r)
 {
 	bool readable = r->prot & PROT_READ, shared = r->shared, follows = r->shared == IMAGE_FOLLOWS;
-	if (shared && lower.opt.checkpoints_only)
+	if (shared && coordinating())
 		return 0; /* it was kept while nobody wrote to it: windows by MPI's side, the rest by restart/own_shared.c */
 	if (shared &&
 	    !follows) /* others may have written what we have not looked at; it fails beyond the end of a file */

@@ -44,7 +44,7 @@ static int map_regions(const struct image_file *f)
 			void *p = mmap((void *)r->start, r->end - r->start, prot,
 				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 			rc = p == MAP_FAILED ? -errno : 0;
-			if (!rc && lower.mode == MODE_REPLICA)
+			if (!rc && serving())
 				madvise(p, r->end - r->start, MADV_HUGEPAGE); /* cheap snapshots by fork */
 		}
 		if (rc) {

@@ -19,7 +19,7 @@ static inline uint64_t crc32q(uint64_t crc, uint64_t word)
 /* Is there room, without a page fault or another segment? */
 static inline bool log_fast_room(size_t size)
 {
-	return lower.mode == MODE_RECORD && !lower.ended && log_.off + size <= log_.faulted &&
+	return recording() && !lower.ended && log_.off + size <= log_.faulted &&
 	       log_.off + size + LOG_END_ROOM <= log_.len;
 }
 

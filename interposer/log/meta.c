@@ -111,7 +111,7 @@ void meta_log(const char *path)
 		add_string(lower.opt.keep.text);
 		add("}");
 	}
-	if (lower.opt.checkpoints_only) {
+	if (coordinating()) {
 		meta.len--;
 		add(",\"record\":\"checkpoints\"}");
 	}

@@ -87,11 +87,15 @@ static const char *give_pids(unsigned to, char room[NUMBER_TEXT])
 static void take_record(const char *how)
 {
 	struct options *o = &lower.opt;
-	o->checkpoints_only = !strcmp(how, "checkpoints");
 	o->order = !strcmp(how, "order");
-	if (strcmp(how, "off") && strcmp(how, "full") && !o->checkpoints_only && !o->order)
+	if (o->order || !strcmp(how, "full"))
+		mode_switch(&mode_record);
+	else if (!strcmp(how, "checkpoints"))
+		mode_switch(&mode_coordinated);
+	else if (!strcmp(how, "off"))
+		mode_switch(&mode_pass);
+	else
 		usage();
-	o->mode = strcmp(how, "full") && !o->order ? MODE_PASS : MODE_RECORD;
 }
 
 /* Of processes that are spawned without a log: they have no place on the job's board. */
@@ -99,7 +103,7 @@ static const char *give_record(unsigned to, char room[NUMBER_TEXT])
 {
 	const struct options *o = &lower.opt;
 	(void)to, (void)room;
-	return (o->restart ? o->mode_after : o->mode) != MODE_RECORD ? "off" : o->order ? "order" : "full";
+	return !(o->restart ? o->mode_after : lower.mode)->records ? "off" : o->order ? "order" : "full";
 }
 
 static const char *const checks[] = {[CHECK_SAMPLE] = "sample", [CHECK_FULL] = "full", [CHECK_OFF] = "off"};
@@ -303,7 +307,7 @@ static void check_modes(int argc, char **argv)
 		o->dir = o->replay;
 	if (!o->dir || !o->files_dir)
 		usage();
-	if (o->checkpoints_only && (!o->board || (unsigned)o->board_rank >= o->board_ranks))
+	if (coordinating() && (!o->board || (unsigned)o->board_rank >= o->board_ranks))
 		usage();
 	if (o->log_budget.unit != LIMIT_NONE && o->log_budget.unit != LIMIT_BYTES)
 		usage();
@@ -312,21 +316,20 @@ static void check_modes(int argc, char **argv)
 	if (o->replay) {
 		if (verify == (o->agent_fd >= 0) || optind != argc)
 			usage();
-		o->mode = verify ? MODE_VERIFY : MODE_REPLICA;
+		mode_switch(o->expand ? &mode_expand : verify ? &mode_verify : &mode_replica);
 	} else {
 		if (optind == argc)
 			usage();
 		o->argv = argv + optind;
 	}
-	if (!o->tree != !o->process)
+	if (!o->tree != !o->process || (o->from_image && !o->restart && !o->only_check))
 		usage();
 	if (o->restart) {
-		if (o->replay || (o->mode != MODE_RECORD && !o->from_image))
+		if (o->replay || (!recording() && !o->from_image))
 			usage();
-		o->mode_after = o->mode;
-		o->mode = MODE_VERIFY; /* hashes on the way are compared */
+		o->mode_after = lower.mode;
+		mode_switch(&mode_restart);
 	}
-	lower.mode = o->mode;
 }
 
 void options_parse(int argc, char **argv)
@@ -337,6 +340,7 @@ void options_parse(int argc, char **argv)
 	for (int i = 0; i < ROWS; i++)
 		names[i] = (struct option){rows[i].name, rows[i].kind != KIND_FLAG, NULL, FIRST + i};
 	options_hand_on = hand_on;
+	mode_switch(&mode_record);
 	lower.opt.agent_fd = lower.opt.spawned = -1;
 	lower.opt.until = UINT64_MAX;
 	while ((c = getopt_long(argc, argv, "+", names, NULL)) != -1) {

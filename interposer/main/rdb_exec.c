@@ -95,16 +95,16 @@ static int record(char **envp)
 		rdb_warn("%s: %s", lower.opt.argv[0], rc == -ENOENT ? "no such program" : "not an executable file");
 		return rc == -ENOENT ? 127 : 126;
 	}
-	if (lower.opt.checkpoints_only)
+	if (coordinating())
 		forget_program_before();
-	if (lower.mode == MODE_RECORD)
+	if (recording())
 		own_handed_on(lower.opt.dir);
-	if (lower.mode == MODE_RECORD || lower.opt.checkpoints_only) {
+	if (recording() || coordinating()) {
 		rc = log_open(lower.opt.dir);
 		/* the program before may have set itself a limit, or has filled the disk */
-		if (rc && lower.opt.sigmask_given && lower.mode == MODE_RECORD) {
+		if (rc && lower.opt.sigmask_given && recording()) {
 			rdb_warn("%s: %s: %s runs unrecorded", lower.opt.dir, strerror(-rc), path);
-			lower.mode = MODE_PASS;
+			mode_switch(&mode_pass);
 		} else if (rc) {
 			rdb_warn("%s: the log cannot be created: %s", lower.opt.dir, strerror(-rc));
 			return 125;
@@ -128,7 +128,7 @@ static int record(char **envp)
 	const char *slash = strrchr(called, '/');
 	prctl(PR_SET_NAME, slash ? slash + 1 : called);
 	signals_install(lower.opt.sigmask_given);
-	if (lower.opt.checkpoints_only)
+	if (coordinating())
 		coordinated_begin();
 	gate_enter(prog.pc, prog.sp);
 }
@@ -146,7 +146,7 @@ static void replay_fill(ucontext_t *uc)
 	}
 	traps_set(true);
 	looks_ahead(uc);
-	if (lower.mode == MODE_REPLICA) {
+	if (serving()) {
 		agent_started(uc);
 	} else {
 		if (!lower.opt.restart) /* its timer would go on in the program */
@@ -185,17 +185,17 @@ static int replay(void)
 		return rc == -EPROTO ? 3 : rc ? 5 : 0;
 	}
 	rc = image_restore(lower.opt.checkpoint, !lower.opt.checked);
-	if (!rc && lower.opt.from_image && lower.opt.checkpoints_only)
+	if (!rc && lower.opt.from_image && lower.opt.mode_after->coordinates)
 		coordinated_join();
 	if (!rc && lower.opt.from_image)
 		rc = thaw_prepare(lower.opt.checkpoint);
 	if (!rc)
 		rc = boundary_init();
-	if (!rc && lower.mode == MODE_REPLICA)
+	if (!rc && serving())
 		rc = agent_init(lower.opt.agent_fd);
-	if (!rc && lower.mode == MODE_VERIFY && !lower.opt.from_image)
+	if (!rc && verifying() && !lower.opt.from_image)
 		rc = upper_open();
-	if (!rc && lower.opt.expand)
+	if (!rc && expanding())
 		rc = expand_begin();
 	if (rc) {
 		if (rc != -EBADMSG && rc != -EPROTO)

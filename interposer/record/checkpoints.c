@@ -76,6 +76,8 @@ static struct {
 
 static volatile bool requested; /* by a signal */
 
+const struct mode mode_record = {.records = true};
+
 void checkpoint_request(void)
 {
 	requested = true;
@@ -421,7 +423,7 @@ static bool just_looked(void)
 
 void checkpoint_if_due(ucontext_t *uc)
 {
-	if (lower.mode != MODE_RECORD || (lower.opt.no_checkpoints && !requested) || lower.ended || just_looked())
+	if (!recording() || (lower.opt.no_checkpoints && !requested) || lower.ended || just_looked())
 		return;
 	uint64_t now = now_ns();
 	if (!ckpt.started_ns)
@@ -451,7 +453,7 @@ void checkpoint_if_due(ucontext_t *uc)
 
 void checkpoint_at_trap(ucontext_t *uc)
 {
-	if (ckpt.wanted && lower.mode == MODE_RECORD && !lower.ended)
+	if (ckpt.wanted && recording() && !lower.ended)
 		take(uc);
 	ckpt.wanted = false;
 }

@@ -53,7 +53,7 @@ static void finish(bool ok, const char *what)
 	char line[2048];
 	if (lower.opt.restart)
 		live_refuse("%s", what ? what : "its recording ends before that");
-	if (lower.opt.expand)
+	if (expanding())
 		expand_end(ok ? NULL : what);
 	int n = snprintf(line, sizeof(line), "{\"ok\":%s,\"events\":%lu,\"hashes\":%lu,\"hash\":\"%#lx\"",
 			 ok ? "true" : "false", (unsigned long)lower.event, (unsigned long)replay.hashes,
@@ -77,7 +77,7 @@ static void finish(bool ok, const char *what)
 
 void replay_damaged(const char *what)
 {
-	if (lower.mode == MODE_VERIFY)
+	if (verifying())
 		finish(false, what);
 	rdb_warn("%s", what);
 	_exit(5);
@@ -85,7 +85,7 @@ void replay_damaged(const char *what)
 
 static void damaged(void)
 {
-	if (lower.mode == MODE_VERIFY)
+	if (verifying())
 		finish(false, replay.reader.error);
 	rdb_warn("%s: %s", lower.opt.dir, replay.reader.error);
 	_exit(5);
@@ -122,7 +122,7 @@ void replay_diverged(ucontext_t *uc, const char *fmt, ...)
 	if (!replay.located)
 		replay.diverged = lower.event + 1;
 	replay.located = true;
-	if (lower.mode == MODE_VERIFY)
+	if (verifying())
 		finish(false, text);
 	agent_diverged(uc ? uc : before_crossing(), text);
 }
@@ -144,7 +144,7 @@ static bool repeats(void)
 
 static void check_hash(const struct log_record *rec)
 {
-	if (lower.mode != MODE_VERIFY)
+	if (!verifying())
 		return;
 	uint64_t hash = arena_hash();
 	replay.hashes++;
@@ -192,9 +192,8 @@ void replay_look_ahead(void)
 	if (replay.next && replay.next->kind == LOG_PREEMPT)
 		load_mark(replay.next);
 	/* The program may never ask for more, if it was killed in a loop: nothing is left to compare. */
-	if (lower.mode == MODE_VERIFY && !lower.opt.restart && !replay.final &&
-	    (!replay.next || replay.next->kind == LOG_END)) {
-		if (!lower.opt.expand)
+	if (verifying() && !lower.opt.restart && !replay.final && (!replay.next || replay.next->kind == LOG_END)) {
+		if (!expanding())
 			finish(true, NULL);
 		expand_whole(); /* but others may need what it asks for next */
 	}
@@ -230,7 +229,7 @@ int replay_open(unsigned segment, uint64_t off)
 		if (LOG_IS_EVENT(rec->kind))
 			replay.last_event = rec->event + rec->repeat < lower.opt.until ? rec->event + rec->repeat
 										       : lower.opt.until;
-		else if (rec->kind == LOG_HASH && lower.mode == MODE_VERIFY && before(&replay.reader, segment, off))
+		else if (rec->kind == LOG_HASH && verifying() && before(&replay.reader, segment, off))
 			divergence_hash(rec);
 		else if (rec->kind == LOG_END) {
 			replay.end_kind = rec->nr;
@@ -317,7 +316,7 @@ bool replica_asked(struct agent_asked *out)
 uint64_t replica_interval_ns(void)
 {
 	const uint64_t from_ns = replay.present ? replay.present->at_ns : replay.opened_ns;
-	if (!from_ns || !replay.next || lower.mode != MODE_REPLICA) /* the others have patience.h */
+	if (!from_ns || !replay.next || !serving()) /* the others have patience.h */
 		return UINT64_MAX;
 	return replay.next->at_ns > from_ns ? replay.next->at_ns - from_ns : 0;
 }
@@ -332,7 +331,7 @@ void replica_mark_missed(ucontext_t *uc, uint64_t spent_ns)
 
 void replay_ended(ucontext_t *uc)
 {
-	if (lower.mode == MODE_VERIFY) {
+	if (verifying()) {
 		if (replay.final)
 			check_hash(replay.final);
 		finish(true, NULL);
@@ -360,9 +359,9 @@ void replay_fault(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	const struct log_record *rec = replay.next;
 	bool recorded = rec && rec->kind == LOG_END && rec->nr == LOG_END_SIGNAL && rec->result == sig;
-	if (lower.mode == MODE_VERIFY && recorded && replay.final)
+	if (verifying() && recorded && replay.final)
 		check_hash(replay.final);
-	if (lower.mode == MODE_VERIFY)
+	if (verifying())
 		finish(recorded, recorded ? NULL : "the program faults where the recording goes on");
 	agent_fault(sig, info, uc);
 }
@@ -376,7 +375,7 @@ static void apply_chunks(const struct log_record *rec)
 		shared_aliases_recorded();
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));) {
 		const struct rdb_note_payload *payload = payload_of(c);
-		const char *why = payload && !lower.opt.expand ? payload_apply(payload) : NULL;
+		const char *why = payload && !expanding() ? payload_apply(payload) : NULL;
 		if (why)
 			replay_diverged(NULL, "event %lu: %s", (unsigned long)lower.event, why);
 		if (!c->addr && c->note == RDB_NOTE_BACK)

@@ -13,7 +13,7 @@ uint64_t replay_now_ns(void);
 uint64_t replay_before_ns(void);
 /* It is over: the world answers from here on. */
 void replay_close(void);
-/* Goes to the next event's record, comparing hashes on the way (MODE_VERIFY). */
+/* Goes to the next event's record, comparing hashes on the way (unless it is a replica). */
 void replay_look_ahead(void);
 /* The next recorded event is an upcall of this thread. */
 bool replay_upcall_next(void);

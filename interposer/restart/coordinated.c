@@ -33,6 +33,7 @@ enum {
 	LOOK_NAPS = 2000
 };
 
+const struct mode mode_coordinated = {.passes = true, .coordinates = true};
 bool coordinated_waits;
 
 static struct {
@@ -425,5 +426,6 @@ void coordinated_forked(void)
 	interval_forked();
 	halt_forked();
 	coordinated_waits = false;
-	lower.opt.checkpoints_only = false;
+	if (coordinating())
+		mode_switch(&mode_pass);
 }

@@ -40,6 +40,8 @@
 #include "task/baton.h"
 #include "task/thread.h"
 
+const struct mode mode_restart = {.replays = true, .restarts = true};
+
 static bool at_trap; /* the trap after a hypercall is the place */
 
 void live_refuse(const char *fmt, ...)
@@ -131,14 +133,14 @@ static void known_as(int32_t was)
 		pids_also(had[--n], (int32_t)lower.pid);
 }
 
-void live_as_branch(ucontext_t *uc, enum mode mode)
+void live_as_branch(ucontext_t *uc, const struct mode *mode)
 {
 	int rc = log_open(lower.opt.branch);
 	if (rc)
 		live_refuse("%s: the log cannot be created: %s", lower.opt.branch, strerror(-rc));
 	struct thread *first = threads_find(1);
 	lower.opt.dir = lower.opt.branch;
-	lower.mode = mode;
+	mode_switch(mode);
 	lower.event = 0;
 	if (first) {
 		lower.was_pid = first->upper.tid;
@@ -197,7 +199,7 @@ static void go(ucontext_t *uc)
 	live_threads_carried();
 	if (tree())
 		tree_opened();
-	live_as_branch(uc, MODE_RECORD);
+	live_as_branch(uc, &mode_record);
 	device_memory_live();
 	boundary_begin(uc);
 	host_live();

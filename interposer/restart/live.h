@@ -4,11 +4,6 @@
 #define RDB_LIVE_H
 #include "crossing/event.h"
 
-static inline bool restarting(void)
-{
-	return lower.opt.restart != NULL && replaying();
-}
-
 /* The program is at the cut. */
 static inline bool live_due(void)
 {
@@ -29,7 +24,7 @@ void live_libraries_begin(void);
 void live_keep_launcher(void);
 /* Its descriptors made, the program is a branch: with a log of its own, which names the files mapped so far, and
  * a boundary as in a program that runs. */
-void live_as_branch(ucontext_t *uc, enum mode mode);
+void live_as_branch(ucontext_t *uc, const struct mode *mode);
 /* libraries.c: what was pending in them is there again. */
 void live_libraries_cut(void);
 /* The program goes on: it may wait here for other ranks. */

@@ -166,7 +166,7 @@ void thaw(ucontext_t *uc)
 		live_refuse("its open files cannot be read: %s", strerror(errno));
 	open_files_from(state_fd);
 	timers_from(head.timers);
-	if (lower.opt.mode_after == MODE_RECORD) { /* for restarts of that recording */
+	if (lower.opt.mode_after->records) { /* for restarts of that recording */
 		timers_save(0);
 		posix_timers_save(0);
 		open_files_save();
@@ -184,9 +184,9 @@ void thaw(ucontext_t *uc)
 			signals[i].si_pid = lower.pid;
 		signal_keep(signals[i].si_signo, &signals[i], thread_self());
 	}
-	if (lower.opt.checkpoints_only)
+	if (coordinating())
 		coordinated_begin();
-	if (lower.mode == MODE_RECORD)
+	if (recording())
 		boundary_begin(uc);
 	else
 		traps_set(true);

@@ -27,7 +27,7 @@ void caution(const char *fmt, ...)
 {
 	char line[LONGEST + CHECKED_LINE_END];
 	va_list ap;
-	if (lower.mode != MODE_RECORD)
+	if (!recording())
 		return;
 	size_t n = (size_t)snprintf(line, sizeof(line), "event %lu: ", (unsigned long)lower.event + 1);
 	va_start(ap, fmt);

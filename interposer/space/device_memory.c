@@ -280,7 +280,7 @@ void device_memory(void *addr, size_t len, bool remote, bool from_now)
 	uint64_t start = (uint64_t)addr & ~(RDB_PAGE - 1), upto = UP((uint64_t)addr + len);
 	if (restarting() && len && from_now)
 		wait_for_log(addr, len, remote);
-	if (lower.mode != MODE_RECORD || !len)
+	if (!recording() || !len)
 		return;
 	if (from_now && (len > MUCH || device_table.bytes + len > MUCH)) {
 		if (!device_table.too_much)

@@ -167,7 +167,7 @@ void ends_fault(int *sig, siginfo_t *info, const ucontext_t *uc)
 		*sig = info->si_signo = SIGBUS;
 		info->si_code = BUS_ADRERR;
 	}
-	if (*sig != SIGBUS || lower.mode != MODE_RECORD || !lower.started)
+	if (*sig != SIGBUS || !recording() || !lower.started)
 		return;
 	if (!known && (info->si_code != BUS_ADRERR || !find_end(addr & ~(RDB_PAGE - 1))))
 		return;

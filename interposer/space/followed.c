@@ -38,7 +38,7 @@ bool followed_mpi_writes(const struct stat *st)
 bool followed_from_start(int fd, bool shared, int prot)
 {
 	struct stat st;
-	if (lower.mode != MODE_RECORD)
+	if (!recording())
 		return shared && shared_volatile(fd);
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return shared && shared_volatile(fd);

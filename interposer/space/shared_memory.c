@@ -85,7 +85,7 @@ static void drop_retired(void)
 
 void shared_retire(char *begin, size_t len)
 {
-	if (lower.mode != MODE_RECORD) {
+	if (!recording()) {
 		munmap(begin, len);
 		return;
 	}
@@ -296,7 +296,7 @@ static struct region *new_region(uint64_t at, size_t len, int kind, long alias)
 
 void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
 {
-	if (lower.mode != MODE_RECORD)
+	if (!recording())
 		return;
 	/* mremap(2): an old size of zero makes another mapping of the same pages.  Not of System V memory, which
 	 * counts its mappings where everybody can see it. */
@@ -331,7 +331,7 @@ static int adopt_mapped(const struct mapping *m, void *arg __attribute__((unused
 
 void shared_adopt_mapped(void)
 {
-	if (lower.mode == MODE_RECORD)
+	if (recording())
 		arena_each(adopt_mapped, NULL);
 }
 
@@ -420,7 +420,7 @@ long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, 
 	if (!follows) {
 		followed_mapped(ev, fd);
 		shared_adopt(ev, at, len, flags & MAP_ANONYMOUS ? SHARED_ANONYMOUS : kind_of(fd));
-		if (lower.mode == MODE_RECORD)
+		if (recording())
 			of_file(&regions[shared_regions - 1], fd);
 		return 0;
 	}
@@ -693,7 +693,7 @@ static bool may_change(const struct event *ev, const struct region *r, const str
 
 void shared_sync_before(struct event *ev)
 {
-	if (lower.mode != MODE_RECORD || !lower.started)
+	if (!recording() || !lower.started)
 		return;
 	drop_retired();
 	if (!shared_regions)
@@ -717,7 +717,7 @@ void shared_sync_before(struct event *ev)
 /* What the program has stored since the last event a replay has by itself.  The call may make it what it was at that event. */
 void shared_before_write(struct event *ev)
 {
-	if (lower.mode != MODE_RECORD || !lower.started || !shared_regions || !shared_call_synchronises(ev, false))
+	if (!recording() || !lower.started || !shared_regions || !shared_call_synchronises(ev, false))
 		return;
 	struct stat st;
 	const int fd = shared_call_writes_to(ev);
@@ -780,7 +780,7 @@ void shared_before_fork(void)
 	relatives = true;
 	left.wait_ns = SOON_NS;
 	left.at_ns = shared_clock_ns() + SOON_NS;
-	if (lower.mode != MODE_RECORD)
+	if (!recording())
 		return;
 	for (unsigned i = 0; i < shared_regions; i++) {
 		if (!regions[i].shadow)

@@ -34,7 +34,7 @@ int store_check(int fd, const char *key)
 		return 0;
 	if (fstat(fd, &st))
 		return -errno;
-	const bool all = lower.mode == MODE_VERIFY && !lower.opt.restart;
+	const bool all = verifying() && !lower.opt.restart;
 	if ((uint64_t)st.st_size == expected.size && !all) {
 		if (expected.size > BEFORE_A_PROMPT - read_so_far)
 			return 0;

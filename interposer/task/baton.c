@@ -31,7 +31,7 @@ static void unlock(void)
 
 static bool needed(void)
 {
-	return lower.mode == MODE_RECORD && !baton.open;
+	return recording() && !baton.open;
 }
 
 static void wake(struct thread *t)

@@ -40,7 +40,7 @@ static void *carry(void *arg)
 	await_flag(&self->known);
 	self->gate.lower_fs = __builtin_ia32_rdfsbase64(); /* live_threads.c: another carried it until now */
 	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&self->kernel_mask, 0, 8, 0, 0);
-	if (lower.mode == MODE_RECORD && baton_held()) /* kept for it while it got this carrier */
+	if (recording() && baton_held()) /* kept for it while it got this carrier */
 		instructions_thread();
 	else
 		baton_take();

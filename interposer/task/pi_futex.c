@@ -85,7 +85,7 @@ bool pi_futex(const struct event *ev)
 {
 	const int op = (int)ev->args[1] & FUTEX_CMD_MASK;
 	const bool one = op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 || op == FUTEX_TRYLOCK_PI || op == FUTEX_UNLOCK_PI;
-	return one && (lower.mode == MODE_RECORD || lower.upper.first_pid) && ev->args[0] % 4 == 0 &&
+	return one && (recording() || lower.upper.first_pid) && ev->args[0] % 4 == 0 &&
 	       user_writable(ev->args[0], sizeof(uint32_t));
 }
 

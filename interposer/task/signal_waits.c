@@ -86,7 +86,7 @@ static uint64_t begins(struct thread *self, long nr, const uint64_t args[6])
 	if (replaying() || !(ends || socket))
 		return 0;
 	const uint64_t now = monotonic_ns(), waited = ev && ev->nr == nr ? ev->waited_ns : 0;
-	if (lower.opt.checkpoints_only)
+	if (coordinating())
 		*(ends ? &self->asked_ns : &self->socket_begun_ns) = now - waited;
 	return socket || waited_told(nr) ? now - waited : now;
 }

@@ -201,9 +201,9 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 	self->patient = false;
 	if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
 		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
-	else if (RDB_IS_UPPER(pc) && lower.mode == MODE_PASS)
+	else if (RDB_IS_UPPER(pc) && passing())
 		deliver_here(uc);
-	else if (RDB_IS_UPPER(pc) && lower.mode == MODE_RECORD && lower.started)
+	else if (RDB_IS_UPPER(pc) && recording() && lower.started)
 		computation_stopped(uc, signal_due(self));
 	/* on the way out of an event nobody looks any more, and not every place can be told from all others */
 	if (signal_due(self))
@@ -213,7 +213,7 @@ static void on_reminder(struct thread *self, ucontext_t *uc)
 /* Others wait for the baton: does it do anything but wait itself? */
 static void on_look(struct thread *self, ucontext_t *uc)
 {
-	if (lower.mode != MODE_RECORD || !lower.started)
+	if (!recording() || !lower.started)
 		return;
 	if (RDB_IS_UPPER(UC_REG(uc, RIP)) && !self->trap_in_flight)
 		computation_looked_at(uc, false);
@@ -301,7 +301,7 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 		signals_remind(to);
 	else if (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call)
 		UC_REG(uc, RIP) = (uint64_t)interruptible_abort;
-	else if (RDB_IS_UPPER(pc) && !blocked && lower.mode == MODE_PASS)
+	else if (RDB_IS_UPPER(pc) && !blocked && passing())
 		deliver_here(uc);
 	/* also in the lower half: the event that has been answered may have looked for signals already */
 	if (to == self && !blocked && signal_due(self))

@@ -67,7 +67,7 @@ long thread_clone(struct event *ev, const ucontext_t *uc, const struct clone_req
 	if (rc) {
 		threads_lock();
 		threads_remove(t, false);
-		lower.upper.threads_made -= lower.mode == MODE_RECORD; /* a replay has not seen it */
+		lower.upper.threads_made -= recording(); /* a replay has not seen it */
 		threads_unlock();
 		return rc == -ENOMEM ? -EAGAIN : rc;
 	}

@@ -18,7 +18,7 @@ void traps_begin(void)
 
 void traps_tsc(void)
 {
-	if (lower.mode == MODE_PASS || tsc_traps())
+	if (passing() || tsc_traps())
 		return;
 	tsc_must_trap = true;
 	lower.upper.traps |= TRAPS_TSC;
@@ -28,7 +28,7 @@ void traps_tsc(void)
 
 void traps_cpuid(void)
 {
-	if (lower.mode == MODE_PASS || lower.upper.traps & TRAPS_CPUID || !(lower.upper.traps & MAY_TRAP_CPUID))
+	if (passing() || lower.upper.traps & TRAPS_CPUID || !(lower.upper.traps & MAY_TRAP_CPUID))
 		return;
 	lower.upper.traps |= TRAPS_CPUID;
 	if (lower.started)
@@ -45,6 +45,6 @@ void traps_set(bool on)
 	const unsigned which = traps_now();
 	if (which & TRAPS_TSC)
 		prctl(PR_SET_TSC, on ? PR_TSC_SIGSEGV : PR_TSC_ENABLE);
-	if (which & TRAPS_CPUID && enable_cpuid(!on) && lower.mode == MODE_RECORD) /* restarted on another machine */
+	if (which & TRAPS_CPUID && enable_cpuid(!on) && recording()) /* restarted on another machine */
 		lower.upper.traps &= ~(uint64_t)(TRAPS_CPUID | MAY_TRAP_CPUID);
 }

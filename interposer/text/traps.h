@@ -21,7 +21,7 @@ extern bool tsc_must_trap;
 /* Does rdtsc trap in the program?  Not where all of them are patched (tsc_sites.h). */
 static inline bool tsc_traps(void)
 {
-	return lower.upper.traps & TRAPS_TSC && (lower.mode != MODE_RECORD || tsc_must_trap || !tsc_sites_any());
+	return lower.upper.traps & TRAPS_TSC && (!recording() || tsc_must_trap || !tsc_sites_any());
 }
 
 #endif
