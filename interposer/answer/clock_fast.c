@@ -9,7 +9,6 @@
 #include "crossing/gate.h"
 #include "answer/clock.h"
 #include "text/tsc_sites.h"
-#include "restart/coordinated.h"
 #include "text/traps.h"
 #include "log/log_fast.h"
 #include "task/halt.h"
@@ -58,7 +57,7 @@ static int read_clock(uint64_t clock, struct timespec *ts)
 static int64_t unrecorded(const struct thread *self, uint64_t clock)
 {
 	struct timespec ts;
-	if (clock > CLOCK_MONOTONIC || self->pending || self->yield || coordinated_waits || halt_wanted ||
+	if (clock > CLOCK_MONOTONIC || self->pending || self->yield || lower.checkpoint_waits || halt_wanted ||
 	    tsc_traps() || clock_fast_.read((clockid_t)clock, &ts))
 		return CLOCK_NOT_FAST;
 	return ts.tv_sec * 1000000000 + ts.tv_nsec;

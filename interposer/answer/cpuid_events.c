@@ -5,7 +5,7 @@
 #include "answer/cpu_features.h"
 #include "text/decode.h"
 #include "answer/instructions.h"
-#include "replay/replay.h"
+#include "log/log_reader.h"
 
 enum {
 	FOLLOWING = 4,
@@ -106,8 +106,8 @@ static void answer(const uint64_t args[2], uint32_t r[4], ucontext_t *uc)
 	struct event *ev = event_begin(LOG_TSC, CPUID_EVENT, args, 2);
 	if (lower.started && replaying()) {
 		size_t n;
-		event_replay(ev, uc);
-		const void *note = replay_note(RDB_NOTE_TEXT, &n);
+		lower.mode->answer(ev, uc);
+		const void *note = log_note(lower.mode->record(), RDB_NOTE_TEXT, &n);
 		if (note && n == 4 * sizeof(*r))
 			memcpy(r, note, n);
 	} else {

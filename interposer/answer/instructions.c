@@ -14,7 +14,7 @@
 #include "answer/made_text.h"
 #include "text/text_sections.h"
 #include "text/tsc_sites.h"
-#include "replay/replay.h"
+#include "log/log_reader.h"
 #include "task/signals.h"
 #include "space/arena.h"
 #include "task/thread.h"
@@ -285,8 +285,8 @@ static uint64_t answer(enum answer what, unsigned *aux, ucontext_t *uc)
 	struct event *ev = event_begin(LOG_TSC, what, NULL, 0);
 	if (lower.started && replaying()) {
 		size_t n;
-		event_replay(ev, uc);
-		const void *note = replay_note(RDB_NOTE_TEXT, &n);
+		lower.mode->answer(ev, uc);
+		const void *note = log_note(lower.mode->record(), RDB_NOTE_TEXT, &n);
 		if (note)
 			memcpy(aux, note, sizeof(*aux));
 	} else {

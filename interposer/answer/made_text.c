@@ -7,7 +7,6 @@
 #include "space/arena.h"
 #include "space/shared_memory.h"
 #include "space/cautions.h"
-#include "replay/replica.h"
 
 enum {
 	BATCH = 512,
@@ -129,7 +128,7 @@ bool made_text_fault(const ucontext_t *uc)
 	if (!(uc->uc_mcontext.gregs[REG_ERR] & FETCH))
 		return false;
 	if (lower.started && replaying())
-		agent_asked(); /* takes its patches out, and what it protects is as it was */
+		lower.mode->asked(); /* takes its patches out, and what it protects is as it was */
 	if (arena_each(find, &s) < 0 || s.pc < s.start || s.pc >= s.end)
 		return false;
 	each_text(s.start, s.end, instructions_look_made);
@@ -137,7 +136,7 @@ bool made_text_fault(const ucontext_t *uc)
 	if (mprotect((void *)s.start, s.end - s.start, ALL))
 		rdb_fatal("memory at %#lx cannot be run: %s", (unsigned long)s.start, strerror(errno));
 	if (lower.started && replaying())
-		agent_reprotected(s.start, s.end);
+		lower.mode->reprotected(s.start, s.end);
 	return true;
 }
 

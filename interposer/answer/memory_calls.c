@@ -19,8 +19,7 @@
 #include "answer/made_text.h"
 #include "answer/memory_calls.h"
 #include "log/meta.h"
-#include "replay/replay.h"
-#include "replay/replica.h"
+#include "log/log_reader.h"
 #include "space/shared_memory.h"
 #include "space/store.h"
 
@@ -45,15 +44,15 @@ static bool from_log(void)
 void memory_remapped(uint64_t at, size_t len)
 {
 	device_memory_gone(at, at + len);
-	if (lower.started && replaying())
-		agent_remapped(at, at + len);
+	if (lower.started && lower.mode->remapped)
+		lower.mode->remapped(at, at + len);
 }
 
 /* Protected otherwise, or mapped where nothing was. */
 static void reprotected(uint64_t at, size_t len)
 {
-	if (lower.started && replaying())
-		agent_reprotected(at, at + len);
+	if (lower.started && lower.mode->reprotected)
+		lower.mode->reprotected(at, at + len);
 }
 
 static long map_at(uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset)
@@ -198,7 +197,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 static long map_recorded(struct event *ev, uint64_t at, size_t len, int prot)
 {
 	size_t n;
-	const char *key = replay_note(RDB_NOTE_FILE, &n);
+	const char *key = log_note(lower.mode->record(), RDB_NOTE_FILE, &n);
 	char text[160];
 	if (!key || n >= sizeof(text))
 		return memory_map_zero(at, len, prot);

@@ -1,9 +1,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include "record/checkpoints.h"
+#include "base/lower.h"
 #include "include/rdb.h"
-#include "restart/coordinated.h"
 #include "answer/prctl_calls.h"
 #include "answer/syscall_outputs.h"
 
@@ -26,8 +25,8 @@ bool prctl_answered(struct event *ev, long *result)
 			dumpable = A(1);
 		return true;
 	case RDB_PRCTL_CHECKPOINT:
-		checkpoint_request();
-		coordinated_want();
+		if (lower.mode->wanted)
+			lower.mode->wanted();
 		*result = 0;
 		return true;
 	case PR_GET_DUMPABLE: *result = (long)dumpable; return true;

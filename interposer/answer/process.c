@@ -15,11 +15,9 @@
 #include "crossing/boundary.h"
 #include "base/user.h"
 #include "crossing/piling.h"
-#include "record/checkpoints.h"
 #include "answer/cpu_features.h"
 #include "space/device_memory.h"
 #include "image/image.h"
-#include "restart/coordinated.h"
 #include "restart/own_table.h"
 #include "log/log_writer.h"
 #include "answer/memory_calls.h"
@@ -181,8 +179,8 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 	thread_self()->upper.clear_child_tid = r->flags & CLONE_CHILD_CLEARTID ? r->child_tid : 0;
 	UC_REG(uc, RAX) = 0;
 	boundary_forget();
-	checkpoints_forked();
-	coordinated_forked();
+	if (lower.mode->forked)
+		lower.mode->forked();
 	if (lower.opt.no_children) {
 		traps_set(false); /* rdtsc would trap in the programs that it becomes, too */
 		lower.upper.traps = 0;

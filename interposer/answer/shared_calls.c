@@ -14,7 +14,6 @@
 #include "base/descriptors.h"
 #include "log/log_reader.h"
 #include "answer/memory_calls.h"
-#include "replay/replay.h"
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
 
@@ -26,7 +25,7 @@ static struct {
 
 static const struct log_chunk *next_note(const struct log_chunk *c, enum rdb_note what)
 {
-	while ((c = log_chunk_next(replay_record(), c)))
+	while ((c = log_chunk_next(lower.mode->record(), c)))
 		if (!c->addr && c->note == what)
 			return c;
 	return NULL;
@@ -35,7 +34,7 @@ static const struct log_chunk *next_note(const struct log_chunk *c, enum rdb_not
 static void fill_recorded(void)
 {
 	uint64_t at = 0;
-	for (const struct log_chunk *c = NULL; (c = log_chunk_next(replay_record(), c));) {
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(lower.mode->record(), c));) {
 		if (c->addr)
 			continue;
 		if (c->note == RDB_NOTE_AT)
@@ -49,7 +48,7 @@ static void fill_recorded(void)
 
 void shared_aliases_recorded(void)
 {
-	for (const struct log_chunk *c = NULL; (c = log_chunk_next(replay_record(), c));) {
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(lower.mode->record(), c));) {
 		const struct rdb_note_follows *note = (const void *)(c + 1);
 		const struct rdb_note_shared_of *of = &note->of;
 		if (c->addr || (c->note != RDB_NOTE_SHARED_OF && c->note != RDB_NOTE_FOLLOWS))

@@ -10,7 +10,6 @@
 #include "base/descriptors.h"
 #include "base/user.h"
 #include "answer/process.h"
-#include "replay/replay.h"
 #include "task/signals.h"
 #include "answer/syscall_outputs.h"
 #include "task/thread.h"
@@ -97,8 +96,8 @@ long call_exit(struct event *ev, ucontext_t *uc)
 		thread_dying();
 		return 0;
 	}
-	if (replaying()) {
-		replay_exits((int)A(0) & 0xff, uc);
+	if (lower.mode->exits) {
+		lower.mode->exits((int)A(0) & 0xff, uc);
 		return 0;
 	}
 	boundary_final_hash();

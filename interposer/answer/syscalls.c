@@ -11,7 +11,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include "task/blocking.h"
-#include "record/checkpoints.h"
 #include "crossing/boundary.h"
 #include "base/descriptors.h"
 #include "base/user.h"
@@ -19,8 +18,6 @@
 #include "answer/attributes.h"
 #include "answer/ioctls.h"
 #include "answer/kept_files.h"
-#include "restart/kernel_files.h"
-#include "restart/live.h"
 #include "restart/own_files.h"
 #include "restart/posix_timers.h"
 #include "restart/shared_again.h"
@@ -31,8 +28,6 @@
 #include "answer/proc_files.h"
 #include "base/pids.h"
 #include "answer/process.h"
-#include "replay/replay.h"
-#include "replay/replica.h"
 #include "task/signals.h"
 #include "answer/open_notes.h"
 #include "answer/redirect.h"
@@ -220,22 +215,6 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	return blocking_syscall(ev->nr, a);
 }
 
-static void show_output(const struct event *ev)
-{
-	if (ev->nr == SYS_write || ev->nr == SYS_pwrite64 || ev->nr == SYS_sendto) {
-		if (ev->result > 0)
-			agent_output((int)A(0), P(1), (uint64_t)ev->result);
-	} else if (ev->nr == SYS_writev) {
-		const struct iovec *iov = P(1);
-		uint64_t left = ev->result > 0 ? (uint64_t)ev->result : 0;
-		for (uint64_t i = 0; i < A(2) && left; i++) {
-			uint64_t n = iov[i].iov_len < left ? iov[i].iov_len : left;
-			agent_output((int)A(0), iov[i].iov_base, n);
-			left -= n;
-		}
-	}
-}
-
 void syscall_event(ucontext_t *uc)
 {
 	const uint64_t nr = (uint32_t)UC_REG(uc, RAX); /* arch/x86/entry/common.c: the kernel looks at no more of it */
@@ -243,18 +222,15 @@ void syscall_event(ucontext_t *uc)
 				  UC_REG(uc, R10), UC_REG(uc, R8),  UC_REG(uc, R9)};
 	const struct row *row = syscall_row(nr);
 	enum class class = row ? row->class : UNKNOWN;
-	if (restarting() && shared_again_cut((uint32_t)nr, args)) {
-		UC_REG(uc, RIP) -= 2; /* it asks again, as the branch */
-		live_at_event(uc);
+	if (lower.mode->cut && lower.mode->cut(uc, (uint32_t)nr, args))
 		return;
-	}
 	if (!lower.started && (nr == SYS_clone || nr == SYS_clone3 || nr == SYS_fork || nr == SYS_vfork))
 		boundary_started_early(uc);
 	struct event *ev = event_begin(LOG_SYSCALL, (uint32_t)nr, args, 6);
 	bool answered = lower.started && replaying();
 
 	if (answered)
-		event_replay_asked(ev, uc);
+		lower.mode->question(ev, uc);
 	else
 		syscall_inputs(ev);
 	uint64_t mask;
@@ -270,15 +246,13 @@ void syscall_event(ucontext_t *uc)
 	const bool ends_thread = nr == SYS_exit && threads_alive() > 1;
 	struct clone_request clone;
 	if (answered && (ends_thread || !(class == EMU && row->emu == call_exit)))
-		event_replay(ev, uc);
-	if (coordinating() && !answered)
-		kernel_files_closing(ev);
+		lower.mode->answer(ev, uc);
 	const bool there = syscall_strings_there(ev);
 	struct kept kept;
 	struct attributes attributes;
 	if (there) {
-		if (!answered)
-			checkpoint_before(ev);
+		if (!answered && lower.mode->before_syscall)
+			lower.mode->before_syscall(ev);
 		kept_before(ev, &kept);
 		attributes_before(ev, &attributes);
 	}
@@ -295,8 +269,8 @@ void syscall_event(ucontext_t *uc)
 		if (parallel)
 			threads_unlock();
 		if (answered && ev->result != recorded)
-			replay_diverged(uc, "event %lu: %s gave %#lx, gives %#lx", (unsigned long)lower.event,
-					row->name, (unsigned long)recorded, (unsigned long)ev->result);
+			lower.mode->diverged(uc, "event %lu: %s gave %#lx, gives %#lx", (unsigned long)lower.event,
+					     row->name, (unsigned long)recorded, (unsigned long)ev->result);
 	} else if (class == FAIL) {
 		ev->result = -row->error;
 	} else if (!answered) {
@@ -313,8 +287,6 @@ void syscall_event(ucontext_t *uc)
 		if (watched)
 			unknown_call_after(ev);
 		pids_out(ev);
-		if (coordinating() && ev->result >= 0)
-			kernel_files_syscall(ev);
 		if (row && recording() && lower.started) {
 			syscall_row_outputs(ev, row);
 			open_notes(ev);
@@ -322,14 +294,11 @@ void syscall_event(ucontext_t *uc)
 			attributes_after(ev, &attributes);
 			note_socket(ev);
 		}
-	} else {
-		if (starts_thread(ev, &clone))
-			thread_cloned(ev, uc, &clone);
-		if (serving())
-			show_output(ev);
+	} else if (starts_thread(ev, &clone)) {
+		thread_cloned(ev, uc, &clone);
 	}
-	if (answered && restarting())
-		live_syscall(ev);
+	if (lower.mode->after_syscall)
+		lower.mode->after_syscall(ev);
 	if (nr == SYS_prctl && A(0) == PR_SET_NAME && ev->result == 0)
 		snprintf(thread_self()->upper.name, sizeof(thread_self()->upper.name), "%.15s", (const char *)P(1));
 	UC_REG(uc, RAX) = (uint64_t)ev->result;

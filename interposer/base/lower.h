@@ -92,10 +92,11 @@ struct upper_state {
 struct lower {
 	struct options opt;
 	const struct mode *mode;
-	bool started;   /* event 0 has happened: crossings count */
-	bool ended;     /* the log takes no more (ending.h) */
-	bool killed;    /* by a signal from outside: no thread's doing */
-	uint64_t event; /* last answered event */
+	bool started;          /* event 0 has happened: crossings count */
+	bool ended;            /* the log takes no more (ending.h) */
+	bool checkpoint_waits; /* coordinated: one is wanted that this rank has not dealt with, as far as it has heard */
+	bool killed;           /* by a signal from outside: no thread's doing */
+	uint64_t event;        /* last answered event */
 	pid_t pid;
 	pid_t was_pid; /* the program's, before it was restarted; 0: it was not */
 	int lowest_fd; /* our descriptors are at or above this */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 #include "crossing/arrivals.h"
 #include "crossing/boundary.h"
-#include "record/checkpoints.h"
 #include "base/fsgsbase.h"
 #include "crossing/gate.h"
 #include "base/guarded_copy.h"
@@ -17,19 +16,16 @@
 #include "image/image.h"
 #include "answer/instructions.h"
 #include "text/tsc_sites.h"
-#include "restart/coordinated.h"
-#include "restart/live.h"
 #include "answer/loader.h"
 #include "space/ends.h"
-#include "replay/looks.h"
 #include "text/traps.h"
-#include "replay/expand.h"
-#include "replay/replay.h"
 #include "replay/replica.h"
 #include "base/seccomp.h"
 #include "task/signals.h"
 #include "task/computation.h"
 #include "task/thread.h"
+
+enum { SIGNALS = 65 };
 
 /* What is left of the way below where nobody listens: programs of --record=off call MPI at nearly the price of a call. */
 static int64_t unrecorded(struct thread *self, uint32_t fn, uint32_t nargs, const uint64_t *args,
@@ -66,27 +62,13 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	self->frame = frame;
 	self->came_back = NULL;
 	struct event *ev = event_begin(LOG_HYPERCALL, fn, args, nargs);
-	if (replaying()) {
-		event_replay_asked(ev, NULL);
-		for (turns_await(NULL); replay_upcall_next(); turns_await(NULL))
-			host_upcall(frame, 0, NULL);
-		if (restarting())
-			live_hypercall_asked(ev);
-		else if (expanding())
-			expand_asked(ev);
-		event_replay(ev, NULL);
-		if (restarting())
-			live_hypercall_answered(ev);
-		else if (expanding())
-			expand_answered(ev);
-	} else {
+	if (lower.mode->call)
+		lower.mode->call(ev, frame);
+	else
 		ev->result = host_call(ev, frame);
-	}
 	event_end(ev);
 	int64_t result = ev->result;
 	self->frame = outer;
-	if (replaying())
-		looks_returning(frame, result);
 	event_answered(NULL);
 	quick_calls_again(fn);
 	signals_want_delivery(NULL);
@@ -121,8 +103,8 @@ static inline uint64_t enter_lower(const ucontext_t *uc)
 
 static inline void leave_lower(const ucontext_t *uc, uint64_t fs)
 {
-	if (replaying() && RDB_IS_UPPER(UC_REG(uc, RIP)))
-		agent_leaves();
+	if (lower.mode->leaves && RDB_IS_UPPER(UC_REG(uc, RIP)))
+		lower.mode->leaves();
 	_writefsbase_u64(RDB_IS_UPPER(UC_REG(uc, RIP)) ? thread_self()->upper.fs_base : fs);
 }
 
@@ -192,12 +174,11 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 			self->trap_in_flight = false;
 			UC_REG(uc, EFL) &= ~EFLAGS_TF;
 		}
-		if (!(replaying() && agent_sigtrap(info, uc)) && !expected)
+		if (!(lower.mode->trap && lower.mode->trap(info, uc)) && !expected)
 			signals_fault(sig, info, uc);
 		if (RDB_IS_UPPER(pc)) {
-			checkpoint_at_trap(uc);
-			coordinated_at_trap(uc);
-			live_at_trap(uc);
+			if (lower.mode->trapped)
+				lower.mode->trapped(uc);
 			if (expected && self->look_missed && recording())
 				computation_looked_at(uc, true);
 		}
@@ -224,7 +205,7 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 		self->uc = uc;
 		self->asks_at = UC_REG(uc, RIP);
 	}
-	const bool agents = replaying() && agent_faulted(info, uc);
+	const bool agents = lower.mode->fault && lower.mode->fault(info, uc);
 	if (!agents && RDB_IS_UPPER(UC_REG(uc, RIP)))
 		ends_fault(&sig, info, uc);
 	if (!agents)
@@ -234,19 +215,13 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 	leave_lower(uc, fs);
 }
 
-static void on_interrupt(int sig, siginfo_t *info, void *ctx)
-{
-	ucontext_t *uc = ctx;
-	uint64_t fs = enter_lower(uc);
-	agent_interrupt(info, uc);
-	leave_lower(uc, fs);
-}
+static void (*others[SIGNALS])(siginfo_t *info, ucontext_t *uc);
 
-static void on_look(int sig, siginfo_t *info, void *ctx)
+static void on_other(int sig, siginfo_t *info, void *ctx)
 {
 	ucontext_t *uc = ctx;
 	uint64_t fs = enter_lower(uc);
-	agent_look(uc);
+	others[sig](info, uc);
 	leave_lower(uc, fs);
 }
 
@@ -320,6 +295,12 @@ static int handle(int sig, void (*fn)(int, siginfo_t *, void *), int flags)
 	return sigaction(sig, &sa, NULL) ? -errno : 0;
 }
 
+int boundary_handle(int sig, void (*fn)(siginfo_t *info, ucontext_t *uc), int flags)
+{
+	others[sig] = fn;
+	return handle(sig, on_other, flags);
+}
+
 static int map_gate(void)
 {
 	void *p = mmap((void *)RDB_GATE, 2 * RDB_PAGE, PROT_READ | PROT_WRITE,
@@ -376,10 +357,6 @@ int boundary_init(void)
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults) && !rc; i++)
 		rc = handle(faults[i], on_fault, SA_NODEFER);
-	if (!rc && serving())
-		rc = handle(SIGUSR1, on_interrupt, 0);
-	if (!rc && serving()) /* overdue.h */
-		rc = handle(SIGPROF, on_look, SA_RESTART);
 	return rc ? rc : boundary_dispatch_on();
 }
 

@@ -8,6 +8,8 @@
 /* Installs the signal handlers, maps the gate, switches Syscall User Dispatch (or the seccomp filter) on
  * for this thread.  0 or -errno. */
 int boundary_init(void);
+/* Another signal is ours: fn is called as the other handlers are, with what the program has in uc.  0 or -errno. */
+int boundary_handle(int sig, void (*fn)(siginfo_t *info, ucontext_t *uc), int flags);
 /* Switches dispatch on again, as after fork. */
 int boundary_dispatch_on(void);
 /* The gate of a replay becomes that of a recording.  0 or -errno. */

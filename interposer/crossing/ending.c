@@ -3,8 +3,6 @@
 #include <sched.h>
 #include <sys/syscall.h>
 #include "crossing/boundary.h"
-#include "record/checkpoints.h"
-#include "restart/coordinated.h"
 #include "log/log_writer.h"
 #include "space/device_memory.h"
 #include "space/shared_memory.h"
@@ -66,14 +64,14 @@ static void end(enum log_end how, int64_t value, const char *text, bool killed)
 {
 	if (how == LOG_END_EXIT || how == LOG_END_EXEC)
 		vfork_leaving();
-	coordinated_gone();
 	/* of what is not recorded the log says what the program is, and how it ended */
-	if (!recording() && !(coordinating() && how != LOG_END_EXEC))
-		return;
-	if (claim(how)) {
-		lower.killed = killed;
-		checkpoints_end(how);
-		log_end(how, value, text);
+	const bool logged = recording() || (coordinating() && how != LOG_END_EXEC);
+	if (!logged || claim(how)) {
+		lower.killed |= logged && killed;
+		if (lower.mode->end)
+			lower.mode->end(how);
+		if (logged)
+			log_end(how, value, text);
 	} else if (how != LOG_END_SIGNAL || ended_how != LOG_END_EXEC) {
 		/* the program that comes next would not hear of a signal for this one */
 		if (log_user == thread_self())

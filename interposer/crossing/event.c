@@ -10,20 +10,12 @@
 #include "crossing/piling.h"
 #include "space/sent.h"
 #include "base/monotonic.h"
-#include "record/checkpoints.h"
 #include "space/device_memory.h"
 #include "space/ends.h"
 #include "space/followed.h"
-#include "restart/coordinated.h"
-#include "restart/live.h"
-#include "restart/shared_again.h"
-#include "restart/tree.h"
 #include "answer/loader.h"
 #include "log/log_writer.h"
-#include "replay/looks.h"
 #include "space/page_hashes.h"
-#include "replay/replay.h"
-#include "replay/replica.h"
 #include "task/baton.h"
 #include "task/thread.h"
 #include "space/shared_memory.h"
@@ -47,8 +39,8 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 		baton_yield();
 	self->asked += kind == LOG_SYSCALL || kind == LOG_HYPERCALL;
 	struct event *ev = &self->events[self->depth++];
-	if (replaying())
-		agent_asked();
+	if (lower.mode->asked)
+		lower.mode->asked();
 	ev->kind = (uint16_t)kind;
 	ev->nr = nr;
 	ev->nargs = (uint16_t)nargs;
@@ -62,8 +54,6 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	ev->done = self->done;
 	self->done = 0;
 	ev->asked_ns = shared_regions ? shared_clock_ns() : 0;
-	if (restarting())
-		self->asked_ns = replay_now_ns();
 	ev->nchunks = 0;
 	ev->notes_used = 0;
 	ev->more_used = 0;
@@ -408,6 +398,12 @@ static bool hash_due(void)
 	return elapsed > 200 * 1000000ull && hashes.spent_ns * 100 < elapsed;
 }
 
+void event_hash_if_due(void)
+{
+	if (hash_due())
+		event_hash(LOG_HASH_AT_EVENT);
+}
+
 void event_hash(enum log_hash_when when)
 {
 	if (shared_regions && !shared_hashable())
@@ -438,24 +434,6 @@ void event_hash(enum log_hash_when when)
 
 void event_answered(ucontext_t *uc)
 {
-	if (!lower.started)
-		return;
-	if (recording()) {
-		checkpoint_if_due(uc);
-		if (hash_due())
-			event_hash(LOG_HASH_AT_EVENT);
-		if (!uc && thread_self()->look_missed && baton_spin(NULL))
-			boundary_trap_on_return();
-	} else if (passing()) {
-		if (coordinated_waits)
-			coordinated_at_event(uc);
-	} else if (restarting() && tree() && shared_again_answered()) {
-		return;
-	} else if (live_due()) {
-		live_at_event(uc);
-	} else if (replaying()) {
-		replay_look_ahead();
-		looks_ahead(uc);
-		agent_event(lower.event, uc);
-	}
+	if (lower.started && lower.mode->answered)
+		lower.mode->answered(uc);
 }

@@ -65,13 +65,8 @@ void event_beside(enum log_kind kind, const uint64_t *args, unsigned n);
 void event_checkpoint(uint32_t number, uint64_t stop_ns);
 /* Logs the hash of the upper half. */
 void event_hash(enum log_hash_when when);
-/* Replay or verify: finds the recorded answer of `ev`, checks that it is the same question, applies it
- * and sets ev->result.  Returns false if the recording ends before it (the end has been dealt with:
- * in a replica the call does not return before the replica exits). */
-void event_replay(struct event *ev, ucontext_t *uc);
-/* Before that, and before anything else happens: compares what the program hands out with what was recorded. */
-void event_replay_asked(struct event *ev, ucontext_t *uc);
-/* After the answer and its effects are complete, both modes: hash, agent. */
+void event_hash_if_due(void);
+/* After the answer and its effects are complete, in every mode. */
 void event_answered(ucontext_t *uc);
 
 #endif

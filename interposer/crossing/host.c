@@ -13,20 +13,15 @@
 #include "task/baton.h"
 #include "crossing/boundary.h"
 #include "crossing/table.h"
-#include "restart/coordinated.h"
 #include "base/guarded_copy.h"
 #include "base/handed_on.h"
 #include "crossing/order.h"
 #include "crossing/scratch.h"
 #include "answer/clock.h"
-#include "restart/live.h"
-#include "restart/open_files.h"
 #include "log/log_writer.h"
 #include "log/stamp.h"
 #include "space/device_memory.h"
 #include "space/side_files.h"
-#include "replay/expand.h"
-#include "replay/replay.h"
 #include "task/thread.h"
 
 enum { NAMESPACES = 3 };
@@ -64,11 +59,13 @@ static bool hold(bool want)
 		baton_block_end(self->handed);
 		arrivals_still_end();
 		enter(self);
-		coordinated_away(false);
+		if (lower.mode->away)
+			lower.mode->away(false);
 		self->away = false;
 	} else {
 		self->away = true;
-		coordinated_away(true);
+		if (lower.mode->away)
+			lower.mode->away(true);
 		leave(self);
 		self->handed = baton_block_begin();
 		if (!self->handed)
@@ -126,15 +123,11 @@ static void ending(int exit_code)
 
 uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args)
 {
-	uint64_t six[6], result;
-	if (args)
-		memcpy(six, args, sizeof(six));
-	else
-		replay_take_upcall(&fn, six, NULL);
+	uint64_t result;
 	thread_self()->state = THREAD_RUNS; /* the function; before the agent stops there */
 	event_answered(NULL);
 	thread_self()->came_back = NULL;
-	result = gate_upcall(frame, fn, six);
+	result = gate_upcall(frame, fn, args);
 	thread_self()->state = THREAD_ASKS; /* the hypercall goes on */
 	thread_self()->came_back = frame;
 	thread_self()->upcall_result = result;
@@ -167,10 +160,10 @@ static uint64_t upcall(void *upper_fn, const uint64_t *args, unsigned nargs, con
 static bool at_rest(bool (*complete)(void *), void *arg)
 {
 	struct thread *self = thread_self();
-	const bool due = coordinated_due(), locks = self->locks && (due || complete);
+	const bool due = lower.mode->due && lower.mode->due(), locks = self->locks && (due || complete);
 	if (locks)
 		leave(self);
-	const bool stood = due && coordinated_hold(NULL, complete, arg);
+	const bool stood = due && lower.mode->hold(NULL, complete, arg);
 	if (locks && !stood)
 		sched_yield();
 	if (locks)
@@ -206,11 +199,6 @@ static struct rdb_host offered = {
 	.sent = sent,
 	.sent_blocks = sent_blocks,
 	.payload = payload,
-	.fate = expand_fate,
-	.comes = expand_comes,
-	.agrees = expand_agrees,
-	.waits = expand_waits,
-	.looked = expand_looked,
 	.note = note,
 	.upcall = upcall,
 	.scratch = scratch,
@@ -223,7 +211,6 @@ static struct rdb_host offered = {
 	.device_told = device_memory_told,
 	.forks_break_dma = device_memory_forks_break,
 	.keep_descriptor = lower_fd,
-	.descriptor = open_files_library,
 	.whole = side_file_whole,
 	.warn = rdb_warn,
 	.copy = guarded_copy,
@@ -261,8 +248,6 @@ static const struct rdb_plugin *load(unsigned ns)
 	offered.world_first = lower.opt.world_first;
 	offered.appnum = lower.opt.appnum;
 	offered.worlds = lower.opt.worlds;
-	offered.board = coordinated_board();
-	offered.branch = restarting() ? lower.opt.branch : NULL;
 	offered.order = lower.opt.order;
 	offered.hca = lower.opt.hca;
 	offered.hca_key = lower.opt.hca_key;
@@ -271,6 +256,8 @@ static const struct rdb_plugin *load(unsigned ns)
 	offered.from = lower.opt.restart;
 	offered.checkpoint = lower.opt.checkpoint;
 	offered.in_place = lower.opt.in_place;
+	if (lower.mode->offer)
+		lower.mode->offer(&offered);
 	int rc = p->init(&offered);
 	if (rc)
 		rdb_fatal("%s: %s", p->name, strerror(-rc));

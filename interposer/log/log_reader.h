@@ -82,4 +82,15 @@ static inline const struct log_chunk *log_chunk_next(const struct log_record *re
 	return (const struct log_chunk *)p;
 }
 
+/* The data of its note, or NULL. */
+static inline const void *log_note(const struct log_record *rec, uint32_t what, size_t *len)
+{
+	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
+		if (!c->addr && c->note == what) {
+			*len = c->len;
+			return c + 1;
+		}
+	return NULL;
+}
+
 #endif

@@ -192,6 +192,10 @@ static int replay(void)
 	if (!rc)
 		rc = boundary_init();
 	if (!rc && serving())
+		rc = boundary_handle(SIGUSR1, agent_interrupt, 0);
+	if (!rc && serving()) /* overdue.h */
+		rc = boundary_handle(SIGPROF, agent_look, SA_RESTART);
+	if (!rc && serving())
 		rc = agent_init(lower.opt.agent_fd);
 	if (!rc && verifying() && !lower.opt.from_image)
 		rc = upper_open();

@@ -76,8 +76,6 @@ static struct {
 
 static volatile bool requested; /* by a signal */
 
-const struct mode mode_record = {.records = true};
-
 void checkpoint_request(void)
 {
 	requested = true;
@@ -423,7 +421,7 @@ static bool just_looked(void)
 
 void checkpoint_if_due(ucontext_t *uc)
 {
-	if (!recording() || (lower.opt.no_checkpoints && !requested) || lower.ended || just_looked())
+	if ((lower.opt.no_checkpoints && !requested) || lower.ended || just_looked())
 		return;
 	uint64_t now = now_ns();
 	if (!ckpt.started_ns)

@@ -453,7 +453,7 @@ static void say_difference(const struct event *ev, uint64_t number, const struct
 	replay_diverged(uc, "event %lu: %s", (unsigned long)number, what);
 }
 
-void event_replay_asked(struct event *ev, ucontext_t *uc)
+void replay_question(struct event *ev, ucontext_t *uc)
 {
 	const struct log_record *rec = replay.next;
 	struct thread *self = thread_self();
@@ -475,7 +475,7 @@ void event_replay_asked(struct event *ev, ucontext_t *uc)
 	say_difference(ev, lower.event + 1, self->differs, uc);
 }
 
-void event_replay(struct event *ev, ucontext_t *uc)
+void replay_answer(struct event *ev, ucontext_t *uc)
 {
 	turns_await(uc);
 	divergence_crossing(uc);
@@ -563,14 +563,4 @@ const struct mark *replay_mark(void)
 const struct log_record *replay_record(void)
 {
 	return replay.present;
-}
-
-const void *replay_note(enum rdb_note what, size_t *len)
-{
-	for (const struct log_chunk *c = NULL; (c = log_chunk_next(replay.present, c));)
-		if (!c->addr && c->note == what) {
-			*len = c->len;
-			return c + 1;
-		}
-	return NULL;
 }

@@ -2,6 +2,7 @@
 #ifndef RDB_REPLAY_H
 #define RDB_REPLAY_H
 #include "crossing/event.h"
+#include "log/log_reader.h"
 
 /* Opens the log at the place an image belongs to. */
 int replay_open(unsigned segment, uint64_t off);
@@ -13,6 +14,14 @@ uint64_t replay_now_ns(void);
 uint64_t replay_before_ns(void);
 /* It is over: the world answers from here on. */
 void replay_close(void);
+/* struct mode: question, answer, call, signals.  replay_call() has `asked` called before the log answers, and `answered`
+ * behind that; NULL: nothing. */
+void replay_question(struct event *ev, ucontext_t *uc);
+void replay_answer(struct event *ev, ucontext_t *uc);
+void replay_call(struct event *ev, struct gate_frame *frame);
+void replay_call_between(struct event *ev, struct gate_frame *frame, void (*asked)(const struct event *ev),
+			 void (*answered)(const struct event *ev));
+void replay_signals(ucontext_t *uc);
 /* Goes to the next event's record, comparing hashes on the way (unless it is a replica). */
 void replay_look_ahead(void);
 /* The next recorded event is an upcall of this thread. */
@@ -34,8 +43,6 @@ const struct mark *replay_mark(void);
 const struct log_record *replay_next_record(void);
 /* The record of the event that is being answered. */
 const struct log_record *replay_record(void);
-/* The data of a note of the present record, or NULL. */
-const void *replay_note(enum rdb_note what, size_t *len);
 /* The program did something that the recording does not have: says so and stops. */
 void replay_diverged(ucontext_t *uc, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The recording is not what was written: says so and stops. */

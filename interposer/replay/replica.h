@@ -50,7 +50,7 @@ void agent_switched(void);
 /* SIGUSR1. uc may be in lower code. */
 void agent_interrupt(siginfo_t *info, ucontext_t *uc);
 /* SIGPROF, likewise: is the place still looked for at which the log says that the program was stopped? */
-void agent_look(ucontext_t *uc);
+void agent_look(siginfo_t *info, ucontext_t *uc);
 /* A write-like system call is being replayed (fd, data in upper memory); before agent_event(). */
 void agent_output(int fd, const void *upper, uint64_t len);
 

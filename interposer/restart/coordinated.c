@@ -33,9 +33,6 @@ enum {
 	LOOK_NAPS = 2000
 };
 
-const struct mode mode_coordinated = {.passes = true, .coordinates = true};
-bool coordinated_waits;
-
 static struct {
 	struct board *board;
 	struct board_slot *slot;
@@ -91,10 +88,10 @@ struct board *coordinated_board(void)
 	return own.board;
 }
 
-void coordinated_heard(void)
+static void heard(void)
 {
 	if (coordinated_due())
-		coordinated_waits = true;
+		lower.checkpoint_waits = true;
 }
 
 /* Those on other hosts come to it at their next call of MPI. */
@@ -132,20 +129,22 @@ void coordinated_want(void)
 		return;
 	uint64_t newest = board_wanted(b), next = newest + 1;
 	if (newest && board_verdict(b, newest) == BOARD_OPEN) { /* one is under way */
-		coordinated_heard();
+		heard();
 		signal_ranks(false);
 		return;
 	}
 	if (!__atomic_compare_exchange_n(&b->wanted, &newest, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		return;
-	coordinated_heard();
+	heard();
 	signal_ranks(true);
 }
 
-void coordinated_tick(void)
+void coordinated_told(bool by_timer)
 {
-	coordinated_want();
-	interval_begin(own.cost_s);
+	if (by_timer) {
+		coordinated_want();
+		interval_begin(own.cost_s);
+	}
 }
 
 /* ---- whether ---- */
@@ -362,7 +361,7 @@ static bool held(const ucontext_t *uc)
 	if (over) {
 		set_state(BOARD_RUNS);
 		own.done = generation;
-		coordinated_waits = false;
+		lower.checkpoint_waits = false;
 		socket_ends_drop();
 	}
 	return true;
@@ -381,17 +380,11 @@ bool coordinated_hold(const ucontext_t *uc, bool (*complete)(void *), void *arg)
 	return halt_here(uc, complete, arg, held);
 }
 
-void coordinated_before_call(void)
-{
-	if (!coordinated_hold(NULL, NULL, NULL))
-		sched_yield();
-}
-
 void coordinated_at_event(ucontext_t *uc)
 {
 	struct thread *self = thread_self();
 	if (!coordinated_due() || self->state != THREAD_RUNS || self->depth) {
-		coordinated_waits = coordinated_waits && coordinated_due();
+		lower.checkpoint_waits = lower.checkpoint_waits && coordinated_due();
 		return;
 	}
 	if (uc) {
@@ -425,7 +418,7 @@ void coordinated_forked(void)
 	memset(&own, 0, sizeof(own));
 	interval_forked();
 	halt_forked();
-	coordinated_waits = false;
+	lower.checkpoint_waits = false;
 	if (coordinating())
 		mode_switch(&mode_pass);
 }

@@ -5,21 +5,16 @@
 #define RDB_COORDINATED_H
 #include "crossing/event.h"
 
-extern bool coordinated_waits; /* one is wanted that this rank has not dealt with, as far as it has heard */
-
 /* Joins the board; then, right before the program runs or goes on, is there for others. */
 void coordinated_join(void);
 void coordinated_begin(void);
 /* One is wanted: told by a signal, by the timer, or by the program. */
 void coordinated_want(void);
-void coordinated_tick(void);
-void coordinated_heard(void);
+void coordinated_told(bool by_timer);
 /* At rest: stays here until the checkpoint is taken, if one is wanted and others need nothing of this rank.
  * uc: the program's registers; NULL: it stands before the present call.  `complete` (or NULL) says that the call has
  * what it waits for.  True: it has been held. */
 bool coordinated_hold(const ucontext_t *uc, bool (*complete)(void *), void *arg);
-/* Before a system call that waits, which was not made: the program's threads are to stand still. */
-void coordinated_before_call(void);
 /* The same for event_answered(): uc NULL: at the trap on return. */
 void coordinated_at_event(ucontext_t *uc);
 void coordinated_at_trap(ucontext_t *uc);

@@ -29,7 +29,7 @@ int fd_path(const char *path)
 static bool pipe_again(const struct event *ev, const struct opened *of, unsigned flags)
 {
 	size_t len;
-	if ((flags & O_ACCMODE) == O_RDWR || !replay_note(RDB_NOTE_PIPE, &len))
+	if ((flags & O_ACCMODE) == O_RDWR || !log_note(replay_record(), RDB_NOTE_PIPE, &len))
 		return false;
 	struct opened *f = open_make(PIPE, flags & ~(unsigned)(O_CREAT | O_TRUNC | O_EXCL));
 	f->read_end = (flags & O_ACCMODE) == O_RDONLY;

@@ -40,8 +40,6 @@
 #include "task/baton.h"
 #include "task/thread.h"
 
-const struct mode mode_restart = {.replays = true, .restarts = true};
-
 static bool at_trap; /* the trap after a hypercall is the place */
 
 void live_refuse(const char *fmt, ...)

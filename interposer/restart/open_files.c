@@ -42,13 +42,13 @@ static void opened(const struct event *ev, int dirfd, const char *path, unsigned
 		f->kind = OTHER;
 		f->call = ev->nr;
 	}
-	const struct rdb_note_pipe *pipe = replay_note(RDB_NOTE_PIPE, &len);
+	const struct rdb_note_pipe *pipe = log_note(replay_record(), RDB_NOTE_PIPE, &len);
 	if ((pipe && pipe->named) || (there && S_ISFIFO(st.st_mode)))
 		f->kind = FIFO;
 	len = 0;
 	strcpy(f->path, full);
 	if (f->kind == FILE_WRITTEN) {
-		const struct rdb_note_opened *note = replay_note(RDB_NOTE_OPENED, &len);
+		const struct rdb_note_opened *note = log_note(replay_record(), RDB_NOTE_OPENED, &len);
 		own_opened(f, len >= sizeof(*note) ? note : NULL);
 	}
 	open_put(ev->result, f, flags & O_CLOEXEC);
@@ -236,7 +236,7 @@ static void other(const struct event *ev, int64_t fd, bool cloexec)
 static void made_unknown(const struct event *ev)
 {
 	size_t len = 0;
-	const uint32_t *made = replay_note(RDB_NOTE_MADE, &len);
+	const uint32_t *made = log_note(replay_record(), RDB_NOTE_MADE, &len);
 	for (size_t i = 0; made && i < len / sizeof(*made); i++)
 		other(ev, made[i], false);
 }

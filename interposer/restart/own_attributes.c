@@ -103,7 +103,7 @@ void own_attributes_opened(const struct opened *f)
 {
 	struct stat st;
 	size_t len = 0;
-	const struct rdb_note_attributes *note = replay_note(RDB_NOTE_ATTRIBUTES, &len);
+	const struct rdb_note_attributes *note = log_note(replay_record(), RDB_NOTE_ATTRIBUTES, &len);
 	if (!note || len < sizeof(*note) || fstat(f->copy, &st))
 		return; /* an older rdb has recorded it */
 	struct meant *m = meant_of(&st);

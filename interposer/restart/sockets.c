@@ -108,7 +108,7 @@ void socket_name(struct sock *s, const struct rdb_note_socket *note)
 static const struct rdb_note_socket *noted(void)
 {
 	size_t len = 0;
-	const struct rdb_note_socket *note = replay_note(RDB_NOTE_SOCKET, &len);
+	const struct rdb_note_socket *note = log_note(replay_record(), RDB_NOTE_SOCKET, &len);
 	if (!note || len != sizeof(*note))
 		live_refuse("who was at the other end of one of its sockets is not known: record it again");
 	return note;

@@ -177,7 +177,7 @@ void copy_fill_before(struct opened *f, const struct rdb_note_opened *note)
 	struct stat st;
 	char there[LONGEST];
 	size_t len = 0;
-	const struct rdb_note_was *was = replay_note(RDB_NOTE_WAS, &len);
+	const struct rdb_note_was *was = log_note(replay_record(), RDB_NOTE_WAS, &len);
 	if (was && len > sizeof(*was) && was->was == RDB_WAS_KEPT) {
 		char kept[LONGEST + 32];
 		snprintf(kept, sizeof(kept), "%s/kept-%u", lower.opt.restart, was->number);

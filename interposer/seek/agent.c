@@ -252,7 +252,7 @@ void agent_interrupt(siginfo_t *info, ucontext_t *uc)
 	after(stepping_interrupt(uc), uc);
 }
 
-void agent_look(ucontext_t *uc)
+void agent_look(siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t spent_ns;
 

@@ -6,7 +6,6 @@
 #include "crossing/boundary.h"
 #include "log/log_reader.h"
 #include "space/arena.h"
-#include "replay/replica.h"
 
 enum { ENDS = 1024 };
 
@@ -21,8 +20,8 @@ static void protect(uint64_t start, uint64_t end, int prot)
 {
 	if (raw_syscall(SYS_mprotect, (long)start, (long)(end - start), prot, 0, 0, 0))
 		rdb_fatal("memory at %#lx cannot be protected", (unsigned long)start);
-	if (lower.started && replaying())
-		agent_reprotected(start, end - start);
+	if (lower.started && lower.mode->reprotected)
+		lower.mode->reprotected(start, end);
 }
 
 static void add(uint64_t start, uint64_t end, int prot, bool ours)

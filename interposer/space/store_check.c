@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include "base/lower.h"
 #include "log/file_sum.h"
-#include "replay/replay.h"
 
 /* Where somebody waits for the first prompt, no more bytes than this are read for it: a replay with the wrong library soon
  * differs from its log, anyway.  `rdb replay`, `rdb restart` and `rdb pack` read all. */
@@ -49,7 +48,7 @@ int store_check(int fd, const char *key)
 		 lower.opt.files_dir, key, (unsigned long)expected.size, expected.crc, (unsigned long)found.size,
 		 found.crc);
 	if (lower.started)
-		replay_damaged(text);
+		lower.mode->damaged(text);
 	rdb_warn("%s", text);
 	return -EBADMSG;
 }

@@ -1,5 +1,6 @@
 /* System calls that wait, until a signal comes. */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -8,7 +9,6 @@
 #include "base/monotonic.h"
 #include "base/guarded_copy.h"
 #include "base/user.h"
-#include "restart/coordinated.h"
 #include "task/baton.h"
 #include "task/newer_calls.h"
 #include "task/partial.h"
@@ -62,6 +62,13 @@ static bool may_kill(long nr)
 {
 	return nr == SYS_kill || nr == SYS_tkill || nr == SYS_tgkill || nr == SYS_rt_sigqueueinfo ||
 	       nr == SYS_rt_tgsigqueueinfo || nr == SYS_pidfd_send_signal;
+}
+
+/* Before a call that waits, which was not made: the program's threads are to stand still. */
+static void stand_still(void)
+{
+	if (!lower.mode->hold || !lower.mode->hold(NULL, NULL, NULL))
+		sched_yield();
 }
 
 /* A call as it is made again and again until it is answered. */
@@ -181,7 +188,7 @@ static long made(long shown, long nr, const uint64_t args[6], uint64_t *begun_ns
 		}
 		if (r == SIGNALS_HALT) {
 			signals_hold(self);
-			coordinated_before_call();
+			stand_still();
 		} else if (r != SIGNALS_UNMADE && (r != -EINTR || closing)) {
 			break;
 		}
@@ -227,9 +234,9 @@ long signals_syscall_as(long shown, long nr, const uint64_t args[6])
 		if (shown != nr || signal_due(self) || done >= partial_asks(nr, args) ||
 		    !(self->interrupted || part || partial_by_signal(nr, args)))
 			break;
-		if (coordinated_waits) {
+		if (lower.checkpoint_waits) {
 			self->asked_done = done;
-			coordinated_before_call();
+			stand_still();
 		}
 	}
 	self->asked_done = 0;
@@ -290,7 +297,7 @@ long signals_timedwait(uint64_t set, uint64_t info, uint64_t timeout, size_t siz
 		long slept = interruptible_syscall(SYS_ppoll, wait, &self->pending, self->upper.sigmask & ~wanted);
 		arrivals_still_end();
 		if (slept == SIGNALS_HALT)
-			coordinated_before_call();
+			stand_still();
 		self->awaited = 0;
 		if (signal_due(self) & ~wanted)
 			r = -EINTR;

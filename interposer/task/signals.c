@@ -9,17 +9,9 @@
 #include "task/computation.h"
 #include "text/hot_stubs.h"
 #include "text/tsc_sites.h"
-#include "record/checkpoints.h"
-#include "restart/coordinated.h"
-#include "restart/live.h"
-#include "restart/posix_timers.h"
-#include "restart/sent_signals.h"
-#include "restart/timers.h"
 #include "space/ends.h"
 #include "answer/instructions.h"
 #include "base/pids.h"
-#include "replay/replay.h"
-#include "replay/replica.h"
 #include "task/signal_frame.h"
 #include "task/signal_queue.h"
 #include "task/signals.h"
@@ -59,8 +51,8 @@ bool signals_has_handler(int sig)
 static bool handled(int sig, const siginfo_t *info, ucontext_t *uc)
 {
 	const siginfo_t instead = {.si_signo = SIGSEGV, .si_code = SI_KERNEL};
-	if (replaying())
-		agent_asked(); /* opens the pages that it has closed */
+	if (lower.mode->asked)
+		lower.mode->asked(); /* opens the pages that it has closed */
 	if (signal_frame_push(sig, info, uc))
 		return true;
 	UC_REG(uc, TRAPNO) = UC_REG(uc, ERR) = 0; /* no instruction's */
@@ -71,8 +63,8 @@ static bool handled(int sig, const siginfo_t *info, ucontext_t *uc)
 /* By a SIGSEGV where the program stands: not by one that its instruction raises again. */
 static void no_frame(siginfo_t *info, ucontext_t *uc)
 {
-	if (replaying()) {
-		replay_fault(SIGSEGV, info, uc);
+	if (lower.mode->killed) {
+		lower.mode->killed(SIGSEGV, info, uc);
 		return;
 	}
 	boundary_final_hash();
@@ -92,7 +84,7 @@ void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 	}
 	if (replaying()) {
 		if (RDB_IS_UPPER(pc))
-			replay_fault(sig, info, uc);
+			lower.mode->killed(sig, info, uc);
 		else
 			rdb_fatal("signal %d in rdb itself at %#lx, address %p", sig, (unsigned long)pc, info->si_addr);
 		return;
@@ -226,18 +218,18 @@ static void on_look(struct thread *self, ucontext_t *uc)
 static void on_checkpoint(struct thread *self, ucontext_t *uc)
 {
 	uint64_t pc = UC_REG(uc, RIP);
-	coordinated_heard();
-	if (!coordinated_waits)
+	lower.checkpoint_waits |= lower.mode->due && lower.mode->due();
+	if (!lower.checkpoint_waits)
 		return;
 	bool gate = (pc & ~(RDB_PAGE - 1)) == RDB_GATE_CODE || hot_stubs_leading(uc) || self->trap_in_flight;
 	bool called = (pc >= (uint64_t)interruptible_begin && pc <= (uint64_t)interruptible_call) ||
 		      (pc == (uint64_t)interruptible_call + 2 && UC_REG(uc, RAX) == (uint64_t)-EINTR);
 	if (RDB_IS_UPPER(pc) && !gate && !self->depth) {
-		coordinated_hold(uc, NULL, NULL);
+		lower.mode->hold(uc, NULL, NULL);
 		deliver_here(uc); /* what has come meanwhile */
 	} else if (called && self->uc && !self->frame) {
 		signals_hold(self);
-		coordinated_hold(NULL, NULL, NULL);
+		lower.mode->hold(NULL, NULL, NULL);
 	}
 }
 
@@ -274,9 +266,8 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 	}
 	if (sig == SIGNALS_REMINDER && (info->si_code == SI_QUEUE || info->si_code == SI_TIMER) &&
 	    info->si_value.sival_ptr == (void *)SIGNALS_CHECKPOINT) {
-		checkpoint_request();
-		if (info->si_code == SI_TIMER)
-			coordinated_tick();
+		if (lower.mode->told)
+			lower.mode->told(info->si_code == SI_TIMER);
 		on_checkpoint(self, uc);
 		return;
 	}
@@ -419,38 +410,13 @@ void signals_thread_gone(struct thread *t)
 
 /* ---- delivery ---- */
 
-static void deliver(int sig, siginfo_t *info, ucontext_t *uc)
+bool signals_deliver(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	/* the frame is part of what the event did: hashes and the agent see it */
-	if (handled(sig, info, uc)) {
-		event_answered(uc);
-		return;
-	}
-	if (replaying())
-		replay_look_ahead();
-	no_frame(info, uc);
-}
-
-static void replay_delivery(ucontext_t *uc)
-{
-	siginfo_t info;
-	int sig;
-	if (!lower.started)
-		return;
-	if (!uc) {
-		/* which record comes next decides; taken when the trap arrives */
-		if (replay_signal_next())
-			boundary_deliver_on_return();
-		return;
-	}
-	while (replaying() && replay_take_signal(&sig, &info)) {
-		if (restarting()) {
-			sent_signals_delivered(sig);
-			timers_delivered(sig);
-			posix_timers_delivered(&info);
-		}
-		deliver(sig, &info, uc);
-	}
+	if (!handled(sig, info, uc))
+		return false;
+	event_answered(uc);
+	return true;
 }
 
 void signals_want_delivery(ucontext_t *uc)
@@ -458,8 +424,8 @@ void signals_want_delivery(ucontext_t *uc)
 	struct thread *self = thread_self();
 	siginfo_t info;
 	int sig;
-	if (replaying()) {
-		replay_delivery(uc);
+	if (lower.mode->signals) {
+		lower.mode->signals(uc);
 		return;
 	}
 	if (!signal_due(self))
@@ -478,6 +444,7 @@ void signals_want_delivery(ucontext_t *uc)
 	}
 	struct event *ev = event_begin(LOG_SIGNAL, (uint32_t)sig, (const uint64_t *)&info, 10);
 	event_end(ev);
-	deliver(sig, &info, uc);
+	if (!signals_deliver(sig, &info, uc))
+		no_frame(&info, uc);
 	end_patience(self);
 }

@@ -11,6 +11,9 @@ void signals_async(int sig, siginfo_t *info, void *ctx);
  * hypercall; delivery then happens by a trap at the first upper instruction. */
 void signals_want_delivery(ucontext_t *uc);
 
+/* This one, whose event is over: its handler runs next.  False: there is no room for its frame. */
+bool signals_deliver(int sig, siginfo_t *info, ucontext_t *uc);
+
 /* Carries out a system call that may block: an arriving signal that the program wants interrupts it, also
  * one that arrives just before.  Result, -errno, or SIGNALS_RESTART: the program makes the call again after
  * its handler (SA_RESTART, signal(7)). */

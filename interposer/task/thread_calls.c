@@ -8,7 +8,6 @@
 #include "task/carrier.h"
 #include "crossing/boundary.h"
 #include "task/computation.h"
-#include "restart/live.h"
 #include "answer/process.h"
 #include "task/signals.h"
 #include "task/thread.h"
@@ -103,8 +102,8 @@ void thread_started(ucontext_t *uc)
 	self->upper.fs_base = self->start_fs;
 	if (self->state == THREAD_MOVES) {
 		self->state = THREAD_RUNS;
-		if (live_due())
-			live_at_event(uc);
+		if (lower.mode->cut)
+			lower.mode->cut(uc, 0, NULL);
 		return;
 	}
 	if (self->state != THREAD_READY)

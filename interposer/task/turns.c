@@ -83,8 +83,8 @@ void turns_await(ucontext_t *uc)
 			return;
 		struct thread *t = threads_find(next);
 		if (!t) {
-			replay_diverged(uc, "event %lu is of thread %u, which is not there",
-					(unsigned long)lower.event + 1, next);
+			lower.mode->diverged(uc, "event %lu is of thread %u, which is not there",
+					     (unsigned long)lower.event + 1, next);
 			return;
 		}
 		give_way(t, uc);
@@ -107,15 +107,15 @@ void turns_leave(ucontext_t *uc)
 	struct thread *self = thread_self(), *t = threads_find(next);
 	threads_remove(self, false);
 	if (!t || t == self)
-		replay_diverged(uc, "event %lu is of thread %u, which is not there", (unsigned long)lower.event + 1,
-				next);
+		lower.mode->diverged(uc, "event %lu is of thread %u, which is not there",
+				     (unsigned long)lower.event + 1, next);
 	turns_go(t);
 }
 
 static void answered(enum log_kind kind, ucontext_t *uc)
 {
 	struct event *ev = event_begin(kind, 0, NULL, 0);
-	event_replay(ev, uc);
+	lower.mode->answer(ev, uc);
 	event_end(ev);
 	/* before the agent stops here: what comes next is an instruction only if it runs */
 	thread_self()->state = kind == LOG_PREEMPT ? THREAD_READY : THREAD_RUNS;

@@ -1,0 +1,29 @@
+/* The mode in which the world answers and the log listens. */
+#include "crossing/boundary.h"
+#include "record/checkpoints.h"
+#include "task/baton.h"
+#include "task/thread.h"
+
+static void answered(ucontext_t *uc)
+{
+	checkpoint_if_due(uc);
+	event_hash_if_due();
+	if (!uc && thread_self()->look_missed && baton_spin(NULL))
+		boundary_trap_on_return();
+}
+
+static void told(bool by_timer)
+{
+	checkpoint_request();
+}
+
+const struct mode mode_record = {
+	.records = true,
+	.before_syscall = checkpoint_before,
+	.answered = answered,
+	.trapped = checkpoint_at_trap,
+	.forked = checkpoints_forked,
+	.end = checkpoints_end,
+	.wanted = checkpoint_request,
+	.told = told,
+};

@@ -1,0 +1,130 @@
+/* The mode of a replay that becomes the program again, and that of checkpoints without a log. */
+#include "seek/modes.h"
+#include "crossing/boundary.h"
+#include "record/checkpoints.h"
+#include "restart/coordinated.h"
+#include "restart/kernel_files.h"
+#include "restart/live.h"
+#include "restart/open_files.h"
+#include "restart/posix_timers.h"
+#include "restart/sent_signals.h"
+#include "restart/shared_again.h"
+#include "restart/timers.h"
+#include "restart/tree.h"
+#include "task/thread.h"
+
+/* ---- restart ---- */
+
+static void question(struct event *ev, ucontext_t *uc)
+{
+	thread_self()->asked_ns = replay_now_ns();
+	replay_question(ev, uc);
+}
+
+static void call(struct event *ev, struct gate_frame *frame)
+{
+	thread_self()->asked_ns = replay_now_ns();
+	replay_call_between(ev, frame, live_hypercall_asked, live_hypercall_answered);
+}
+
+static void answered(ucontext_t *uc)
+{
+	if (tree() && shared_again_answered())
+		return;
+	if (live_due())
+		live_at_event(uc);
+	else
+		modes_answered(uc);
+}
+
+static void delivered(int sig, const siginfo_t *info)
+{
+	sent_signals_delivered(sig);
+	timers_delivered(sig);
+	posix_timers_delivered(info);
+}
+
+static bool cut(ucontext_t *uc, uint32_t nr, const uint64_t *args)
+{
+	if (args ? !shared_again_cut(nr, args) : !live_due())
+		return false;
+	if (args)
+		UC_REG(uc, RIP) -= 2; /* it asks again, as the branch */
+	live_at_event(uc);
+	return true;
+}
+
+static void offer(struct rdb_host *host)
+{
+	host->board = coordinated_board();
+	host->branch = lower.opt.branch;
+	host->descriptor = open_files_library;
+}
+
+const struct mode mode_restart = {
+	MODE_REPLAYS,
+	.restarts = true,
+	.question = question,
+	.call = call,
+	.after_syscall = live_syscall,
+	.answered = answered,
+	.trapped = live_at_trap,
+	.offer = offer,
+	.delivered = delivered,
+	.cut = cut,
+};
+
+/* ---- coordinated ---- */
+
+static void before_syscall(const struct event *ev)
+{
+	kernel_files_closing(ev);
+	checkpoint_before(ev);
+}
+
+static void after_syscall(const struct event *ev)
+{
+	if (ev->result >= 0)
+		kernel_files_syscall(ev);
+}
+
+static void at_event(ucontext_t *uc)
+{
+	if (lower.checkpoint_waits)
+		coordinated_at_event(uc);
+}
+
+static void forked(void)
+{
+	checkpoints_forked();
+	coordinated_forked();
+}
+
+static void end(enum log_end how)
+{
+	coordinated_gone();
+	if (how != LOG_END_EXEC)
+		checkpoints_end(how);
+}
+
+static void offer_board(struct rdb_host *host)
+{
+	host->board = coordinated_board();
+}
+
+const struct mode mode_coordinated = {
+	.passes = true,
+	.coordinates = true,
+	.before_syscall = before_syscall,
+	.after_syscall = after_syscall,
+	.answered = at_event,
+	.trapped = coordinated_at_trap,
+	.forked = forked,
+	.end = end,
+	.offer = offer_board,
+	.wanted = coordinated_want,
+	.told = coordinated_told,
+	.due = coordinated_due,
+	.hold = coordinated_hold,
+	.away = coordinated_away,
+};

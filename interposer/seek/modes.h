@@ -1,0 +1,16 @@
+/* What all modes have in common in which the log answers. */
+#ifndef RDB_MODES_H
+#define RDB_MODES_H
+#include "replay/replay.h"
+#include "replay/replica.h"
+
+/* Looks ahead in the log; then the agent may stop. */
+void modes_answered(ucontext_t *uc);
+
+#define MODE_REPLAYS \
+	.replays = true, .asked = agent_asked, .trap = agent_sigtrap, .fault = agent_faulted, .leaves = agent_leaves, \
+	.remapped = agent_remapped, .reprotected = agent_reprotected, .answer = replay_answer, \
+	.record = replay_record, .signals = replay_signals, .killed = replay_fault, .exits = replay_exits, \
+	.diverged = replay_diverged, .damaged = replay_damaged
+
+#endif
