@@ -104,14 +104,14 @@ demo-verbs: dev
 test: dev
 	@$(BIN)/python3 -m pytest -q -n 2 --dist loadfile $(ARGS)
 
-# What `pip wheel .` builds, installed beside nothing else: records a program and replays it.
+# What `pip wheel .` builds, installed beside nothing else: records a program, replays it, and builds for an MPI.
 test-wheel: dev
 	@rm -rf build/wheel && mkdir -p build/wheel
 	@$(BIN)/python3 -m pip wheel --quiet --disable-pip-version-check --no-deps -w build/wheel .
 	@$(PYTHON) -m venv build/wheel/venv
 	@build/wheel/venv/bin/pip install --quiet --disable-pip-version-check build/wheel/rdb-*.whl
 	@cd build/wheel && export RDB_HOME=$$PWD/home && venv/bin/rdb run --name wheel -- /bin/true && \
-	  venv/bin/rdb replay wheel --verify
+	  venv/bin/rdb replay wheel --verify && venv/bin/rdb setup-mpi --mpicc mpicc.mpich --name site
 
 # The README's two commands in a fresh clone on another system: a root directory of its own.
 DISTRO ?= trixie

@@ -21,8 +21,10 @@ BuildText = Callable[..., Path]
 
 # Makes files, children and programs of all kinds under a umask of its own.
 PROGRAM = r"""
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,6 +32,11 @@ static char data[3 << 20];
 int main(int argc, char **argv)
 {
 	umask((mode_t)strtol(argv[1], NULL, 8));
+	/* others may write there: that is said in a file */
+	FILE *unnamed = tmpfile();
+	if (!unnamed || ftruncate(fileno(unnamed), 4096) ||
+	    mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(unnamed), 0) == MAP_FAILED)
+		return 6;
 	if (fork() == 0) {
 		if (argc > 2)
 			return 0;
@@ -74,6 +81,7 @@ def test_all_files_are_private_whatever_the_umask(
     assert done.returncode == 0, done.stderr
     assert modes(rdb_home) == {}
     assert len(list(rdb_home.rglob("child-1/exec/log-*.seg"))) >= 1
+    assert len(list(rdb_home.rglob("cautions"))) > 1
     assert len(list(rdb_home.rglob("rank-0/log-*.seg"))) > 1
     replayed = rdb("replay", "masked-1")
     assert replayed.returncode == 0, replayed.stderr

@@ -11,7 +11,7 @@
 #include "restart/live.h"
 #include "restart/own_table.h"
 #include "restart/written_copies.h"
-#include "base/descriptors.h"
+#include "base/private_file.h"
 #include "base/pids.h"
 
 enum { MAPPED = 64, BATCH = 64 << 10, PAGE = 4096 };
@@ -242,7 +242,7 @@ void mapped_file_name(const struct mapped_file *m)
 		return;
 	place_of(m->copy, place);
 	names_file(path);
-	int fd = descriptor_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_APPEND);
 	if (fd < 0 || dprintf(fd, "%s\t%s\n", place, m->path) < 0)
 		live_refuse("%s: %s", path, strerror(fd < 0 ? -fd : errno));
 	close(fd);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "log/file_sum.h"
 #include "space/cautions.h"
-#include "base/descriptors.h"
+#include "base/private_file.h"
 #include "base/lower.h"
 
 enum { LONGEST = 1024 };
@@ -16,7 +16,7 @@ static void add(char *line, size_t n)
 	char path[4200];
 	n = checked_line(line, n > LONGEST ? LONGEST : n);
 	snprintf(path, sizeof(path), "%s/cautions", lower.opt.dir);
-	int fd = descriptor_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	int fd = private_create(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (fd < 0 || write(fd, line, n) != (ssize_t)n)
 		rdb_warn("%s cannot be written; what it would say: %.*s", path, (int)n - 1, line);
 	if (fd >= 0)

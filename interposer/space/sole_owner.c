@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 #include "base/lower.h"
-#include "base/descriptors.h"
+#include "base/private_file.h"
 
 static bool (*wanted)(uint64_t dev, uint64_t ino);
 
@@ -91,7 +91,7 @@ void sole_owner_passed(void)
 {
 	char path[4200];
 	passed_path(path, sizeof(path));
-	const int fd = descriptor_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	const int fd = private_create(AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		rdb_warn("%s: %s: the other processes do not learn that memory was passed on", path, strerror(-fd));
 	else

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/private.h"
 #include "files.h"
 #include "base/copy_bytes.h"
 #include "real.h"
@@ -40,8 +41,8 @@ int file_copy(const char *from, const char *to)
 
 	if (in < 0)
 		return -errno;
-	out = open(to, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	rc = out < 0 || fstat(in, &st) ? -errno : copy_bytes(in, out, (uint64_t)st.st_size);
+	out = private_open(AT_FDCWD, to, O_RDWR | O_TRUNC);
+	rc = out < 0 ? out : fstat(in, &st) ? -errno : copy_bytes(in, out, (uint64_t)st.st_size);
 	if (rc >= 0)
 		rc = rc < st.st_size ? -EIO : 0;
 	if (out >= 0 && close(out) && !rc)
@@ -75,7 +76,7 @@ static bool keep(const char *path, const struct stat *st, uint32_t number)
 		/* only where that costs nothing */
 		int in = open(path, O_RDONLY | O_CLOEXEC);
 
-		probe = open(copy, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		probe = private_open(AT_FDCWD, copy, O_RDWR | O_TRUNC);
 		rc = in >= 0 && probe >= 0 && ioctl(probe, FICLONE, in) == 0 ? 0 : -EFBIG;
 		if (in >= 0)
 			close(in);
@@ -157,7 +158,7 @@ static int turns(void)
 	if (lock >= 0)
 		return lock;
 	snprintf(path, sizeof(path), "%s/../mpi-files.lock", file_folder());
-	lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	lock = private_open(AT_FDCWD, path, O_RDWR);
 	if (lock >= 0)
 		lock = host->keep_descriptor(lock);
 	return lock;

@@ -2,6 +2,7 @@
 #include "restart_journal.h"
 #include "windows.h"
 #include <fcntl.h>
+#include "base/private.h"
 
 struct journal journal = {.last = &journal.first, .last_message = &journal.messages};
 
@@ -20,7 +21,7 @@ FILE *journal_open(const char *folder, const char *name, bool new)
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	fd = open(path, new ? O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC : O_RDONLY | O_CLOEXEC, 0600);
+	fd = new ? private_open(AT_FDCWD, path, O_WRONLY | O_EXCL) : open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? NULL : fdopen(fd, new ? "w" : "r");
 }
 

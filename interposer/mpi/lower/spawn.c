@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/private.h"
 #include "worlds.h"
 
 struct wrapping {
@@ -52,18 +53,19 @@ static int reserve(const char *job, int count)
 	char path[PATH_MAX + 32];
 
 	for (int first = first_free(job);; first++) {
-		int made = 0;
+		int made = 0, rc = 0;
 
 		while (made < count) {
 			snprintf(path, sizeof(path), "%s/rank-%d", job, first + made);
-			if (mkdir(path, 0700))
+			rc = private_mkdir_new(path);
+			if (rc)
 				break;
 			made++;
 		}
 		if (made == count)
 			return first;
-		if (errno != EEXIST)
-			host->fatal("MPI_Comm_spawn: %s: %s", path, strerror(errno));
+		if (rc != -EEXIST)
+			host->fatal("MPI_Comm_spawn: %s: %s", path, strerror(-rc));
 		while (made--) {
 			snprintf(path, sizeof(path), "%s/rank-%d", job, first + made);
 			rmdir(path);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/private.h"
 #include "real.h"
 
 /* As programs of any MPI have them. */
@@ -145,7 +146,7 @@ static void find_place(const char *path, bool writes, char *place, size_t size)
 	for (const char *at = path; *at; at++)
 		name = (name ^ (unsigned char)*at) * 0x100000001b3ull;
 	snprintf(place, size, "%s/../mpi-files", host->branch);
-	mkdir(place, 0700); /* who is first */
+	private_mkdir(place);
 	snprintf(place, size, "%s/../mpi-files/%016lx-%.200s", host->branch, (unsigned long)name,
 		 slash ? slash + 1 : path);
 	if (file_place(path) == path)

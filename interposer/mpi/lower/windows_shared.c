@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "base/private.h"
 #include "restart.h"
 #include "together_bytes.h"
 #include "windows.h"
@@ -26,7 +27,7 @@ static int make_file(struct window_plan *told)
 	int fd, rc = MPI_SUCCESS;
 
 	snprintf(told->path, sizeof(told->path), WINDOW_FILES "%d-%lu", (int)getpid(), (unsigned long)plans_made);
-	fd = open(told->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = private_open(AT_FDCWD, told->path, O_RDWR | O_EXCL);
 	if (fd < 0)
 		return MPI_ERR_NO_MEM;
 	if (posix_fallocate(fd, 0, (off_t)told->bytes))

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/private.h"
 
 enum { KINDS = 4, RANK_FILE_MAGIC = 0x33764252, PATIENCE_S = 120, LOOK_NS = 5000000, BOUND_MAX = 1 << 20 };
 enum { COME_S = 3600 /* so much longer than this rank may another one replay */ };
@@ -292,9 +293,9 @@ static const char *publish(const char *folder, const char *what, int rank)
 	char own[4096], path[4096];
 	snprintf(own, sizeof(own), "%s/.%s-%d", folder, what, rank);
 	snprintf(path, sizeof(path), "%s/%s-%d", folder, what, rank);
-	int fd = open(own, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = private_open(AT_FDCWD, own, O_WRONLY | O_EXCL | O_NOFOLLOW);
 	if (fd < 0)
-		return why(own, strerror(errno));
+		return why(own, strerror(-fd));
 	bool good = all(write_some, fd, &numbers.own.head, sizeof(numbers.own.head)) &&
 		    move_rank(write_some, fd, &numbers.own);
 	close(fd);

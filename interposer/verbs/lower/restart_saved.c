@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
+#include "base/private.h"
 #include "restart.h"
 
 enum { MAGIC = 0x31736f76, MOST = 1 << 24, LONGEST = 1 << 20 };
@@ -52,7 +53,7 @@ static bool is_datagram(const struct plan_request *one)
 static FILE *create(const char *name, char path[4200])
 {
 	snprintf(path, 4200, "%s/%s", host->branch, name);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int fd = private_open(AT_FDCWD, path, O_WRONLY | O_EXCL | O_NOFOLLOW);
 	return fd < 0 ? NULL : fdopen(fd, "w");
 }
 

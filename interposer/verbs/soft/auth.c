@@ -24,7 +24,8 @@ static int make_key_file(const char *path)
 	if (fd < 0)
 		return -errno;
 	randombytes_buf(secret, sizeof(secret));
-	int rc = write(fd, secret, sizeof(secret)) == sizeof(secret) ? 0 : -EIO;
+	/* whatever the umask says */
+	int rc = !fchmod(fd, 0600) && write(fd, secret, sizeof(secret)) == sizeof(secret) ? 0 : -EIO;
 	sodium_memzero(secret, sizeof(secret));
 	if (close(fd) && !rc)
 		rc = -errno;

@@ -52,7 +52,7 @@ static int open_folder(void)
 	char path[PATH];
 	if (!folder(path))
 		return -ENAMETOOLONG;
-	if (mkdir(path, 0700) && errno != EEXIST)
+	if (mkdir(path, 0700) ? errno != EEXIST : chmod(path, 0700)) /* whatever the umask says */
 		return -errno;
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
