@@ -172,25 +172,26 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 		rc = memory_map_zero(at + inside, len - inside, prot);
 	if (rc < 0)
 		return rc;
-	if (prot & PROT_EXEC)
+	const char *name = path;
+	if (recording() || coordinating()) {
+		int err = store_add(fd, path, changing, key);
+		if (err)
+			rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
+		meta_log_file(key, memory_asked_for(path));
+		arena_file_mapped(at, at + len, offset, key);
+		struct file_mapping *made = arena_file_made();
+		made->dev = st.st_dev;
+		made->ino = st.st_ino;
+		made->text = prot & PROT_EXEC;
+		if (len > inside)
+			ends_add(at + inside, at + len, prot);
+		name = key;
+	}
+	/* what has been there is forgotten now, also its patches */
+	if (prot & PROT_EXEC) {
 		hot_sites_look(at, inside, path);
-	if (passing() && !coordinating() && (prot & PROT_EXEC))
-		look(at, inside, prot, fd, offset, path);
-	if (!recording() && !coordinating())
-		return 0;
-	int err = store_add(fd, path, changing, key);
-	if (err)
-		rdb_fatal("%s: cannot be copied into %s: %s", path, lower.opt.files_dir, strerror(-err));
-	meta_log_file(key, memory_asked_for(path));
-	arena_file_mapped(at, at + len, offset, key);
-	struct file_mapping *made = arena_file_made();
-	made->dev = st.st_dev;
-	made->ino = st.st_ino;
-	made->text = prot & PROT_EXEC;
-	if (len > inside)
-		ends_add(at + inside, at + len, prot);
-	if (prot & PROT_EXEC)
-		look(at, inside, prot, fd, offset, key);
+		look(at, inside, prot, fd, offset, name);
+	}
 	return 0;
 }
 
