@@ -4,10 +4,13 @@ predicates over the program's arrays, for which the ranks are brought to their e
 from __future__ import annotations
 
 import argparse
+import ctypes
 import itertools
+import multiprocessing
 import os
+import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
@@ -19,6 +22,10 @@ from rdb.errors import DamagedRecording, Usage
 from rdb.recording import Job, open_job
 from rdb.recording.query.find import find_events
 from rdb.recording.query.query import Query
+
+_PR_SET_PDEATHSIG = 1  # prctl(2)
+Found = tuple[list[dict[str, Any]], int]
+"""Rows, and of how many events."""
 
 
 def find_command(args: argparse.Namespace) -> int:
@@ -33,14 +40,34 @@ def find_command(args: argparse.Namespace) -> int:
     job = sound_ranks(_opened(args.job, args.rank))
     say_missing(job)
     search = partial(_search, args.job, args.rank, args.query, args.way, _limit(args))
-    workers = min(len(job.ranks), os.cpu_count() or 1)
-    if workers > 1:
-        with ProcessPoolExecutor(workers) as pool:
-            parts = list(pool.map(search, job.ranks))
-    else:
-        parts = [search(rank) for rank in job.ranks]
+    parts = _side_by_side(search, job.ranks)
     counts = {rank: count for rank, (_, count) in zip(job.ranks, parts, strict=True)}
     return _show(job, args, itertools.chain(*(rows for rows, _ in parts)), counts)
+
+
+def _side_by_side(search: Callable[[int], Found], ranks: Sequence[int]) -> list[Found]:
+    """In a process for each processor; none of them is left when this one ends."""
+    workers = min(len(ranks), os.cpu_count() or 1)
+    if workers == 1:
+        return [search(rank) for rank in ranks]
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(workers, context, _worker, (os.getpid(),)) as pool:
+        # The terminal's Ctrl-C is for this process alone: submitting forks the others.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            parts = [pool.submit(search, rank) for rank in ranks]
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            return [one.result() for one in parts]
+        except BaseException:
+            for process in multiprocessing.active_children():
+                process.kill()
+            raise
+
+
+def _worker(parent: int) -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:  # it has ended meanwhile
+        os._exit(1)
 
 
 def _limit(args: argparse.Namespace) -> int:
@@ -108,10 +135,7 @@ def _opened(name: str, rank: str | None) -> Job:
     return open_job(name) if rank is None else open_job(name).only(rank)
 
 
-def _search(
-    name: str, only: str | None, text: str, way: str, limit: int, rank: int
-) -> tuple[list[dict[str, Any]], int]:
-    """Rows, and of how many events."""
+def _search(name: str, only: str | None, text: str, way: str, limit: int, rank: int) -> Found:
     recording, backwards = _opened(name, only).rank(rank), way == "prev"
     found = find_events(recording, Query(text), backwards=backwards)
     if way == "count":

@@ -76,18 +76,23 @@ def main(
 def _on_ctrl_c() -> Iterator[Interrupt]:
     """The first one ends the search with what is known, another one ends rdb."""
     interrupt, loop = Interrupt(), asyncio.get_running_loop()
+    previous = signal.getsignal(signal.SIGINT)
 
     def press() -> None:
         if interrupt.pressed:
-            loop.remove_signal_handler(signal.SIGINT)
+            leave()
             os.kill(os.getpid(), signal.SIGINT)
         interrupt.press()
+
+    def leave() -> None:
+        loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, previous)
 
     loop.add_signal_handler(signal.SIGINT, press)
     try:
         yield interrupt
     finally:
-        loop.remove_signal_handler(signal.SIGINT)
+        leave()
 
 
 @contextmanager

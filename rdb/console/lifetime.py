@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Coroutine
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+_HEED_S = 0.5
 
 
 def supervised(work: Coroutine[Any, Any, int]) -> int:
@@ -22,14 +26,42 @@ async def _until_signal(work: Coroutine[Any, Any, int]) -> int:
     ended_by: list[int] = []
 
     def end(number: int) -> None:
+        if not ended_by:  # while it closes another one changes nothing
+            task.cancel()
         ended_by.append(number)
-        task.cancel()
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, end, number)
     try:
-        return await task
+        with _on_ctrl_c(end):
+            return await task
     except asyncio.CancelledError:
         if not ended_by:
             raise
         return 128 + ended_by[0]
+
+
+@contextmanager
+def _on_ctrl_c(end: Any) -> Iterator[None]:
+    """Unlike asyncio's own, a second one does not end what the first one has begun to close; what
+    does not let the loop run is ended by it."""
+    loop = asyncio.get_running_loop()
+    first_s: list[float] = []
+    heard: list[int] = []
+
+    def hear() -> None:
+        heard.append(signal.SIGINT)
+        end(signal.SIGINT)
+
+    def press(number: int, frame: Any) -> None:
+        if first_s and not heard and time.monotonic() > first_s[0] + _HEED_S:
+            loop.set_exception_handler(lambda *_: None)  # of tasks that are ended anywhere
+            raise KeyboardInterrupt
+        first_s.append(time.monotonic())
+        loop.call_soon_threadsafe(hear)
+
+    before = signal.signal(signal.SIGINT, press)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

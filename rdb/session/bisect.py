@@ -22,6 +22,7 @@ from rdb.recording.messages.messages import Messages
 from rdb.session.causal_order import CausalOrder, causal_order
 from rdb.session.cause import Sender, sender, writing_message
 from rdb.session.debugger import RankAnswer, RankDebugger
+from rdb.session.ending import side_by_side
 from rdb.session.mi import json_answer
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
@@ -178,14 +179,7 @@ async def bisect(
             progress(rank, 1.0, "")
         return answer
 
-    tasks = [asyncio.create_task(one(rank)) for rank in ranks]
-    try:
-        answers = await asyncio.gather(*tasks)
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
+    answers = await side_by_side(map(one, ranks))
     found = [answer for answer in answers if isinstance(answer, Found)]
     order = CausalOrder({one.rank: 0 for one in found})
     if len(found) > 1:  # reads all logs

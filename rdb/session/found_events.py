@@ -15,6 +15,7 @@ from typing import Any
 
 from rdb.errors import RdbError
 from rdb.session.debugger import RankDebugger
+from rdb.session.ending import side_by_side
 from rdb.session.mi import json_answer
 from rdb.session.ranks import Rank
 from rdb.session.session import JobLike
@@ -46,7 +47,7 @@ async def found_events(
             except RdbError as error:
                 return FoundEvents(rank, problem=error.message)
 
-    return list(await asyncio.gather(*(one(rank) for rank in ranks)))
+    return await side_by_side(map(one, ranks))
 
 
 async def _found(job: JobLike, query: str, rank: Rank, way: str, limit: int) -> FoundEvents:

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from rdb.errors import MissingTool, RdbError
 from rdb.recording.symbols.gdb_batch import gdb_environment, gdb_program
+from rdb.session.ending import to_its_end
 from rdb.session.mi import MiLine, console_command, parse_line
 from rdb.session.processes import Process, descendants
 
@@ -218,6 +219,7 @@ class GdbProcess:
         if self.alive and self.busy:
             os.kill(self.pid, signal.SIGINT)
 
+    @to_its_end
     async def close(self) -> None:
         """Ends GDB and everything under it."""
         below: list[Process] = descendants(self.pid) if self._process.returncode is None else []
@@ -235,7 +237,11 @@ class GdbProcess:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._process.wait(), 0.25)
         await _gone(below)
-        # asyncio keeps pipes that somebody else still has, and complains of them at the end.
+        # asyncio complains of an error that nobody has asked for.
+        if self._process.stdin is not None:
+            with suppress(OSError, TimeoutError):
+                await asyncio.wait_for(self._process.stdin.wait_closed(), _CLOSE_S)
+        # It keeps pipes that somebody else still has, and complains of them at the end, too.
         transport = getattr(self._process, "_transport", None)
         if transport is not None:
             transport.close()

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from rdb.errors import RdbError
 from rdb.paths import gdb_scripts_dir
+from rdb.session.ending import side_by_side, to_its_end
 from rdb.session.gdb import GdbProcess
 from rdb.session.looking import Looking
 from rdb.session.ranks import Rank
@@ -118,7 +119,7 @@ class Lookers:
         shares: dict[int, list[Rank]] = {}
         for rank in ranks:
             shares.setdefault(rank % self.count, []).append(rank)
-        await asyncio.gather(*(share(number, mine) for number, mine in shares.items()))
+        await side_by_side(share(number, mine) for number, mine in shares.items())
         return found
 
     async def _looker(self, number: int, rank: Rank) -> Looker:
@@ -143,6 +144,7 @@ class Lookers:
         for looker in self._opened.values():
             looker.gdb.interrupt()
 
+    @to_its_end
     async def close(self) -> None:
         opened = list(self._opened.values())
         self._opened.clear()

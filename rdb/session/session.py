@@ -20,6 +20,7 @@ from rdb.errors import RdbError
 from rdb.recording import Process
 from rdb.session.away import Away, most_gdbs
 from rdb.session.debugger import RankAnswer, RankDebugger
+from rdb.session.ending import side_by_side, to_its_end
 from rdb.session.history import CommandLog, Entry, RankSets
 from rdb.session.live import Live
 from rdb.session.lookers import Lookers, OtherProgram
@@ -289,7 +290,7 @@ class Session:
                 error = lost.message
             return RankAnswer("", error, state, debugger.state)
 
-        found = await asyncio.gather(*(where(*one) for one in before.items()))
+        found = await side_by_side(where(*one) for one in before.items())
         return dict(zip(before, found, strict=True))
 
     async def undo(self, count: int = 1) -> Travelled:
@@ -365,13 +366,13 @@ class Session:
             except RdbError as error:
                 found[rank] = error
 
-        await asyncio.gather(*(own(rank) for rank in chosen if rank in self._debuggers))
+        await side_by_side(own(rank) for rank in chosen if rank in self._debuggers)
         rest = [rank for rank in chosen if rank not in self._debuggers]
         found.update(await self._lookers.each(rest, self._where, ask))
         strange = [rank for rank in rest if isinstance(found[rank], OtherProgram)]
         if strange:
             await self.open(strange)
-            await asyncio.gather(*(own(rank) for rank in strange if rank in self._debuggers))
+            await side_by_side(own(rank) for rank in strange if rank in self._debuggers)
         return {rank: found[rank] for rank in sorted(found)}
 
     async def trim(self) -> None:
@@ -446,6 +447,7 @@ class Session:
         for debugger in self._debuggers.values():
             debugger.interrupt()
 
+    @to_its_end
     async def close(self) -> None:
         self.live.close()
         if self._preparing is not None:
@@ -474,7 +476,7 @@ class Session:
                 return RankAnswer("", said, debugger.state, None)
 
         chosen = list(ranks)
-        answers = await asyncio.gather(*(one(rank) for rank in chosen))
+        answers = await side_by_side(map(one, chosen))
         return dict(zip(chosen, answers, strict=True))
 
 

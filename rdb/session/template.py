@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rdb.errors import RdbError
 from rdb.paths import gdb_scripts_dir
+from rdb.session.ending import to_its_end
 from rdb.session.gdb import LINE_LIMIT, GdbProcess
 
 _OPEN_S = 120.0
@@ -123,6 +124,7 @@ class Template:
             self._usable = True
             return Copy(_pid(talk), talk, errors)
 
+    @to_its_end
     async def close(self) -> None:
         if self._server is not None:
             self._server.close()
