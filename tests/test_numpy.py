@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -182,3 +183,45 @@ def test_the_line_that_sent(tmp_path: Path) -> None:
     done = run_rdb(tmp_path, tmp_path, "bisect", "job", "all(got < 3)")
     sent = f"meet () at exchange.py:{line_of('comm.Isend', program)}"
     assert done.stdout.count(sent) == 2, done.stdout
+
+
+@pytest.fixture(scope="module")
+def rebound_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder, program = tmp_path_factory.mktemp("rebound"), PYTHON / "rebound.py"
+    done = run_rdb(folder / "home", folder, "run", "--name", "job", "--", sys.executable, program)
+    assert done.returncode == 0, done.stderr
+    return folder / "home"
+
+
+@pytest.fixture(scope="module")
+def rebound(rebound_home: Path) -> Iterator[Gdb]:
+    with Gdb("job", home=rebound_home) as opened:
+        opened.run("set $zero = 0")
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "getppid max(u) > 30",
+        "getppid any(v > 40)",
+        "getuid any(w > 60)",
+        "getppid any(inner::u < 0)",
+        "getppid sum(whole) > 2",
+        "getppid max(box.a) > 70",
+        "getppid count(box.b > 3) > 2",
+        "getppid max(held['k3']) > 20 and min(u) < 9",
+    ],
+)
+def test_each_event_as_if_gdb_looked_there(rebound: Gdb, query: str) -> None:
+    """What depends on a convenience variable GDB evaluates at every event."""
+    quickly = rebound.run(f"find-event {query} --all")
+    assert quickly == rebound.run(f"find-event {query} + $zero --all")
+    assert int(re.findall(r"^(\d+) events", quickly, re.MULTILINE)[0]) > 0
+
+
+def test_from_the_shell(rebound_home: Path, tmp_path: Path) -> None:
+    asked = "getuid any(w > 60)"
+    done = run_rdb(rebound_home, tmp_path, "find-event", "job", asked, "--count", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)[0]["count"] > 0

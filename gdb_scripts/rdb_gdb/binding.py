@@ -46,6 +46,7 @@ _TERM_OF_FORTRAN = r"(?:\s*%\s*\w+|\([^()]*\))*"
 Values = Sequence[tuple[float, float]]
 # rbx, rbp, rsp, r12 to r15, rip, fs_base, the thread (interposer/seek/agent.h: struct agent_gpr)
 _KEPT = sum(1 << number for number in (1, 6, 7, 12, 13, 14, 15, 16, 24, 27))
+_OF_PYTHON = sum(1 << number for number in (16, 24, 27))  # rip, fs_base, the thread
 _REFERENCES = (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF)
 
 
@@ -141,7 +142,7 @@ class Binding:
         if self._by_place and self._language != "go":
             return 0
         if self._function is None and self._this is None:
-            return _KEPT if self._python and not self._variables else None
+            return _OF_PYTHON if self._python and not self._variables else None
         try:
             frame = self._alive()
         except Undefined:

@@ -6,6 +6,7 @@ is (`_Py_DebugOffsets`, Include/internal/pycore_runtime.h); 3.11 and 3.12 have o
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -72,6 +73,26 @@ _OF_C = 3  # owner: FRAME_OWNED_BY_CSTACK, from 3.12 on: where C has called Pyth
 _HIDDEN = 0x40 | 0x80  # CO_FAST_CELL, CO_FAST_FREE
 
 
+class Noticed:
+    """What has been read since `begin`: pages as they are fetched, and what of them was needed."""
+
+    def __init__(self) -> None:
+        self.fetched: dict[tuple[int, int], None] = {}
+        self.needed: dict[tuple[int, int], None] = {}
+
+    def begin(self) -> None:
+        self.fetched.clear()
+        self.needed.clear()
+
+    def back_to(self, count: int) -> None:
+        """So many were needed; what was read since then proves nothing more."""
+        while len(self.needed) > count:
+            self.needed.popitem()
+
+
+noticed = Noticed()
+
+
 class Interpreter:
     """As its memory is now: it keeps what it has read."""
 
@@ -99,6 +120,7 @@ class Interpreter:
 
     def read(self, address: int, size: int) -> bytes:
         first, last = address // _PAGE, (address + size - 1) // _PAGE
+        noticed.needed[address, size] = None
         try:
             if size <= 0 or first != last:
                 return self._memory(address, size)
@@ -109,6 +131,7 @@ class Interpreter:
             raise Unreadable("Python's objects cannot be read here") from None
 
     def _memory(self, address: int, size: int) -> bytes:
+        noticed.fetched[address, size] = None
         return bytes(self._inferior.read_memory(address, size)) if size > 0 else b""
 
     def word(self, address: int) -> int:
@@ -126,7 +149,7 @@ class Interpreter:
 
     def text(self, address: int) -> str:
         """Of a str."""
-        length, state = self.word(address + 16), self.number(address + 32)
+        length, _, state = struct.unpack("<QQi", self.read(address + 16, 20))
         if length > _PAGE or not state & 32:  # compact, as each literal is
             return ""
         ascii_at, at = self.layout.text

@@ -19,16 +19,22 @@ _LOOKS = 33  # events at which the names are looked for
 _CALLS = 500
 
 
-def _looks(first: int, last: int) -> Iterator[set[int]]:
+def _looks(first: int, last: int, of_log: str) -> Iterator[set[int]]:
     """Spread evenly; ever closer to both ends, as most events may be a program's start; then calls
     of MPI, of which a program that loads much has few."""
+    if of_log:
+        yield _some_of(of_log, first, last)
     yield {first + (last - first) * at // (_LOOKS - 1) for at in range(_LOOKS)}
     near = [1 << bit for bit in range(((last - first) // _LOOKS).bit_length())]
     yield {last - distance for distance in near}
     yield {first + distance for distance in near}
-    options = {"query": "mpi", "way": "all", "limit": _CALLS, "first": first, "last": last}
-    calls = [row["event"] for row in searching.ask("find-event", **options)["rows"]]
-    yield set(calls[:: -(-len(calls) // _LOOKS) or 1])
+    yield _some_of("mpi", first, last)
+
+
+def _some_of(query: str, first: int, last: int) -> set[int]:
+    options = {"query": query, "way": "all", "limit": _CALLS, "first": first, "last": last}
+    found = [row["event"] for row in searching.ask("find-event", **options)["rows"]]
+    return set(found[:: -(-len(found) // _LOOKS) or 1])
 
 
 class Judge:
@@ -46,13 +52,15 @@ class Judge:
         first: int,
         last: int,
         seek: Callable[[int, float], None],
+        of_log: str = "",
     ) -> None:
-        """To what the names mean here, else at one of a few events between the two, else in a
-        function that is named.  `seek` goes to an event, and hears how far this is."""
+        """To what the names mean here, else at one of a few events between the two, those first of
+        which OF_LOG is true, else in a function that is named.  `seek` goes to an event, and hears
+        how far this is."""
         if self._bound():
             return
         looked: set[int] = set()
-        for wanted in _looks(first, last):
+        for wanted in _looks(first, last, of_log):
             events = sorted(wanted - looked)
             for number, event in enumerate(events):
                 seek(event, number / len(events))

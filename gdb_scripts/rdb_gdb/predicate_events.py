@@ -79,23 +79,29 @@ class Search:
         info = link.ask("info")
         first, last = max(first, info["first_event"]), min(last, info["last_event"])
         self._span = (last, first) if backwards else (first, last)
-        with link.calm(), raising(), exactly():
-            try:
+        try:
+            with link.calm(), raising():
                 for judge in self._judges:
-                    judge.bind(info["first_event"], info["last_event"], self._look)
-                same = Same(self._judges, self._hear)
-                events = self._events(first, last, backwards)
-                if backwards:
-                    size = _BATCH
-                    while batch := sorted(itertools.islice(events, size)):
-                        yield from reversed(list(self._among(iter(batch), batch[-1], same)))
-                        size = min(2 * size, _BATCH_MAX)
-                else:
-                    yield from self._among(events, last, same)
-            except KeyboardInterrupt:
-                self.interrupted = True
-            finally:
-                self._progress.end()
+                    judge.bind(info["first_event"], info["last_event"], self._look, self._of_log)
+                # GDB 13 dies where one leaves an outer frame that is selected without its cache.
+                gdb.newest_frame().select()
+                with exactly():
+                    yield from self._found(first, last, backwards)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        finally:
+            self._progress.end()
+
+    def _found(self, first: int, last: int, backwards: bool) -> Iterator[Found]:
+        same = Same(self._judges, self._hear)
+        events = self._events(first, last, backwards)
+        if not backwards:
+            yield from self._among(events, last, same)
+            return
+        size = _BATCH
+        while batch := sorted(itertools.islice(events, size)):
+            yield from reversed(list(self._among(iter(batch), batch[-1], same)))
+            size = min(2 * size, _BATCH_MAX)
 
     def elements(self, event: int) -> list[str]:
         """That decide it at an event at which it is true."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from .cpython import Interpreter, Unreadable
+from .cpython import Interpreter, Unreadable, noticed
 
 _LONG, _LIST, _TUPLE, _STR, _DICT, _TYPE = (1 << bit for bit in (24, 25, 26, 28, 29, 31))
 _MANAGED_DICT, _INLINE_VALUES = 1 << 4, 1 << 2
@@ -90,21 +90,27 @@ class Object:
         return self._in(keys, values, key)
 
     def _in(self, keys: int, values: int, wanted: int | str) -> int:
-        for place, (key, value) in enumerate(self._entries(keys)):
+        before = len(noticed.needed)
+        for place, at in enumerate(self._entries(keys)):
+            key = self.read.word(at)
             if key and self._same(key, wanted):
-                at = values + self.read.layout.values + 8 * place
-                return self.read.word(at) if values else value
+                # No other key is the same, so it does not depend on what the others are.
+                noticed.back_to(before)
+                self._same(self.read.word(at), wanted)
+                if values:
+                    at = values + self.read.layout.values + 8 * place - 8
+                return self.read.word(at + 8)
         return 0
 
-    def _entries(self, keys: int) -> Iterator[tuple[int, int]]:
+    def _entries(self, keys: int) -> Iterator[int]:
+        """Where each has its key, and behind that the value."""
         read = self.read
         count, kind = read.word(keys + 24), read.read(keys + 10, 1)[0]
         if kind > _SPLIT or count > _MOST:
             raise Unreadable("Python's objects are not consistent here")
         start = keys + 32 + (1 << read.read(keys + 9, 1)[0])
         size, first = (16, 0) if kind else (24, 8)
-        for at in range(start, start + size * count, size):
-            yield read.word(at + first), read.word(at + first + 8)
+        yield from range(start + first, start + first + size * count, size)
 
     def _same(self, key: int, wanted: int | str) -> bool:
         one = Object(self.read, key)

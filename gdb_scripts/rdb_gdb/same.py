@@ -15,7 +15,7 @@ from typing import Any
 
 import gdb
 
-from . import link, place
+from . import cpython, link, place
 from .elementwise import NOTHING
 from .evaluate import Judge
 from .predicates import Evaluation
@@ -86,6 +86,7 @@ class Same:
         if not self._pause:
             _ask("notice", {"fresh": self._fresh})
             self._fresh = False
+            cpython.noticed.begin()
             place.flush()
 
     def on(self, event: int, verdicts: Verdicts, last: int) -> int:
@@ -97,7 +98,14 @@ class Same:
         def hear(answer: dict[str, Any]) -> None:
             self._hear(event + answer.get("progress", 0.0) * (last - event))
 
-        request = {"folds": folds, "registers": registers, "last": last}
+        python = cpython.noticed
+        request = {
+            "folds": folds,
+            "registers": registers,
+            "last": last,
+            "fetched": list(python.fetched),
+            "needed": list(python.needed),
+        }
         answer = _ask("same-on", request, hear)
         self.interrupted = answer["interrupted"]
         if answer["place"] is None:

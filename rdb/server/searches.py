@@ -160,7 +160,8 @@ class Searches:
         return {}
 
     def _same_on(self, text: str) -> Answer:
-        """{"folds": [plan, ...], "registers": bits, "last"}: on over events as long as what GDB has
+        """{"folds": [plan, ...], "registers": bits, "last", "fetched": [[address, length], ...],
+        "needed": parts of these that count}: on over events as long as what GDB has
         read since `notice`, and these registers, are as they were here or at one of the last ones
         that this was asked at.  `place`: how this one is called; `checked`: up to this event it is
         so; `rows`: [event, place, refused, values of folds], until the next.  The rank stays."""
@@ -173,6 +174,7 @@ class Searches:
         if noticed is None or timeline.position.moves or timeline.branch:
             return answer
         folds = [ArrayPlan.of(one) for one in asked["folds"]]
+        noticed.narrow(asked["fetched"], asked["needed"])
         lookout = noticed.lookout(asked["registers"], timeline.gpr, folds)
         if lookout is None:
             return answer
