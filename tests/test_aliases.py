@@ -250,3 +250,18 @@ def test_writes_to_parts_of_what_is_mapped(tmp_path: Path, build: Build) -> None
     made = record(tmp_path, program, tmp_path / "file", hash_every=10, options=options)
     assert (made.result.returncode, made.result.stdout) == (0, done.stdout)
     verify_all(made, "parts")
+
+
+@pytest.mark.parametrize("how", ["memfd", "anonymous"])
+def test_large_memory_that_two_processes_share_and_hardly_touch(
+    tmp_path: Path, build: Build, how: str
+) -> None:
+    program = build("sparse_shared.c", "-O1")
+    done = subprocess.run([program, how], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    options = ("--checkpoint-every", "40")
+    made = record(tmp_path, program, how, options=options, hash_every=10)
+    assert made.result.returncode == 0
+    assert sorted(made.result.stdout.split()) == sorted(done.stdout.split())
+    verify_all(made, "parent")
+    verify_all(Made(made.rank_dir / "child-1", made.files, made.result), "child")

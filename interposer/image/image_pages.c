@@ -143,8 +143,8 @@ static int take_region(struct collect *c, const struct image_region *r)
 	bool readable = r->prot & PROT_READ, shared = r->shared, follows = r->shared == IMAGE_FOLLOWS;
 	if (shared && coordinating())
 		return 0; /* it was kept while nobody wrote to it: windows by MPI's side, the rest by restart/own_shared.c */
-	if (shared &&
-	    !follows) /* others may have written what we have not looked at; it fails beyond the end of a file */
+	const bool logged = shared && shared_as_logged(r->start);
+	if (shared && !logged && !follows) /* what is not mapped yet; it fails beyond the end of a file */
 		madvise((void *)r->start, r->end - r->start, 22 /* MADV_POPULATE_READ */);
 	for (uint64_t at = r->start; at < r->end;) {
 		uint64_t e[BATCH], n = (r->end - at) / RDB_PAGE < BATCH ? (r->end - at) / RDB_PAGE : BATCH;
@@ -152,7 +152,7 @@ static int take_region(struct collect *c, const struct image_region *r)
 			return -EIO;
 		for (uint64_t i = 0; i < n; i++, at += RDB_PAGE) {
 			bool here = e[i] >> 62, of_file = e[i] >> 61 & 1;
-			if (!follows && (!here || (r->key[0] && of_file)))
+			if (!follows && !logged && (!here || (r->key[0] && of_file)))
 				continue;
 			if (!readable && mprotect((void *)r->start, r->end - r->start, PROT_READ))
 				return -errno;

@@ -7,6 +7,7 @@
 #include <sys/statfs.h>
 #include <linux/magic.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 enum {
 	REGIONS = 1024,
 	BATCH = 64 << 10,
+	WINDOW = 1 << 20,       /* looked for what nobody has touched */
 	SMALL = 1 << 20,        /* so much is compared at every event in any case */
 	EVERY_EVENT = 16 << 20, /* so much is, where others may write */
 	LINE = 64,
@@ -47,6 +49,7 @@ struct region {
 	bool follows;    /* a private mapping: a page shows the file until the program stores there */
 	bool mpi_writes; /* its file */
 	bool cautioned;
+	bool sparse; /* pages that nobody has touched are not there, and zero */
 };
 
 static struct region regions[REGIONS];
@@ -148,10 +151,45 @@ static size_t batch_at(const struct region *r, uint64_t off)
 	return left < BATCH ? left : BATCH;
 }
 
+static bool resident(const char *memory, size_t len)
+{
+	unsigned char pages[WINDOW / RDB_PAGE];
+	return raw_syscall(SYS_mincore, (long)memory, (long)len, (long)pages, 0, 0, 0) ||
+	       memchr(pages, 1, len / RDB_PAGE);
+}
+
+static const char zeros[WINDOW];
+
+static bool untouched(const struct region *r, uint64_t off, size_t len)
+{
+	if (resident(r->alias + off, len))
+		return false;
+	return !r->shadow || !resident(r->shadow + off, len) || !memcmp(r->shadow + off, zeros, len);
+}
+
+/* The first batch from `off` on that somebody may have touched.  To look at others would give them memory.  mincore(2) does
+ * not tell what is swapped out from what was never there: so not while anything is. */
+static uint64_t touched(const struct region *r, uint64_t off)
+{
+	const uint64_t size = r->end - r->start;
+	struct sysinfo info;
+	if (!r->sparse || raw_syscall(SYS_sysinfo, (long)&info, 0, 0, 0, 0, 0) || info.totalswap != info.freeswap)
+		return off;
+	while (off < size) {
+		const uint64_t left = size - off, window = left < WINDOW ? left : WINDOW;
+		uint64_t len = off % WINDOW ? batch_at(r, off) : window;
+		if (len > BATCH && !untouched(r, off, len))
+			len = BATCH;
+		if (len <= BATCH && !untouched(r, off, len))
+			break;
+		off += len;
+	}
+	return off;
+}
+
 /* All of a page that are in use. */
 static void keep_lines(uint64_t page, const char *bytes)
 {
-	static const char zeros[LINE];
 	for (unsigned off = 0; off < RDB_PAGE; off += LINE) {
 		unsigned i = 0;
 		while (i < counters.n && counters.at[i] != page + off)
@@ -222,13 +260,12 @@ static char *copy_own(const struct region *r)
 /* Makes the shadow what the memory holds; with an event, logs what is not zero as notes. */
 static void copy_all(struct region *r, struct event *ev)
 {
-	static const uint64_t zeros[RDB_PAGE / 8];
 	uint64_t noted = 0; /* up to here the last note goes */
 	bool own[BATCH / RDB_PAGE] = {false};
 	char *mine = ev && r->follows ? copy_own(r) : NULL;
 	if (!r->shadow)
 		r->shadow = zero_memory(r->end - r->start);
-	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
+	for (uint64_t off = touched(r, 0); off < r->end - r->start; off = touched(r, off + BATCH)) {
 		size_t n = batch_at(r, off);
 		fetch(r->alias + off, buffer, n);
 		if (mine)
@@ -294,7 +331,7 @@ static struct region *new_region(uint64_t at, size_t len, int kind, long alias)
 	return r;
 }
 
-void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
+static void adopt(struct event *ev, uint64_t at, size_t len, int kind, bool sparse)
 {
 	if (!recording())
 		return;
@@ -306,6 +343,7 @@ void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
 	if (alias < 0 || (alias != (long)at && raw_syscall(SYS_mprotect, alias, (long)len, PROT_READ, 0, 0, 0)))
 		rdb_fatal("shared memory at %#lx cannot be mapped a second time", (unsigned long)at);
 	struct region *r = new_region(at, len, kind, alias);
+	r->sparse = sparse;
 	for (const struct region *o = regions; ev && o < r; o++)
 		if (o->follows && o->ino == r->ino && o->dev == r->dev)
 			note_follows(ev, o);
@@ -320,6 +358,11 @@ void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
 		r->shadow = NULL;
 	}
 	be_cautious(r);
+}
+
+void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
+{
+	adopt(ev, at, len, kind, false);
 }
 
 static int adopt_mapped(const struct mapping *m, void *arg __attribute__((unused)))
@@ -347,6 +390,12 @@ static int kind_of(int fd)
 	if (fs.f_type == TMPFS_MAGIC)
 		return !stat("/dev/shm", &shm) && shm.st_dev == st.st_dev ? SHARED_NAMED : SHARED_FILE;
 	return fs.f_type == HUGETLBFS_MAGIC ? SHARED_NAMED : SHARED_FILE;
+}
+
+static bool is_sparse(int flags, int fd)
+{
+	struct statfs fs;
+	return flags & MAP_ANONYMOUS ? !(flags & MAP_HUGETLB) : !fstatfs(fd, &fs) && fs.f_type == TMPFS_MAGIC;
 }
 
 bool shared_volatile(int fd)
@@ -419,7 +468,7 @@ long shared_map(struct event *ev, uint64_t at, size_t len, int prot, int flags, 
 	arena_unmapped(at, at + len);
 	if (!follows) {
 		followed_mapped(ev, fd);
-		shared_adopt(ev, at, len, flags & MAP_ANONYMOUS ? SHARED_ANONYMOUS : kind_of(fd));
+		adopt(ev, at, len, flags & MAP_ANONYMOUS ? SHARED_ANONYMOUS : kind_of(fd), is_sparse(flags, fd));
 		if (recording())
 			of_file(&regions[shared_regions - 1], fd);
 		return 0;
@@ -510,7 +559,7 @@ long shared_move(struct event *ev, uint64_t old, size_t old_len, uint64_t at, si
 		shared_unmapped(at, at + new_len);
 		if (old_len)
 			shared_unmapped(old, old + old_len);
-		shared_adopt(ev, at, new_len, was.kind);
+		adopt(ev, at, new_len, was.kind, was.sparse);
 		same_file(&regions[shared_regions - 1], &was);
 		return 0;
 	}
@@ -659,8 +708,8 @@ static const struct file_part whole = {0, UINT64_MAX};
 static void sync_region(struct event *ev, struct region *r, struct file_part part, bool all)
 {
 	bool own[BATCH / RDB_PAGE] = {false};
-	uint64_t off = part.from > r->offset ? (part.from - r->offset) / BATCH * BATCH : 0;
-	for (; off < r->end - r->start && r->offset + off < part.to; off += BATCH) {
+	uint64_t off = touched(r, part.from > r->offset ? (part.from - r->offset) / BATCH * BATCH : 0);
+	for (; off < r->end - r->start && r->offset + off < part.to; off = touched(r, off + BATCH)) {
 		size_t n = batch_at(r, off);
 		if (!fetch(r->alias + off, buffer, n) && r->kind == SHARED_SYSV)
 			continue; /* the program has protected it */
@@ -837,9 +886,8 @@ const void *shared_as_logged(uint64_t at)
 
 static void freeze(struct region *r)
 {
-	static const char zeros[BATCH];
 	r->frozen = zero_memory(r->end - r->start);
-	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
+	for (uint64_t off = touched(r, 0); off < r->end - r->start; off = touched(r, off + BATCH)) {
 		const size_t n = batch_at(r, off);
 		if (!fetch(r->alias + off, buffer, n) && r->kind == SHARED_SYSV && r->shadow)
 			memcpy(buffer, r->shadow + off, n); /* the program has protected it */
@@ -874,7 +922,7 @@ bool shared_hashable(void)
 static bool refresh(struct region *r)
 {
 	bool same = true;
-	for (uint64_t off = 0; off < r->end - r->start; off += BATCH) {
+	for (uint64_t off = touched(r, 0); off < r->end - r->start; off = touched(r, off + BATCH)) {
 		const size_t n = batch_at(r, off);
 		fetch(r->alias + off, buffer, n);
 		if (!memcmp(buffer, r->shadow + off, n))
