@@ -31,7 +31,8 @@
 
 enum { LONGEST = 1 << 16, LITTLE = 400 };
 
-struct lower lower = {.mode = MODE_RECORD};
+static const struct mode records = {.records = true};
+struct lower lower = {.mode = &records};
 bool tsc_must_trap;
 unsigned tsc_sites_count;
 static struct thread self = {.upper.number = 1};

@@ -2,8 +2,9 @@
 #include <cpuid.h>
 #include <string.h>
 #include "crossing/boundary.h"
-#include "answer/cpu_features.h"
+#include "base/cpu_features.h"
 #include "text/decode.h"
+#include "text/starts.h"
 #include "answer/instructions.h"
 #include "log/log_reader.h"
 
@@ -55,7 +56,7 @@ static bool leaf_is_given(const uint8_t *begin, const uint8_t *p)
 const uint8_t *cpuid_find(const uint8_t *begin, const uint8_t *from, const uint8_t *end, bool mixed)
 {
 	for (const uint8_t *p = from; p + 2 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 1))); p++)
-		if (p[1] == CPUID && (leaf_before(begin, p) || instructions_starts_here(begin, p, end)) &&
+		if (p[1] == CPUID && (leaf_before(begin, p) || text_starts_here(begin, p, end)) &&
 		    goes_on(p + 2, end) && (!mixed || leaf_is_given(begin, p)))
 			return p;
 	return NULL;

@@ -12,14 +12,13 @@
 #include "text/decode.h"
 #include "answer/instructions.h"
 #include "answer/made_text.h"
+#include "text/starts.h"
 #include "text/text_sections.h"
 #include "text/tsc_sites.h"
 #include "log/log_reader.h"
 #include "task/signals.h"
 #include "space/arena.h"
 #include "task/thread.h"
-
-enum { NEAR = 4, FAR_FROM = 24, FAR_TO = 128, FEW = 16 };
 
 static bool tsc_patches_wanted(void)
 {
@@ -28,46 +27,6 @@ static bool tsc_patches_wanted(void)
 }
 
 enum answer { RDTSC = 0, RDTSCP = 1, RDRAND = 2, RDSEED = 3 };
-
-static bool arrives(const uint8_t *from, const uint8_t *candidate, const uint8_t *end, bool *understood)
-{
-	struct insn in;
-	*understood = true;
-	while (from < candidate) {
-		if (decode(from, (size_t)(end - from), &in)) {
-			*understood = false;
-			return false;
-		}
-		from += in.len;
-	}
-	return from == candidate;
-}
-
-/* Decoding from wherever one starts falls into step with the real instructions after a few of them, so
- * nearly all starts before a real instruction boundary arrive at it, and few at any other place. */
-bool instructions_starts_within(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end, unsigned chains)
-{
-	unsigned tried = 0, arrived = 0;
-	bool understood;
-	for (unsigned back = NEAR; back <= chains && candidate - back >= begin; back++, tried++)
-		arrived += arrives(candidate - back, candidate, end, &understood);
-	return tried == 0 || arrived * 4 >= tried * 3;
-}
-
-/* Those from far enough away are in step by then, whatever constants lie before it (a mov of a small number to memory
- * is zeros that are instructions, too); and who meets what is no instruction was not in step. */
-bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end)
-{
-	unsigned tried = 0, arrived = 0;
-	for (unsigned back = FAR_FROM; back <= FAR_TO && candidate - back >= begin; back++) {
-		bool understood;
-		arrived += arrives(candidate - back, candidate, end, &understood);
-		tried += understood;
-	}
-	if (tried < FEW) /* text begins just before it */
-		return instructions_starts_within(begin, candidate, end, FAR_FROM + FEW);
-	return arrived * 4 >= tried * 3;
-}
 
 /* Whoever asks for a random number looks at the carry flag soon. */
 static bool carry_is_read(const uint8_t *p, const uint8_t *end, unsigned within)
@@ -110,8 +69,8 @@ static const uint8_t *find_random(const uint8_t *begin, const uint8_t *from, con
 	for (const uint8_t *p = from; p + 3 <= end && (p = memchr(p, 0x0f, (size_t)(end - p - 2))); p++) {
 		if (p[1] != 0xc7 || p[2] < 0xf0)
 			continue;
-		bool here = instructions_starts_here(begin, p, end) || (p > begin && (is_rex(p[-1]) || p[-1] == 0x66) &&
-									instructions_starts_here(begin, p - 1, end));
+		bool here = text_starts_here(begin, p, end) ||
+			    (p > begin && (is_rex(p[-1]) || p[-1] == 0x66) && text_starts_here(begin, p - 1, end));
 		if (here && carry_is_read(p + 3, end, mixed ? 1 : 6))
 			return p;
 	}
@@ -183,8 +142,7 @@ static bool has_rdtsc(uint8_t *begin, uint8_t *end, bool stays)
 		const bool with_aux = p[1] == 0x01 && p[2] == 0xf9;
 		if (p[1] != 0x31 && !with_aux)
 			continue;
-		const bool sure = is_sure(p, p + (with_aux ? 3 : 2), end),
-			   starts = instructions_starts_here(begin, p, end);
+		const bool sure = is_sure(p, p + (with_aux ? 3 : 2), end), starts = text_starts_here(begin, p, end);
 		/* what looks like one from behind, but not from before, is not patched: it traps if it is one */
 		if (!starts && !sure)
 			continue;
@@ -246,16 +204,6 @@ bool instructions_left(const uint8_t *begin, const uint8_t *end)
 {
 	return find_random(begin, begin, end, true) ||
 	       (!(lower.upper.traps & TRAPS_CPUID) && cpuid_find(begin, begin, end, true));
-}
-
-void instructions_thread(void)
-{
-	struct thread *self = thread_self();
-	const unsigned which = traps_now();
-	if (!lower.started || !(which & ~self->traps))
-		return;
-	traps_set(true);
-	self->traps |= which;
 }
 
 /* ---- answering ---- */

@@ -24,16 +24,8 @@ void instructions_look(const struct text *t);
 void instructions_look_made(uint64_t start, uint64_t end);
 /* Is there one that was not found then, and does not trap? */
 bool instructions_left(const uint8_t *begin, const uint8_t *end);
-/* In a thread that takes its turn: text that holds such an instruction may have come while others ran. */
-void instructions_thread(void);
-/* Is this, as far as one can tell, the first byte of an instruction?  Looks at decodings that start up to `chains`
- * bytes before it. */
-bool instructions_starts_within(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end, unsigned chains);
 /* A fault at an instruction of ours: answers the event and goes on after it.  False: not ours. */
 bool instructions_fault(int sig, const siginfo_t *info, ucontext_t *uc);
-
-/* Is there an instruction at `candidate`, as far as decoding from many places before it tells? */
-bool instructions_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end);
 /* Changes one byte of text. */
 void instructions_patch(uint8_t *op, uint8_t to);
 

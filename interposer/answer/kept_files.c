@@ -1,4 +1,5 @@
 #include "answer/kept_files.h"
+#include "answer/other_names.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/lower.h"
-#include "restart/own_files.h"
-#include "restart/written_copies.h"
 #include "base/copy_bytes.h"
 #include "base/descriptors.h"
 #include "space/kept_budget.h"
@@ -175,7 +174,7 @@ static bool whole(int dir, const char *path, bool follow, char *out)
 		return false;
 	for (char *end = joined + n - 1; end > joined && *end == '/'; end--)
 		*end = 0;
-	if (!open_whole_path(AT_FDCWD, joined, out, follow))
+	if (!other_names->whole(AT_FDCWD, joined, out, follow))
 		return false;
 	return !recorded(out) && strncmp(out, "/proc/", 6) && strncmp(out, "/sys/", 5) && strncmp(out, "/dev/", 5);
 }
@@ -183,7 +182,7 @@ static bool whole(int dir, const char *path, bool follow, char *out)
 /* A branch's own file is its process's concern, which makes it again; but one that it has from the plan is like any other. */
 static bool place_of(const char *full, char *place)
 {
-	if (own_table.n && own_place_of(full, place))
+	if (other_names->own_place(full, place))
 		return strstr(place, "/later/");
 	strcpy(place, full);
 	return true;

@@ -13,6 +13,7 @@
 #include "crossing/boundary.h"
 #include "space/device_memory.h"
 #include "space/ends.h"
+#include "space/mapping.h"
 #include "space/followed.h"
 #include "crossing/hot_sites.h"
 #include "answer/instructions.h"
@@ -55,20 +56,6 @@ static void reprotected(uint64_t at, size_t len)
 		lower.mode->reprotected(at, at + len);
 }
 
-static long map_at(uint64_t at, size_t len, int prot, int flags, int fd, uint64_t offset)
-{
-	return raw_syscall(SYS_mmap, (long)at, (long)len, prot, flags | MAP_FIXED, fd, (long)offset);
-}
-
-long memory_map_zero(uint64_t at, size_t len, int prot)
-{
-	long rc = map_at(at, len, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	/* a replica is forked again and again, which costs by the page; refusal only makes it slower */
-	if (rc >= 0 && serving())
-		raw_syscall(SYS_madvise, (long)at, (long)len, MADV_HUGEPAGE, 0, 0, 0);
-	return rc < 0 ? rc : 0;
-}
-
 void memory_alias(const char *path, const char *asked)
 {
 	for (unsigned i = 0; i < naliases; i++)
@@ -87,30 +74,6 @@ const char *memory_asked_for(const char *path)
 		if (!strcmp(aliases[i].path, path))
 			return aliases[i].asked;
 	return path;
-}
-
-long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint64_t offset)
-{
-	struct stat st;
-	int fd = store_open(key);
-	if (fd < 0)
-		return fd;
-	long rc = fstat(fd, &st) ? -errno : 0;
-	/* beyond the end of the file a page cannot be read: zero memory stands in */
-	size_t inside = rc || (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
-	if (inside > len)
-		inside = len;
-	if (!rc && inside)
-		rc = map_at(at, inside, prot, MAP_PRIVATE, fd, offset);
-	if (rc >= 0)
-		rc = len > inside ? memory_map_zero(at + inside, len - inside, prot) : 0;
-	close(fd);
-	if (rc < 0)
-		return rc;
-	arena_file_mapped(at, at + len, offset, key);
-	if (len > inside && !replaying())
-		ends_add(at + inside, at + len, prot);
-	return 0;
 }
 
 /* What is mapped there of a file may be run. */
@@ -167,7 +130,7 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 	size_t inside = (uint64_t)st.st_size <= offset ? 0 : UP((uint64_t)st.st_size - offset);
 	if (inside > len || passing())
 		inside = len; /* it is not hashed, and an image has only pages that are there */
-	long rc = inside ? map_at(at, inside, prot, MAP_PRIVATE, fd, offset) : 0;
+	long rc = inside ? memory_map_at(at, inside, prot, MAP_PRIVATE, fd, offset) : 0;
 	if (rc >= 0 && len > inside)
 		rc = memory_map_zero(at + inside, len - inside, prot);
 	if (rc < 0)

@@ -12,8 +12,6 @@ long memory_brk(struct event *ev, ucontext_t *uc);
 long memory_mlockall(struct event *ev, ucontext_t *uc);
 long memory_pkey_mprotect(struct event *ev, ucontext_t *uc);
 
-/* Zero memory at `at`, in place of what is there.  0 or -errno. */
-long memory_map_zero(uint64_t at, size_t len, int prot);
 /* For the agent: breakpoints in memory that is replaced. */
 void memory_remapped(uint64_t at, size_t len);
 bool memory_is_upper(uint64_t at, size_t len);
@@ -27,8 +25,6 @@ long memory_map_file(uint64_t at, size_t len, int prot, int fd, uint64_t offset,
 void memory_alias(const char *path, const char *asked);
 /* The path by which the program knows a file. */
 const char *memory_asked_for(const char *path);
-/* Maps [at, at+len) from a stored file (replay, restore); what is beyond its end is zero. */
-long memory_map_stored(uint64_t at, size_t len, int prot, const char *key, uint64_t offset);
 /* Looks at the instructions there, if they may be run. */
 void memory_look(uint64_t at, size_t len, int prot, const char *key, uint64_t offset);
 #endif

@@ -8,6 +8,7 @@
 #include "space/ends.h"
 #include "space/followed.h"
 #include "answer/memory_calls.h"
+#include "space/mapping.h"
 #include "space/shared_memory.h"
 
 #define A(i) (ev->args[i])

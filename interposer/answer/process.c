@@ -15,10 +15,10 @@
 #include "crossing/boundary.h"
 #include "base/user.h"
 #include "crossing/piling.h"
-#include "answer/cpu_features.h"
+#include "base/cpu_features.h"
 #include "space/device_memory.h"
 #include "image/image.h"
-#include "restart/own_table.h"
+#include "answer/other_names.h"
 #include "log/log_writer.h"
 #include "answer/memory_calls.h"
 #include "log/meta.h"
@@ -148,19 +148,6 @@ static void begin_recording(ucontext_t *uc, unsigned number)
 	boundary_begin(uc);
 }
 
-/* A signal must not meet a child that still has its parent's log, nor be lost between two programs. */
-void process_block_signals(sigset_t *before)
-{
-	sigset_t all;
-	sigfillset(&all);
-	/* Not the faults: rdtsc in our own libc's clock_gettime is one, and a blocked fault kills. */
-	sigdelset(&all, SIGSEGV);
-	sigdelset(&all, SIGBUS);
-	sigdelset(&all, SIGILL);
-	sigdelset(&all, SIGFPE);
-	sigprocmask(SIG_SETMASK, &all, before);
-}
-
 static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned number)
 {
 	lower.pid = (pid_t)raw_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -209,7 +196,7 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 	unsigned number = ++children;
 	shared_before_fork();
 	sigset_t mask;
-	process_block_signals(&mask);
+	lower_block_signals(&mask);
 	host_fork_begin();
 	long pid = raw_syscall(SYS_clone, (long)(r.flags & 0xff), 0, 0, 0, 0, 0);
 	if (pid == 0) {
@@ -343,7 +330,7 @@ long process_exec(struct event *ev, const uint64_t a[6])
 		return -ENAMETOOLONG;
 	int made = record ? private_mkdir(dir) : 0;
 	if (record && !made)
-		made = own_hand_on(dir);
+		made = other_names->hand_on(dir);
 	if (made) {
 		rdb_warn("%s: %s: %s runs unrecorded", dir, strerror(-made), path);
 		record = false;
@@ -365,7 +352,7 @@ long process_exec(struct event *ev, const uint64_t a[6])
 	if (!argc)
 		v[n++] = path;
 	sigset_t before;
-	process_block_signals(&before); /* they stay so until the new rdb-exec can hear them */
+	lower_block_signals(&before); /* they stay so until the new rdb-exec can hear them */
 	signals_give_back();
 	boundary_final_hash();
 	boundary_end(LOG_END_EXEC, 0, path);

@@ -6,11 +6,7 @@
  */
 #ifndef RDB_PROCESS_H
 #define RDB_PROCESS_H
-#include <signal.h>
 #include "crossing/event.h"
-
-/* All but the faults: `before` is what they were. */
-void process_block_signals(sigset_t *before);
 
 /* fork, vfork, clone, clone3 without CLONE_THREAD.  Result for the caller; the child returns 0 with
  * *in_child set: it is then at its own event 0 already. */

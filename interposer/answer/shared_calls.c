@@ -8,12 +8,13 @@
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "restart/shared_again.h"
+#include "answer/other_names.h"
 #include "space/aliases.h"
 #include "space/arena.h"
 #include "base/descriptors.h"
 #include "log/log_reader.h"
 #include "answer/memory_calls.h"
+#include "space/mapping.h"
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
 
@@ -118,7 +119,7 @@ struct applied {
 static int applied_at(uint64_t addr, uint64_t len, uint64_t at, void *arg)
 {
 	const struct applied *a = arg;
-	shared_again_applied(addr, a->was + at, a->bytes + at, len);
+	other_names->applied(addr, a->was + at, a->bytes + at, len);
 	return 0;
 }
 
@@ -198,7 +199,7 @@ static bool from_log(void)
 static long attach(struct event *ev)
 {
 	struct shmid_ds ds;
-	const long id = (long)shared_segment_now(A(0));
+	const long id = (long)other_names->segment(A(0));
 	long rc = raw_syscall(SYS_shmctl, id, IPC_STAT, (long)&ds, 0, 0, 0);
 	if (rc < 0)
 		return rc;

@@ -18,9 +18,7 @@
 #include "answer/attributes.h"
 #include "answer/ioctls.h"
 #include "answer/kept_files.h"
-#include "restart/own_files.h"
-#include "restart/posix_timers.h"
-#include "restart/shared_again.h"
+#include "answer/other_names.h"
 #include "answer/clock_ids.h"
 #include "answer/memory_calls.h"
 #include "space/shared_memory.h"
@@ -39,6 +37,8 @@
 
 #define A(i) (ev->args[i])
 #define P(i) ((void *)ev->args[i])
+
+const struct other_names *other_names;
 
 static long pending_signals(struct event *ev)
 {
@@ -96,7 +96,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	if (ev->waited_ns && waited_before(ev, a, &left))
 		return 0;
 	if (ev->nr != SYS_open && ev->nr != SYS_openat) /* of those, when they are known to be files */
-		done = own_paths(ev->nr, a, room);
+		done = other_names->paths(ev->nr, a, room);
 	if (done)
 		return 0;
 	switch (ev->nr) {
@@ -104,7 +104,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_getdents64:
 		if (proc_files_list((long)ev->nr, (int)a[0], (char *)a[1], a[2], &made))
 			return made;
-		if (ev->nr == SYS_getdents64 && own_lists((int)a[0], (char *)a[1], a[2], &made))
+		if (ev->nr == SYS_getdents64 && other_names->lists((int)a[0], (char *)a[1], a[2], &made))
 			return made;
 		break;
 	case SYS_fork:
@@ -134,7 +134,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 	case SYS_clock_getres:
 	case SYS_clock_settime:
 	case SYS_clock_nanosleep: a[0] = (uint64_t)clock_id_now((clockid_t)a[0]); break;
-	case SYS_timer_create: return posix_timer_create(a[0], a[1], a[2]);
+	case SYS_timer_create: return other_names->timer_create(a[0], a[1], a[2]);
 	case SYS_setpriority:
 	case SYS_getpriority:
 		if (a[0] == PRIO_PROCESS)
@@ -146,7 +146,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		break;
 	case SYS_shmctl:
 		if ((int)a[1] == IPC_RMID || (int)a[1] == IPC_SET || (int)a[1] == IPC_STAT)
-			a[0] = shared_segment_now(a[0]);
+			a[0] = other_names->segment(a[0]);
 		break;
 	case SYS_futex: return blocking_futex(ev);
 	case SYS_rt_sigpending: return pending_signals(ev);
@@ -168,7 +168,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (proc_files_open((const char *)a[0], (unsigned)a[1], &made))
 			return made;
 		a[0] = (uint64_t)(redirect_self((const char *)a[0]) ? lower.upper.exe : redirected((const char *)a[0]));
-		own_paths(ev->nr, a, room);
+		other_names->paths(ev->nr, a, room);
 		break;
 	case SYS_openat: {
 		const char *asked = (const char *)a[1];
@@ -178,7 +178,7 @@ static long pass(struct event *ev, ucontext_t *uc, bool *in_child)
 		if (path != asked && path != lower.upper.exe)
 			memory_alias(path, asked);
 		a[1] = (uint64_t)path;
-		own_paths(ev->nr, a, room);
+		other_names->paths(ev->nr, a, room);
 		break;
 	}
 	case SYS_ioctl: {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/syscall.h>
-#include "image/dirty.h"
+#include "space/dirty.h"
 #include "image/image.h"
 #include "space/cautions.h"
 #include "answer/ioctls.h"

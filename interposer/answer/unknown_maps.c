@@ -6,11 +6,12 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "crossing/table.h"
+#include "base/table.h"
 #include "log/log_reader.h"
 #include "space/arena.h"
 #include "space/ends.h"
 #include "answer/memory_calls.h"
+#include "space/mapping.h"
 #include "space/shared_memory.h"
 #include "base/descriptors.h"
 #include "answer/ioctls.h"

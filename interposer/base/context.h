@@ -4,6 +4,10 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#define UC_REG(uc, r) (*(uint64_t *)&(uc)->uc_mcontext.gregs[REG_##r])
+#define EFLAGS_TF 0x100ul
+#define EFLAGS_RF 0x10000ul
+
 struct context {
 	uint64_t gregs[23];
 	uint32_t xsave_len;

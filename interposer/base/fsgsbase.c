@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "crossing/boundary.h"
+#include "base/context.h"
 #include "base/fsgsbase.h"
 #include "base/lower.h"
 

@@ -9,6 +9,9 @@ enum { CANNOT = 125 }; /* exit code: rdb itself could not */
 
 const struct mode mode_pass = {.passes = true};
 struct lower lower = {.mode = &mode_pass};
+volatile uint32_t halt_wanted;
+bool tsc_must_trap;
+unsigned tsc_sites_count;
 void (*lower_at_fatal)(int exit_code, const char *text);
 unsigned (*options_hand_on)(unsigned to, struct handed_on *out);
 
@@ -42,4 +45,16 @@ void rdb_fatal(const char *fmt, ...)
 	if (lower_at_fatal)
 		lower_at_fatal(CANNOT, text);
 	_exit(CANNOT);
+}
+
+void lower_block_signals(sigset_t *before)
+{
+	sigset_t all;
+	sigfillset(&all);
+	/* Not the faults: rdtsc in our own libc's clock_gettime is one, and a blocked fault kills. */
+	sigdelset(&all, SIGSEGV);
+	sigdelset(&all, SIGBUS);
+	sigdelset(&all, SIGILL);
+	sigdelset(&all, SIGFPE);
+	sigprocmask(SIG_SETMASK, &all, before);
 }

@@ -97,6 +97,7 @@ struct lower {
 	bool checkpoint_waits; /* coordinated: one is wanted that this rank has not dealt with, as far as it has heard */
 	bool killed;           /* by a signal from outside: no thread's doing */
 	uint64_t event;        /* last answered event */
+	unsigned threads;      /* alive */
 	pid_t pid;
 	pid_t was_pid; /* the program's, before it was restarted; 0: it was not */
 	int lowest_fd; /* our descriptors are at or above this */
@@ -104,6 +105,11 @@ struct lower {
 };
 
 extern struct lower lower;
+/* Threads are to come to rest (task/halt.h); gate.S looks at it, too. */
+extern volatile uint32_t halt_wanted;
+/* Recording: an rdtsc that is not patched has been found; so many are patched (text/traps.h). */
+extern bool tsc_must_trap;
+extern unsigned tsc_sites_count;
 
 static inline void mode_switch(const struct mode *to)
 {
@@ -171,6 +177,9 @@ static inline long raw_syscall(long nr, long a, long b, long c, long d, long e, 
 	return ret;
 }
 
+/* All but the faults, which a process must not meet before it is ready for them, and must not lose: `before` is what they
+ * were. */
+void lower_block_signals(sigset_t *before);
 /* Moves a descriptor of ours out of the program's way; returns the new one or -errno. */
 int lower_fd(int fd);
 

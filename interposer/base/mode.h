@@ -57,11 +57,15 @@ struct mode {
 	void (*answer)(struct event *ev, ucontext_t *uc);
 	/* All of a call through the gate. */
 	void (*call)(struct event *ev, struct gate_frame *frame);
-	/* The record of the event that is being answered. */
+	/* The record of the event that is being answered, and of the next one (NULL: there is none). */
 	const struct log_record *(*record)(void);
+	const struct log_record *(*next)(void);
 	/* Signals that come next; uc as in answered(). */
 	void (*signals)(ucontext_t *uc);
-	/* The program dies of a fault; it exits. */
+	/* Another thread goes on. */
+	void (*switched)(void);
+	/* The recording is over; the program dies of a fault; it exits. */
+	void (*ended)(ucontext_t *uc);
 	void (*killed)(int sig, siginfo_t *info, ucontext_t *uc);
 	void (*exits)(int code, ucontext_t *uc);
 	/* The program did something that the recording does not have: says so and stops. */
@@ -69,8 +73,20 @@ struct mode {
 	/* The recording is not what was written: likewise. */
 	void (*damaged)(const char *what) __attribute__((noreturn));
 
+	/* ---- of a replica, all of them: it stops for good ---- */
+
+	void (*at_end)(ucontext_t *uc, uint32_t end_kind, int32_t end_value);
+	void (*at_divergence)(ucontext_t *uc, const char *text);
+	void (*at_fault)(int sig, siginfo_t *info, ucontext_t *uc);
+
 	/* ---- of a restart, all of them ---- */
 
+	/* The log is about to answer this, with `rec` if that is its record. */
+	void (*taking)(enum log_kind kind, uint32_t nr, const struct log_record *rec);
+	/* A thread of several has ended. */
+	void (*thread_ended)(void);
+	/* It cannot be. */
+	void (*refuse)(const char *why) __attribute__((noreturn));
 	/* This signal is delivered. */
 	void (*delivered)(int sig, const siginfo_t *info);
 	/* The cut is here, before this system call (NULL: before the first instruction of a thread): the program is live. */

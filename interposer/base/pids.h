@@ -3,7 +3,7 @@
 #ifndef RDB_PIDS_H
 #define RDB_PIDS_H
 #include <signal.h>
-#include "crossing/event.h"
+#include "log/parts.h"
 
 enum { PIDS = 256, PIDS_ALSO = 64 };
 

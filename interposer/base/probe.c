@@ -13,7 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "answer/cpu_features.h"
+#include "base/cpu_features.h"
 #include "base/layout.h"
 #include "base/probe.h"
 #include "base/seccomp.h"

@@ -5,9 +5,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include "task/baton.h"
+#include "crossing/schedule.h"
 #include "crossing/boundary.h"
-#include "answer/clock.h"
 #include "task/signals.h"
 #include "task/thread.h"
 
@@ -90,7 +89,7 @@ static bool while_nobody_runs(void)
 		carry_out();
 		return true;
 	}
-	struct thread *visited = baton_visit(&arrivals.us, STILL, VISITED);
+	struct thread *visited = schedule->visit(&arrivals.us, STILL, VISITED);
 	if (!visited)
 		return false;
 	carry_out();
@@ -99,7 +98,7 @@ static bool while_nobody_runs(void)
 		arrivals.many = arrivals.took.nchunks < MANY ? MANY : 2 * arrivals.took.nchunks;
 	}
 	if (visited == &arrivals.us) {
-		baton_give();
+		schedule->give();
 		return true;
 	}
 	__atomic_store_n(&visited->still, STILL, __ATOMIC_SEQ_CST);
@@ -129,7 +128,7 @@ static void *attend(void *arg)
 			await_bell(heard, ns);
 			if (!arrivals_waiting || while_nobody_runs())
 				break;
-			baton_remind_holder();
+			schedule->remind();
 		}
 	}
 	return NULL;

@@ -10,22 +10,23 @@
 #include "crossing/boundary.h"
 #include "base/fsgsbase.h"
 #include "crossing/gate.h"
+#include "crossing/schedule.h"
+#include "crossing/source.h"
+#include "replay/replica.h"
 #include "base/guarded_copy.h"
 #include "crossing/hot_sites.h"
 #include "crossing/quick_calls.h"
 #include "image/image.h"
-#include "answer/instructions.h"
 #include "text/tsc_sites.h"
-#include "answer/loader.h"
 #include "space/ends.h"
 #include "text/traps.h"
-#include "replay/replica.h"
 #include "base/seccomp.h"
-#include "task/signals.h"
-#include "task/computation.h"
 #include "task/thread.h"
 
 enum { SIGNALS = 65 };
+
+const struct source *source;
+const struct schedule *schedule;
 
 /* What is left of the way below where nobody listens: programs of --record=off call MPI at nearly the price of a call. */
 static int64_t unrecorded(struct thread *self, uint32_t fn, uint32_t nargs, const uint64_t *args,
@@ -40,7 +41,7 @@ static int64_t unrecorded(struct thread *self, uint32_t fn, uint32_t nargs, cons
 	self->frame = outer;
 	self->gate.vectors = 1;
 	event_answered(NULL);
-	signals_want_delivery(NULL);
+	source->deliver(NULL);
 	return result;
 }
 
@@ -71,7 +72,7 @@ int64_t boundary_hypercall(uint32_t fn, uint32_t nargs, const uint64_t *args, st
 	self->frame = outer;
 	event_answered(NULL);
 	quick_calls_again(fn);
-	signals_want_delivery(NULL);
+	source->deliver(NULL);
 	if (tsc_open)
 		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 	return result;
@@ -115,7 +116,7 @@ static bool sent(int sig, siginfo_t *info, void *ctx)
 {
 	if (info->si_code > 0 || replaying())
 		return false;
-	signals_async(sig, info, ctx);
+	source->sent(sig, info, ctx);
 	return true;
 }
 
@@ -133,7 +134,7 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 	UC_REG(uc, R11) &= ~EFLAGS_TF;
 	if (UC_REG(uc, RAX) == GATE_START_CALL && (UC_REG(uc, RIP) & ~(RDB_PAGE - 1)) == RDB_GATE_CODE) {
 		if (thread_self()->state != THREAD_RUNS)
-			thread_started(uc);
+			source->started(uc);
 		else
 			boundary_entry(uc);
 	} else {
@@ -143,14 +144,14 @@ static void on_sigsys(int sig, siginfo_t *info, void *ctx)
 		self->frame = NULL;
 		self->uc = uc;
 		self->asks_at = UC_REG(uc, RIP) - 2;
-		syscall_event(uc);
+		source->syscall(uc);
 		self->frame = outer;
 		self->uc = before;
 	}
-	signals_want_delivery(uc);
+	source->deliver(uc);
 	if (thread_self()->look_missed && recording())
-		computation_looked_at(uc, true);
-	signals_resume();
+		source->look(uc, true);
+	source->resume();
 	/* the return from this handler sets the carrier's mask */
 	memcpy(&uc->uc_sigmask, &thread_self()->kernel_mask, sizeof(thread_self()->kernel_mask));
 	leave_lower(uc, fs);
@@ -175,19 +176,24 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 			UC_REG(uc, EFL) &= ~EFLAGS_TF;
 		}
 		if (!(lower.mode->trap && lower.mode->trap(info, uc)) && !expected)
-			signals_fault(sig, info, uc);
+			source->fault(sig, info, uc);
 		if (RDB_IS_UPPER(pc)) {
 			if (lower.mode->trapped)
 				lower.mode->trapped(uc);
 			if (expected && self->look_missed && recording())
-				computation_looked_at(uc, true);
+				source->look(uc, true);
 		}
 		if (RDB_IS_UPPER(pc) && self->deliver) {
 			self->deliver = false;
-			signals_want_delivery(uc);
+			source->deliver(uc);
 		}
 	}
 	leave_lower(uc, fs);
+}
+
+static void log_end_of_file(const uint64_t range[2])
+{
+	event_beside(LOG_ENDS, range, 2);
 }
 
 static void on_fault(int sig, siginfo_t *info, void *ctx)
@@ -207,9 +213,9 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 	}
 	const bool agents = lower.mode->fault && lower.mode->fault(info, uc);
 	if (!agents && RDB_IS_UPPER(UC_REG(uc, RIP)))
-		ends_fault(&sig, info, uc);
+		ends_fault(&sig, info, uc, log_end_of_file);
 	if (!agents)
-		signals_fault(sig, info, uc);
+		source->fault(sig, info, uc);
 	self->frame = outer;
 	self->uc = before;
 	leave_lower(uc, fs);
@@ -232,7 +238,7 @@ static void on_resume(int sig, siginfo_t *info, void *ctx)
 	ucontext_t *uc = ctx;
 	uint64_t fs = enter_lower(uc);
 	resume_fill(uc);
-	signals_want_delivery(uc);
+	source->deliver(uc);
 	leave_lower(uc, fs);
 }
 
@@ -263,8 +269,7 @@ static void boundary_entry(ucontext_t *uc)
 void boundary_forget(void)
 {
 	ending_forked();
-	threads_forked();
-	signals_forget();
+	source->forked();
 	host_in_child();
 }
 
@@ -313,7 +318,7 @@ static int map_gate(void)
 	gate->call = gate_entry;
 	gate->upcall_return = gate_upcall_return;
 	gate->syscall = hot_sites_entry();
-	gate->tsc = tsc_gate;
+	gate->tsc = source->tsc;
 	memcpy((void *)RDB_GATE_CODE, gate_code_start, (size_t)(gate_code_end - gate_code_start));
 	if (mprotect(p, RDB_PAGE, PROT_READ) || mprotect((char *)p + RDB_PAGE, RDB_PAGE, PROT_READ | PROT_EXEC))
 		return -errno;

@@ -3,6 +3,7 @@
 #define RDB_BOUNDARY_H
 #include "crossing/ending.h"
 #include "crossing/event.h"
+#include "base/context.h"
 #include "crossing/gate_asm.h"
 
 /* Installs the signal handlers, maps the gate, switches Syscall User Dispatch (or the seccomp filter) on
@@ -53,10 +54,6 @@ bool host_together_shares(uint64_t start, uint64_t end);
 uint64_t host_upcall(struct gate_frame *frame, uint64_t fn, const uint64_t *args);
 /* In replay: makes scratch memory up to `end` present. */
 void host_scratch_upto(uint64_t end);
-
-#define UC_REG(uc, r) (*(uint64_t *)&(uc)->uc_mcontext.gregs[REG_##r])
-#define EFLAGS_TF 0x100ul
-#define EFLAGS_RF 0x10000ul
 
 /* What a hypercall leaves as it was, with the stack as it is after the return (gate.S). */
 static inline void gate_frame_kept(ucontext_t *uc, const struct gate_frame *frame)

@@ -6,8 +6,8 @@
 #include "log/log_writer.h"
 #include "space/device_memory.h"
 #include "space/shared_memory.h"
-#include "answer/vfork.h"
-#include "task/baton.h"
+#include "crossing/source.h"
+#include "crossing/schedule.h"
 #include "task/thread.h"
 
 struct thread *volatile log_user;
@@ -19,7 +19,7 @@ static enum log_end ended_how;
  * (a filter may forbid it) the other processors have at least the time that the call takes. */
 static void await_user(void)
 {
-	if (baton_held())
+	if (schedule->held())
 		return; /* so nobody else writes */
 	raw_syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
 	raw_syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
@@ -63,7 +63,7 @@ void boundary_final_hash(void)
 static void end(enum log_end how, int64_t value, const char *text, bool killed)
 {
 	if (how == LOG_END_EXIT || how == LOG_END_EXEC)
-		vfork_leaving();
+		source->leaves();
 	/* of what is not recorded the log says what the program is, and how it ended */
 	const bool logged = recording() || (coordinating() && how != LOG_END_EXEC);
 	if (!logged || claim(how)) {

@@ -13,14 +13,13 @@
 #include "space/device_memory.h"
 #include "space/ends.h"
 #include "space/followed.h"
-#include "answer/loader.h"
 #include "log/log_writer.h"
 #include "space/page_hashes.h"
-#include "task/baton.h"
+#include "crossing/schedule.h"
 #include "task/thread.h"
 #include "space/shared_memory.h"
 
-enum { NOTES_KEPT = 64 << 20, HASH_EVENTS = 1000 };
+enum { HASH_EVENTS = 1000 };
 
 /* The time budget of hashes. */
 static struct {
@@ -36,7 +35,7 @@ struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args,
 	/* a signal belongs to the event or the place before it: nobody comes in between; and a thread that is
 	 * stopped or goes on asks for nothing that it could ask for again, if an image is taken meanwhile */
 	if (self->yield && kind != LOG_SIGNAL && kind != LOG_PREEMPT && kind != LOG_RESUME)
-		baton_yield();
+		schedule->yield();
 	self->asked += kind == LOG_SYSCALL || kind == LOG_HYPERCALL;
 	struct event *ev = &self->events[self->depth++];
 	if (lower.mode->asked)
@@ -68,25 +67,6 @@ struct event *event_current(void)
 	return self->depth ? &self->events[self->depth - 1] : NULL;
 }
 
-/* Room for one more. */
-static void *more_parts(void *parts, unsigned *room, size_t size)
-{
-	unsigned cap = *room ? *room * 2 : 128;
-	void *p = parts ? mremap(parts, *room * size, cap * size, MREMAP_MAYMOVE)
-			: mmap(NULL, cap * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (p == MAP_FAILED)
-		rdb_fatal("out of memory for an event of %u parts", cap);
-	*room = cap;
-	return p;
-}
-
-static struct event_chunk *new_chunk(struct event *ev)
-{
-	if (ev->nchunks == ev->chunk_cap)
-		ev->chunks = more_parts(ev->chunks, &ev->chunk_cap, sizeof(*ev->chunks));
-	return &ev->chunks[ev->nchunks++];
-}
-
 static bool sends(void)
 {
 	return recording() && lower.started && lower.opt.check != CHECK_OFF;
@@ -100,7 +80,7 @@ static bool others_write(uint64_t start, uint64_t end)
 static struct rdb_note_sent *new_sent(struct event *ev, unsigned n)
 {
 	while (ev->nsent + n > ev->sent_room)
-		ev->sent = more_parts(ev->sent, &ev->sent_room, sizeof(*ev->sent));
+		ev->sent = event_more_parts(ev->sent, &ev->sent_room, sizeof(*ev->sent));
 	return &ev->sent[ev->nsent];
 }
 
@@ -165,126 +145,6 @@ void event_sent_blocks(struct event *ev, const void *upper, int64_t count, int64
 		}
 }
 
-static struct event_chunk sent_chunk(const struct event *ev)
-{
-	return (struct event_chunk){
-		.data = ev->sent, .len = (uint32_t)(ev->nsent * sizeof(*ev->sent)), .note = RDB_NOTE_SENT};
-}
-
-void event_out(struct event *ev, void *upper, size_t len)
-{
-	if (!recording())
-		return;
-	for (char *p = upper; len;) {
-		size_t n = len < (1ul << 30) ? len : (1ul << 30);
-		*new_chunk(ev) = (struct event_chunk){.addr = (uint64_t)p, .data = p, .len = (uint32_t)n};
-		p += n;
-		len -= n;
-	}
-}
-
-void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const void *data, size_t len)
-{
-	struct event_chunk *last = ev->nchunks ? &ev->chunks[ev->nchunks - 1] : NULL;
-	if (!recording())
-		return;
-	if (last && last->note == note && (const char *)last->data + last->len == data && last->len < 1u << 30 &&
-	    (addr ? last->addr + last->len == addr : !last->addr))
-		last->len += (uint32_t)len;
-	else
-		*new_chunk(ev) = (struct event_chunk){.addr = addr, .data = data, .len = (uint32_t)len, .note = note};
-}
-
-/* Room for a note that notes[] has no room for.  Growing moves them: their chunks follow. */
-static char *more_notes(struct event *ev, size_t len)
-{
-	if (ev->more_used + len + 8 > ev->more_room) {
-		unsigned room = ev->more_room ? ev->more_room * 2 : 1 << 20;
-		void *p = ev->more ? mremap(ev->more, ev->more_room, room, MREMAP_MAYMOVE)
-				   : mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (p == MAP_FAILED)
-			rdb_fatal("out of memory for the notes of an event");
-		for (unsigned i = 0; ev->more && i < ev->nchunks; i++) {
-			const char *data = ev->chunks[i].data;
-			if (!ev->chunks[i].addr && data >= ev->more && data < ev->more + ev->more_room)
-				ev->chunks[i].data = (char *)p + (data - ev->more);
-		}
-		ev->more = p;
-		ev->more_room = room;
-	}
-	ev->more_used += (unsigned)((len + 7) & ~7ul);
-	return ev->more + ev->more_used - ((len + 7) & ~7ul);
-}
-
-void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len)
-{
-	if (!recording())
-		return;
-	size_t at = (ev->notes_used + 7ul) & ~7ul;
-	char *copy = ev->notes + at;
-	if (len > (1u << 20) - 8)
-		rdb_fatal("a note of %zu bytes", len);
-	if (at + len > sizeof(ev->notes))
-		copy = more_notes(ev, len);
-	else
-		ev->notes_used = (unsigned)(at + len);
-	memcpy(copy, data, len);
-	*new_chunk(ev) = (struct event_chunk){.data = copy, .len = (uint32_t)len, .note = what};
-}
-
-bool event_takes_chunks(const struct event *ev)
-{
-	return ev->kind == LOG_HYPERCALL || ev->kind == LOG_PREEMPT || ev->kind == LOG_RESUME ||
-	       (ev->kind == LOG_SYSCALL && !ev->emulated);
-}
-
-void event_adopt(struct event *to, struct event *from)
-{
-	for (unsigned i = 0; i < from->nchunks; i++) {
-		const struct event_chunk *c = &from->chunks[i];
-		if (c->addr)
-			*new_chunk(to) = *c;
-		else
-			event_note(to, c->note, c->data, c->len);
-	}
-	from->nchunks = from->notes_used = from->more_used = 0;
-}
-
-static int by_address(const void *a, const void *b)
-{
-	const struct event_chunk *x = a, *y = b;
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
-void event_compact(struct event *ev)
-{
-	struct event_chunk *notes = malloc(ev->nchunks * sizeof(*notes));
-	unsigned all = ev->nchunks, nnotes = 0, n = 0, merged = 0;
-	if (!notes)
-		return;
-	for (unsigned i = 0; i < all; i++)
-		if (ev->chunks[i].addr)
-			ev->chunks[n++] = ev->chunks[i];
-		else
-			notes[nnotes++] = ev->chunks[i];
-	qsort(ev->chunks, n, sizeof(*ev->chunks), by_address);
-	for (unsigned i = 0; i < n; i++) {
-		const struct event_chunk c = ev->chunks[i];
-		struct event_chunk *last = merged ? &ev->chunks[merged - 1] : NULL;
-		if (last && last->addr + last->len >= c.addr && c.addr + c.len - last->addr < 1u << 30) {
-			if (c.addr + c.len > last->addr + last->len)
-				last->len = (uint32_t)(c.addr + c.len - last->addr);
-		} else {
-			ev->chunks[merged++] = c;
-		}
-	}
-	if (ev->more_used > NOTES_KEPT)
-		nnotes = ev->notes_used = ev->more_used = 0;
-	memcpy(ev->chunks + merged, notes, nnotes * sizeof(*notes));
-	ev->nchunks = merged + nnotes;
-	free(notes);
-}
-
 /* The program goes on unrecorded if the log takes no more. */
 static void append(const struct event *ev, uint64_t number)
 {
@@ -309,7 +169,7 @@ static void append(const struct event *ev, uint64_t number)
 	}
 	mode_switch(&mode_pass);
 	log_done();
-	baton_open();
+	schedule->open();
 }
 
 void event_logged(const struct event *ev)
@@ -323,7 +183,8 @@ void event_waits(void)
 	struct event *ev = event_current(), asked;
 	if (!recording() || !ev || !ev->nsent || ev->sent_logged)
 		return;
-	struct event_chunk chunk = sent_chunk(ev);
+	struct event_chunk chunk = {
+		.data = ev->sent, .len = (uint32_t)(ev->nsent * sizeof(*ev->sent)), .note = RDB_NOTE_SENT};
 	memset(&asked, 0, offsetof(struct event, notes));
 	asked.kind = LOG_ASKED;
 	asked.nr = ev->nr;
@@ -378,7 +239,7 @@ void event_end(struct event *ev)
 		if (ends_known)
 			ends_sync(ev);
 		if (ev->nsent && !ev->sent_logged)
-			*new_chunk(ev) = sent_chunk(ev);
+			event_chunk_from(ev, 0, RDB_NOTE_SENT, ev->sent, ev->nsent * sizeof(*ev->sent));
 		event_logged(ev);
 	}
 	struct thread *self = thread_self();

@@ -1,35 +1,7 @@
-/* One event in the making: what it was, and which bytes its answer put into upper memory. */
+/* The life of an event: from the question to the log. */
 #ifndef RDB_EVENT_H
 #define RDB_EVENT_H
-#include "base/lower.h"
-
-struct event_chunk {
-	uint64_t addr; /* 0: a note */
-	const void *data;
-	uint32_t len;
-	uint32_t note;
-};
-
-struct event {
-	uint16_t kind;
-	uint16_t nargs;
-	uint32_t nr;
-	uint64_t args[RDB_MAX_ARGS];
-	int64_t result;
-	bool emulated;             /* a system call that a replay carries out again, after its chunks */
-	uint64_t begun;            /* stamp_begin(), of a call of a plug-in; 0: not known */
-	uint64_t waited_ns;        /* struct thread, waited_ns */
-	uint64_t done;             /* struct thread, done */
-	uint64_t asked_ns;         /* where there is shared memory: CLOCK_REALTIME then */
-	unsigned nsent, sent_room; /* what the program hands out (sent.h) */
-	struct rdb_note_sent *sent;
-	bool sent_logged; /* already: other records come first */
-	unsigned nchunks, chunk_cap;
-	struct event_chunk *chunks;
-	unsigned notes_used, more_used, more_room;
-	char *more;       /* notes beyond notes[]: an MPI_Waitall of thousands of receives */
-	char notes[4096]; /* copies of note data */
-};
+#include "log/parts.h"
 
 /* The events under way are a stack (an upcall nests); event_begin() gives a fresh one. */
 struct event *event_begin(enum log_kind kind, uint32_t nr, const uint64_t *args, unsigned nargs);
@@ -42,17 +14,6 @@ void event_sent_blocks(struct event *ev, const void *upper, int64_t count, int64
 		       const struct rdb_blocks *blocks, unsigned n);
 /* Other records come before that of the present event, which the program has asked for already. */
 void event_waits(void);
-void event_out(struct event *ev, void *upper, size_t len);
-/* Bytes that lie elsewhere and stay until the event ends: a chunk for `addr`, or (0) a note. */
-void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const void *data, size_t len);
-/* False: in a replay its chunks are not applied, or something else is done after them. */
-bool event_takes_chunks(const struct event *ev);
-/* What `from` has written is part of `to`; `from` is empty afterwards. */
-void event_adopt(struct event *to, struct event *from);
-/* The same bytes in fewer chunks; all are still in their place.  Notes keep their order; of very many, none is kept:
- * who sent what is not known then. */
-void event_compact(struct event *ev);
-void event_note(struct event *ev, enum rdb_note what, const void *data, size_t len);
 /* Record: numbers and logs it.  In every mode: takes it off the stack. */
 void event_end(struct event *ev);
 /* Record: numbers and logs one that was not begun here, and has no chunks. */

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "crossing/arrivals.h"
-#include "task/baton.h"
+#include "crossing/schedule.h"
 #include "crossing/boundary.h"
-#include "crossing/table.h"
+#include "base/table.h"
 #include "base/guarded_copy.h"
 #include "base/handed_on.h"
 #include "crossing/order.h"
 #include "crossing/scratch.h"
-#include "answer/clock.h"
+#include "crossing/source.h"
 #include "log/log_writer.h"
 #include "log/stamp.h"
 #include "space/device_memory.h"
@@ -56,7 +56,7 @@ static bool hold(bool want)
 	if (want == had)
 		return had;
 	if (want) {
-		baton_block_end(self->handed);
+		schedule->unblock(self->handed);
 		arrivals_still_end();
 		enter(self);
 		if (lower.mode->away)
@@ -67,7 +67,7 @@ static bool hold(bool want)
 		if (lower.mode->away)
 			lower.mode->away(true);
 		leave(self);
-		self->handed = baton_block_begin();
+		self->handed = schedule->block();
 		if (!self->handed)
 			arrivals_still_begin();
 	}
@@ -185,6 +185,11 @@ static bool idle(void)
 	return more;
 }
 
+static void registered(void *upper, size_t len, bool remote, bool begin)
+{
+	device_memory(event_current(), upper, len, remote, begin);
+}
+
 static const char *const *spawn_options(unsigned *count)
 {
 	static struct handed_on handed_on;
@@ -207,7 +212,7 @@ static struct rdb_host offered = {
 	.hold = hold,
 	.shared = shared,
 	.arrived = arrivals_came,
-	.device_memory = device_memory,
+	.device_memory = registered,
 	.device_told = device_memory_told,
 	.forks_break_dma = device_memory_forks_break,
 	.keep_descriptor = lower_fd,
@@ -281,7 +286,7 @@ int64_t host_call(struct event *ev, struct gate_frame *frame)
 {
 	unsigned ns = ev->nr >> 16;
 	if (ns == RDB_NS_CORE)
-		return clock_call(ev->nr, ev->args);
+		return source->core(ev->nr, ev->args);
 	if (ns >= NAMESPACES)
 		rdb_fatal("hypercall %#x: no such library", ev->nr);
 	struct thread *self = thread_self();

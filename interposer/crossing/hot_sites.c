@@ -7,8 +7,8 @@
 #include "crossing/boundary.h"
 #include "crossing/gate.h"
 #include "text/hot_stubs.h"
-#include "answer/instructions.h"
-#include "task/signals.h"
+#include "text/starts.h"
+#include "crossing/source.h"
 #include "task/thread.h"
 #include "text/traps.h"
 
@@ -67,7 +67,7 @@ static unsigned find(const uint8_t *begin, const uint8_t *end, const uint8_t *si
 		if (mov < begin || *mov != 0xb8)
 			continue;
 		memcpy(&nr, mov + 1, sizeof(nr));
-		if (hot(nr) && instructions_starts_within(begin, mov, end, CHAINS))
+		if (hot(nr) && text_starts_within(begin, mov, end, CHAINS))
 			sites[n++] = mov;
 	}
 	return n;
@@ -169,7 +169,7 @@ uint64_t hot_leave(struct thread *self, struct hot_outer outer)
 	self->hot = false;
 	self->frame = outer.frame;
 	self->uc = outer.uc;
-	signals_want_delivery(NULL);
+	source->deliver(NULL);
 	return self->upper.fs_base;
 }
 
@@ -185,6 +185,6 @@ uint64_t hot_syscall(ucontext_t *uc, uint64_t fs_base)
 	}
 	struct hot_outer outer = hot_enter(self, uc);
 	self->asks_at = UC_REG(uc, RIP) - 2;
-	syscall_event(uc);
+	source->syscall(uc);
 	return hot_leave(self, outer);
 }

@@ -4,8 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include "answer/process.h"
-#include "task/signals.h"
+#include "crossing/source.h"
 #include "text/traps.h"
 
 /* In front of libc's for everything that the lower half loads. */
@@ -19,14 +18,15 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *id, const p
 												      "pthread_create");
 	if (!real)
 		return ENOSYS;
-	process_block_signals(&mask);
+	lower_block_signals(&mask);
 	const bool traps = lower.started && lower.upper.traps & TRAPS_CPUID;
 	if (traps) /* it would trap in that thread, too, and end the process */
 		traps_set(false);
 	int rc = real(id, attr, fn, arg);
 	if (traps)
 		traps_set(true);
-	signals_reclaim();
+	if (source) /* main() has begun */
+		source->made_thread();
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	return rc;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include "space/cautions.h"
-#include "replay/call_names.h"
+#include "crossing/source.h"
 
 enum {
 	EACH = 4096,
@@ -82,7 +82,7 @@ static bool brought_nothing(const struct event *ev)
 		if (new) {
 			row.kinds[i].kind = ev->kind;
 			row.kinds[i].nr = ev->nr;
-			call_name(ev->kind, ev->nr, row.kinds[i].name, sizeof(row.kinds[i].name));
+			source->name(ev->kind, ev->nr, row.kinds[i].name, sizeof(row.kinds[i].name));
 		}
 		if (row.kinds[i].kind != ev->kind || row.kinds[i].nr != ev->nr)
 			continue;

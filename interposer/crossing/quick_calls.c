@@ -1,7 +1,8 @@
 #include "crossing/quick_calls.h"
 #include <string.h>
 #include "crossing/event.h"
-#include "answer/clock.h"
+#include "crossing/clock_fast.h"
+#include "crossing/source.h"
 #include "log/log_fast.h"
 #include "space/shared_memory.h"
 
@@ -34,5 +35,5 @@ bool quick_call(uint32_t fn, uint32_t nargs, const uint64_t *args)
 void quick_calls_again(uint32_t fn)
 {
 	if (!clock_fast_.left && host_may_be_quick(fn))
-		clock_fast_if_possible();
+		source->quick_again();
 }

@@ -2,7 +2,7 @@
 #ifndef RDB_IMAGE_H
 #define RDB_IMAGE_H
 #include "image/image_format.h"
-#include "crossing/table.h"
+#include "base/table.h"
 
 /* What is written: collected where the program stands, written there or by a forked child. */
 struct image_plan {
@@ -14,12 +14,13 @@ struct image_plan {
 	struct table threads; /* struct image_thread */
 };
 
-struct dirty_range {
-	uint64_t start, end;
-};
-
-/* Appends what an image keeps of the threads; uc is the running one's.  0 or -errno. */
-int image_threads(struct table *t, const ucontext_t *uc);
+/* Threads are above; main() says who they are. */
+extern const struct image_threads {
+	/* Appends what an image keeps of them; uc is the running one's.  0 or -errno. */
+	int (*take)(struct table *t, const ucontext_t *uc);
+	/* Makes them; `running` are the registers of the one that is the caller.  0 or -errno. */
+	int (*put)(const struct image_thread *t, unsigned count, struct context *running);
+} * image_threads;
 /* Writes the image of lower.event; `forked`: this is a child that may ruin its memory map.  0 or -errno;
  * no partial file is left.  If the image before is not usable any more, -ESTALE. */
 int image_write(const struct image_plan *plan, bool forked);
@@ -28,8 +29,8 @@ int image_write_first(const ucontext_t *uc);
 /* Compresses an image's data where that saves a quarter; a temporary file replaces the image.  0 or -errno. */
 int image_compress(unsigned number);
 
-/* Maps everything, sets lower.event and lower.upper, opens the log there.  0 or -errno (said on stderr). */
-int image_restore(unsigned number, bool check_pages);
+/* Maps everything, sets lower.event and lower.upper; says where in the log that is.  0 or -errno (said on stderr). */
+int image_restore(unsigned number, bool check_pages, uint32_t *segment, uint64_t *off);
 /* Is it whole, with all that it rests on?  0 or -errno (said on stderr). */
 int image_check(unsigned number);
 /* Puts the restored registers into uc. */

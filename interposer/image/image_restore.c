@@ -6,14 +6,11 @@
 #include <unistd.h>
 #include "space/aliases.h"
 #include "space/arena.h"
-#include "crossing/boundary.h"
+#include "base/context.h"
 #include "text/hot_stubs.h"
 #include "image/image.h"
 #include "image/image_pack.h"
-#include "answer/loader.h"
-#include "answer/memory_calls.h"
-#include "replay/replay.h"
-#include "task/thread.h"
+#include "space/mapping.h"
 
 enum { MAP_RUN = 16 * 4096, /* bytes; what is shorter is read, not mapped */ SOURCES = 64 };
 
@@ -186,29 +183,7 @@ static int protect_regions(const struct image_file *f)
 	return 0;
 }
 
-/* The one that runs is the caller; the others go on when the log comes to them. */
-static int threads_restored(const struct image_thread *t, unsigned count)
-{
-	struct thread *self = thread_self();
-	for (unsigned i = 0; i < count; i++, t++) {
-		if (t->state == THREAD_RUNS) {
-			self->upper = t->upper;
-			restore.running = t->context;
-			continue;
-		}
-		struct thread *other = threads_add(&t->upper);
-		if (!other)
-			return -ENOMEM;
-		other->state = (enum thread_state)t->state;
-		other->start = t->context;
-		other->start_fs = t->upper.fs_base;
-		other->gate.lower_fs = self->gate.lower_fs;
-		turns_prepare(other, NULL);
-	}
-	return 0;
-}
-
-int image_restore(unsigned number, bool check_pages)
+int image_restore(unsigned number, bool check_pages, uint32_t *segment, uint64_t *off)
 {
 	struct image_file *f = &restore.files[0];
 	int rc = image_open(f, number, true);
@@ -220,8 +195,8 @@ int image_restore(unsigned number, bool check_pages)
 	const struct image_header *h = f->header;
 	memcpy(&lower.upper, f->map + h->sections[IMAGE_STATE].off, sizeof(lower.upper));
 	if (!rc)
-		rc = threads_restored((const void *)(f->map + h->sections[IMAGE_THREADS].off),
-				      h->sections[IMAGE_THREADS].count);
+		rc = image_threads->put((const void *)(f->map + h->sections[IMAGE_THREADS].off),
+					h->sections[IMAGE_THREADS].count, &restore.running);
 	if (!rc)
 		rc = map_regions(f);
 	for (uint64_t i = 0; i < f->nruns && !rc; i++)
@@ -236,13 +211,13 @@ int image_restore(unsigned number, bool check_pages)
 		rc = hot_stubs_shorten();
 	lower.event = h->event;
 	lower.started = true;
-	uint32_t segment = h->log_segment;
-	uint64_t off = h->log_off;
+	*segment = h->log_segment;
+	*off = h->log_off;
 	for (unsigned i = 0; i < restore.nfiles; i++)
 		image_close(&restore.files[i]);
 	if (restore.buffer)
 		munmap(restore.buffer, IMAGE_RUN_MAX);
-	return rc || lower.opt.from_image ? rc : replay_open(segment, off);
+	return rc;
 }
 
 int image_check(unsigned number)

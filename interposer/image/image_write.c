@@ -6,37 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "space/arena.h"
-#include "crossing/boundary.h"
+#include "base/context.h"
 #include "base/crc32c.h"
 #include "image/image.h"
 #include "image/image_pages.h"
 #include "base/io.h"
 #include "log/log_writer.h"
 #include "base/private_file.h"
-#include "task/thread.h"
 
 enum { PIECE = 1 << 20 }; /* of one write */
 
-int image_threads(struct table *table, const ucontext_t *uc)
-{
-	static struct image_thread one;
-	int rc = 0;
-	for (const struct thread *t = threads_first(); t && !rc; t = t->next) {
-		ucontext_t parked;
-		one = (struct image_thread){.upper = t->upper, .state = t->state};
-		if (t == thread_self()) {
-			one.state = THREAD_RUNS;
-			context_save(&one.context, uc);
-		} else if (!t->frame && !t->uc) { /* not started: with the vector registers of who made it */
-			one.context = t->start;
-		} else {
-			thread_context(t, &parked);
-			context_save(&one.context, &parked);
-		}
-		rc = table_add(table, &one, sizeof(one));
-	}
-	return rc;
-}
+const struct image_threads *image_threads;
 
 /* Gives each run of this image its place in the file. */
 static uint64_t place_runs(const struct table *runs, uint32_t number, uint64_t off)
@@ -155,7 +135,7 @@ int image_write_first(const ucontext_t *uc)
 {
 	struct image_plan plan = {.number = 0};
 	log_position(&plan.log_segment, &plan.log_off);
-	int rc = image_threads(&plan.threads, uc);
+	int rc = image_threads->take(&plan.threads, uc);
 	if (!rc)
 		rc = image_write(&plan, false);
 	table_drop(&plan.threads);

@@ -1,7 +1,7 @@
 /* Events that go round and round, such as a loop over several requests that are not complete (log_format.h). */
 #ifndef RDB_LOG_CYCLE_H
 #define RDB_LOG_CYCLE_H
-#include "crossing/event.h"
+#include "log/parts.h"
 
 /* The event does not differ from the model `at`.  1: counted as the next turn of a cycle; 0: it is to be appended;
  * -errno as log_append(). */

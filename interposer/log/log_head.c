@@ -8,7 +8,7 @@
 #include "log/log_head.h"
 #include "log/meta.h"
 #include "base/private_file.h"
-#include "crossing/table.h"
+#include "base/table.h"
 
 static int add_record(uint32_t kind, const char *text, size_t len, void *arg)
 {

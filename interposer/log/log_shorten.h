@@ -1,7 +1,7 @@
 /* Appending an event as a short record (log_format.h), or as one more of the same. */
 #ifndef RDB_LOG_SHORTEN_H
 #define RDB_LOG_SHORTEN_H
-#include "crossing/event.h"
+#include "log/parts.h"
 
 /* `size`: of the record.  1: done; 0: it has to be written whole; or -errno as log_append(). */
 int log_shorten(const struct event *ev, uint64_t number, size_t size);

@@ -1,7 +1,7 @@
 /* Writing the log of this rank (log_format.h). */
 #ifndef RDB_LOG_WRITER_H
 #define RDB_LOG_WRITER_H
-#include "crossing/event.h"
+#include "log/parts.h"
 
 /* Creates segment 0 in dir.  0 or -errno. */
 int log_open(const char *dir);

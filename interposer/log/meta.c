@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#include "answer/cpu_features.h"
+#include "base/cpu_features.h"
 #include "log/log_writer.h"
 #include "log/meta.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/lower.h"
 #include "base/seccomp.h"
-#include "answer/cpu_features.h"
+#include "base/cpu_features.h"
 #include "base/handed_on.h"
 #include "base/limit.h"
 #include "base/probe.h"

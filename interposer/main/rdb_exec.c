@@ -20,7 +20,7 @@
 #include "crossing/boundary.h"
 #include "crossing/ending.h"
 #include "base/descriptors.h"
-#include "answer/cpu_features.h"
+#include "base/cpu_features.h"
 #include "base/fsgsbase.h"
 #include "crossing/gate_asm.h"
 #include "image/image.h"
@@ -35,8 +35,10 @@
 #include "restart/own_table.h"
 #include "log/log_writer.h"
 #include "log/meta.h"
+#include "main/cpu_check.h"
 #include "main/options.h"
 #include "main/script.h"
+#include "main/sources.h"
 #include "base/probe.h"
 #include "space/side_files.h"
 #include "replay/expand.h"
@@ -184,7 +186,11 @@ static int replay(void)
 			rc = thaw_check(lower.opt.checkpoint);
 		return rc == -EPROTO ? 3 : rc ? 5 : 0;
 	}
-	rc = image_restore(lower.opt.checkpoint, !lower.opt.checked);
+	uint32_t segment = 0;
+	uint64_t off = 0;
+	rc = image_restore(lower.opt.checkpoint, !lower.opt.checked, &segment, &off);
+	if (!rc && !lower.opt.from_image)
+		rc = replay_open(segment, off);
 	if (!rc && lower.opt.from_image && lower.opt.mode_after->coordinates)
 		coordinated_join();
 	if (!rc && lower.opt.from_image)
@@ -226,6 +232,7 @@ int main(int argc, char **argv, char **envp)
 		return 125;
 	}
 	lower_at_fatal = boundary_end_unsupported;
+	sources_set();
 	lower.pid = getpid();
 	lower.opt.slice_ms = 20;
 	lower.opt.patience_s = 60;

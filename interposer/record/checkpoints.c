@@ -27,12 +27,13 @@
 #include "space/shared_memory.h"
 #include "text/tsc_sites.h"
 #include "answer/made_text.h"
-#include "image/dirty.h"
+#include "space/dirty.h"
 #include "image/image.h"
-#include "log/keep.h"
+#include "record/keep.h"
 #include "log/log_writer.h"
 #include "log/stamp.h"
 #include "task/thread.h"
+#include "task/thread_images.h"
 #include "answer/vfork.h"
 
 enum {
@@ -288,7 +289,7 @@ static int gather(struct image_plan *plan, const ucontext_t *uc)
 	static struct table dirty, threads;
 	plan->threads = threads;
 	plan->threads.len = dirty.len = 0;
-	int rc = image_threads(&plan->threads, uc);
+	int rc = threads_take(&plan->threads, uc);
 	threads = plan->threads;
 	if (!rc && !dirty_collect(&dirty))
 		plan->dirty = &dirty;

@@ -8,10 +8,6 @@
 #include "space/ends.h"
 #include "crossing/boundary.h"
 #include "space/sent.h"
-#include "restart/live.h"
-#include "restart/mapped_files.h"
-#include "restart/shared_again.h"
-#include "restart/tree.h"
 #include "replay/call_names.h"
 #include "replay/divergence.h"
 #include "replay/expand.h"
@@ -51,8 +47,8 @@ static void finish(bool ok, const char *what) __attribute__((noreturn));
 static void finish(bool ok, const char *what)
 {
 	char line[2048];
-	if (lower.opt.restart)
-		live_refuse("%s", what ? what : "its recording ends before that");
+	if (lower.mode->refuse)
+		lower.mode->refuse(what ? what : "its recording ends before that");
 	if (expanding())
 		expand_end(ok ? NULL : what);
 	int n = snprintf(line, sizeof(line), "{\"ok\":%s,\"events\":%lu,\"hashes\":%lu,\"hash\":\"%#lx\"",
@@ -124,7 +120,7 @@ void replay_diverged(ucontext_t *uc, const char *fmt, ...)
 	replay.located = true;
 	if (verifying())
 		finish(false, text);
-	agent_diverged(uc ? uc : before_crossing(), text);
+	lower.mode->at_divergence(uc ? uc : before_crossing(), text);
 }
 
 /* NULL at the end.  What a program that still runs has added since the replica was asked for is beyond it. */
@@ -336,7 +332,7 @@ void replay_ended(ucontext_t *uc)
 			check_hash(replay.final);
 		finish(true, NULL);
 	}
-	agent_end(before_crossing(), replay.end_kind, replay.end_value);
+	lower.mode->at_end(before_crossing(), replay.end_kind, replay.end_value);
 }
 
 void replay_exits(int code, ucontext_t *uc)
@@ -363,7 +359,7 @@ void replay_fault(int sig, siginfo_t *info, ucontext_t *uc)
 		check_hash(replay.final);
 	if (verifying())
 		finish(recorded, recorded ? NULL : "the program faults where the recording goes on");
-	agent_fault(sig, info, uc);
+	lower.mode->at_fault(sig, info, uc);
 }
 
 static void apply_chunks(const struct log_record *rec)
@@ -402,10 +398,8 @@ static void apply_chunks(const struct log_record *rec)
 static const struct log_record *take(enum log_kind kind, uint32_t nr, ucontext_t *uc)
 {
 	const struct log_record *rec = replay.next;
-	if (restarting() && tree())
-		shared_again_asked();
-	if (restarting() && rec && kind == LOG_SYSCALL && rec->kind == kind && rec->nr == nr && rec->result >= 0)
-		mapped_files_asked(nr, log_args(rec));
+	if (lower.mode->taking)
+		lower.mode->taking(kind, nr, rec);
 	if (at_end()) {
 		replay_ended(uc);
 		return NULL;
@@ -543,16 +537,6 @@ bool replay_take_signal(int *sig, siginfo_t *info)
 	memset(info, 0, sizeof(*info));
 	memcpy(info, log_args(rec), 8ul * rec->nargs < sizeof(*info) ? 8ul * rec->nargs : sizeof(*info));
 	return true;
-}
-
-uint32_t replay_next_thread(void)
-{
-	return replay.next ? replay.next->thread : 0;
-}
-
-bool replay_resume_next(void)
-{
-	return next_is(LOG_RESUME);
 }
 
 const struct mark *replay_mark(void)

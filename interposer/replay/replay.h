@@ -32,10 +32,6 @@ void replay_take_upcall(uint64_t *fn, uint64_t args[6], ucontext_t *uc);
 bool replay_signal_next(void);
 /* The next recorded event is a signal: takes it.  False if it is something else. */
 bool replay_take_signal(int *sig, siginfo_t *info);
-/* Whose the next record is; 0: nobody's, or there is none. */
-uint32_t replay_next_thread(void);
-/* The next recorded event is that this thread goes on. */
-bool replay_resume_next(void);
 /* The next recorded event is that this thread is stopped in a computation: where; else NULL. */
 struct mark;
 const struct mark *replay_mark(void);

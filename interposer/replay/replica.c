@@ -53,8 +53,3 @@ void replica_set_fs_base(uint64_t v)
 {
 	thread_self()->upper.fs_base = v;
 }
-
-uint64_t replica_gs_base(void)
-{
-	return 0;
-}

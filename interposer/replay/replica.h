@@ -88,8 +88,7 @@ struct replica_thread_info {
 bool replica_other_thread(uint32_t number, struct replica_thread_info *out);
 /* The number of the thread after `number` (0: the first), 0: none. */
 uint32_t replica_next_thread(uint32_t number);
-uint64_t replica_fs_base(void); /* upper FS base of the running thread, and GS */
-uint64_t replica_gs_base(void);
+uint64_t replica_fs_base(void); /* upper FS base of the running thread */
 void replica_set_fs_base(uint64_t v);
 uint64_t replica_hash(ucontext_t *uc); /* the arena hash; no int3 of ours may be in memory */
 struct replica_info {

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "crossing/boundary.h"
-#include "crossing/table.h"
+#include "base/table.h"
 #include "record/checkpoints.h"
 #include "image/image.h"
 #include "restart/board.h"
@@ -19,7 +19,7 @@
 #include "restart/own_shared.h"
 #include "restart/scheduling.h"
 #include "base/crc32c.h"
-#include "log/keep.h"
+#include "record/keep.h"
 #include "base/io.h"
 #include "base/private_file.h"
 #include "task/halt.h"

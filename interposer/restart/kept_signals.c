@@ -34,7 +34,7 @@ int kept_signals_look(struct state_head *head, struct kept_signals *kept)
 	const uint64_t by_descriptor = signals_read_by_descriptor() & thread_self()->upper.sigmask;
 	sigset_t before;
 	int timers;
-	process_block_signals(&before);
+	lower_block_signals(&before);
 	do {
 		taken(by_descriptor);
 		timers = posix_timers_look(kept->timers, POSIX_TIMERS);

@@ -3,7 +3,7 @@
 #ifndef RDB_KERNEL_FILES_H
 #define RDB_KERNEL_FILES_H
 #include "crossing/event.h"
-#include "crossing/table.h"
+#include "base/table.h"
 
 /* Before the program runs: what it has inherited. */
 void kernel_files_begin(void);

@@ -3,7 +3,7 @@
 #ifndef RDB_KERNEL_SOCKETS_H
 #define RDB_KERNEL_SOCKETS_H
 #include <stdbool.h>
-#include "crossing/table.h"
+#include "base/table.h"
 #include "restart/open_table.h"
 
 /* Forgets those of an earlier look. */

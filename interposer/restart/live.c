@@ -21,6 +21,7 @@
 #include "restart/own_files.h"
 #include "restart/posix_timers.h"
 #include "restart/scheduling.h"
+#include "restart/shared_again.h"
 #include "restart/sent_signals.h"
 #include "restart/sockets.h"
 #include "restart/timers.h"
@@ -150,7 +151,7 @@ void live_as_branch(ucontext_t *uc, const struct mode *mode)
 	baton_reset();
 	meta_log(lower.upper.exe);
 	log_files();
-	shared_adopt_mapped();
+	shared_adopt_mapped(shared_again_kind);
 	rc = hot_stubs_lengthen();
 	if (!rc)
 		rc = boundary_gate_live();

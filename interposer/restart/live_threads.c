@@ -47,7 +47,8 @@ void live_threads_part(uint64_t now_ns)
 void live_threads_ended(void)
 {
 	replay_look_ahead();
-	struct thread *self = thread_self(), *t = threads_find(replay_next_thread());
+	const struct log_record *next = replay_next_record();
+	struct thread *self = thread_self(), *t = threads_find(next ? next->thread : 0);
 	if (!t || t == self)
 		t = threads_first() == self ? self->next : threads_first();
 	threads_remove(self, false);

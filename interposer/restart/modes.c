@@ -5,6 +5,8 @@
 #include "restart/coordinated.h"
 #include "restart/kernel_files.h"
 #include "restart/live.h"
+#include "restart/live_threads.h"
+#include "restart/mapped_files.h"
 #include "restart/open_files.h"
 #include "restart/posix_timers.h"
 #include "restart/sent_signals.h"
@@ -35,6 +37,27 @@ static void answered(ucontext_t *uc)
 		live_at_event(uc);
 	else
 		modes_answered(uc);
+}
+
+static void taking(enum log_kind kind, uint32_t nr, const struct log_record *rec)
+{
+	if (tree())
+		shared_again_asked();
+	if (rec && kind == LOG_SYSCALL && rec->kind == kind && rec->nr == nr && rec->result >= 0)
+		mapped_files_asked(nr, log_args(rec));
+}
+
+static void thread_ended(void)
+{
+	if (live_due())
+		live_threads_ended();
+}
+
+static void refuse(const char *why) __attribute__((noreturn));
+
+static void refuse(const char *why)
+{
+	live_refuse("%s", why);
 }
 
 static void delivered(int sig, const siginfo_t *info)
@@ -70,6 +93,9 @@ const struct mode mode_restart = {
 	.answered = answered,
 	.trapped = live_at_trap,
 	.offer = offer,
+	.taking = taking,
+	.thread_ended = thread_ended,
+	.refuse = refuse,
 	.delivered = delivered,
 	.cut = cut,
 };

@@ -22,7 +22,9 @@ const char *own_place(const char *path)
 bool own_place_of(const char *full, char *out)
 {
 	char name[LONGEST];
-	const struct own *o = own_find(full);
+	const struct own *o = own_table.n ? own_find(full) : NULL;
+	if (!own_table.n)
+		return false;
 	if (o)
 		return snprintf(out, LONGEST, "%s", o->place) < LONGEST;
 	strcpy(name, full);

@@ -3,7 +3,7 @@
  * image later has the same pages; a restart makes it again, shared, so that children and second mappings see it. */
 #ifndef RDB_OWN_SHARED_H
 #define RDB_OWN_SHARED_H
-#include "crossing/table.h"
+#include "base/table.h"
 
 /* NULL: a checkpoint can have all that is mapped shared. */
 const char *own_shared_refuses(void);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LONGEST = 4096 };
+#include "answer/other_names.h"
 
 struct own {
 	const char *target;       /* where all ranks are to find it; or NULL */

@@ -2,7 +2,7 @@
 #ifndef RDB_SCHEDULING_H
 #define RDB_SCHEDULING_H
 #include "crossing/event.h"
-#include "crossing/table.h"
+#include "base/table.h"
 
 /* A system call that succeeded in the recording. */
 void scheduling_syscall(const struct event *ev);

@@ -61,4 +61,7 @@ const struct mode mode_replica = {
 	.call = replay_call,
 	.answered = modes_answered,
 	.after_syscall = show_output,
+	.at_end = agent_end,
+	.at_divergence = agent_diverged,
+	.at_fault = agent_fault,
 };

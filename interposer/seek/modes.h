@@ -10,7 +10,8 @@ void modes_answered(ucontext_t *uc);
 #define MODE_REPLAYS \
 	.replays = true, .asked = agent_asked, .trap = agent_sigtrap, .fault = agent_faulted, .leaves = agent_leaves, \
 	.remapped = agent_remapped, .reprotected = agent_reprotected, .answer = replay_answer, \
-	.record = replay_record, .signals = replay_signals, .killed = replay_fault, .exits = replay_exits, \
-	.diverged = replay_diverged, .damaged = replay_damaged
+	.record = replay_record, .next = replay_next_record, .switched = agent_switched, .ended = replay_ended, \
+	.signals = replay_signals, .killed = replay_fault, .exits = replay_exits, .diverged = replay_diverged, \
+	.damaged = replay_damaged
 
 #endif

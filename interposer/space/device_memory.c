@@ -1,8 +1,6 @@
 #include "space/device_memory.h"
 #include "space/device_quiet.h"
-#include "restart/live.h"
 #include "space/cautions.h"
-#include "crossing/gate.h"
 #include "base/lower.h"
 #include "space/shared_kinds.h"
 #include <stdlib.h>
@@ -231,7 +229,7 @@ static void begin(uint64_t start, uint64_t end, bool remote)
 	}
 }
 
-static void end(uint64_t start, uint64_t end, bool remote)
+static void end(struct event *ev, uint64_t start, uint64_t end, bool remote)
 {
 	split(start);
 	split(end);
@@ -244,7 +242,7 @@ static void end(uint64_t start, uint64_t end, bool remote)
 		}
 		/* no event can look at it any more: what has changed belongs to this one */
 		if (memcmp((const void *)r->start, r->shadow, r->end - r->start))
-			event_out(event_current(), (void *)r->start, r->end - r->start);
+			event_out(ev, (void *)r->start, r->end - r->start);
 		touch(r);
 		drop(i);
 	}
@@ -271,11 +269,11 @@ void device_memory_live(void)
 {
 	for (struct waiting *w; (w = waiting); free(w)) {
 		waiting = w->next;
-		device_memory(w->addr, w->len, w->remote, true);
+		device_memory(NULL, w->addr, w->len, w->remote, true);
 	}
 }
 
-void device_memory(void *addr, size_t len, bool remote, bool from_now)
+void device_memory(struct event *ev, void *addr, size_t len, bool remote, bool from_now)
 {
 	uint64_t start = (uint64_t)addr & ~(RDB_PAGE - 1), upto = UP((uint64_t)addr + len);
 	if (restarting() && len && from_now)
@@ -303,7 +301,10 @@ void device_memory(void *addr, size_t len, bool remote, bool from_now)
 			"where the program looks at such memory between two events",
 			(unsigned long)(uint64_t)addr, (unsigned long)((uint64_t)addr + len));
 	}
-	(from_now ? begin : end)(start, upto, remote);
+	if (from_now)
+		begin(start, upto, remote);
+	else
+		end(ev, start, upto, remote);
 	count();
 }
 

@@ -13,12 +13,12 @@
  */
 #ifndef RDB_DEVICE_MEMORY_H
 #define RDB_DEVICE_MEMORY_H
-#include "crossing/event.h"
+#include "log/parts.h"
 
 extern unsigned device_regions; /* how many there are */
 
 /* host->device_memory */
-void device_memory(void *addr, size_t len, bool remote, bool begin);
+void device_memory(struct event *ev, void *addr, size_t len, bool remote, bool begin);
 /* host->device_told */
 void device_memory_told(void *addr, size_t len);
 /* What was registered at the cut of a restart, now that there is a log. */

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include "crossing/boundary.h"
+#include "base/context.h"
 #include "log/log_reader.h"
 #include "space/arena.h"
 
@@ -149,13 +149,7 @@ static bool forbidden(const ucontext_t *uc, int prot)
 	return !(prot & (error & 16 ? PROT_EXEC : error & 2 ? PROT_WRITE : PROT_READ | PROT_WRITE | PROT_EXEC));
 }
 
-static void say(const struct end *e)
-{
-	const uint64_t args[] = {e->start, e->end};
-	event_beside(LOG_ENDS, args, 2);
-}
-
-void ends_fault(int *sig, siginfo_t *info, const ucontext_t *uc)
+void ends_fault(int *sig, siginfo_t *info, const ucontext_t *uc, void (*say)(const uint64_t range[2]))
 {
 	const uint64_t addr = (uint64_t)info->si_addr;
 	int prot;
@@ -172,7 +166,7 @@ void ends_fault(int *sig, siginfo_t *info, const ucontext_t *uc)
 		return;
 	for (unsigned i = 0; i < ends_known; i++)
 		if (addr >= ends[i].start && addr < ends[i].end)
-			say(&ends[i]);
+			say((uint64_t[2]){ends[i].start, ends[i].end});
 }
 
 void ends_sync(struct event *ev)

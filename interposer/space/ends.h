@@ -9,7 +9,7 @@
 #define RDB_ENDS_H
 #include <signal.h>
 #include <stdbool.h>
-#include "crossing/event.h"
+#include "log/parts.h"
 
 /* [start, end) is mapped with that protection, and there is nothing. */
 void ends_add(uint64_t start, uint64_t end, int prot);
@@ -25,8 +25,8 @@ bool ends_at(uint64_t addr, int *prot);
 /* Of the pages that we have closed the first ones in [from, to); false: there are none. */
 bool ends_closed(uint64_t from, uint64_t to, uint64_t part[2], int *prot);
 
-/* A fault of the program: what it is for the program.  While recording it is said. */
-void ends_fault(int *sig, siginfo_t *info, const ucontext_t *uc);
+/* A fault of the program: what it is for the program.  While recording it is said, by `say`. */
+void ends_fault(int *sig, siginfo_t *info, const ucontext_t *uc, void (*say)(const uint64_t range[2]));
 /* While recording: is any of it there again?  Said with the event. */
 void ends_sync(struct event *ev);
 extern unsigned ends_known; /* how many there are */

@@ -1,7 +1,7 @@
 /* Files that the program maps and writes: a mapping shows what is written, also a private one where nothing was stored. */
 #ifndef RDB_FOLLOWED_H
 #define RDB_FOLLOWED_H
-#include "crossing/event.h"
+#include "log/parts.h"
 #include "space/arena.h"
 
 struct stat;

@@ -1,7 +1,7 @@
 /* Shared memory: what it is made of, and which events matter to it. */
 #ifndef RDB_SHARED_KINDS_H
 #define RDB_SHARED_KINDS_H
-#include "crossing/event.h"
+#include "log/parts.h"
 
 enum shared_kind {
 	SHARED_ANONYMOUS, /* children have it */

@@ -11,8 +11,7 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
-#include "image/dirty.h"
-#include "restart/shared_again.h"
+#include "space/dirty.h"
 #include "space/aliases.h"
 #include "space/arena.h"
 #include "space/cautions.h"
@@ -365,17 +364,18 @@ void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind)
 	adopt(ev, at, len, kind, false);
 }
 
-static int adopt_mapped(const struct mapping *m, void *arg __attribute__((unused)))
+static int adopt_mapped(const struct mapping *m, void *arg)
 {
+	int (*const *kind_of)(uint64_t start) = arg;
 	if (m->shared)
-		shared_adopt(NULL, m->start, m->end - m->start, shared_again_kind(m->start));
+		shared_adopt(NULL, m->start, m->end - m->start, (*kind_of)(m->start));
 	return 0;
 }
 
-void shared_adopt_mapped(void)
+void shared_adopt_mapped(int (*kind_of)(uint64_t start))
 {
 	if (recording())
-		arena_each(adopt_mapped, NULL);
+		arena_each(adopt_mapped, &kind_of);
 }
 
 static int kind_of(int fd)

@@ -8,7 +8,7 @@
  */
 #ifndef RDB_SHARED_MEMORY_H
 #define RDB_SHARED_MEMORY_H
-#include "crossing/event.h"
+#include "log/parts.h"
 
 extern unsigned shared_regions; /* how many there are */
 
@@ -32,7 +32,7 @@ void shared_mpi_writes(const struct stat *st);
 /* The memory there is shared and mapped, by mremap or shmat: the same. */
 void shared_adopt(struct event *ev, uint64_t at, size_t len, int kind);
 /* A restart has mapped it, and a recording begins: all there is, as what others may write. */
-void shared_adopt_mapped(void);
+void shared_adopt_mapped(int (*kind_of)(uint64_t start));
 /* In replay: the aliases of what this event has mapped, or begins to follow. */
 void shared_aliases_recorded(void);
 /* In replay: was the mapping that this event made shared?  Then it is mapped, with its content. */

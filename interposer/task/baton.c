@@ -7,7 +7,6 @@
 #include <time.h>
 #include "crossing/boundary.h"
 #include "base/monotonic.h"
-#include "answer/instructions.h"
 #include "marks/spin.h"
 #include "task/signals.h"
 #include "task/thread.h"
@@ -157,7 +156,7 @@ static void queue(long slice_ms)
 static void take(long slice_ms)
 {
 	queue(slice_ms);
-	instructions_thread();
+	thread_traps();
 }
 
 void baton_take(void)

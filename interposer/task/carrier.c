@@ -5,8 +5,6 @@
 #include <signal.h>
 #include <sys/syscall.h>
 #include "crossing/boundary.h"
-#include "answer/instructions.h"
-#include "answer/process.h"
 #include "task/signals.h"
 #include "task/baton.h"
 
@@ -41,7 +39,7 @@ static void *carry(void *arg)
 	self->gate.lower_fs = __builtin_ia32_rdfsbase64(); /* live_threads.c: another carried it until now */
 	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&self->kernel_mask, 0, 8, 0, 0);
 	if (recording() && baton_held()) /* kept for it while it got this carrier */
-		instructions_thread();
+		thread_traps();
 	else
 		baton_take();
 	gate_carry(&self->leave_sp, RDB_GATE_CODE + GATE_CODE_START, self->start.gregs[REG_RSP]);
@@ -64,7 +62,7 @@ int carrier_start(struct thread *t)
 	pthread_attr_setstacksize(&attr, CARRIER_STACK);
 	t->born = t->known = 0;
 	sigset_t mask;
-	process_block_signals(&mask); /* until it has its stack for them */
+	lower_block_signals(&mask); /* until it has its stack for them */
 	int rc = -pthread_create(&id, &attr, carry, t);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	pthread_attr_destroy(&attr);

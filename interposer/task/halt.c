@@ -13,8 +13,6 @@
 static const uint64_t GRACE_NS = 20 * 1000000ul, LATER_NS = 100 * 1000000ul;
 enum { SPINS = 20, NAP_NS = 100000 };
 
-volatile uint32_t halt_wanted;
-
 static struct {
 	uint32_t released; /* futex: how often all were let go */
 	uint32_t acting;   /* one acts for all; nobody leaves */

@@ -10,9 +10,6 @@
 #include <ucontext.h>
 #include "task/thread.h"
 
-/* Nonzero: whoever is about to wait in the kernel comes to rest first.  gate.S looks at it. */
-extern volatile uint32_t halt_wanted;
-
 /* The calling thread is at rest: with the registers uc, or (NULL) before the present call; `complete` (or NULL) says
  * that the call has what it waits for.  `act` is called, in one thread, when all are.  True: it was called, and
  * says so; in the other threads: they have stood still. */

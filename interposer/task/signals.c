@@ -6,11 +6,11 @@
 #include <unistd.h>
 #include "task/baton.h"
 #include "crossing/boundary.h"
+#include "crossing/source.h"
 #include "task/computation.h"
 #include "text/hot_stubs.h"
 #include "text/tsc_sites.h"
 #include "space/ends.h"
-#include "answer/instructions.h"
 #include "base/pids.h"
 #include "task/signal_frame.h"
 #include "task/signal_queue.h"
@@ -75,7 +75,7 @@ static void no_frame(siginfo_t *info, ucontext_t *uc)
 void signals_fault(int sig, siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t pc = UC_REG(uc, RIP);
-	if (instructions_fault(sig, info, uc))
+	if (source->asks(sig, info, uc))
 		return;
 	if (RDB_IS_UPPER(pc) && signals_has_handler(sig) && !(thread_self()->upper.sigmask & BIT(sig))) {
 		if (!handled(sig, info, uc))

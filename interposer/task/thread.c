@@ -1,4 +1,5 @@
 #include "task/thread.h"
+#include "text/traps.h"
 #include <cpuid.h>
 #include <errno.h>
 #include <sched.h>
@@ -11,7 +12,6 @@
 
 static struct {
 	struct thread *first, *spare;
-	unsigned alive;
 	uint32_t lock;
 } threads;
 
@@ -71,7 +71,7 @@ struct thread *threads_add(const struct upper_thread *u)
 		at = &(*at)->next;
 	t->next = NULL;
 	*at = t;
-	threads.alive++;
+	lower.threads++;
 	return t;
 }
 
@@ -83,7 +83,7 @@ void threads_remove(struct thread *t, bool carrier_stays)
 	if (!*at)
 		return;
 	*at = t->next;
-	threads.alive--;
+	lower.threads--;
 	if (carrier_stays)
 		return;
 	t->next = threads.spare;
@@ -101,11 +101,6 @@ struct thread *threads_find(uint32_t number)
 	while (t && t->upper.number != number)
 		t = t->next;
 	return t;
-}
-
-unsigned threads_alive(void)
-{
-	return threads.alive;
 }
 
 static bool process_known_as(int32_t pid)
@@ -238,4 +233,14 @@ void thread_context(const struct thread *t, ucontext_t *uc)
 	} else {
 		memcpy(uc->uc_mcontext.gregs, t->start.gregs, sizeof(uc->uc_mcontext.gregs));
 	}
+}
+
+void thread_traps(void)
+{
+	struct thread *self = thread_self();
+	const unsigned which = traps_now();
+	if (!lower.started || !(which & ~self->traps))
+		return;
+	traps_set(true);
+	self->traps |= which;
 }

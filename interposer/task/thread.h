@@ -89,7 +89,7 @@ struct thread {
 	uint32_t waits_asked;      /* the one in which it waited for a futex last, */
 	uint64_t waits_at;         /* and for which; */
 	uint64_t missed_at;        /* it was woken at this one, and others had taken it meanwhile */
-	unsigned traps;            /* instructions_thread(): those that are in force */
+	unsigned traps;            /* thread_traps(): those that are in force */
 	bool patient;              /* it runs */
 	uint64_t leave_sp;         /* where its carrier goes on at its end */
 	uint32_t still;            /* arrivals.c; a futex */
@@ -128,9 +128,14 @@ int threads_init(void);
 void threads_forked(void);
 struct thread *threads_first(void);
 struct thread *threads_find(uint32_t number);
-unsigned threads_alive(void);
+static inline unsigned threads_alive(void)
+{
+	return lower.threads;
+}
 /* Room for a new thread that starts with the registers `start`, oldest last in the list.  NULL: out of memory. */
 struct thread *threads_add(const struct upper_thread *u);
+/* In a thread that takes its turn: text that holds an instruction that is to trap may have come while others ran. */
+void thread_traps(void);
 /* Out of the list; its memory is used again for another one, unless its carrier stays. */
 void threads_remove(struct thread *t, bool carrier_stays);
 /* All that the threads are is in upper memory and their registers: nobody is in an upcall, with frames of the

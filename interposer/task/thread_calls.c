@@ -8,7 +8,6 @@
 #include "task/carrier.h"
 #include "crossing/boundary.h"
 #include "task/computation.h"
-#include "answer/process.h"
 #include "task/signals.h"
 #include "task/thread.h"
 

@@ -3,11 +3,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include "crossing/boundary.h"
-#include "restart/live.h"
-#include "restart/live_threads.h"
 #include "marks/mark.h"
-#include "replay/replay.h"
-#include "replay/replica.h"
 #include "task/signals.h"
 #include "task/thread.h"
 
@@ -35,7 +31,8 @@ static void go(uint64_t *save_sp, struct thread *t)
 	hold_interrupts(SIG_BLOCK);
 	__builtin_ia32_wrgsbase64((uint64_t)t);
 	going = t;
-	agent_switched();
+	if (lower.mode->switched)
+		lower.mode->switched();
 	coroutine_switch(save_sp, t->parked_sp);
 }
 
@@ -75,10 +72,28 @@ static void give_way(struct thread *t, ucontext_t *uc)
 	arrived(self);
 }
 
+/* NULL where it is at its end, or live. */
+static const struct log_record *next_record(void)
+{
+	return lower.mode->next ? lower.mode->next() : NULL;
+}
+
+static uint32_t next_thread(void)
+{
+	const struct log_record *rec = next_record();
+	return rec ? rec->thread : 0;
+}
+
+static bool next_is(enum log_kind kind)
+{
+	const struct log_record *rec = next_record();
+	return rec && rec->kind == kind && rec->thread == thread_self()->upper.number;
+}
+
 void turns_await(ucontext_t *uc)
 {
 	for (;;) {
-		uint32_t next = replay_next_thread();
+		uint32_t next = next_thread();
 		if (!next || next == thread_self()->upper.number)
 			return;
 		struct thread *t = threads_find(next);
@@ -99,11 +114,11 @@ void turns_go(struct thread *t)
 
 void turns_leave(ucontext_t *uc)
 {
-	if (live_due())
-		live_threads_ended();
-	uint32_t next = replay_next_thread();
+	if (lower.mode->thread_ended)
+		lower.mode->thread_ended();
+	uint32_t next = next_thread();
 	if (!next)
-		replay_ended(uc);
+		lower.mode->ended(uc);
 	struct thread *self = thread_self(), *t = threads_find(next);
 	threads_remove(self, false);
 	if (!t || t == self)
@@ -124,7 +139,7 @@ static void answered(enum log_kind kind, ucontext_t *uc)
 
 bool turns_pending(void)
 {
-	return thread_self()->state != THREAD_RUNS || replay_signal_next();
+	return thread_self()->state != THREAD_RUNS || next_is(LOG_SIGNAL);
 }
 
 void turns_resumed(ucontext_t *uc)
@@ -141,7 +156,7 @@ void turns_preempted(ucontext_t *uc)
 	self->uc = uc;
 	answered(LOG_PREEMPT, uc);
 	turns_await(uc);
-	if (replay_resume_next())
+	if (next_is(LOG_RESUME))
 		answered(LOG_RESUME, uc);
 	self->state = THREAD_RUNS;
 	signals_want_delivery(uc);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <string.h>
 #include "text/registers.h"
-#include "replay/replica.h"
 
 enum { IMM_NONE, IMM_8, IMM_16, IMM_Z, IMM_32, IMM_V, IMM_OFFSET, IMM_ENTER };
 
@@ -328,9 +327,7 @@ uint64_t decode_address(const struct insn *in, const ucontext_t *uc)
 	if (in->addr32)
 		a &= UINT32_MAX;
 	if (in->segment == 0x64)
-		a += replica_fs_base();
-	else if (in->segment == 0x65)
-		a += replica_gs_base();
+		a += text_thread->fs_base();
 	return a;
 }
 

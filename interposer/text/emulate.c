@@ -9,7 +9,6 @@
 #include "text/integer.h"
 #include "text/operands.h"
 #include "text/vector.h"
-#include "replay/replica.h"
 
 void (*emulate_before_store)(uint64_t addr, uint64_t len);
 
@@ -49,7 +48,7 @@ static enum emulation jump(struct work *w, uint64_t target, bool call)
 	uint64_t next = uc_pc(w->uc) + w->in->len;
 
 	if (!RDB_IS_UPPER(target))
-		return replica_in_gate(target) ? EMU_GATE : EMU_OPAQUE;
+		return text_thread->in_gate(target) ? EMU_GATE : EMU_OPAQUE;
 	if (w->only_look || (call && !push(w, 8, next)))
 		return EMU_OPAQUE;
 	return go(w, target);
@@ -69,7 +68,7 @@ static enum emulation ret(struct work *w, uint64_t extra)
 	if (upper_readable(sp, 8)) { /* looked at, even when only looking: is it the lower half? */
 		memcpy(&target, (const void *)sp, 8);
 		if (!RDB_IS_UPPER(target))
-			return replica_in_gate(target) ? EMU_GATE : EMU_OPAQUE;
+			return text_thread->in_gate(target) ? EMU_GATE : EMU_OPAQUE;
 	}
 	if (!peek(w, 8, &target))
 		return EMU_OPAQUE;

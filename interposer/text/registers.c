@@ -1,7 +1,8 @@
 #include "text/registers.h"
 #include <errno.h>
 #include <string.h>
-#include "replay/replica.h"
+
+const struct text_thread *text_thread;
 
 const uint8_t registers_greg[16] = {
 	REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
@@ -25,10 +26,10 @@ void registers_get(const ucontext_t *uc, struct agent_gpr *gpr)
 	gpr->cs = 0x33; /* 64-bit user code and data: Linux gives no other to a 64-bit program */
 	gpr->ss = 0x2b;
 	gpr->ds = gpr->es = gpr->fs = gpr->gs = 0;
-	gpr->fs_base = replica_fs_base();
-	gpr->gs_base = replica_gs_base();
+	gpr->fs_base = text_thread->fs_base();
+	gpr->gs_base = 0;
 	gpr->orig_rax = UINT64_MAX; /* not in a system call: GDB must not restart one */
-	gpr->thread = replica_thread();
+	gpr->thread = text_thread->number();
 }
 
 /* Bytes of the XSAVE area in the signal frame (arch/x86/include/uapi/asm/sigcontext.h). */
@@ -71,8 +72,8 @@ int registers_set_all(ucontext_t *uc, const struct agent_regs *regs)
 		g[gpr_greg[i]] = (greg_t)from[i];
 	g[REG_EFL] = (greg_t)(((uint64_t)g[REG_EFL] & ~user_flags) |
 			      (regs->gpr.eflags & user_flags & ~(uint64_t)EFLAGS_TF));
-	if (regs->gpr.fs_base != replica_fs_base())
-		replica_set_fs_base(regs->gpr.fs_base);
+	if (regs->gpr.fs_base != text_thread->fs_base())
+		text_thread->set_fs_base(regs->gpr.fs_base);
 	if (!regs->xsave_len)
 		return 0;
 	memcpy(&mxcsr_mask, fp + 28, 4);

@@ -3,8 +3,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-bool tsc_must_trap;
-
 /* -ENODEV: this processor cannot. */
 static long enable_cpuid(bool enabled)
 {

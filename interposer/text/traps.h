@@ -16,8 +16,6 @@ void traps_cpuid(void);
 void traps_set(bool on);
 /* Those of them that are to be in force. */
 unsigned traps_now(void);
-/* Recording: an rdtsc that is not patched has been found. */
-extern bool tsc_must_trap;
 /* Does rdtsc trap in the program?  Not where all of them are patched (tsc_sites.h). */
 static inline bool tsc_traps(void)
 {

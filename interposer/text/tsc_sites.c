@@ -36,7 +36,6 @@ static struct {
 	uint8_t *stubs[AREAS];
 	uint8_t taken[AREAS][AREA / STUB];
 } tsc;
-unsigned tsc_sites_count;
 
 /* Not instructions in 64-bit mode: #UD (Intel SDM vol. 2, appendix A, superscript i64). */
 static bool faults(uint8_t byte)

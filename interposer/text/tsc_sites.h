@@ -20,7 +20,6 @@ void tsc_sites_put(void);
 void tsc_sites_lift(void);
 /* In a child that writes an image: memory becomes what a replay has. */
 void tsc_sites_settle(void);
-extern unsigned tsc_sites_count;
 static inline bool tsc_sites_any(void)
 {
 	return tsc_sites_count;

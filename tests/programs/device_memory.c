@@ -5,7 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-struct lower lower = {.mode = MODE_RECORD, .event = 10};
+static const struct mode records = {.records = true};
+struct lower lower = {.mode = &records, .event = 10};
 static uint64_t logged[100][2]; /* address, length */
 static unsigned nlogged, warned, cautioned;
 
@@ -20,11 +21,6 @@ void event_chunk_from(struct event *ev, uint64_t addr, enum rdb_note note, const
 void event_out(struct event *ev, void *upper, size_t len)
 {
 	event_chunk_from(ev, (uint64_t)upper, 0, upper, len);
-}
-
-struct event *event_current(void)
-{
-	return NULL;
 }
 
 bool event_takes_chunks(const struct event *ev)
@@ -121,7 +117,7 @@ int main(void)
 	const uint64_t start = (uint64_t)memory;
 
 	/* only what the program is told of is looked at, and the rest before a hash */
-	device_memory(memory, LEN, false, true);
+	device_memory(NULL, memory, LEN, false, true);
 	CHECK(device_regions == 1 && !cautioned);
 	each_line_is_found(memory);
 	registers_are_kept();
@@ -155,7 +151,7 @@ int main(void)
 	CHECK(nlogged == 1);
 
 	/* a told range in two regions, of which others may write to one, which is looked at at each event */
-	device_memory(memory + 4096, 4096, true, true);
+	device_memory(NULL, memory + 4096, 4096, true, true);
 	CHECK(device_regions == 3 && cautioned == 1);
 	memory[4095] = memory[4096] = memory[3 * 4096] = 5;
 	CHECK(!device_memory_quiet());
@@ -170,10 +166,10 @@ int main(void)
 	CHECK(device_memory_may_fork());
 	device_memory_forks_break();
 	CHECK(!device_memory_may_fork() && !warned);
-	device_memory(memory + 4096, 4096, true, false);
-	device_memory(memory, LEN, false, false);
+	device_memory(NULL, memory + 4096, 4096, true, false);
+	device_memory(NULL, memory, LEN, false, false);
 	CHECK(device_memory_may_fork() && !device_regions);
-	device_memory(memory, LEN, false, true);
+	device_memory(NULL, memory, LEN, false, true);
 	CHECK(warned == 1 && !device_memory_may_fork());
 	printf("%s\n", failures ? "failed" : "ok");
 	return failures != 0;

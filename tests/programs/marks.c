@@ -19,7 +19,7 @@
 #include "base/descriptors.h"
 #include "text/emulate.h"
 #include "seek/mark_learn.h"
-#include "replay/replica.h"
+#include "text/registers.h"
 #include "seek/trampoline.h"
 #include "space/patches.h"
 
@@ -29,17 +29,12 @@ enum { STACK = 65536, CELLS = 4096, NODES = 3000, LASTS_US = 600, MANY = 20000 }
 /* ---- what the lower half's files need ---- */
 
 struct lower lower;
-uint64_t replica_fs_base(void)
+static uint64_t none(void)
 {
 	return 0;
 }
-uint64_t replica_gs_base(void)
-{
-	return 0;
-}
-void replica_set_fs_base(uint64_t v) {}
-void replica_set_gs_base(uint64_t v) {}
-bool replica_in_gate(uint64_t pc)
+static void set_fs_base(uint64_t v) {}
+static bool in_gate(uint64_t pc)
 {
 	return false;
 }
@@ -703,12 +698,14 @@ static void cost(void)
 
 int main(int argc, char **argv)
 {
+	static const struct text_thread running = {none, set_fs_base, none, in_gate};
 	stack_t alt = {.ss_sp = malloc(1 << 20), .ss_size = 1 << 20};
 
 	stack = mmap((void *)(RDB_STACK_TOP - STACK), STACK, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	if (stack == MAP_FAILED || argc < 2)
 		return 2;
+	text_thread = &running;
 	sigaltstack(&alt, NULL);
 	mark_contested = is_ours;
 	handle(SIGALRM, on_alarm);

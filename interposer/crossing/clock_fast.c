@@ -7,11 +7,10 @@
  */
 #include <time.h>
 #include "crossing/gate.h"
-#include "answer/clock.h"
+#include "crossing/clock_fast.h"
 #include "text/tsc_sites.h"
 #include "text/traps.h"
 #include "log/log_fast.h"
-#include "task/halt.h"
 
 enum { FAST_RUN = 63, RECORD = sizeof(struct log_record) + 8, ROW = 256, PACE_NS = 2000 };
 

@@ -2,7 +2,12 @@
  * PAGEMAP_SCAN (Linux 6.7, Documentation/admin-guide/mm/pagemap.rst). */
 #ifndef RDB_DIRTY_H
 #define RDB_DIRTY_H
-#include "crossing/table.h"
+#include <stdint.h>
+#include "base/table.h"
+
+struct dirty_range {
+	uint64_t start, end;
+};
 
 /* Appends (struct dirty_range, in order) what was written to since the call before, and what memory there
  * is that was not there then; begins anew.  0; -errno: this machine cannot tell. */

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 #include "image/image.h"
-#include "log/keep.h"
+#include "record/keep.h"
 #include "log/log_head.h"
-#include "crossing/table.h"
+#include "base/table.h"
 
 enum { CHAIN = 8, CHAIN_BOUNDED = 4, TOGETHER = 4 /* kept of those without a log, if nobody says how many */ };
 

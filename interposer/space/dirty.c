@@ -9,8 +9,7 @@
 #include <unistd.h>
 #include "space/arena.h"
 #include "space/shared_memory.h"
-#include "image/dirty.h"
-#include "image/image.h"
+#include "space/dirty.h"
 
 /* What Debian 12's headers lack (linux/fs.h, linux/userfaultfd.h of 6.7) */
 struct scan_region {

@@ -26,7 +26,5 @@ bool cpu_choose(const char *name);
 const char *cpu_chosen(void);
 /* The level that the program is shown. */
 unsigned cpu_shown_level(void);
-/* Can the recording in `dir` be replayed on this CPU?  0, or -ENOEXEC (said on stderr). */
-int cpu_check_recording(const char *dir);
 
 #endif

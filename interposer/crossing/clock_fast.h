@@ -1,0 +1,22 @@
+/* The short way to read a clock. */
+#ifndef RDB_CLOCK_FAST_H
+#define RDB_CLOCK_FAST_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+/* From gate.S, on the lower stack with the program's thread pointer and vector registers: nanoseconds of the
+ * clock, recorded, or CLOCK_NOT_FAST: nothing was done, the general way is to be taken. */
+int64_t clock_fast(uint64_t clock);
+#define CLOCK_NOT_FAST INT64_MIN
+/* It may be taken again for a while. */
+void clock_fast_again(void);
+
+extern struct clock_fast {
+	unsigned left;   /* events until the general way is due */
+	bool unrecorded; /* nothing is: they are read, and that is all */
+	int (*read)(clockid_t clock, struct timespec *ts);
+	uint64_t ahead_ns[2]; /* of CLOCK_REALTIME, by clock: CLOCK_REALTIME and CLOCK_MONOTONIC */
+} clock_fast_;
+
+#endif

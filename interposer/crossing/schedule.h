@@ -1,0 +1,24 @@
+/* Who may run while a program is recorded: the baton (task/baton.h), as far as crossings have to do with it. */
+#ifndef RDB_SCHEDULE_H
+#define RDB_SCHEDULE_H
+#include <stdbool.h>
+#include <stdint.h>
+
+struct thread;
+
+struct schedule {
+	bool (*held)(void);
+	void (*give)(void);
+	void (*yield)(void);
+	/* A call that waits begins: was the baton handed on?  And ends, with that. */
+	bool (*block)(void);
+	void (*unblock)(bool given);
+	/* The recording ends: all may run at once. */
+	void (*open)(void);
+	struct thread *(*visit)(struct thread *visitor, uint32_t before, uint32_t after);
+	void (*remind)(void);
+};
+
+extern const struct schedule *schedule;
+
+#endif

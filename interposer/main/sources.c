@@ -1,0 +1,86 @@
+#include "main/sources.h"
+#include "answer/clock.h"
+#include "answer/instructions.h"
+#include "answer/other_names.h"
+#include "answer/vfork.h"
+#include "crossing/boundary.h"
+#include "crossing/schedule.h"
+#include "crossing/source.h"
+#include "image/image.h"
+#include "replay/call_names.h"
+#include "replay/replica.h"
+#include "restart/own_files.h"
+#include "restart/posix_timers.h"
+#include "restart/shared_again.h"
+#include "restart/written_copies.h"
+#include "task/baton.h"
+#include "task/computation.h"
+#include "task/signals.h"
+#include "task/thread.h"
+#include "task/thread_images.h"
+#include "text/registers.h"
+#include "text/tsc_sites.h"
+
+static void forked(void)
+{
+	threads_forked();
+	signals_forget();
+}
+
+static const struct source sources = {
+	.syscall = syscall_event,
+	.started = thread_started,
+	.tsc = tsc_gate,
+	.core = clock_call,
+	.fault = signals_fault,
+	.sent = signals_async,
+	.asks = instructions_fault,
+	.deliver = signals_want_delivery,
+	.resume = signals_resume,
+	.look = computation_looked_at,
+	.made_thread = signals_reclaim,
+	.forked = forked,
+	.leaves = vfork_leaving,
+	.name = call_name,
+	.quick_again = clock_fast_if_possible,
+};
+
+static const struct schedule baton = {
+	.held = baton_held,
+	.give = baton_give,
+	.yield = baton_yield,
+	.block = baton_block_begin,
+	.unblock = baton_block_end,
+	.open = baton_open,
+	.visit = baton_visit,
+	.remind = baton_remind_holder,
+};
+
+static const struct text_thread running = {
+	.fs_base = replica_fs_base,
+	.set_fs_base = replica_set_fs_base,
+	.number = replica_thread,
+	.in_gate = replica_in_gate,
+};
+
+static const struct image_threads threads = {.take = threads_take, .put = threads_put};
+
+static const struct other_names names = {
+	.paths = own_paths,
+	.lists = own_lists,
+	.whole = open_whole_path,
+	.own_place = own_place_of,
+	.hand_on = own_hand_on,
+	.timer_create = posix_timer_create,
+	.segment = shared_segment_now,
+	.applied = shared_again_applied,
+};
+
+void sources_set(void)
+{
+	source = &sources;
+	schedule = &baton;
+	text_thread = &running;
+	image_threads = &threads;
+	other_names = &names;
+}

@@ -1,0 +1,6 @@
+/* Tells the folders below who is above them: what the boundary leads to, who may run, and so on. */
+#ifndef RDB_SOURCES_H
+#define RDB_SOURCES_H
+void sources_set(void);
+
+#endif

@@ -1,0 +1,13 @@
+/* Where instructions begin, in bytes of which nobody has said it. */
+#ifndef RDB_STARTS_H
+#define RDB_STARTS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Is this, as far as one can tell, the first byte of an instruction?  Looks at decodings that start up to `chains`
+ * bytes before it. */
+bool text_starts_within(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end, unsigned chains);
+/* The same, from many places before it. */
+bool text_starts_here(const uint8_t *begin, const uint8_t *candidate, const uint8_t *end);
+
+#endif
