@@ -2,7 +2,7 @@
 
 Run: .venv/bin/python3 -m tools.layers [BUILD]
 
-Exit code 1: there is a new upward use, or a debt that is not needed any more.
+Exit code 1: there is one.
 """
 
 from __future__ import annotations
@@ -73,47 +73,30 @@ def largest_cycle(found: list[Use]) -> set[str]:
     return best
 
 
-class Layers:
-    """The file LAYERS: from the bottom up a folder and what else belongs to it, and debts."""
+def order() -> list[str]:
+    """The folders, from the bottom up."""
+    lines = (ROOT / "interposer/LAYERS").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
 
-    def __init__(self, text: str) -> None:
-        self.order: dict[str, int] = {}
-        self.debts: set[tuple[str, str]] = set()
-        for line in text.splitlines():
-            first, *words = line.split("#", 1)[0].split() or [""]
-            if first == "allow":
-                self.debts |= {(words[0], symbol) for symbol in words[1:]}
-            elif first:
-                at = len(set(self.order.values()))
-                self.order |= {place: at for place in (first, *words)}
 
-    def at(self, source: str) -> int:
-        """The number of its folder; KeyError: it has none."""
-        return self.order[source] if source in self.order else self.order[source.split("/")[0]]
-
-    def wrong(self, found: list[Use]) -> tuple[list[str], set[tuple[str, str]]]:
-        """What is against them, and all upward uses."""
-        up = {(u.user, u.symbol): u for u in found if self.at(u.owner) > self.at(u.user)}
-        said = [
-            f"{u.user} uses {u.symbol} of {u.owner}, which is above it"
-            for key, u in sorted(up.items())
-            if key not in self.debts
-        ]
-        said += [
-            f"allow {user} {symbol}: not needed any more"
-            for user, symbol in sorted(self.debts - up.keys())
-        ]
-        return said, set(up)
+def upward(found: list[Use], folders: list[str]) -> list[str]:
+    """What is against their order."""
+    at = {folder: number for number, folder in enumerate(folders)}
+    return [
+        f"{use.user} uses {use.symbol} of {use.owner}, which is above it"
+        for use in sorted(found)
+        if at[use.owner.split("/")[0]] > at[use.user.split("/")[0]]
+    ]
 
 
 def main(words: list[str]) -> int:
     """Says what is wrong."""
     found = uses(Path(words[0]).resolve() if words else ROOT / "build")
-    said, up = Layers((ROOT / "interposer/LAYERS").read_text()).wrong(found)
+    said = upward(found, order())
     objects = {use.user for use in found} | {use.owner for use in found}
     print(*said, sep="\n", end="\n" if said else "")
     print(
-        f"{len(up)} upward uses of symbols; the largest cycle has {len(largest_cycle(found))} "
+        f"{len(said)} upward uses of symbols; the largest cycle has {len(largest_cycle(found))} "
         f"of {len(objects)} objects"
     )
     return 1 if said else 0
