@@ -13,7 +13,7 @@ from typing import Any
 
 import gdb
 
-from . import elements, symbols
+from . import absent, elements, symbols
 from .nodes import Nodes, nodes
 
 _KINDS = {(True, 1): 1, (False, 1): 2, (True, 2): 3, (False, 2): 4, (True, 4): 5, (False, 4): 6,
@@ -153,12 +153,15 @@ def _array(text: str, value: Any, spoken: str, path: str) -> Array:
         low, high = one.type.strip_typedefs().range()
         extent = high - low + 1
         if extent < 1:
+            _need_target(text, value, spoken)
             dimensions.append((low, 0, 0))
             return Array(0, _REALS[8], dimensions[::-1], text, spoken)
         first = one[low]
         stride = int(one[low + 1].address) - int(first.address) if extent > 1 else 0
         dimensions.append((low, extent, stride))
         one = first
+    if not int(one.address):
+        _need_target(text, value, spoken)
     leaf = one.type.strip_typedefs()
     array = Array(int(one.address), 0, dimensions[::-1], text, spoken, leaf=leaf)
     if leaf.code in _STRUCTURES and (path or _fixed_size(leaf)):
@@ -180,6 +183,12 @@ def _array(text: str, value: Any, spoken: str, path: str) -> Array:
     if array.is_complex:
         array.dimensions.insert(0, (0, 2, leaf.sizeof // 2))
     return array
+
+
+def _need_target(text: str, value: Any, spoken: str) -> None:
+    said = absent.of(value) if spoken == "fortran" else ""
+    if said:
+        raise gdb.MemoryError(f"{text} is {said}.")
 
 
 def _member(text: str, kind: Any, path: str, spoken: str) -> Array:

@@ -20,10 +20,11 @@ from typing import Any
 
 import gdb
 
-from . import alive, predicates, pynames, symbols
+from . import absent, alive, predicates, pynames, symbols
 from .lookups import FUNCTIONS, Unbound, Undefined, key_of, looked_up, value_key
 from .own_frames import frames, in_own_file, own_frames
 from .variables import (
+    BOUND,
     Variable,
     called,
     constructs,
@@ -105,7 +106,10 @@ class Binding:
                         value.referenced_value().fetch_lazy()
                     return value
             except gdb.error as error:
-                raise Undefined(without_placeholders(str(error), self._variables)) from None
+                text = self._text(self.expression)
+                bound = ((*one.span(), one[0]) for one in BOUND.finditer(text))
+                said = absent.why(text, [*names(text), *bound]) or str(error)
+                raise Undefined(without_placeholders(said, self._variables)) from None
         named = ", ".join([one.name for one in self._variables] + self._members)
         raise Undefined(f"{named or self.expression} is optimized out")
 
@@ -227,7 +231,7 @@ class Binding:
             return False
         if any(one.of_module for one in self._variables):
             return True
-        plain = _outcome(self.expression)
+        plain = _outcome(in_frame(self.expression, self._variables))
         by_place = _outcome(placed(self.expression, self._variables))
         return plain == without_placeholders(by_place, self._variables)
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import gdb
 
-from . import conditions, link, predicates, progress, quoting, symbols
+from . import absent, conditions, link, predicates, progress, quoting, symbols
 from .command import Command
 from .lookups import NoneOfOwn, Unbound
 from .own_frames import in_own_file, lacks, own_frames
 from .variables import called, described, in_frame, object_called, selected, this_of, variables_of
-from .words import replaced
+from .words import names, replaced
 
 # Of GDB's own commands those that take one expression (printf: several), and what stands before it.
 _TAKES_ONE = re.compile(
@@ -70,7 +70,14 @@ def _here(expression: str, as_gdb: bool) -> Iterator[Meant]:
             this = this_of(frame) if members and frame != chosen else None
             name = "" if frame.function() is None else called(frame.function())
             said = described(told, members, name, this and object_called(this))
-            yield Meant(in_frame(replaced(expression, modules), variables), said)
+            text = in_frame(replaced(expression, modules), variables)
+            try:
+                yield Meant(text, said)
+            except gdb.error as error:
+                without = absent.why(text, names(text))
+                if not without:
+                    raise
+                raise gdb.error(f"{without}.") from error
             return
     if as_gdb and not any(isinstance(one, NoneOfOwn) for one in why):
         yield Meant(expression)  # GDB says what is wrong

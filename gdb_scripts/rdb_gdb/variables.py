@@ -10,7 +10,7 @@ from typing import Any
 
 import gdb
 
-from . import dlang, elements, symbols
+from . import absent, dlang, elements, symbols
 from .lookups import (
     FUNCTIONS,
     NoneOfOwn,
@@ -59,6 +59,9 @@ class Variable:
         return f", {short(symtab.filename)}:{self.symbol.line}" if symtab else ""
 
 
+BOUND = re.compile(r"\$_rdb_bound\(\d+\)")
+
+
 class _Bound(gdb.Function):
     """$_rdb_bound(N): the variable number N of the expression that is being evaluated."""
 
@@ -80,15 +83,24 @@ def stand_in(variables: list[Variable]) -> None:
 
 def placed(text: str, variables: list[Variable]) -> str:
     known = {one.name: f"$_rdb_bound({number})" for number, one in enumerate(variables)}
-    return replaced(text, known)
+    return replaced(text, _of_targets(text, known, variables))
 
 
 def in_frame(text: str, variables: list[Variable]) -> str:
-    return replaced(text, {one.name: one.in_frame for one in variables})
+    known = {one.name: one.in_frame for one in variables}
+    return replaced(text, _of_targets(text, known, variables))
+
+
+def _of_targets(text: str, known: dict[str, str], variables: list[Variable]) -> dict[str, str]:
+    scalars = [one for one in variables if one.symbol and absent.is_scalar(one.symbol.type)]
+    if scalars and absent.targets(text):
+        known.update({one.name: f"(*{known[one.name]})" for one in scalars})
+    return known
 
 
 def without_placeholders(text: str, variables: list[Variable]) -> str:
     for number, one in enumerate(variables):
+        text = text.replace(f"(*$_rdb_bound({number}))", one.name)
         text = text.replace(f"$_rdb_bound({number})", one.name)
     return text
 
