@@ -14,7 +14,7 @@
 #include "space/shared_kinds.h"
 #include "space/shared_memory.h"
 
-enum { BATCH = 512, SOURCES = 16 };
+enum { BATCH = 512, FEW = 16, SOURCES = 16 };
 
 /* An image that may have a page as it is now; its data is mapped as well. */
 struct source {
@@ -148,7 +148,13 @@ static int take_region(struct collect *c, const struct image_region *r)
 	if (shared && !logged && !follows) /* what is not mapped yet; it fails beyond the end of a file */
 		madvise((void *)r->start, r->end - r->start, 22 /* MADV_POPULATE_READ */);
 	for (uint64_t at = r->start; at < r->end;) {
-		uint64_t e[BATCH], n = (r->end - at) / RDB_PAGE < BATCH ? (r->end - at) / RDB_PAGE : BATCH;
+		const uint64_t most = logged ? FEW : BATCH;
+		uint64_t e[BATCH], n = (r->end - at) / RDB_PAGE < most ? (r->end - at) / RDB_PAGE : most;
+		const uint64_t zeros = logged ? shared_zero_until(at) : at;
+		if (zeros > at) {
+			at = zeros;
+			continue;
+		}
 		if (pread(c->pagemap, e, n * 8, (off_t)(at / RDB_PAGE * 8)) != (ssize_t)(n * 8))
 			return -EIO;
 		for (uint64_t i = 0; i < n; i++, at += RDB_PAGE) {

@@ -26,7 +26,7 @@
 enum {
 	REGIONS = 1024,
 	BATCH = 64 << 10,
-	WINDOW = 1 << 20,       /* looked for what nobody has touched */
+	WINDOW = 2 << 20,       /* looked for what nobody has touched */
 	SMALL = 1 << 20,        /* so much is compared at every event in any case */
 	EVERY_EVENT = 16 << 20, /* so much is, where others may write */
 	LINE = 64,
@@ -873,6 +873,12 @@ bool shared_page(uint64_t at, void *page)
 	else
 		fetch(r->alias + (at - r->start), page, RDB_PAGE);
 	return true;
+}
+
+uint64_t shared_zero_until(uint64_t at)
+{
+	const struct region *r = region_at(at);
+	return r ? r->start + touched(r, at - r->start) : at;
 }
 
 const void *shared_as_logged(uint64_t at)

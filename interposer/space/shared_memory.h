@@ -68,6 +68,8 @@ void shared_before_fork(void);
 void shared_in_child(void);
 /* The page as a replay will have it.  False: no such page. */
 bool shared_page(uint64_t at, void *page);
+/* From `at` on to here nobody has touched it: it is zero, and stays without memory if it is not looked at. */
+uint64_t shared_zero_until(uint64_t at);
 /* Where it is as the log has it, which others cannot change; NULL: it is not shared. */
 const void *shared_as_logged(uint64_t at);
 /* Around the fork of a child that writes an image, while the program may store there: what is not looked at at every
