@@ -34,8 +34,9 @@ int main(int argc, char **argv)
 	umask((mode_t)strtol(argv[1], NULL, 8));
 	/* others may write there: that is said in a file */
 	FILE *unnamed = tmpfile();
-	if (!unnamed || ftruncate(fileno(unnamed), 4096) ||
-	    mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(unnamed), 0) == MAP_FAILED)
+	if (!unnamed || ftruncate(fileno(unnamed), 4096))
+		return 6;
+	if (mmap(NULL, 4096, 3, MAP_SHARED, fileno(unnamed), 0) == MAP_FAILED)
 		return 6;
 	if (fork() == 0) {
 		if (argc > 2)

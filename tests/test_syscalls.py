@@ -136,3 +136,15 @@ def test_racy_shared_memory_is_named_where_it_was_seen(tmp_path: Path) -> None:
         str(answer["what"]),
     )
     assert said and int(said[2]) == int(said[1]) + 1 == answer["event"], answer
+
+
+def test_timers_that_expire_while_their_signal_waits(tmp_path: Path) -> None:
+    program = build("timer_overruns.c", tmp_path, "-O1")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    assert set(done.stdout.partition("told")[2].splitlines()[:1]) == {
+        ", overrun counted, asked the same, at first 0"
+    }
+    made = record(tmp_path, program, hash_every=1000)
+    assert (made.result.returncode, made.result.stdout) == (0, done.stdout)
+    code, answer = made.verify()
+    assert (code, answer["ok"]) == (0, True), answer

@@ -26,6 +26,7 @@
 #include "answer/proc_files.h"
 #include "base/pids.h"
 #include "answer/process.h"
+#include "task/signal_queue.h"
 #include "task/signals.h"
 #include "answer/open_notes.h"
 #include "answer/redirect.h"
@@ -287,6 +288,7 @@ void syscall_event(ucontext_t *uc)
 		if (watched)
 			unknown_call_after(ev);
 		pids_out(ev);
+		signal_timer_call(ev);
 		if (row && recording() && lower.started) {
 			syscall_row_outputs(ev, row);
 			open_notes(ev);

@@ -5,7 +5,7 @@
 #include "task/signal_frame.h"
 #include "task/signals.h"
 
-enum { FIRST_REAL_TIME = 32, QUEUE = 256, FREE = 0, TAKEN = 1, FULL = 2 };
+enum { FIRST_REAL_TIME = 32, QUEUE = 256, TIMERS = 256, FREE = 0, TAKEN = 1, FULL = 2 };
 
 /* More of a real-time signal that is pending already. */
 struct queued {
@@ -33,8 +33,65 @@ static void put(int sig, const siginfo_t *info, struct thread *t)
 	__atomic_or_fetch(t ? &t->pending : &held.pending, BIT(sig), __ATOMIC_SEQ_CST);
 }
 
+static bool same_timer(const siginfo_t *a, const siginfo_t *b)
+{
+	return a->si_code == SI_TIMER && b->si_code == SI_TIMER && a->si_timerid == b->si_timerid;
+}
+
+static bool overruns(int sig, const siginfo_t *info, struct thread *t)
+{
+	siginfo_t *waits = (t ? t->pending : held.pending) & BIT(sig) ? (t ? &t->info[sig] : &held.info[sig]) : NULL;
+	for (struct queued *q = held.more; q < held.more + QUEUE && !(waits && same_timer(waits, info)); q++)
+		if (__atomic_load_n(&q->state, __ATOMIC_ACQUIRE) == FULL && q->sig == sig && q->to == t)
+			waits = &q->info;
+	if (!waits || !same_timer(waits, info))
+		return false;
+	__atomic_add_fetch(&waits->si_overrun, 1 + info->si_overrun, __ATOMIC_RELAXED);
+	return true;
+}
+
+static struct {
+	struct {
+		int id, overrun; /* of the signal that was taken last */
+	} list[TIMERS];
+	unsigned n; /* TIMERS: there may be others */
+} timers;
+
+static void timer_taken(const siginfo_t *info)
+{
+	unsigned i = 0;
+	while (i < timers.n && timers.list[i].id != info->si_timerid)
+		i++;
+	if (i == TIMERS)
+		return;
+	timers.list[i].id = info->si_timerid;
+	timers.list[i].overrun = info->si_overrun;
+	if (i == timers.n)
+		timers.n++;
+}
+
+void signal_timer_call(struct event *ev)
+{
+	if (ev->result < 0 || (ev->nr != SYS_timer_create && ev->nr != SYS_timer_getoverrun))
+		return;
+	const bool made = ev->nr == SYS_timer_create;
+	const int id = made ? *(const int *)ev->args[2] : (int)ev->args[0];
+	for (unsigned i = 0; i < timers.n; i++)
+		if (timers.list[i].id == id) {
+			if (made)
+				timers.list[i].overrun = 0;
+			else
+				ev->result = timers.list[i].overrun;
+			return;
+		}
+	if (!made && timers.n < TIMERS)
+		ev->result = 0;
+}
+
 void signal_keep(int sig, const siginfo_t *info, struct thread *t)
 {
+	if (info->si_code == SI_TIMER && overruns(sig, info, t))
+		return;
 	if (sig < FIRST_REAL_TIME || !((t ? t->pending : held.pending) & BIT(sig))) {
 		put(sig, info, t);
 		return;
@@ -92,6 +149,8 @@ bool signal_take(uint64_t set, siginfo_t *info, int *sig)
 	if (queues) /* between taking one and filling its place from the queue none may come */
 		raw_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&one, (long)&mask, 8, 0, 0);
 	*info = of ? self->info[*sig] : held.info[*sig];
+	if (info->si_code == SI_TIMER)
+		timer_taken(info);
 	__atomic_and_fetch(of ? &self->pending : &held.pending, ~BIT(*sig), __ATOMIC_SEQ_CST);
 	if (queues) {
 		refill(*sig, of);
