@@ -14,6 +14,7 @@ from typing import Any
 import gdb
 
 from . import absent, elements, symbols
+from .bits import Bits, bits
 from .nodes import Nodes, nodes
 
 _KINDS = {(True, 1): 1, (False, 1): 2, (True, 2): 3, (False, 2): 4, (True, 4): 5, (False, 4): 6,
@@ -58,6 +59,7 @@ class Array:
     nodes: Nodes | None = None  # of one whose elements lie apart
     leaf: Any = None  # the type of an element
     member: Array | None = None  # that is meant of each element
+    bits: Bits | None = None  # of one whose elements have no address
 
     @classmethod
     def of_nodes(cls, text: str, found: Nodes, spoken: str, path: str) -> Array:
@@ -90,6 +92,8 @@ class Array:
     @property
     def span(self) -> tuple[int, int]:
         """(address, length) of the memory from its first byte to its last."""
+        if self.bits is not None:
+            return self.address, self.bits.length
         far = [(extent - 1) * stride for _, extent, stride in self.dimensions]
         size = _SIZES[self.kind]
         return self.address + sum(min(one, 0) for one in far), sum(map(abs, far)) + size
@@ -120,6 +124,8 @@ class Array:
     def shown(self, number: int, node: int) -> str:
         if self.nodes:
             return self.nodes.shown(number, node)
+        if self.bits is not None:
+            return str(self.bits.read()[number]).lower()
         at, of = self.address, number // 2 * 2 if self.is_complex else number
         for _, extent, stride in self.dimensions:
             at, of = at + of % extent * stride, of // extent
@@ -266,6 +272,11 @@ def _wider(kind: Any) -> Any:
 
 def _container(text: str, value: Any, spoken: str, path: str) -> Array | None:
     kind = value.type.strip_typedefs()
+    found_bits = bits(value)
+    if found_bits is not None:
+        dimensions = [(0, found_bits.count, 0)]
+        kind_of_one = _KINDS[False, 1]
+        return Array(found_bits.address, kind_of_one, dimensions, text, spoken, bits=found_bits)
     for one in kind.fields():
         if one.name in elements.STD_ARRAY:
             return located(text, value[one], path)

@@ -14,6 +14,7 @@ import gdb
 
 from . import link, pynames, symbols
 from .arrays import Array, NoArray, located
+from .bits import folded
 
 # interposer/seek/agent.h: enum agent_array_op
 _LOAD, _NUMBER, _ABS, _NEGATE, _NOT, _FINITE, _NAN = range(1, 8)
@@ -53,6 +54,8 @@ class Plan:
         """As the server takes it."""
         if not self.arrays:
             raise gdb.error("There is no array in it; p[0]@100 makes one of a pointer.")
+        if any(one.bits for one in self.arrays):
+            raise gdb.error("Bits are computed here.")
         extents = self.arrays[0].extents
         if any(one.extents != extents for one in self.arrays):
             shapes = " and ".join(f"{one.base} has {one.extents[::-1]}" for one in self.arrays)
@@ -67,6 +70,11 @@ class Plan:
 
     def run(self) -> tuple[float | int, int | None, list[int]]:
         """The value, and of the element that decided it the number, and the nodes."""
+        of_bits = [one.bits for one in self.arrays if one.bits is not None]
+        if of_bits:
+            if len(of_bits) < len(self.arrays):
+                raise gdb.error("Bits and other elements are not computed with each other.")
+            return (*folded(self.fold, of_bits, self.steps), [0] * len(of_bits))
         try:
             answer = link.ask("fold", json.dumps(self.request()).encode("utf-8").hex())
         except gdb.GdbError as error:
