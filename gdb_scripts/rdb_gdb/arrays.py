@@ -37,6 +37,7 @@ _PIECES = (
     ("data_ptr", "length"),  # Rust
     ("m_storage.m_data", "m_storage.m_rows"),  # Eigen
 )
+_OF_RUST = re.compile(r"alloc::(vec::Vec|collections::vec_deque::VecDeque)<")
 _ADAPTER = re.compile(r"std::(\w+::)*(stack|queue|priority_queue)<")
 
 
@@ -139,6 +140,8 @@ def located(text: str, value: Any, path: str = "") -> Array | None:
     if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
         return located(text, value.referenced_value(), path)
     spoken = elements.language(text)
+    if referred(kind, spoken):
+        return located(text, value.dereference(), path)
     if kind.code in _STRUCTURES:
         return _container(text, value, spoken, path)
     if kind.code != gdb.TYPE_CODE_ARRAY:
@@ -146,6 +149,13 @@ def located(text: str, value: Any, path: str = "") -> Array | None:
     found = _array(text, value, spoken, path)
     _name_as_written(found, text)
     return found
+
+
+def referred(kind: Any, spoken: str) -> bool:
+    """Is it a reference of Rust's, which is a pointer to GDB?"""
+    if spoken != "rust" or kind.code != gdb.TYPE_CODE_PTR:
+        return False
+    return kind.target().strip_typedefs().code in (*_STRUCTURES, gdb.TYPE_CODE_ARRAY)
 
 
 def _array(text: str, value: Any, spoken: str, path: str) -> Array:
@@ -290,9 +300,12 @@ def _container(text: str, value: Any, spoken: str, path: str) -> Array | None:
         is_pointer = last.type.strip_typedefs().code == gdb.TYPE_CODE_PTR
         count = (int(last) - int(start)) // size if is_pointer else int(last)
         if count == 0:
-            return Array(0, _REALS[8], [(0, 0, 0)], text, spoken)
+            return _none(text, spoken)
         pointer = start.type.strip_typedefs().target().array(count - 1).pointer()
         return _array(text, start.cast(pointer).dereference(), spoken, path)
+    buffer = _buffer(text, value)
+    if buffer is not None:
+        return _array(text, buffer, spoken, path) if buffer.type.sizeof else _none(text, spoken)
     found = nodes(value)
     if found is not None:
         return Array.of_nodes(text, found, spoken, path)
@@ -301,6 +314,34 @@ def _container(text: str, value: Any, spoken: str, path: str) -> Array | None:
     if elements.is_container(value):
         raise gdb.error(f"{text}: the elements of a {kind.name} lie apart, in a way unknown here.")
     raise NoArray(f"{text} is neither an array nor a container: name one of its members.")
+
+
+def _none(text: str, spoken: str) -> Array:
+    return Array(0, _REALS[8], [(0, 0, 0)], text, spoken)
+
+
+def _buffer(text: str, value: Any) -> Any:
+    """The elements of Rust's Vec and VecDeque, in one piece; None: it is neither."""
+    kind = value.type.strip_typedefs()
+    if not _OF_RUST.match(kind.name or ""):
+        return None
+    starts = [elements.inner(value, f"buf.{way}.pointer.pointer") for way in ("inner.ptr", "ptr")]
+    start = next((one for one in starts if one is not None), None)
+    head, count = elements.inner(value, "head"), int(value["len"])
+    if start is None:
+        raise gdb.error(f"{text}: the elements of a {kind.name} lie in a way unknown here.")
+    of = kind.template_argument(0)
+    first = gdb.Value(int(start) + (0 if head is None else int(head)) * of.sizeof)
+    if head is not None and int(head) + count > _capacity(value):
+        raise gdb.error(f"{text}: its elements lie in two pieces here.")
+    if count == 0:
+        return gdb.Value(b"", of.array(0, -1))
+    return first.cast(of.array(count - 1).pointer()).dereference()
+
+
+def _capacity(value: Any) -> int:
+    ways = ("buf.inner.cap.__0", "buf.cap.__0", "buf.inner.cap", "buf.cap")
+    return int(next(one for one in (elements.inner(value, way) for way in ways) if one is not None))
 
 
 def _name_as_written(array: Array, text: str) -> None:

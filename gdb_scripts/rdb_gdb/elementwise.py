@@ -12,8 +12,8 @@ from typing import Any
 
 import gdb
 
-from . import link, pynames, symbols
-from .arrays import Array, NoArray, located
+from . import elements, link, pynames, symbols
+from .arrays import Array, NoArray, located, referred
 from .bits import folded
 
 # interposer/seek/agent.h: enum agent_array_op
@@ -220,6 +220,8 @@ def _of_each(text: str, code: int) -> Array | None:
             value = _evaluated(whole)
         except gdb.error:
             continue
+        if referred(value.type.strip_typedefs(), elements.language(whole)):
+            value = value.dereference()
         if value.type.strip_typedefs().code == code:
             try:
                 return located(whole, value, text[found.start() :])

@@ -1,0 +1,55 @@
+"""Predicates over containers of Rust's, by their references, and members of their elements."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from conftest import PROGRAMS
+from gdbdriver import Gdb, Recorded
+from test_predicates import check, decided
+
+pytestmark = pytest.mark.languages
+SOURCE = PROGRAMS / "members.rs"
+
+
+@pytest.fixture(scope="module")
+def gdb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gdb]:
+    if shutil.which("rustc") is None:
+        pytest.skip("no rustc")
+    folder = tmp_path_factory.mktemp("rust")
+    subprocess.run(["rustc", "-g", "-o", folder / "program", SOURCE], check=True)
+    with Recorded(folder, folder / "program", SOURCE).gdb() as opened:
+        opened.run("break members.rs:17")
+        opened.run("continue")
+        yield opened
+
+
+@pytest.mark.parametrize("frame", [0, 1])
+def test_members(gdb: Gdb, frame: int) -> None:
+    """Of references in `look`, of the containers in `main`."""
+    gdb.run(f"frame {frame}")
+    check(gdb, {
+        "max(many.x)": 4,
+        "all(many.y > -3)": 0,
+        "count(many.w >= 0)": 15,
+        "max(many.w[1])": 4,
+        "sum(many.t.1)": 2.5,
+        "sum(many.t.__0)": 10,
+        "sum(four.x)": 10,
+        "sum(queue)": 6,
+    })  # fmt: skip
+    assert decided(gdb, "all(many.y > -3)") == "['many[3].y = -3']"
+
+
+def test_of_a_slice(gdb: Gdb) -> None:
+    gdb.run("frame 0")
+    check(gdb, {"max(part.x)": 2, "min(part.y)": -2, "sum(part.w)": 9})
+
+
+def test_in_one_piece(gdb: Gdb) -> None:
+    gdb.run("frame 1")
+    check(gdb, {"sum(plain)": 1, "all(none > 0)": 1, "count(none > 0)": 0})
+    assert "two pieces" in gdb.fails("print max(wrapped)")
