@@ -180,13 +180,14 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 		if (RDB_IS_UPPER(pc)) {
 			if (lower.mode->trapped)
 				lower.mode->trapped(uc);
-			if (expected && self->look_missed && recording())
-				source->look(uc, true);
 		}
 		if (RDB_IS_UPPER(pc) && self->deliver) {
 			self->deliver = false;
 			source->deliver(uc);
 		}
+		/* last: a look moves uc on */
+		if (expected && self->look_missed && recording())
+			source->look(uc, true);
 	}
 	leave_lower(uc, fs);
 }
