@@ -17,8 +17,8 @@ LOWER = [
         "marks/spin",
         "text/string_insn",
         "seek/trampoline",
-        "marks/trampoline_plan",
-        "seek/trampoline_code",
+        "text/trampoline_plan",
+        "text/trampoline_code",
     ),
     *(
         "seek/trampoline_place",

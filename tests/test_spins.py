@@ -93,3 +93,12 @@ def test_more_threads_than_processors(build: Build, rdb: Rdb) -> None:
     done = rdb("run", "--slice", SLICE_MS, "--name", "five", "--", *command)
     assert done.returncode == 0, done.stderr
     replay_agrees(rdb, "five")
+
+
+@pytest.mark.parametrize("flag", ["-O0", "-O2"])
+def test_signals_and_a_fork_between_turns(flag: str, build: Build, rdb: Rdb) -> None:
+    program = build("spin_forks.c", flag, "-pthread")
+    for n in range(RECORDINGS):
+        done = rdb("run", "--name", n, "--", program, 300)
+        assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
+        replay_agrees(rdb, n)

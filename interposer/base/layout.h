@@ -32,6 +32,11 @@
 #define RDB_TSC_STUBS_PROG (RDB_PROG + 0x70000000)
 #define RDB_TSC_STUBS (RDB_STUBS + 0x80000)
 #define RDB_TSC_STUBS_BYTES (256ul << 10)
+/* Of spins (spin_sites.h), likewise, and as long.  The highest byte of the distance to them is one of an instruction that
+ * faults, but in a program that is linked low. */
+#define RDB_SPIN_STUBS_LOW (RDB_TSC_STUBS_LOW + RDB_TSC_STUBS_BYTES)
+#define RDB_SPIN_STUBS_PROG (RDB_TSC_STUBS_PROG - RDB_TSC_STUBS_BYTES)
+#define RDB_SPIN_STUBS (RDB_STUBS - RDB_TSC_STUBS_BYTES)
 #define RDB_MMAP 0x110000000000ul /* mmap, growing upwards, addresses never reused */
 #define RDB_MMAP_END 0x12f000000000ul
 #define RDB_STACK_TOP 0x12fff0000000ul

@@ -17,6 +17,7 @@
 #include "crossing/hot_sites.h"
 #include "crossing/quick_calls.h"
 #include "image/image.h"
+#include "text/spin_sites.h"
 #include "text/tsc_sites.h"
 #include "space/ends.h"
 #include "text/traps.h"
@@ -165,8 +166,10 @@ static void on_sigtrap(int sig, siginfo_t *info, void *ctx)
 	uint64_t fs = enter_lower(uc);
 	uint64_t pc = UC_REG(uc, RIP);
 	struct thread *self = thread_self();
-	if (!serving())
+	if (!serving()) {
 		tsc_stub_leave(uc);
+		spin_sites_leave(uc);
+	}
 	if (!RDB_IS_UPPER(pc) && self->trap_in_flight && !replica_in_gate(pc)) {
 		/* on the last instructions of the way out: go on stepping */
 	} else {
@@ -206,6 +209,13 @@ static void on_fault(int sig, siginfo_t *info, void *ctx)
 	struct thread *self = thread_self();
 	struct gate_frame *outer = self->frame;
 	ucontext_t *before = self->uc;
+	if (RDB_IS_UPPER(UC_REG(uc, RIP)) && spin_sites_count) {
+		if (spin_sites_fault(uc)) {
+			leave_lower(uc, fs);
+			return;
+		}
+		spin_sites_leave(uc);
+	}
 	if (RDB_IS_UPPER(UC_REG(uc, RIP))) {
 		tsc_stub_leave(uc);
 		self->frame = NULL;
@@ -320,6 +330,7 @@ static int map_gate(void)
 	gate->upcall_return = gate_upcall_return;
 	gate->syscall = hot_sites_entry();
 	gate->tsc = source->tsc;
+	gate->spin = source->spin;
 	memcpy((void *)RDB_GATE_CODE, gate_code_start, (size_t)(gate_code_end - gate_code_start));
 	if (mprotect(p, RDB_PAGE, PROT_READ) || mprotect((char *)p + RDB_PAGE, RDB_PAGE, PROT_READ | PROT_EXEC))
 		return -errno;

@@ -35,6 +35,7 @@ struct rdb_gate {
 	void (*upcall_return)(void); /* lower continuation of an upcall; used by the code page only */
 	void (*syscall)(void);       /* used by the stubs of hot_sites.c only */
 	void (*tsc)(void);           /* used by the stubs of tsc_sites.c only */
+	void (*spin)(void);          /* used by the stubs of spin_sites.c only */
 };
 
 /* Stubs test this first: outside rdb the gate page is not mapped, so a stub must not be loaded

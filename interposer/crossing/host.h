@@ -53,6 +53,7 @@ enum rdb_note {
 	RDB_NOTE_BACK = 36,    /* two uint64_t: of a mapped file, which did not reach there (space/ends.h) */
 	RDB_NOTE_MAPPED = 37,  /* what a call that no table knows has done to the map (answer/unknown_maps.h) */
 	RDB_NOTE_MADE = 38,    /* uint32_t, several: descriptors that such a call has made */
+	RDB_NOTE_COUNTED = 39, /* struct mark_counted: where a computation was stopped */
 };
 
 /* Two words: of the events of a loop mostly one of them differs (log_short.h). */

@@ -164,11 +164,16 @@ struct hot_outer hot_enter(struct thread *self, ucontext_t *uc)
 	return outer;
 }
 
-uint64_t hot_leave(struct thread *self, struct hot_outer outer)
+void hot_leave_unasked(struct thread *self, struct hot_outer outer)
 {
 	self->hot = false;
 	self->frame = outer.frame;
 	self->uc = outer.uc;
+}
+
+uint64_t hot_leave(struct thread *self, struct hot_outer outer)
+{
+	hot_leave_unasked(self, outer);
 	source->deliver(NULL);
 	return self->upper.fs_base;
 }

@@ -39,5 +39,7 @@ struct hot_outer {
 };
 struct hot_outer hot_enter(struct thread *self, ucontext_t *uc);
 uint64_t hot_leave(struct thread *self, struct hot_outer outer);
+/* The same where no event was made: no place for a signal. */
+void hot_leave_unasked(struct thread *self, struct hot_outer outer);
 
 #endif

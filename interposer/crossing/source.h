@@ -4,10 +4,11 @@
 #include "crossing/event.h"
 
 struct source {
-	/* A system call; the start call of a thread (gate_asm.h); a patched rdtsc; a call of RDB_NS_CORE. */
+	/* A system call; the start call of a thread (gate_asm.h); a patched rdtsc; a spin; a call of RDB_NS_CORE. */
 	void (*syscall)(ucontext_t *uc);
 	void (*started)(ucontext_t *uc);
 	void (*tsc)(void);
+	void (*spin)(void);
 	int64_t (*core)(uint32_t fn, const uint64_t *args);
 	/* A signal that the program's own instruction raises; one that somebody sends. */
 	void (*fault)(int sig, siginfo_t *info, ucontext_t *uc);

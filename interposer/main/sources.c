@@ -31,6 +31,7 @@ static const struct source sources = {
 	.syscall = syscall_event,
 	.started = thread_started,
 	.tsc = tsc_gate,
+	.spin = spin_gate,
 	.core = clock_call,
 	.fault = signals_fault,
 	.sent = signals_async,

@@ -8,6 +8,7 @@
 #include "marks/mark_trace.h"
 #include "text/registers.h"
 #include "space/upper_memory.h"
+#include "text/emulate.h"
 
 enum { XMM_LEN = 256 };
 
@@ -115,10 +116,40 @@ int mark_take_after(ucontext_t *uc, struct mark *m, unsigned instructions, const
 		&(struct mark_wish){.instructions = instructions, .after = after, .within = within, .fresh = fresh});
 }
 
+static int64_t left;
+
+void mark_count_begin(const struct mark *m)
+{
+	const bool counts = m && m->arrivals;
+
+	left = counts ? -(int64_t)m->arrivals : 0;
+	emulate_counted = (struct emulate_counted){counts ? m->rip : 0, &left};
+}
+
+void mark_count_to(int64_t *counter)
+{
+	const int64_t now = emulate_counted.left ? *emulate_counted.left : 0;
+
+	emulate_counted.left = counter ? counter : &left;
+	*emulate_counted.left = now;
+}
+
+uint64_t mark_counted_check(const ucontext_t *uc)
+{
+	const uint64_t flags = (uint64_t)uc->uc_mcontext.gregs[REG_EFL] & MARK_FLAGS;
+	uint32_t sum = crc32c(0, &flags, sizeof(flags));
+
+	for (unsigned i = 0; i < 16; i++)
+		sum = crc32c(sum, &uc->uc_mcontext.gregs[registers_greg[i]], sizeof(greg_t));
+	return sum;
+}
+
 bool mark_registers_here(const struct mark *m, const ucontext_t *uc)
 {
 	const greg_t *g = uc->uc_mcontext.gregs;
 
+	if (m->arrivals)
+		return uc_pc(uc) == m->rip && *emulate_counted.left == -1;
 	if (uc_pc(uc) != m->rip || ((uint64_t)g[REG_EFL] & MARK_FLAGS) != m->flags)
 		return false;
 	for (unsigned i = 0; i < 16; i++)
@@ -131,6 +162,8 @@ bool mark_here(const struct mark *m, const ucontext_t *uc)
 {
 	if (!mark_registers_here(m, uc))
 		return false;
+	if (m->arrivals)
+		return true;
 	for (unsigned i = 0; i < m->nwords; i++)
 		if (!upper_readable(m->words[i].addr, 8) ||
 		    memcmp((const void *)m->words[i].addr, &m->words[i].value, 8))
@@ -160,4 +193,18 @@ int mark_load(struct mark *m, const void *bytes, size_t len)
 		if (m->words[i].addr % 8)
 			return -EINVAL;
 	return 0;
+}
+
+int mark_load_counted(struct mark *m, const void *bytes, size_t len)
+{
+	struct mark_counted c;
+
+	if (len != sizeof(c))
+		return -EINVAL;
+	memcpy(&c, bytes, len);
+	memset(m, 0, sizeof(*m));
+	m->rip = c.rip;
+	m->arrivals = c.arrivals;
+	m->check = c.check;
+	return RDB_IS_UPPER(c.rip) && c.arrivals ? 0 : -EINVAL;
 }

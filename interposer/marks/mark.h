@@ -52,6 +52,14 @@ struct mark {
 	uint32_t text_len, text_crc;
 	uint8_t stack[MARK_STACK_BELOW + MARK_STACK_ABOVE];
 	struct mark_word words[MARK_WORDS]; /* those that change most often first */
+	/* Not 0: as of struct mark_counted, and rip is all that is above. */
+	uint64_t arrivals, check;
+};
+
+/* The same where arrivals were counted while recording (text/spin_sites.h).  In the log. */
+struct mark_counted {
+	uint64_t rip, arrivals; /* since the event before */
+	uint64_t check;         /* of the registers there */
 };
 
 enum mark_next {
@@ -90,5 +98,13 @@ static inline size_t mark_size(const struct mark *m)
 
 /* From the log.  0 or -EINVAL. */
 int mark_load(struct mark *m, const void *bytes, size_t len);
+int mark_load_counted(struct mark *m, const void *bytes, size_t len);
+
+/* Replay.  The event before the mark, or before none (NULL), has been answered: arrivals are counted from here on, those
+ * that are carried out in emulate(), others by mark_count_to() another counter. */
+void mark_count_begin(const struct mark *m);
+/* The counter (minus the arrivals that are left, -1 at the mark) is there from now on, or (NULL) here. */
+void mark_count_to(int64_t *counter);
+uint64_t mark_counted_check(const ucontext_t *uc);
 
 #endif

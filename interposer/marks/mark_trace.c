@@ -10,7 +10,8 @@
 #include "text/registers.h"
 #include "text/string_insn.h"
 #include "marks/spin.h"
-#include "seek/trampoline.h"
+#include "text/spin_sites.h"
+#include "text/trampoline_code.h"
 #include "space/upper_memory.h"
 
 enum {
@@ -306,6 +307,7 @@ int mark_trace(ucontext_t *uc, struct mark *m, const struct mark_wish *wish)
 		} else if (how != EMU_DONE) {
 			break;
 		}
+		spin_sites_passed(pc);
 		if (v)
 			v->before = now;
 		fell_to = pc + did.len;

@@ -8,8 +8,9 @@
 #include "text/fetch.h"
 #include "base/crc32c.h"
 #include "marks/mark_trace.h"
+#include "text/spin_sites.h"
 
-enum { FIRST_LOOK = 16, ALIKE = 3, STORED = 64, LOOKS = 64 };
+enum { FIRST_LOOK = 16, ALIKE = 3, STORED = 64, LOOKS = 64, PLACES = 32 };
 
 struct word {
 	uint64_t addr, value; /* before the turn; what it has grown by after it */
@@ -24,10 +25,13 @@ struct turn {
 	struct word stored[STORED];
 	unsigned nstored, nreads, nchanged, ncounters;
 	uint32_t reads; /* which addresses */
-	bool pauses, too_many;
+	unsigned nplaces;
+	bool pauses, too_many, more_reads; /* more: than are in looked_at */
+	uint64_t pause;                    /* the last one */
+	uint64_t place[PLACES];
 };
 
-static struct turn now;
+static struct turn now, last_found;
 static bool atomic; /* the instruction that is carried out */
 static struct access looked_at[LOOKS];
 static unsigned nlooked_at; /* in this turn, each once */
@@ -39,6 +43,8 @@ static void add_read(const struct access *a)
 			return;
 	if (a->len <= sizeof(uint64_t) && nlooked_at < LOOKS)
 		looked_at[nlooked_at++] = *a;
+	else
+		now.more_reads = true;
 }
 
 void spin_begins(struct spin *spin)
@@ -99,7 +105,7 @@ static void registers_of(const ucontext_t *uc, struct turn *t)
 
 static void begin_turn(const ucontext_t *uc)
 {
-	memset(&now, 0, sizeof(now));
+	memset(&now, 0, offsetof(struct turn, place));
 	nlooked_at = 0;
 	registers_of(uc, &now);
 }
@@ -137,11 +143,18 @@ static bool step(ucontext_t *uc)
 	struct emulated did;
 	if (!in)
 		return false;
-	now.pauses |= in->map == MAP_ONE && in->rep && in->op == 0x90;
+	const bool pause = in->map == MAP_ONE && in->rep && in->op == 0x90;
+	const uint64_t pc = uc_pc(uc);
+	now.pauses |= pause;
+	if (pause)
+		now.pause = pc;
+	if (now.nplaces < PLACES)
+		now.place[now.nplaces++] = pc;
 	/* xchg needs no prefix */
 	atomic = in->lock || (in->map == MAP_ONE && (in->op | 1) == 0x87);
 	if (emulate(uc, false, &did) != EMU_DONE)
 		return false;
+	spin_sites_passed(pc);
 	for (unsigned i = 0; i < did.naccess; i++)
 		if (!did.access[i].write) {
 			now.nreads++;
@@ -200,6 +213,7 @@ static bool goes_round(ucontext_t *uc, struct spin *spin, unsigned instructions)
 			same = same && alike(&turn, &before) ? same + 1 : 1;
 			if (same == ALIKE) {
 				describe(&turn, spin);
+				last_found = turn;
 				found = leaves = true;
 				if (!turn.ncounters && !turn.nchanged)
 					return true;
@@ -231,4 +245,62 @@ bool spin_here(ucontext_t *uc, struct spin *spin, unsigned instructions)
 	if (!found)
 		spin->n = spin->ncounters = spin->nchanged = 0;
 	return found;
+}
+
+static bool comes_back(ucontext_t *uc)
+{
+	const uint64_t place = uc_pc(uc);
+	begin_turn(uc);
+	for (unsigned n = 0; n < SPIN_TURN; n++) {
+		if (!step(uc))
+			return false;
+		if (uc_pc(uc) == place)
+			return true;
+	}
+	return false;
+}
+
+/* Others than the program may end it at any time: a replay has their stores at events only, and not the same turns. */
+static bool contested(void)
+{
+	for (unsigned i = 0; mark_contested && i < nlooked_at; i++)
+		if (mark_contested(looked_at[i].addr, looked_at[i].addr + looked_at[i].len))
+			return true;
+	return false;
+}
+
+bool spin_turn(ucontext_t *uc, struct spin *spin)
+{
+	static struct turn turn;
+	emulate_before_store = before_store;
+	const bool found = comes_back(uc) && end_turn(uc, &turn) && !contested();
+	emulate_before_store = NULL;
+	spin->n = spin->ncounters = spin->nchanged = 0;
+	if (found)
+		describe(&turn, spin);
+	if (found && (turn.more_reads || spin->n == SPIN_WORDS))
+		spin->n = 0; /* it may be for something else */
+	return found;
+}
+
+static bool once(const struct turn *t, uint64_t pc)
+{
+	unsigned n = 0;
+	for (unsigned i = 0; i < t->nplaces; i++)
+		n += t->place[i] == pc;
+	return n == 1;
+}
+
+/* Who pauses waits; and then what comes late in a turn, after its looks. */
+uint64_t spin_place(unsigned i)
+{
+	const struct turn *t = &last_found;
+	if (t->nplaces == PLACES)
+		return 0;
+	if (once(t, t->pause) && !i--)
+		return t->pause;
+	for (unsigned k = t->nplaces; k--;)
+		if (once(t, t->place[k]) && !i--)
+			return t->place[k];
+	return 0;
 }

@@ -10,6 +10,7 @@ enum {
 	SPIN_INSTRUCTIONS = 60, /* for mark_take() in a spin: more would say nothing more */
 	SPIN_WORDS = 16,
 	SPIN_COUNTERS = 4,
+	SPIN_TURN = 200, /* instructions, for spin_turn() */
 };
 
 /* What a spin looks at, but for what it writes itself: a word that it tries to change atomically, in vain, is looked at. */
@@ -28,6 +29,11 @@ struct spin {
  * at most, carried out on uc.  True: it is in a small loop that reads the same memory in each turn, or pauses,
  * and changes nothing but a few counters; what it reads is in spin.  Of loops within loops the outer one. */
 bool spin_here(ucontext_t *uc, struct spin *spin, unsigned instructions);
+/* The same for one turn, from uc back to where it stands. */
+bool spin_turn(ucontext_t *uc, struct spin *spin);
+/* Of the last turn that was found by spin_here(): a place that it comes by once, as the i-th best to meet it at the next time.
+ * 0: no more. */
+uint64_t spin_place(unsigned i);
 /* Takes the words' present values. */
 void spin_begins(struct spin *spin);
 /* One of them is another now. */

@@ -25,6 +25,7 @@
 #include "base/probe.h"
 #include "space/device_memory.h"
 #include "space/shared_memory.h"
+#include "text/spin_sites.h"
 #include "text/tsc_sites.h"
 #include "answer/made_text.h"
 #include "space/dirty.h"
@@ -237,6 +238,7 @@ static void child(const struct image_plan *plan, unsigned pack)
 	raw_syscall(SYS_close_range, 0, ~0u, 0, 0, 0, 0);
 	device_memory_settle();
 	tsc_sites_settle();
+	spin_sites_settle();
 	ckpt.report->rc = image_write(plan, true);
 	if (ckpt.beside)
 		ckpt.report->rc = ckpt.beside(plan->number, ckpt.report->rc);

@@ -161,7 +161,8 @@ static void check_hash(const struct log_record *rec)
 static void load_mark(const struct log_record *rec)
 {
 	for (const struct log_chunk *c = NULL; (c = log_chunk_next(rec, c));)
-		if (!c->addr && c->note == RDB_NOTE_MARK && mark_load(&replay.mark, c + 1, c->len) == 0)
+		if (!c->addr && ((c->note == RDB_NOTE_MARK && mark_load(&replay.mark, c + 1, c->len) == 0) ||
+				 (c->note == RDB_NOTE_COUNTED && mark_load_counted(&replay.mark, c + 1, c->len) == 0)))
 			return;
 	replay_diverged(NULL, "event %lu: a switch without a place", (unsigned long)rec->event);
 }
@@ -185,8 +186,10 @@ void replay_look_ahead(void)
 			ends_recorded(replay.next);
 		else if (replay.next->kind == LOG_HASH)
 			check_hash(replay.next);
-	if (replay.next && replay.next->kind == LOG_PREEMPT)
+	const bool preempt = replay.next && replay.next->kind == LOG_PREEMPT;
+	if (preempt)
 		load_mark(replay.next);
+	mark_count_begin(preempt ? &replay.mark : NULL);
 	/* The program may never ask for more, if it was killed in a loop: nothing is left to compare. */
 	if (verifying() && !lower.opt.restart && !replay.final && (!replay.next || replay.next->kind == LOG_END)) {
 		if (!expanding())

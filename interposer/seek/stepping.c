@@ -120,6 +120,8 @@ void stepping_execute(ucontext_t *uc, enum emulation how, const struct emulated 
 		stepping.returning = true;
 		return;
 	}
+	if (how == EMU_PLAIN && uc_pc(uc) == emulate_counted.pc)
+		++*emulate_counted.left;
 	stepping.executing = *did;
 	/* after a system call its event comes first; the int3 is for one that makes none, and what writes to text may write there */
 	if ((how == EMU_SYSCALL ||

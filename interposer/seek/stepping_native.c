@@ -10,7 +10,7 @@
 #include "replay/replica.h"
 #include "task/thread.h"
 #include "seek/trampoline.h"
-#include "seek/trampoline_code.h"
+#include "text/trampoline_code.h"
 #include "seek/undo_log.h"
 
 #define FAULTS_MAX 1000 /* of jumps into it, before it is given up */
@@ -36,6 +36,12 @@ void stepping_flush_hot(uint64_t but)
 	id = breakpoints_stopping(p, NULL);
 	if (id)
 		stepping_remember(stepping.hot_pc, stepping.hot_event, id, hits, false, n);
+}
+
+static void disarm(void)
+{
+	mark_count_to(NULL);
+	trampoline_disarm();
 }
 
 /* Arrivals cost an int3 again. */
@@ -91,7 +97,7 @@ void stepping_disarm(void)
 	stepping_flush_hot(0);
 	stepping.hot = false;
 	stepping.mark_pc = 0;
-	trampoline_disarm();
+	disarm();
 	breakpoints_mark(0);
 }
 
@@ -104,6 +110,16 @@ static void insert_mark(const struct mark *mark)
 	p = breakpoints_at(mark->rip);
 	if (p)
 		breakpoint_insert(p);
+}
+
+static bool arm_mark(const struct mark *mark)
+{
+	if (!mark->arrivals)
+		return trampoline_arm(mark) == 0;
+	if (trampoline_arm_count(mark->rip, (uint64_t)(-*emulate_counted.left)))
+		return false;
+	mark_count_to(trampoline_left());
+	return true;
 }
 
 /* Natively it is met by a trampoline, which costs nanoseconds an arrival; by an int3 where there can be
@@ -122,7 +138,7 @@ static void patch_mark(const struct mark *mark)
 		if (!text_guard_touched(mark->words[i].addr, 8))
 			compared.words[compared.nwords++] = mark->words[i];
 	/* it reads the program's memory natively */
-	stepping.mark_pc = !there || (!page_guard_any() && trampoline_arm(&compared) == 0) ? mark->rip : 0;
+	stepping.mark_pc = !there || (!page_guard_any() && arm_mark(&compared)) ? mark->rip : 0;
 	if (!stepping.mark_pc)
 		insert_mark(replay_mark());
 	else if (there)
@@ -137,7 +153,7 @@ void stepping_text_out(ucontext_t *uc)
 	if (uc && trampoline_inside(uc))
 		trampoline_leave(uc);
 	stepping_cool();
-	trampoline_disarm();
+	disarm();
 	breakpoints_lift(0, 0);
 	text_guard_open();
 	stepping.text_out = true;
@@ -175,6 +191,11 @@ void stepping_arm_mark(void)
 /* It is stopped here: others run, until the log comes back to it. */
 enum verdict stepping_preempted(ucontext_t *uc)
 {
+	const struct mark *mark = replay_mark();
+
+	if (mark->arrivals && mark_counted_check(uc) != mark->check)
+		replay_diverged(uc, "event %lu: a switch of threads at %#lx finds other registers than were recorded",
+				(unsigned long)replica_event() + 1, (unsigned long)mark->rip);
 	stepping_disarm();
 	undo_log_unknown(stepping.stop.steps);
 	if (stepping.trace)
@@ -199,6 +220,8 @@ bool stepping_at_mark(ucontext_t *uc)
 enum verdict stepping_at_trampoline(ucontext_t *uc)
 {
 	stepping.looks++;
+	if (replay_mark()->arrivals)
+		--*trampoline_left(); /* this one's instruction has not been carried out */
 	if (stepping_at_mark(uc))
 		return stepping_preempted(uc);
 	if (mark_learn(replay_mark()) && trampoline_armed()) {
@@ -225,7 +248,7 @@ bool stepping_into_trampoline(ucontext_t *uc)
 			stepping.cold_pc = stepping.hot_pc;
 			stepping_cool();
 		} else {
-			trampoline_disarm();
+			disarm();
 			stepping.mark_pc = 0;
 			insert_mark(replay_mark());
 		}

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include "seek/breakpoints.h"
 #include "text/registers.h"
-#include "seek/trampoline_code.h"
+#include "text/trampoline_code.h"
 #include "seek/trampoline_place.h"
 #include "space/patches.h"
 #include "space/upper_memory.h"
@@ -69,7 +69,7 @@ static void write_code(const struct mark *m)
 	code_if_zero(c, stub, m ? 0 : UNCOUNT);
 	miss = c->at;
 	code_restore_rcx(c, m ? 0 : UNCOUNT);
-	code_displaced(c, &t.plan);
+	code_displaced(c, &t.plan, m ? 0 : UNCOUNT);
 	{ /* the stub, within reach of jrcxz */
 		uint8_t *slow = c->at;
 
@@ -205,6 +205,11 @@ bool trampoline_at(uint64_t pc)
 uint64_t trampoline_count(void)
 {
 	return t.armed && t.counting ? t.n + (uint64_t)data()->left : 0;
+}
+
+int64_t *trampoline_left(void)
+{
+	return &data()->left;
 }
 
 void trampoline_disarm(void)

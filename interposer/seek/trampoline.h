@@ -30,6 +30,8 @@ bool trampoline_armed(void);
 bool trampoline_at(uint64_t pc);
 /* Arrivals counted, of trampoline_arm_count. */
 uint64_t trampoline_count(void);
+/* While one that counts is armed: minus the arrivals that are left. */
+int64_t *trampoline_left(void);
 void trampoline_disarm(void);
 
 /* A SIGTRAP of the trampoline: uc is made the program's own, standing at the place.  False: not ours. */
@@ -56,9 +58,5 @@ bool trampoline_stop(ucontext_t *uc);
 /* While the processor carries out one instruction where it is, the patch is out of the way. */
 void trampoline_lift(void);
 void trampoline_lower(void);
-
-/* Could one be put at pc, as far as the instructions there tell?  starts: of those in the middle, where
- * a jump would cost a trap. */
-bool trampoline_possible(uint64_t pc, uint64_t starts[4], unsigned *nstarts);
 
 #endif

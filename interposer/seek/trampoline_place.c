@@ -10,13 +10,6 @@
 
 enum { RANGES = 2048, BEFORE = 16, ATTEMPTS = 64 };
 
-/* First bytes of instructions that fault in 64-bit mode whatever follows, the processor standing at them
- * (Intel SDM vol. 2, appendix A: i64 opcodes; in, out, hlt, cli and sti at CPL 3). */
-static const uint8_t faulting[] = {
-	0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37, 0x3f, 0x60, 0x61, 0xce, 0xd6, /* SIGILL */
-	0x6c, 0x6d, 0x6e, 0x6f, 0xe4, 0xe5, 0xe6, 0xe7, 0xec, 0xed, 0xee, 0xef, 0xf4, 0xfa, 0xfb, /* SIGSEGV */
-};
-
 struct search {
 	const struct plan *plan;
 	uint64_t low, high; /* that matter */
@@ -145,9 +138,7 @@ int trampoline_map(const struct plan *p, struct trampoline_place *place)
 		uint64_t at = p->from[k] - p->pc; /* 1..4 */
 
 		for (unsigned b = 0; b < 256; b++)
-			s.allowed[at - 1][b] = false;
-		for (unsigned b = 0; b < sizeof(faulting); b++)
-			s.allowed[at - 1][faulting[b]] = true;
+			s.allowed[at - 1][b] = trampoline_byte_faults((uint8_t)b);
 	}
 	rc = search(&s, place);
 	return rc == -EEXIST ? -ENOTSUP : rc;

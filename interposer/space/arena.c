@@ -125,11 +125,11 @@ enum {
 static const struct {
 	uint64_t start, end;
 } reserved[] = {
-	{RDB_TSC_STUBS_LOW, RDB_TSC_STUBS_LOW + RDB_TSC_STUBS_BYTES},
+	{RDB_TSC_STUBS_LOW, RDB_SPIN_STUBS_LOW + RDB_TSC_STUBS_BYTES},
 	{RDB_GATE, RDB_SCRATCH_END},
-	{RDB_TSC_STUBS_PROG, RDB_TSC_STUBS_PROG + RDB_TSC_STUBS_BYTES},
+	{RDB_SPIN_STUBS_PROG, RDB_TSC_STUBS_PROG + RDB_TSC_STUBS_BYTES},
 	{RDB_BRK, RDB_BRK_END},
-	{RDB_STUBS, RDB_STUBS_END},
+	{RDB_SPIN_STUBS, RDB_STUBS_END},
 	{RDB_MMAP_END, RDB_ARENA_END},
 };
 
@@ -270,7 +270,7 @@ static int hash_mapping(const struct mapping *m, void *arg)
 {
 	struct hashing *hs = arg;
 	if (!(m->prot & (PROT_READ | PROT_WRITE)) || hot_stubs_inside(m->start) ||
-	    (m->anonymous && m->prot & PROT_EXEC && tsc_stubs_inside(m->start)))
+	    (m->anonymous && m->prot & PROT_EXEC && (tsc_stubs_inside(m->start) || spin_stubs_inside(m->start))))
 		return 0;
 	if (shared_regions && (m->shared || (!m->anonymous && shared_within(m->start, m->end)))) {
 		for (uint64_t at = m->start; at < m->end; at += RDB_PAGE) {

@@ -13,6 +13,7 @@ enum { PATCH_BYTES = 5 };
 enum patch_kind {
 	PATCH_HOT, /* stays in images and hashes (text/hot_stubs.h) */
 	PATCH_TSC, /* this and the rest do not: nobody but this process knows of them */
+	PATCH_SPIN,
 	PATCH_TRAMPOLINE,
 	PATCH_BREAKPOINT,
 };
@@ -53,6 +54,13 @@ static inline bool tsc_stubs_inside(uint64_t pc)
 {
 	return pc - RDB_TSC_STUBS_LOW < RDB_TSC_STUBS_BYTES || pc - RDB_TSC_STUBS_PROG < RDB_TSC_STUBS_BYTES ||
 	       pc - RDB_TSC_STUBS < RDB_TSC_STUBS_BYTES;
+}
+
+/* Those of spin_sites.h: nobody but the process that records has them. */
+static inline bool spin_stubs_inside(uint64_t pc)
+{
+	return pc - RDB_SPIN_STUBS_LOW < RDB_TSC_STUBS_BYTES || pc - RDB_SPIN_STUBS_PROG < RDB_TSC_STUBS_BYTES ||
+	       pc - RDB_SPIN_STUBS < RDB_TSC_STUBS_BYTES;
 }
 
 #endif

@@ -10,6 +10,7 @@
 #include "marks/spin.h"
 #include "task/signals.h"
 #include "task/thread.h"
+#include "text/spin_sites.h"
 
 static struct {
 	uint32_t lock;
@@ -33,16 +34,20 @@ static bool needed(void)
 	return recording() && !baton.open;
 }
 
+enum turn { TURN_TO_COME, TURN_HERE, TURN_SLEEPS };
+
 static void wake(struct thread *t)
 {
-	__atomic_store_n(&t->turn, 1, __ATOMIC_RELEASE);
-	raw_syscall(SYS_futex, (long)&t->turn, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+	if (__atomic_exchange_n(&t->turn, TURN_HERE, __ATOMIC_ACQ_REL) == TURN_SLEEPS)
+		raw_syscall(SYS_futex, (long)&t->turn, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
 
 /* ---- looking at the holder ---- */
 
 /* A spin is found after no more than this, or after as long as its thread has computed before.  A look costs some 15 us. */
 static const uint64_t LOOK_FIRST_NS = 30000, LOOK_LAST_NS = 1000000;
+static const uint64_t AWAKE_NS = 50000;
+enum { NAPS = 8 };                        /* after a wait that was longer it sleeps at once, so many times */
 static const uint64_t COMES_NS = 2000000; /* a thread that was woken is here by then */
 char baton_look_cookie;
 
@@ -51,6 +56,8 @@ static void look_in(const struct thread *t, uint64_t ns)
 	const struct itimerspec in = {.it_value = {.tv_nsec = (long)ns}};
 	raw_syscall(SYS_timer_settime, t->look, 0, (long)&in, 0, 0, 0);
 }
+
+static const uint64_t LOOK_LATER_NS = 300000; /* who spins where that is known needs none */
 
 static void look_again(struct thread *t)
 {
@@ -68,7 +75,7 @@ static void look_begin(struct thread *t)
 		how._sigev_un._tid = t->carrier;
 		t->look_made = !raw_syscall(SYS_timer_create, CLOCK_MONOTONIC, (long)&how, (long)&t->look, 0, 0, 0);
 	}
-	t->look_ns = LOOK_FIRST_NS;
+	t->look_ns = t->spun ? LOOK_LATER_NS : LOOK_FIRST_NS;
 	if (t->look_made)
 		look_again(t);
 }
@@ -83,8 +90,11 @@ static void look_end(struct thread *t)
 void baton_looked(void)
 {
 	struct thread *self = thread_self();
-	if (baton.holder != self || !baton.head || !self->looked)
+	if (baton.holder != self || !baton.head || !self->looked) {
+		self->looked = false;
 		return;
+	}
+	spin_sites_wake();
 	self->look_ns = self->look_ns < LOOK_LAST_NS / 2 ? self->look_ns * 2 : LOOK_LAST_NS;
 	look_again(self);
 }
@@ -119,8 +129,56 @@ static struct timespec end_of(long slice_ms)
 	return at;
 }
 
+/* Who spins waits like that for a moment: to be woken takes longer than many a wait. */
+static bool awake(struct thread *self)
+{
+	uint64_t until;
+	if (self->naps) {
+		self->naps--;
+		return false;
+	}
+	until = monotonic_ns() + AWAKE_NS;
+	for (unsigned n = 1; n % 64 || monotonic_ns() < until; n++) {
+		if (__atomic_load_n(&self->turn, __ATOMIC_ACQUIRE) == TURN_HERE)
+			return true;
+		__builtin_ia32_pause();
+	}
+	self->naps = NAPS;
+	return false;
+}
+
+static bool sleeps(struct thread *self)
+{
+	uint32_t before = TURN_TO_COME;
+	__atomic_compare_exchange_n(&self->turn, &before, TURN_SLEEPS, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	return before != TURN_HERE;
+}
+
 /* Who has waited for the world is let in sooner than who has computed. */
 enum { SOONER = 4 };
+
+static void join(struct thread *self)
+{
+	self->turn = TURN_TO_COME;
+	self->behind = NULL;
+	if (baton.tail)
+		baton.tail->behind = self;
+	else
+		baton.head = self;
+	baton.tail = self;
+}
+
+static void wait_for_turn(struct thread *self, long slice_ms)
+{
+	/* absolute: signals that arrive meanwhile must not put it off */
+	struct timespec until = end_of(slice_ms);
+	while (sleeps(self))
+		if (raw_syscall(SYS_futex, (long)&self->turn, FUTEX_WAIT_BITSET_PRIVATE, TURN_SLEEPS, (long)&until, 0,
+				FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT) {
+			remind(self);
+			until = end_of(slice_ms);
+		}
+}
 
 static void queue(long slice_ms)
 {
@@ -133,24 +191,12 @@ static void queue(long slice_ms)
 		unlock();
 		return;
 	}
-	self->turn = 0;
-	self->behind = NULL;
-	if (baton.tail)
-		baton.tail->behind = self;
-	else
-		baton.head = self;
-	baton.tail = self;
+	join(self);
 	if (!baton.holder->looked)
 		look_begin(baton.holder);
+	spin_sites_wake();
 	unlock();
-	/* absolute: signals that arrive meanwhile must not put it off */
-	struct timespec until = end_of(slice_ms);
-	while (!__atomic_load_n(&self->turn, __ATOMIC_ACQUIRE))
-		if (raw_syscall(SYS_futex, (long)&self->turn, FUTEX_WAIT_BITSET_PRIVATE, 0, (long)&until, 0,
-				FUTEX_BITSET_MATCH_ANY) == -ETIMEDOUT) {
-			remind(self);
-			until = end_of(slice_ms);
-		}
+	wait_for_turn(self, slice_ms);
 }
 
 static void take(long slice_ms)
@@ -164,6 +210,30 @@ void baton_take(void)
 	take(lower.opt.slice_ms);
 }
 
+/* It spins for what has not come; and where it stands in its turn it has nothing that the calling thread spins for. */
+static bool in_vain(const struct thread *t)
+{
+	return t->spin.n && !spin_ends(&t->spin) && !spin_changes(&t->spin, &thread_self()->spin);
+}
+
+static struct thread *take_out(bool any)
+{
+	struct thread *before = NULL, *t = baton.head;
+	while (t && !any && in_vain(t)) {
+		before = t;
+		t = t->behind;
+	}
+	if (!t)
+		return NULL;
+	if (before)
+		before->behind = t->behind;
+	else
+		baton.head = t->behind;
+	if (baton.tail == t)
+		baton.tail = before;
+	return t;
+}
+
 void baton_give(void)
 {
 	if (!needed())
@@ -171,18 +241,45 @@ void baton_give(void)
 	lock();
 	if (baton.holder)
 		look_end(baton.holder);
-	struct thread *next = baton.head;
-	if (next) {
-		baton.head = next->behind;
-		if (!baton.head)
-			baton.tail = NULL;
-		else
-			look_begin(next);
-	}
+	struct thread *next = take_out(true);
+	if (next && baton.head)
+		look_begin(next);
 	baton.holder = next;
 	unlock();
 	if (next)
 		wake(next);
+}
+
+bool baton_of_use(void)
+{
+	lock();
+	const struct thread *t = baton.head;
+	while (t && in_vain(t))
+		t = t->behind;
+	unlock();
+	return t;
+}
+
+void baton_pass(void)
+{
+	struct thread *self = thread_self(), *next;
+	self->yield = false;
+	self->spun = true;
+	lock();
+	next = take_out(false);
+	if (!next) {
+		unlock();
+		return;
+	}
+	join(self);
+	if (!next->looked)
+		look_begin(next); /* its own of before may still be on its way: it does no harm */
+	baton.holder = next;
+	unlock();
+	wake(next);
+	if (!awake(self))
+		wait_for_turn(self, lower.opt.slice_ms);
+	thread_traps();
 }
 
 struct thread *baton_visit(struct thread *visitor, uint32_t before, uint32_t after)
@@ -275,6 +372,7 @@ void baton_block_end(bool given)
 void baton_open(void)
 {
 	lock();
+	spin_sites_lift();
 	baton.open = true;
 	struct thread *t = baton.head;
 	baton.head = baton.tail = NULL;
@@ -292,4 +390,5 @@ void baton_reset(void)
 	baton.open = false;
 	baton.holder = thread_self();
 	baton.head = baton.tail = NULL;
+	spin_sites_settle();
 }

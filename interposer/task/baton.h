@@ -3,7 +3,7 @@
  * First come, first served.  Who waits longest reminds the holder when its slice is over: it gives way at
  * its next event, or, in a computation without events, at the instruction where the reminder finds it.
  * A holder that waits by looking at memory burns its slice in vain.  So it is looked at (marks/spin.h) soon after others
- * begin to wait, and again and again; if it spins it gives way at once.
+ * begin to wait, and again and again; if it spins it gives way at once, and the next time without such a look (spins.c).
  * A holder that takes a lock again as soon as it has released it might give way only while it has it.  So it also gives
  * way where what another one's spin waits for has come, also if it spins itself and that comes and goes in each turn, and where it wakes one that it has woken in vain before.
  */
@@ -21,6 +21,11 @@ void baton_take(void);
 void baton_give(void);
 /* Gives way to whoever waits, and takes it again. */
 void baton_yield(void);
+/* The calling thread spins as its `spin` says: does somebody wait for the baton who does not spin for what has not come, or
+ * who may have what it spins for? */
+bool baton_of_use(void);
+/* Gives way to such a one. */
+void baton_pass(void);
 /* The holder has just woken threads at this futex, which may be a lock that it takes again before they run: gives way to
  * them, if one of them has been woken there in vain before. */
 void baton_hand_on(uint64_t futex);

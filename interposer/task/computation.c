@@ -122,6 +122,9 @@ void computation_looked_at(ucontext_t *uc, bool fresh)
 	const bool spins = !fresh && spin_here(uc, &self->spin, long_turn ? LONG_INSTRUCTIONS : TURN_INSTRUCTIONS);
 	if (!fresh)
 		self->long_turns = spins && long_turn;
+	if (spins)
+		spins_known();
+	self->spun &= !spins;
 	/* in a spin: a lock that it takes in each turn, and that it might have wherever it is stopped */
 	const struct spin *waits = baton_spin(spins ? &self->spin : NULL);
 	if (!(waits && hand_on(uc, waits, &self->spin, fresh)) && spins)

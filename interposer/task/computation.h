@@ -3,6 +3,7 @@
 #ifndef RDB_COMPUTATION_H
 #define RDB_COMPUTATION_H
 #include <stdbool.h>
+#include <stdint.h>
 #include <ucontext.h>
 
 /* Recording: the calling thread was interrupted at uc, in upper code.  `signal`: one is to be delivered. */
@@ -12,5 +13,11 @@ void computation_stopped(ucontext_t *uc, bool signal);
 void computation_looked_at(ucontext_t *uc, bool fresh);
 /* Recording: a thread that was stopped, or is new, has the baton and goes on. */
 void computation_resumed(ucontext_t *uc);
+
+/* spins.c.  spin_here() has just found one: from now on whoever waits there gives way at once. */
+void spins_known(void);
+/* From spin_gate.S, as hot_syscall(). */
+uint64_t spins_arrived(ucontext_t *uc, uint64_t fs_base);
+void spin_gate(void);
 
 #endif

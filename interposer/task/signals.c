@@ -16,6 +16,7 @@
 #include "task/signal_queue.h"
 #include "task/signals.h"
 #include "task/halt.h"
+#include "text/spin_sites.h"
 #include "task/thread.h"
 
 #define STOPS (BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU))
@@ -210,7 +211,7 @@ static void on_look(struct thread *self, ucontext_t *uc)
 	if (RDB_IS_UPPER(UC_REG(uc, RIP)) && !self->trap_in_flight)
 		computation_looked_at(uc, false);
 	else
-		self->look_missed = true;
+		self->look_missed = baton_held();
 	baton_looked();
 }
 
@@ -252,6 +253,10 @@ static void arrived(int sig, siginfo_t *info, ucontext_t *uc)
 	struct thread *self = thread_self();
 	uint64_t pc = UC_REG(uc, RIP);
 	self->interrupted = true;
+	if (RDB_IS_UPPER(pc) && spin_sites_count) {
+		spin_sites_leave(uc);
+		pc = UC_REG(uc, RIP);
+	}
 	if (sig == SIGNALS_REMINDER && info->si_value.sival_ptr == (void *)SIGNALS_OWN) {
 		on_reminder(self, uc);
 		return;

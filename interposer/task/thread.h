@@ -65,7 +65,7 @@ struct thread {
 	unsigned depth;
 
 	/* recording */
-	uint32_t turn;         /* futex: the baton is ours */
+	uint32_t turn;         /* futex, enum turn (baton.c): the baton is ours */
 	int32_t carrier;       /* its number for the kernel; the program knows it as upper.tid */
 	uint32_t born;         /* futex: its carrier is ready */
 	uint32_t known;        /* futex: its creator has written down its tid; it may begin */
@@ -81,6 +81,8 @@ struct thread {
 	bool patience_made;
 	int32_t look;           /* baton.c: the kernel's timer_t, by which it is looked at while it holds the baton */
 	bool look_made, looked; /* there is one; it runs */
+	unsigned naps;          /* baton.c: so many times it waits asleep */
+	bool spun;              /* it has given way where it is known to spin: no look is needed for that */
 	uint64_t look_ns;
 	volatile bool look_missed; /* the look found it in the lower half */
 	bool long_turns;           /* its last spin was found by a long look */

@@ -11,6 +11,7 @@
 #include "text/vector.h"
 
 void (*emulate_before_store)(uint64_t addr, uint64_t len);
+struct emulate_counted emulate_counted;
 
 static bool push(struct work *w, unsigned size, uint64_t v)
 {
@@ -313,10 +314,11 @@ enum emulation emulate(ucontext_t *uc, bool only_look, struct emulated *out)
 {
 	struct work w = {.uc = uc, .g = uc->uc_mcontext.gregs, .out = out, .only_look = only_look};
 	enum emulation result = EMU_PLAIN;
+	const uint64_t pc = uc_pc(uc);
 
 	out->naccess = 0;
 	out->len = 0;
-	w.in = fetch(uc_pc(uc));
+	w.in = fetch(pc);
 	if (!w.in)
 		return EMU_OPAQUE;
 	out->len = w.in->len;
@@ -344,6 +346,8 @@ enum emulation emulate(ucontext_t *uc, bool only_look, struct emulated *out)
 	}
 	if (result == EMU_PLAIN || result == EMU_OPAQUE)
 		touches_unknown(&w);
+	if (result == EMU_DONE && pc == emulate_counted.pc)
+		++*emulate_counted.left;
 	return result;
 }
 

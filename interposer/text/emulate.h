@@ -36,6 +36,11 @@ enum emulation emulate(ucontext_t *uc, bool only_look, struct emulated *out);
 
 /* If set: called with what an instruction is about to write to, before it is carried out. */
 extern void (*emulate_before_store)(uint64_t addr, uint64_t len);
+/* Counts the times that the instruction at pc is carried out here, in *left. */
+extern struct emulate_counted {
+	uint64_t pc;
+	int64_t *left;
+} emulate_counted;
 
 /* Does uc stand at a string instruction with a repeat prefix? */
 bool emulate_at_rep_string(const ucontext_t *uc);

@@ -43,6 +43,12 @@ struct place *breakpoints_at(uint64_t addr)
 	return NULL;
 }
 void breakpoint_insert(struct place *p) {}
+unsigned spin_sites_count;
+void spin_sites_passed(uint64_t pc) {}
+bool spin_site_at(uint64_t pc)
+{
+	return false;
+}
 void breakpoint_remove(struct place *p) {}
 int descriptor_open(int dirfd, const char *path, int flags, mode_t mode)
 {

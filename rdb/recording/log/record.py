@@ -82,6 +82,7 @@ class Note(IntEnum):
     SENT = 35
     MAPPED = 37
     MADE = 38
+    COUNTED = 39
 
 
 class EndKind(IntEnum):

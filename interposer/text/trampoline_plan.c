@@ -1,8 +1,9 @@
 /* What can be displaced by a patch. */
 #include <errno.h>
+#include <string.h>
 #include "text/fetch.h"
 #include "base/layout.h"
-#include "seek/trampoline_code.h"
+#include "text/trampoline_code.h"
 
 #define REACH 0x7fff0000ull
 
@@ -63,21 +64,12 @@ static void narrow(struct plan *p, uint64_t target)
 		p->high = high;
 }
 
-/* After a jump that is always taken may come data, which must stay as it is: only padding is taken. */
-static int rest_is_padding(const struct plan *p)
-{
-	for (uint64_t at = p->next; at < p->pc + PATCH;) {
-		const struct insn *in = fetch(at);
-
-		if (!in || !padding(in))
-			return -ENOTSUP;
-		at += in->len;
-	}
-	return 0;
-}
-
+/* After a jump that is always taken may come data, which must stay as it is: only padding is displaced, to which the program
+ * may jump as well (a nop is the end of many a loop that is not optimised). */
 int plan_make(uint64_t pc, struct plan *p)
 {
+	bool jumped = false;
+
 	p->pc = p->next = pc;
 	p->n = 0;
 	p->ends = false;
@@ -89,7 +81,7 @@ int plan_make(uint64_t pc, struct plan *p)
 	while (p->next < pc + PATCH) {
 		const struct insn *in = fetch(p->next);
 
-		if (!in || !displaceable(in))
+		if (!in || !displaceable(in) || (jumped && !padding(in)))
 			return -ENOTSUP;
 		p->in[p->n] = *in;
 		p->from[p->n] = p->next;
@@ -99,12 +91,22 @@ int plan_make(uint64_t pc, struct plan *p)
 		p->next += in->len;
 		if (in->has_modrm && in->rip_relative)
 			narrow(p, p->next + (uint64_t)(int64_t)in->disp);
-		if (never_goes_on(in)) {
-			p->ends = true;
-			return rest_is_padding(p);
-		}
+		p->ends = never_goes_on(in);
+		jumped |= p->ends;
 	}
 	return p->low <= p->high ? 0 : -ENOTSUP;
+}
+
+/* Bytes with which an instruction begins that faults in 64-bit mode whatever follows, the processor standing at it
+ * (Intel SDM vol. 2, appendix A: i64 opcodes; in, out, hlt, cli and sti at CPL 3). */
+bool trampoline_byte_faults(uint8_t byte)
+{
+	static const uint8_t faulting[] = {
+		0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37, 0x3f, 0x60, 0x61, 0xce, 0xd6, /* SIGILL */
+		0x6c, 0x6d, 0x6e, 0x6f, 0xe4, 0xe5, 0xe6, 0xe7, 0xec, 0xed, 0xee, 0xef, 0xf4, 0xfa, 0xfb, /* SIGSEGV */
+	};
+
+	return memchr(faulting, byte, sizeof(faulting)) != NULL;
 }
 
 bool trampoline_possible(uint64_t pc, uint64_t starts[4], unsigned *nstarts)

@@ -1,5 +1,5 @@
 /* Encodings: Intel SDM vol. 2. */
-#include "seek/trampoline_code.h"
+#include "text/trampoline_code.h"
 #include <string.h>
 
 enum { RAX, RCX, RDX, RBX, RSP };
@@ -173,6 +173,59 @@ void code_count(struct code *c)
 	move_data(c, true, RCX, &c->data->left);
 }
 
+/* The new count first: who is stopped between the two begins again. */
+void code_count_since(struct code *c, const uint64_t *event)
+{
+	enum { BOTH = RESTORE_RCX | RESTORE_RAX };
+	uint8_t *same;
+
+	save_rax(c);
+	step(c, LEAVE_BACK, BOTH, 0);
+	BYTES(c, 0x48, 0xa1); /* movabs event, %rax */
+	put64(c, (uint64_t)event);
+	step(c, LEAVE_BACK, BOTH, 0);
+	move_data(c, false, RCX, &c->data->event);
+	step(c, LEAVE_BACK, BOTH, 0);
+	BYTES(c, 0x48, 0xf7, 0xd1); /* not %rcx: no flag changes */
+	step(c, LEAVE_BACK, BOTH, 0);
+	BYTES(c, 0x48, 0x8d, 0x4c, 0x08, 0x01); /* lea 1(%rax,%rcx), %rcx */
+	step(c, LEAVE_BACK, BOTH, 0);
+	BYTES(c, 0xe3, 0); /* jrcxz same */
+	same = c->at;
+	step(c, LEAVE_BACK, BOTH, 0);
+	load_constant(c, RCX, 0);
+	step(c, LEAVE_BACK, BOTH, 0);
+	move_data(c, true, RCX, &c->data->left);
+	step(c, LEAVE_BACK, BOTH, 0);
+	move_data(c, true, RAX, &c->data->event);
+	same[-1] = (uint8_t)(c->at - same);
+	step(c, LEAVE_BACK, BOTH, 0);
+	move_data(c, false, RAX, &c->data->rax);
+	code_count(c);
+}
+
+void code_unless_quiet(struct code *c, const uint8_t *hit)
+{
+	step(c, LEAVE_BACK, RESTORE_RCX | UNCOUNT, 0);
+	move_data(c, false, RCX, &c->data->quiet);
+	code_if_zero(c, hit, UNCOUNT);
+}
+
+void code_leave(struct code *c, uint64_t gate)
+{
+	enum { BOTH = RESTORE_RCX | RESTORE_RAX };
+
+	step(c, LEAVE_BACK, RESTORE_RCX | UNCOUNT, 0);
+	move_data(c, true, RAX, &c->data->rax);
+	step(c, LEAVE_BACK, BOTH | UNCOUNT, 0);
+	BYTES(c, 0x48, 0x8d, 0x0d); /* lea data(%rip), %rcx */
+	put_relative(c, (uint64_t)c->data, 0);
+	step(c, LEAVE_BACK, BOTH | UNCOUNT, 0);
+	load_constant(c, RAX, gate);
+	step(c, LEAVE_BACK, BOTH | UNCOUNT, 0);
+	BYTES(c, 0xff, 0x20); /* jmp *(%rax) */
+}
+
 void code_if_zero(struct code *c, const uint8_t *hit, uint8_t restore)
 {
 	ptrdiff_t d = hit - (c->at + 2);
@@ -320,15 +373,20 @@ static void displaced(struct code *c, const struct plan *p, const struct insn *i
 	}
 }
 
-void code_displaced(struct code *c, struct plan *p)
+void code_displaced(struct code *c, struct plan *p, uint8_t first)
 {
 	for (unsigned i = 0; i < p->n; i++) {
+		const unsigned before = c->nsteps;
+
 		p->copy[i] = (uint64_t)c->at;
 		if (p->stops[i]) {
 			step(c, LEAVE_TO, 0, p->from[i]);
 			BYTES(c, 0xcc);
 		}
 		displaced(c, p, &p->in[i], p->from[i]);
+		for (unsigned k = before; !i && k < c->nsteps; k++)
+			if (c->steps[k].how == LEAVE_TO && c->steps[k].addr == p->pc)
+				c->steps[k].restore |= first;
 	}
 	if (!p->ends)
 		go(c, p, p->next);
