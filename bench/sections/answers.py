@@ -68,7 +68,8 @@ def _measure(bench: Bench, section: Section, language: str, events: int) -> None
         add(f"bisect {what}", command, "first turned false in rank 0", goal_s)
     refused = ["bisect", job, _NOT_THERE.get(language, "nosuch > 0"), "--rank", "0"]
     add("bisect a name that is not there", refused, "found in no rank", _REFUSAL_GOAL_S)
-    add("find-event", ["find-event", job, f"event=={events // 2}", "--rank", "0"], "MPI_", None)
+    half = str(events // 2)
+    add("find-event", ["find-event", job, f"event=={half}", "--rank", "0"], half, None)
     add("messages", ["messages", job], "", None)
     add("deadlock", ["deadlock", job], "blocked in MPI", None)
     add("attach and quit", ["attach", job], "", None, "quit\n")
