@@ -148,3 +148,46 @@ def test_timers_that_expire_while_their_signal_waits(tmp_path: Path) -> None:
     assert (made.result.returncode, made.result.stdout) == (0, done.stdout)
     code, answer = made.verify()
     assert (code, answer["ok"]) == (0, True), answer
+
+
+def test_flags_of_clone(tmp_path: Path) -> None:
+    program = build("clone_flags.c", tmp_path, "-O1")
+    done = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.count("pidfd 3 0 7\nfs /usr 77\nparent 4 and 1 5\n") == 2
+    made = record(tmp_path, program)
+    assert (made.result.returncode, made.result.stdout) == (0, done.stdout)
+    code, answer = made.verify()
+    assert (code, answer["ok"]) == (0, True), answer
+    assert not (made.rank_dir / "cautions").exists()
+
+
+SHARES = r"""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int child(void *given) { return 0; }
+int main(int argc, char **argv)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	const pid_t pid = clone(child, stack + sizeof(stack), atoi(argv[1]) | SIGCHLD, 0);
+	return pid < 0 || waitpid(pid, 0, 0) != pid;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "what"), [(0x100, "its memory"), (0x400, "its descriptors"), (0x4100, None)]
+)
+def test_what_processes_do_not_share_is_said(tmp_path: Path, flags: int, what: str | None) -> None:
+    (tmp_path / "shares.c").write_text(SHARES)
+    program = tmp_path / "shares"
+    subprocess.run(["cc", "-w", "-o", program, tmp_path / "shares.c"], check=True)
+    made = record(tmp_path, program, str(flags))
+    assert made.result.returncode == 0
+    cautions = made.rank_dir / "cautions"
+    assert (what is None) == (not cautions.exists())
+    assert what is None or f"shares {what}: under rdb that is a copy" in cautions.read_text()

@@ -25,6 +25,7 @@
 #include "base/handed_on.h"
 #include "base/pids.h"
 #include "base/private_file.h"
+#include "space/cautions.h"
 #include "answer/process.h"
 #include "answer/linker_variables.h"
 #include "base/seccomp.h"
@@ -75,6 +76,8 @@ static long clone_refused(const struct event *ev)
 		    (c.flags & (CLONE_THREAD | CLONE_PARENT) && c.exit_signal) || !c.stack != !c.stack_size)
 			return -EINVAL;
 	}
+	if (ev->nr == SYS_clone && c.flags & CLONE_PIDFD && c.flags & (CLONE_PARENT_SETTID | CLONE_DETACHED))
+		return -EINVAL;
 	if ((c.flags & CLONE_FS && c.flags & (CLONE_NEWNS | CLONE_NEWUSER)) ||
 	    (c.flags & CLONE_THREAD && !(c.flags & CLONE_SIGHAND)) ||
 	    (c.flags & CLONE_SIGHAND && !(c.flags & CLONE_VM)) ||
@@ -88,12 +91,16 @@ struct clone_request process_clone_request(const struct event *ev)
 {
 	struct clone_request r = {0};
 	if (ev->nr == SYS_clone) {
-		r = (struct clone_request){A(0), A(1), A(2), A(3), A(4)};
+		r = (struct clone_request){A(0), A(1), A(2), A(3), A(4), A(2)};
 	} else if (ev->nr == SYS_clone3) {
 		struct clone_args c;
 		if (clone_args(ev, &c) == 0)
-			r = (struct clone_request){c.flags | c.exit_signal, c.stack ? c.stack + c.stack_size : 0,
-						   c.parent_tid, c.child_tid, c.tls};
+			r = (struct clone_request){c.flags | c.exit_signal,
+						   c.stack ? c.stack + c.stack_size : 0,
+						   c.parent_tid,
+						   c.child_tid,
+						   c.tls,
+						   c.pidfd};
 	} else {
 		r.flags = SIGCHLD | (ev->nr == SYS_vfork ? CLONE_VFORK | CLONE_VM : 0);
 	}
@@ -179,6 +186,27 @@ static void become_child(const struct clone_request *r, ucontext_t *uc, unsigned
 	}
 }
 
+/* What the kernel does for a child that is a copy all the same. */
+static const uint64_t PASSED = CLONE_FS | CLONE_PARENT | CLONE_IO | CLONE_SYSVSEM | CLONE_PIDFD | CLONE_NEWNS |
+			       CLONE_NEWUSER | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWCGROUP;
+
+/* clone(2): a child here has memory, descriptors and handlers of its own. */
+static void say_what_is_not_shared(uint64_t flags)
+{
+	static const struct {
+		uint64_t flag;
+		const char *what;
+	} rows[] = {{CLONE_VM, "its memory"},
+		    {CLONE_FILES, "its descriptors"},
+		    {CLONE_NEWPID, "not its process ids (CLONE_NEWPID)"},
+		    {CLONE_INTO_CGROUP, "not its control group (CLONE_INTO_CGROUP)"}};
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (flags & rows[i].flag && !(rows[i].flag == CLONE_VM && flags & CLONE_VFORK))
+			caution("it makes a process that shares %s: under rdb that is a copy as fork(2) makes one, and "
+				"what the two do may differ from a run without rdb",
+				rows[i].what);
+}
+
 long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 {
 	const struct clone_request r = process_clone_request(ev);
@@ -198,7 +226,8 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 	sigset_t mask;
 	lower_block_signals(&mask);
 	host_fork_begin();
-	long pid = raw_syscall(SYS_clone, (long)(r.flags & 0xff), 0, 0, 0, 0, 0);
+	const bool pidfd = r.flags & CLONE_PIDFD;
+	long pid = raw_syscall(SYS_clone, (long)(r.flags & (CSIGNAL | PASSED)), 0, pidfd ? (long)r.pidfd : 0, 0, 0, 0);
 	if (pid == 0) {
 		*in_child = true;
 		if (waits)
@@ -213,6 +242,10 @@ long process_fork(struct event *ev, ucontext_t *uc, bool *in_child)
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (waits)
 		vfork_wait(ends, ev);
+	if (pid > 0)
+		say_what_is_not_shared(r.flags);
+	if (pid > 0 && pidfd)
+		event_out(ev, (void *)r.pidfd, sizeof(int));
 	if (pid > 0 && (r.flags & CLONE_PARENT_SETTID)) {
 		*(pid_t *)r.parent_tid = (pid_t)pid;
 		event_out(ev, (void *)r.parent_tid, sizeof(pid_t));

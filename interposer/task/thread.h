@@ -161,7 +161,7 @@ void thread_context_after_upcall(const struct thread *t, ucontext_t *uc);
 
 /* thread_calls.c: clone with CLONE_THREAD, carried out; in replay the log has answered it. */
 struct clone_request {
-	uint64_t flags, stack, parent_tid, child_tid, tls;
+	uint64_t flags, stack, parent_tid, child_tid, tls, pidfd;
 };
 long thread_clone(struct event *ev, const ucontext_t *uc, const struct clone_request *r);
 void thread_cloned(const struct event *ev, const ucontext_t *uc, const struct clone_request *r);
