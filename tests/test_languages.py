@@ -61,7 +61,6 @@ def test_what_has_a_value_between_events_only(
     assert (found["position"], found["gap"]) == (edge.before, edge.between > 0)
 
 
-@pytest.mark.skipif(shutil.which("rustc") is None, reason="needs rustc")
 @pytest.mark.parametrize("name", ["kept", "moved"])
 def test_a_function_in_two_pieces(tmp_path: Path, name: str) -> None:
     """Ten functions between them end after it: its own last instruction is found nevertheless."""
@@ -80,6 +79,7 @@ def test_a_function_in_two_pieces(tmp_path: Path, name: str) -> None:
     assert events[28] <= found["event"] < events[29], found
 
 
+@pytest.mark.skipif(shutil.which("rustc") is None, reason="needs rustc")
 def test_bisect_in_rust(tmp_path: Path) -> None:
     program = tmp_path / "turns"
     subprocess.run(["rustc", "-g", "-o", program, SOURCES / "turns.rs"], check=True)

@@ -109,20 +109,25 @@ static bool contested(const struct region *r)
 	return r->kind == SHARED_SYSV || r->kind == SHARED_NAMED || (relatives && inheritable(r));
 }
 
-static uint64_t total(bool only_contested)
+/* Bytes that are compared, and those of them that others may write. */
+struct sizes {
+	uint64_t all, contested;
+};
+
+static struct sizes sizes(void)
 {
-	uint64_t sum = 0;
-	for (unsigned i = 0; i < shared_regions; i++)
-		if (regions[i].shadow && (!only_contested || contested(&regions[i])))
-			sum += regions[i].end - regions[i].start;
+	struct sizes sum = {0};
+	for (unsigned i = 0; i < shared_regions; i++) {
+		const uint64_t size = regions[i].shadow ? regions[i].end - regions[i].start : 0;
+		sum.all += size;
+		sum.contested += contested(&regions[i]) ? size : 0;
+	}
 	return sum;
 }
 
-static bool every_event(const struct region *r)
+static bool every_event(const struct region *r, struct sizes sum)
 {
-	if (r->mpi_writes || total(false) <= SMALL)
-		return true;
-	return contested(r) && total(true) <= EVERY_EVENT;
+	return r->mpi_writes || sum.all <= SMALL || (contested(r) && sum.contested <= EVERY_EVENT);
 }
 
 /* Bytes beyond the end of the file count as zero. */
@@ -751,9 +756,10 @@ void shared_sync_before(struct event *ev)
 	const int fd = shared_call_wrote(ev);
 	const struct stat *wrote = fd >= 0 && !fstat(fd, &st) ? &st : NULL;
 	const struct file_part part = wrote ? shared_call_part(ev, fd) : whole;
+	const struct sizes sum = sizes();
 	for (unsigned i = 0; i < shared_regions; i++) {
 		struct region *r = &regions[i];
-		const bool always = r->shadow && every_event(r);
+		const bool always = r->shadow && every_event(r, sum);
 		if (!always && !(r->shadow && may_change(ev, r, wrote)))
 			continue;
 		sync_region(ev, r, always || contested(r) ? whole : part,
@@ -810,7 +816,7 @@ static void look_for_relatives(void)
 
 void shared_sync(struct event *ev)
 {
-	if (ev->asked_ns && total(true) && shared_clock_ns() > ev->asked_ns + SHARED_QUICK_NS)
+	if (ev->asked_ns && sizes().contested && shared_clock_ns() > ev->asked_ns + SHARED_QUICK_NS)
 		event_note(ev, RDB_NOTE_ASKED, &ev->asked_ns, sizeof(ev->asked_ns));
 	if (!shared_call_changes_map(ev))
 		shared_sync_before(ev);
@@ -868,7 +874,7 @@ bool shared_page(uint64_t at, void *page)
 		return false;
 	if (r->follows && is_own(r, at))
 		memcpy(page, (const void *)at, RDB_PAGE);
-	else if (r->shadow && every_event(r))
+	else if (r->shadow && every_event(r, sizes()))
 		memcpy(page, r->shadow + (at - r->start), RDB_PAGE);
 	else
 		fetch(r->alias + (at - r->start), page, RDB_PAGE);
@@ -904,8 +910,9 @@ static void freeze(struct region *r)
 
 void shared_freeze(void)
 {
+	const struct sizes sum = sizes();
 	for (unsigned i = 0; i < shared_regions; i++)
-		if (!regions[i].shadow || !every_event(&regions[i]))
+		if (!regions[i].shadow || !every_event(&regions[i], sum))
 			freeze(&regions[i]);
 }
 
@@ -921,7 +928,7 @@ void shared_thaw(void)
 
 bool shared_hashable(void)
 {
-	return total(true) <= EVERY_EVENT;
+	return sizes().contested <= EVERY_EVENT;
 }
 
 /* The shadow becomes what the memory holds; was it that? */
@@ -941,7 +948,7 @@ static bool refresh(struct region *r)
 
 bool shared_hashable_at_end(void)
 {
-	bool known = total(true) == 0;
+	bool known = sizes().contested == 0;
 	/* what differs the program itself has stored, or somebody else in a file */
 	for (unsigned i = 0; known && i < shared_regions; i++)
 		known = !regions[i].shadow || refresh(&regions[i]) || inheritable(&regions[i]);
