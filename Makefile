@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help dev demo demo-verbs test test-wheel test-distro test-corpus test-apps test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-languages test-cpus test-faults test-walk test-live fuzz bench lint clean distclean debian
+.PHONY: help dev demo demo-verbs test test-wheel test-distro test-corpus test-apps test-stress test-rdma test-rdma-live rdma-packages test-cluster test-mpi test-mpi4py test-oracles test-languages test-cpus test-faults test-walk test-live fuzz bench lint clean distclean debian
 
 # The system's Python, not whichever is first on PATH: GDB's own is this one.
 PYTHON ?= /usr/bin/python3
@@ -27,6 +27,7 @@ help:
 	@echo "make test-cpus  the arithmetic of replicas on processors that qemu emulates (installs it)"
 	@echo "make test-corpus  record and replay some sixty programs of Debian (installs them)"
 	@echo "make test-apps  record and replay applications under MPI: LAMMPS, HPCC, hypre (installs them)"
+	@echo "make test-stress  record and replay each stressor of stress-ng (installs it; an hour)"
 	@echo "make test-rdma  verbs on soft-RoCE, in virtual machines with Debian's kernel (installs qemu)"
 	@echo "make test-rdma-live  jobs that go on between soft-RoCE and the software HCA, on several hosts"
 	@echo "make test-live  restarts at LIVE (default: 50) random events of each job"
@@ -55,8 +56,9 @@ $(STAMPS)/debian-corpus: tests/corpus/programs.py
 $(STAMPS)/debian-rdma: tests/vm/__init__.py
 $(STAMPS)/debian-cluster: tests/cluster/__init__.py
 $(STAMPS)/debian-apps: tests/apps/__init__.py
+$(STAMPS)/debian-stress: tests/stress/__init__.py
 $(STAMPS)/debian-languages: tests/languages/__init__.py
-$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma $(STAMPS)/debian-cluster $(STAMPS)/debian-cpus $(STAMPS)/debian-mpi4py $(STAMPS)/debian-apps $(STAMPS)/debian-languages $(STAMPS)/debian-lint: Makefile
+$(STAMPS)/debian $(STAMPS)/debian-corpus $(STAMPS)/debian-rdma $(STAMPS)/debian-cluster $(STAMPS)/debian-cpus $(STAMPS)/debian-mpi4py $(STAMPS)/debian-apps $(STAMPS)/debian-stress $(STAMPS)/debian-languages $(STAMPS)/debian-lint: Makefile
 	@mkdir -p $(STAMPS)
 	@missing=(); for p in $(DEBIAN); do \
 	  dpkg-query -W -f='$${Status}' "$$p" 2>/dev/null | grep -q 'ok installed' || missing+=("$$p"); \
@@ -134,6 +136,12 @@ test-apps: dev
 	@packages="$$(cd tests && ../$(BIN)/python3 -m apps)"; \
 	$(MAKE) -s $(STAMPS)/debian-apps DEBIAN="$$packages"
 	@$(BIN)/python3 -m pytest -q -m apps tests/apps $(ARGS)
+
+# Programs that use the kernel in all ways: stress-ng, which is needed for nothing else.
+test-stress: dev
+	@packages="$$(cd tests && ../$(BIN)/python3 -m stress)"; \
+	$(MAKE) -s $(STAMPS)/debian-stress DEBIAN="$$packages"
+	@$(BIN)/python3 -m pytest -q -m stress tests/stress $(ARGS)
 
 # Languages and compilers, which are needed for nothing else.  RDB_TEST_LANGUAGES=all: every combination of ways.
 test-languages: dev

@@ -18,7 +18,7 @@ from jobstore import Store
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_S = 400
-SUITES = ("apps", "cluster", "cpus", "languages", "mpi", "page", "rdma")
+SUITES = ("apps", "cluster", "cpus", "languages", "mpi", "page", "rdma", "stress")
 
 Build = Callable[..., Path]
 Rdb = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -150,7 +150,9 @@ def test_row_28_the_disk_fills(work: Path, tmp_path: Path, size: str) -> None:
     assert done.stdout.endswith("\n0\n"), done.stdout
     # What was kept is usable.
     path = tmp_path / "kept" / "job"
-    recording = check_usable(Rank(path / "rank-0", path / "files"), int(at) // 3)
+    rank = Rank(path / "rank-0", path / "files")
+    begun = next(r.event for r in rank.recording().records() if r.nr == GETPPID)
+    recording = check_usable(rank, (int(at) - begun) // 3 + 1)
     assert recording.last_event == int(at) > 400
     assert recording.end is not None and recording.end.state.startswith("disk full")
 
