@@ -196,13 +196,13 @@ static void say_what_is_not_shared(uint64_t flags)
 	static const struct {
 		uint64_t flag;
 		const char *what;
-	} rows[] = {{CLONE_VM, "its memory"},
-		    {CLONE_FILES, "its descriptors"},
-		    {CLONE_NEWPID, "not its process ids (CLONE_NEWPID)"},
-		    {CLONE_INTO_CGROUP, "not its control group (CLONE_INTO_CGROUP)"}};
+	} rows[] = {{CLONE_VM, "shares its memory"},
+		    {CLONE_FILES, "shares its descriptors"},
+		    {CLONE_NEWPID, "counts processes anew (CLONE_NEWPID)"},
+		    {CLONE_INTO_CGROUP, "is in another control group (CLONE_INTO_CGROUP)"}};
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		if (flags & rows[i].flag && !(rows[i].flag == CLONE_VM && flags & CLONE_VFORK))
-			caution("it makes a process that shares %s: under rdb that is a copy as fork(2) makes one, and "
+			caution("it makes a process that %s: under rdb that is a copy as fork(2) makes one, and "
 				"what the two do may differ from a run without rdb",
 				rows[i].what);
 }
