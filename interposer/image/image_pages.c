@@ -144,8 +144,8 @@ static int take_region(struct collect *c, const struct image_region *r)
 	bool readable = r->prot & PROT_READ, shared = r->shared, follows = r->shared == IMAGE_FOLLOWS;
 	if (shared && coordinating())
 		return 0; /* it was kept while nobody wrote to it: windows by MPI's side, the rest by restart/own_shared.c */
-	const bool logged = shared && shared_as_logged(r->start);
-	if (shared && !logged && !follows) /* what is not mapped yet; it fails beyond the end of a file */
+	const bool logged = shared && !follows && shared_as_logged(r->start);
+	if (shared && !follows && !logged) /* what is not mapped yet; it fails beyond the end of a file */
 		madvise((void *)r->start, r->end - r->start, 22 /* MADV_POPULATE_READ */);
 	for (uint64_t at = r->start; at < r->end;) {
 		const uint64_t most = logged ? FEW : BATCH;

@@ -400,7 +400,7 @@ static int kind_of(int fd)
 static bool is_sparse(int flags, int fd)
 {
 	struct statfs fs;
-	return flags & MAP_ANONYMOUS ? !(flags & MAP_HUGETLB) : !fstatfs(fd, &fs) && fs.f_type == TMPFS_MAGIC;
+	return flags & MAP_ANONYMOUS || (!fstatfs(fd, &fs) && fs.f_type == TMPFS_MAGIC);
 }
 
 bool shared_volatile(int fd)
