@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include "base/user.h"
 #include "task/signal_frame.h"
 #include "task/signals.h"
 
@@ -75,7 +76,9 @@ void signal_timer_call(struct event *ev)
 	if (ev->result < 0 || (ev->nr != SYS_timer_create && ev->nr != SYS_timer_getoverrun))
 		return;
 	const bool made = ev->nr == SYS_timer_create;
-	const int id = made ? *(const int *)ev->args[2] : (int)ev->args[0];
+	int id = (int)ev->args[0];
+	if (made && user_read(&id, ev->args[2], sizeof(id)))
+		return;
 	for (unsigned i = 0; i < timers.n; i++)
 		if (timers.list[i].id == id) {
 			if (made)
