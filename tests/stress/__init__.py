@@ -1,6 +1,6 @@
 """stress-ng: some 270 small programs, each of which uses one part of the kernel in all its ways."""
 
-PACKAGES = ("stress-ng", "util-linux")
+PACKAGES = ("stress-ng",)
 
 # They use up the machine's memory, processes or time natively, or go through all of /proc and /sys.
 LEFT_OUT = frozenset(
